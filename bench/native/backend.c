@@ -1,21 +1,21 @@
 /*
- * A fast OpenAI-compatible backend for measuring what stands in front of it. One thread, epoll.
+ * A fast OpenAI-compatible backend for measurements of routers and proxies. One thread, epoll.
  *
- * backend --ports N [--host A] [--answer-bytes B] prints {"ports":[...]} when it listens on N free ports, each of which
- * counts its requests. Any POST gets a chat completion; one with "stream":true gets events, each with the
- * time at which it was due ("@" and 19 digits, ns of the monotonic clock) as its text: a backend that is behind must not
- * look like one that is punctual.
+ * backend --ports N [--host A] [--answer-bytes B] listens on N free ports and prints {"ports":[...]}. It counts requests
+ * per port. The response to a POST is a chat completion, or events if the request contains "stream":true. The text of an
+ * event is its due time: "@" and 19 digits, in ns of the monotonic clock. A late backend is therefore visible.
  *
- * GET /__set?chunks=100&gap_us=50000&render=1 : events per stream, time between them (0: all at once), and whether
- * the engine call /v1/chat/completions/render is answered. GET /__counts : what was served, and by how much events
- * were sent after they were due (late_p99_us, latest_us: since it was last asked).
+ * GET /__set?chunks=100&gap_us=50000&render=1 sets the events per stream, the time between them (0: all at once), and
+ * the response to the engine call /v1/chat/completions/render (0: 404).
+ * GET /__counts returns counts of served requests, and the delays of sent events since the previous call (late_p99_us,
+ * latest_us).
  */
 #define _GNU_SOURCE
 #include "backend_send.h"
 
 /* ---- answers */
 
-/* Ids that depend on the text, one for four bytes: what a tokenizer's answer looks like to the one who reads it. */
+/* Sends a response in the format of a tokenizer: one id per four bytes, derived from the text. */
 static void answer_tokens(connection *c, const char *body, size_t length, int render) {
   size_t count = length / 4 + 1, at = 0;
   char *out = grow(NULL, count * 6 + 160);
@@ -121,7 +121,7 @@ static void answer_post(connection *c, int stream, size_t length) {
 
 /* ---- reading */
 
-/* Takes the chunks of a body apart, in place; answers the raw length, 0 if it is not complete. */
+/* Decodes a chunked body in place. Returns its raw length; 0 if it is incomplete. */
 static size_t unchunk(char *body, size_t length, size_t *decoded) {
   size_t at = 0;
   *decoded = 0;
@@ -161,7 +161,7 @@ static size_t consume_one(connection *c, char *data, size_t length) {
   size_t content = value ? strtoul(value, NULL, 10) : 0;
   c->close_after = connection_header && !strncasecmp(connection_header, "close", 5);
   if (header(data, body, "transfer-encoding:")) {
-    /* Decoded in a copy: an incomplete body is looked at again when more has come. */
+    /* Decodes a copy, because an incomplete body is decoded again after further data. */
     char *copy = memcpy(grow(NULL, have + 1), body, have);
     copy[have] = 0;
     size_t raw = unchunk(copy, have, &content);
@@ -212,7 +212,7 @@ static size_t consume_one(connection *c, char *data, size_t length) {
   return used;
 }
 
-/* Answers what is complete and keeps the rest. While a stream runs nothing is answered. */
+/* Answers complete requests and keeps the rest. While a stream runs, further requests wait. */
 static void consume(connection *c, char *data, size_t length) {
   size_t at = 0;
   while (at < length && c->place < 0 && !c->left) {
@@ -245,7 +245,7 @@ static void consume_pending(connection *c) {
   }
 }
 
-/* The rest of a large body is thrown away in the kernel, but for its end, which may say that it wants a stream. */
+/* Discards the rest of a large body in the kernel. Only its end is read, because it may contain "stream":true. */
 static ssize_t read_large(connection *c) {
   if (c->left > EDGE) {
     ssize_t n = recv(c->fd, NULL, c->left - EDGE, MSG_TRUNC);

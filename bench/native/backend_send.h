@@ -1,4 +1,4 @@
-/* The backend's connections: what they send, and streams in the order of their next event. */
+/* The backend's connections: sending, and the queue of streams by the due time of their next event. */
 #ifndef POINTSMAN_BENCH_BACKEND_SEND_H
 #define POINTSMAN_BENCH_BACKEND_SEND_H
 
@@ -15,14 +15,14 @@
 
 typedef struct connection {
   int fd, port;       /* port: index of the listener */
-  char *in;           /* what has come of a request that is not complete */
+  char *in;           /* received part of an incomplete request */
   size_t in_length, in_capacity;
-  size_t left;        /* bytes of a large body still to come */
-  char *out;          /* what the socket did not take */
+  size_t left;        /* missing bytes of a large body */
+  char *out;          /* data that the socket did not accept yet */
   size_t out_length, out_sent, out_capacity;
-  uint32_t chunks;    /* events still to be sent */
-  uint64_t due, gap;  /* when the next event is sent, ns */
-  int place;          /* in the heap of streams, -1 if in none */
+  uint32_t chunks;    /* remaining events */
+  uint64_t due, gap;  /* due time of the next event, and the time between events, ns */
+  int place;          /* index in the heap of streams; -1 without a running stream */
   char stream, close_after, writable_wanted;
 } connection;
 
@@ -32,13 +32,13 @@ static uint64_t set_chunks = 100, set_gap = 50000000;
 static int set_render;
 static char answer[1 << 20], scratch[SCRATCH], event[512];
 static size_t answer_length, event_length, event_stamp;
-static histogram late; /* by how much events were sent after they were due, ns */
+static histogram late; /* delays of sent events, ns */
 static connection **heap;
 static size_t heap_size, heap_capacity;
 
 static void consume_pending(connection *c);
 
-/* ---- streams in the order of their next event */
+/* ---- queue of streams by the due time of their next event */
 
 static void put(size_t at, connection *c) {
   heap[at] = c;
@@ -105,7 +105,7 @@ static void drop(connection *c) {
   free(c);
 }
 
-/* Answers 0 if the connection is broken; it is then dropped by the reader, which sees the same. */
+/* Sends or buffers data. Returns 0 if the connection is broken; its reader then drops it. */
 static int transmit(connection *c, const char *data, size_t length) {
   size_t sent = 0;
   if (c->out_length == c->out_sent) {
@@ -163,7 +163,7 @@ static void respond(connection *c, int status, const char *body, size_t length) 
 
 static const char STREAM_HEAD[] =
     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n";
-/* What engines count, of which routers learn. */
+/* Token counts as engines send them; routers read them. */
 #define USAGE \
   "{\"prompt_tokens\":512,\"completion_tokens\":100,\"total_tokens\":612,\"prompt_tokens_details\":{\"cached_tokens\":0}}"
 static const char STREAM_END[] =
@@ -193,7 +193,7 @@ static int end_stream(connection *c) {
   return transmit(c, end, (size_t)n);
 }
 
-/* All events at once, in one write. */
+/* Sends all events in one write. */
 static void burst(connection *c) {
   size_t length = 0;
   char *all = grow(NULL, c->chunks * event_length + 1);
@@ -208,9 +208,9 @@ static void burst(connection *c) {
 }
 
 /*
- * Half a gap to one and a half, evenly spread (multiples of the golden ratio). With the same gap for all, streams whose
- * requests came in one batch would send all their events in one batch, so that each proxy would set its own task: one
- * that forwards in batches has fewer, longer bursts to carry.
+ * Delay of a stream's first event: half a gap to one and a half gaps, evenly distributed (multiples of the golden
+ * ratio). With equal delays, streams whose requests arrive in one batch would send all their events in batches. The load
+ * would then depend on the proxy: batched forwarding gives fewer, longer bursts.
  */
 static uint64_t first_gap(uint64_t gap) {
   static uint32_t phase;
@@ -230,7 +230,7 @@ static void begin_stream(connection *c) {
   }
 }
 
-/* No more than so many at a time: one that is behind would read nothing any more, not even a probe. */
+/* Sends due events, at most MOST_SENT per call. Without the limit a late backend would never read, not even a probe. */
 static void send_due(void) {
   uint64_t now = now_ns();
   for (int sent = 0; sent < MOST_SENT && heap_size && heap[0]->due <= now; sent++) {

@@ -1,4 +1,4 @@
-/* What backend and load share: the clock, option reading, sockets, HTTP heads. */
+/* Shared by backend and load generator: clock, options, sockets, HTTP heads. */
 #ifndef POINTSMAN_BENCH_COMMON_H
 #define POINTSMAN_BENCH_COMMON_H
 
@@ -21,7 +21,7 @@
 #define STAMP_DIGITS 19
 #define NS_PER_S 1000000000ULL
 
-/* A stream's first event is due half a gap to so much after its request. */
+/* Longest delay of a stream's first event after its request; the shortest is half a gap. */
 #define FIRST_GAP_MOST(gap) ((gap) + (gap) / 2)
 
 __attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *format, ...) {
@@ -33,7 +33,7 @@ __attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *for
   exit(2);
 }
 
-/* The clock that both processes read: nanoseconds, monotonic, the same for the whole machine. */
+/* Monotonic time in nanoseconds; the same clock for all processes of the machine. */
 static uint64_t now_ns(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -48,7 +48,7 @@ static void *grow(void *block, size_t bytes) {
   return grown;
 }
 
-/* The value of "--name value"; the fallback if it is not given. */
+/* Value of the option "--name value"; fallback if the option is missing. */
 static const char *option(int argc, char **argv, const char *name, const char *fallback) {
   for (int i = 1; i + 1 < argc; i++) {
     if (!strcmp(argv[i], name)) {
@@ -71,7 +71,7 @@ static double number(int argc, char **argv, const char *name, double fallback, d
   return value;
 }
 
-/* A typing error must not measure something else: every option has to be one of the known. */
+/* Fails on an unknown option, because a typing error would change the measurement. */
 static void known_options(int argc, char **argv, int first, const char *known) {
   for (int i = first; i < argc; i += 2) {
     char padded[64];
@@ -85,7 +85,7 @@ static void known_options(int argc, char **argv, int first, const char *known) {
   }
 }
 
-/* As many descriptors as the machine allows; answers how many. */
+/* Raises the descriptor limit to its maximum. Returns the limit. */
 static uint64_t raise_descriptor_limit(void) {
   struct rlimit limit;
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -99,19 +99,19 @@ static void no_delay(int fd) {
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 }
 
-/* Wakes the epoll loop at a time of the monotonic clock; 0 disarms. */
+/* Sets the timer of the epoll loop to a time of the monotonic clock; 0 disarms it. */
 static void wake_at(int timer, uint64_t at) {
   struct itimerspec when = {.it_value = {(time_t)(at / NS_PER_S), (long)(at % NS_PER_S)}};
   timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-/* The place behind the end of a head, its empty line included; NULL if it is not complete. */
+/* Position after a head and its empty line; NULL if the head is incomplete. */
 static const char *head_end(const char *data, size_t length) {
   const char *end = memmem(data, length, "\r\n\r\n", 4);
   return end ? end + 4 : NULL;
 }
 
-/* The value of a header within a complete head, NULL if it has none. The name is given with its colon. */
+/* Value of a header in a complete head; NULL if it is missing. The name includes the colon. */
 static const char *header(const char *head, const char *end, const char *name) {
   size_t length = strlen(name);
   for (const char *line = memchr(head, '\n', (size_t)(end - head)); line && line + 1 + length < end;

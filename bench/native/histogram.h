@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* Counts values in buckets that are at most 1/64 wide: percentiles are right to 1.6 %. */
+/* Histogram with buckets of a relative width of at most 1/64, so percentiles are exact to 1.6 %. */
 #define SUB_BITS 6
 #define BUCKETS (64 << SUB_BITS)
 typedef struct {
@@ -37,7 +37,7 @@ static void record(histogram *h, uint64_t value) {
   }
 }
 
-/* The value that the given share (0 to 1) of all values do not exceed; 0 if there are none. */
+/* Quantile of the values for a share of 0 to 1; 0 without values. */
 static uint64_t percentile(const histogram *h, double share) {
   uint64_t rank = (uint64_t)(share * (double)h->total + 0.5), seen = 0;
   for (int i = 0; i < BUCKETS; i++) {

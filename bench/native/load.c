@@ -1,18 +1,20 @@
 /*
- * A load generator for what stands in front of the backend. One thread, epoll, connections kept alive.
+ * A load generator for routers and proxies in front of the backend. One thread, epoll, persistent connections.
  *
- * load unary  closed loop: every connection sends its next request when the answer has come
- * load rate   open loop: --rate requests a second, each timed from when it should have been sent
- * load sse    every connection reads one stream after the other; each event is timed from its stamp, when it was due. Events that are
- *             overdue when the measurement ends (--gap-us between two; 0: all at once, none is overdue) count as if they had come then
- * load hold   as sse, measured only once every stream has had its first event
+ * load unary  closed loop: every connection sends its next request after the response
+ * load rate   open loop: --rate requests per second; latency counts from the scheduled time of sending
+ * load sse    every connection reads one stream after the other; the delay of an event counts from its stamp, the due
+ *             time. Events that are overdue at the end of the measurement count as received at that moment. --gap-us is
+ *             the time between two events; with 0 all are due at once and none is overdue
+ * load hold   like sse, but the measurement starts after every stream has received its first event
  *
- * Every body is a valid chat and differs from every other: one of a pool of texts with an id of its own spliced in, by default at
- * the start of the first message (--splice end: at the end of the last, so that texts of one pool entry share their prefix).
- * Bytes are those of bodies: no heads, no framing of chunks.
- * Prints "begin" when the measurement starts and one line of JSON when it ends; then it keeps its connections for --linger seconds, so
- * that others can be asked before these are closed. A wrong status, a short or
- * malformed answer, a connection closed early and silence are errors, also before the beginning; with any of them "valid" is false.
+ * Every body is a valid and distinct chat: one of a pool of texts with an id inserted. By default the id is at the start
+ * of the first message. With --splice end it is at the end of the last one, so texts of one pool entry share a prefix.
+ * Byte counts are those of bodies, without heads and chunk framing.
+ *
+ * It prints "begin" at the start of the measurement and one line of JSON at its end. It then keeps its connections open
+ * for --linger seconds, so other programs can be examined before. Errors are a wrong status, a short or malformed
+ * response, a connection closed early, and silence, also during warm-up. With any error "valid" is false.
  */
 #define _GNU_SOURCE
 #include "load_connection.h"
@@ -23,7 +25,7 @@ static unsigned linger_s;
 
 static uint64_t due_of(uint64_t index) { return start + index * gap_ns; }
 
-/* Sends what is due, as far as connections are idle; what waits is timed from when it was due. */
+/* Sends due requests on idle connections. The latency of a delayed request counts from its due time. */
 static void send_rated(uint64_t now) {
   while (idle_count && (!measuring || now < end_at) && due_of(rated) <= now) {
     connection *c = idle[--idle_count];
@@ -53,7 +55,7 @@ static void tick(uint64_t now) {
   }
 }
 
-/* Seconds of CPU that this process has used. */
+/* CPU time of this process in seconds. */
 static double cpu_seconds(void) {
   struct rusage used;
   getrusage(RUSAGE_SELF, &used);

@@ -1,4 +1,4 @@
-/* What the load generator sends: chats that differ from each other and cost next to nothing to make. */
+/* Request bodies of the load generator: distinct chats with little CPU time for each. */
 #ifndef POINTSMAN_BENCH_LOAD_BODIES_H
 #define POINTSMAN_BENCH_LOAD_BODIES_H
 
@@ -8,7 +8,7 @@
 
 typedef struct {
   char *bytes;
-  size_t length, body, splice; /* of all, of the body alone; where the id goes */
+  size_t length, body, splice; /* total length, body length, position of the id */
 } request;
 
 static uint64_t random_state;
@@ -20,7 +20,7 @@ static uint64_t next_random(void) {
   return z ^ z >> 31;
 }
 
-/* Prose with a line break now and then, as JSON text of exactly so many bytes. */
+/* Writes prose with line breaks, as JSON text of exactly the given number of bytes. */
 static size_t prose(char *out, size_t bytes) {
   static const char *const words[] = {"the", "request", "of", "model", "and", "a", "token", "to", "worker", "in", "prefix", "that",
       "cache", "is", "was", "router", "holds", "long", "answer", "with", "stream", "for", "engine", "not", "every", "block"};
@@ -41,14 +41,14 @@ static size_t prose(char *out, size_t bytes) {
 }
 
 /*
- * A chat of messages of about message_bytes each, the last from the user, the whole body of exactly the given size. The
- * id's place is the start of the first message, or the end of the last.
+ * Prepares a chat with messages of about message_bytes each, the last one from the user. The body has exactly the given
+ * size. The position of the id is the start of the first message, or the end of the last.
  */
 static void prepare(request *r, int stream, size_t size, size_t message_bytes, int splice_end, const char *host) {
   char *body = grow(NULL, size + 1024);
   size_t at = (size_t)sprintf(body, "{\"model\":\"bench-model\",%s\"max_tokens\":16,\"messages\":[",
       stream ? "\"stream\":true," : "");
-  const size_t end = 4 + (splice_end ? ID_DIGITS : 0); /* "}]} and the id */
+  const size_t end = 4 + (splice_end ? ID_DIGITS : 0); /* length of "}]} and of the id */
   size_t splice = 0;
   int last = 0;
   for (int turn = 0; !last; turn++) {

@@ -1,4 +1,4 @@
-/* The load generator's connections: a request out, its answer in, checked as it comes. */
+/* The load generator's connections: they send a request and check its response during reception. */
 #ifndef POINTSMAN_BENCH_LOAD_CONNECTION_H
 #define POINTSMAN_BENCH_LOAD_CONNECTION_H
 
@@ -15,13 +15,13 @@ enum mode { UNARY, RATE, SSE, HOLD };
 enum error { CONNECT, CLOSED, STATUS, SHORT, MALFORMED, TIMEOUT, ERROR_KINDS };
 static const char *const ERROR_NAMES[] = {"connect", "closed", "status", "short", "malformed", "timeout"};
 
-/* What is read next of an answer. */
+/* The next part of a response. */
 enum part { HEAD, LENGTH, UNTIL_CLOSE, CHUNK_SIZE, CHUNK_DATA, CHUNK_END, LAST_LINE };
 
 typedef struct connection {
   int fd;
   char open, busy, close_after, first_event;
-  uint64_t started, retry_at; /* when the request should have been sent; when to connect again, 0: not waiting */
+  uint64_t started, retry_at; /* scheduled time of sending; time of the next connect, 0: none */
   const request *sending;
   size_t sent;
   char id[ID_DIGITS];
@@ -29,9 +29,9 @@ typedef struct connection {
   char *head;
   size_t head_length, left, body;
   uint32_t events;
-  int stamp_digits; /* of the stamp being read, -1: none */
+  int stamp_digits; /* digits read of the current stamp; -1: none */
   uint64_t stamp, last_progress, worst_delay;
-  uint64_t next_due; /* of a stream: when its next event is due, as far as one can know */
+  uint64_t next_due; /* latest due time of a stream's next event */
   char tail[8];
 } connection;
 
@@ -163,7 +163,7 @@ static void on_event(connection *c, uint64_t now) {
   }
 }
 
-/* Finds the stamps in the text of a stream, wherever its packets are cut. */
+/* Finds the stamps in the text of a stream. A stamp may be split over packets. */
 static void scan_events(connection *c, const char *data, size_t length) {
   uint64_t now = now_ns();
   c->last_progress = now;
@@ -189,7 +189,7 @@ static void scan_events(connection *c, const char *data, size_t length) {
       c->stamp_digits = -1;
     }
   }
-  /* The last eight bytes of the text, oldest first. */
+  /* Keeps the last eight bytes of the text, oldest first. */
   if (length >= sizeof c->tail) {
     memcpy(c->tail, end - sizeof c->tail, sizeof c->tail);
   } else {
@@ -214,9 +214,9 @@ static void note_stall(connection *c) {
   }
 }
 
-/* Events that were due and have not come: they take at least until now, which counts as if they had come now. */
+/* Counts events that are due but not received as received now, a lower bound of their delay. */
 static void note_overdue(connection *c, uint64_t now) {
-  /* With no gap between them none is due at a time of its own. */
+  /* Without a gap, events have no separate due times. */
   if (!c->busy || !event_gap_ns || c->next_due >= now) {
     return;
   }
@@ -257,7 +257,7 @@ static void finish(connection *c) {
   }
 }
 
-/* Reads a complete head; answers whether the answer can go on. */
+/* Reads a complete head. Returns 0 if the response failed. */
 static int take_head(connection *c, const char *head, const char *end) {
   if (memcmp(head, "HTTP/1.1 200", 12)) {
     if (!*sample) {
@@ -283,7 +283,7 @@ static int take_head(connection *c, const char *head, const char *end) {
   return 1;
 }
 
-/* The head, which may come in pieces; answers the bytes used of data, SIZE_MAX if the connection is gone. */
+/* Reads a head, which may arrive in parts. Returns the consumed bytes; SIZE_MAX if the connection failed. */
 static size_t read_head(connection *c, const char *data, size_t length) {
   if (c->head_length == 0) {
     const char *end = head_end(data, length);
@@ -308,7 +308,7 @@ static size_t read_head(connection *c, const char *data, size_t length) {
   return take_head(c, c->head, end) ? used : SIZE_MAX;
 }
 
-/* One byte of a line that begins a chunk; answers 0 if it is no chunk. */
+/* Reads one byte of a chunk's size line. Returns 0 if it is malformed. */
 static int read_chunk_size(connection *c, char byte) {
   if (byte == '\n') {
     c->part = c->left ? CHUNK_DATA : LAST_LINE;
@@ -323,7 +323,7 @@ static int read_chunk_size(connection *c, char byte) {
   return 1;
 }
 
-/* Takes an answer apart as it comes. */
+/* Parses the next bytes of a response. */
 static void read_answer(connection *c, const char *data, size_t length) {
   size_t at = 0;
   while (at < length) {
@@ -368,7 +368,7 @@ static void read_answer(connection *c, const char *data, size_t length) {
           return;
         }
         break;
-      case LAST_LINE: /* trailers are not expected: the next line ends the answer */
+      case LAST_LINE: /* no trailers expected: the next line ends the response */
         if (data[at++] == '\n') {
           finish(c);
           return;
@@ -385,7 +385,7 @@ static void read_answer(connection *c, const char *data, size_t length) {
   }
 }
 
-/* A short read has taken all there was, unless the end of the connection is already known to lie behind it. */
+/* Reads until a short read, which has emptied the socket. If the end of the connection is signalled, reads on to it. */
 static void on_readable(connection *c, int ended) {
   while (c->open) {
     ssize_t n = recv(c->fd, scratch, sizeof scratch, 0);
@@ -397,7 +397,7 @@ static void on_readable(connection *c, int ended) {
     } else if (n == 0 && c->busy && c->part == UNTIL_CLOSE) {
       finish(c);
     } else if (n == 0 && !c->busy) {
-      /* Kept alive for long enough, says the peer: no error, but a new connection takes its place. */
+      /* The peer closed an idle connection, which is no error; a new one replaces it. */
       disconnect(c);
       reconnects++;
       open_connection(c);

@@ -1,17 +1,18 @@
--- Notes when the first token of a streamed answer came: txn.pm.ttft, milliseconds from the decision (txn.pm.asked) on.
+-- Measures the time to the first token of a streamed response: txn.pm.ttft, in milliseconds since the decision
+-- (txn.pm.asked).
 --
--- HAProxy's own timers end with the head of an answer, which engines send before they compute. Only the first events of
--- an answer are read, and after its first token the filter is out of the way. Answers in one piece, compressed ones and
--- errors are not looked at.
+-- HAProxy's own timers end with the head of a response, which engines send before they compute. The filter reads only the
+-- first events of a response and unregisters after the first token. It ignores non-streamed responses, compressed ones
+-- and errors.
 
 -- Names of the events that engines send before they compute.
 local TAKEN = {["response.created"] = true, ["response.in_progress"] = true, ["response.queued"] = true, ping = true}
 
--- So much of a line tells what its event is.
+-- Number of bytes at the start of a line that identify its event.
 local LINE = 64
 
--- Whether the first token is in what a stream of events goes on with. The beginnings of lines are looked at, up to the
--- first event that had to be computed; most streams begin with it.
+-- True if the next data of an event stream contains the first token. It examines the starts of lines up to the first
+-- computed event; most streams begin with one.
 local function first_token(seen, data)
   local text = seen.line .. data
   local from = 1

@@ -1,7 +1,7 @@
--- Tells that a question was given up: a line of the log at once, as HAProxy writes one at the end of each stream.
+-- Reports an abandoned question at once, by a log line in the format of HAProxy's line at the end of each stream.
 --
--- The stream goes on without the router and may last; what a late answer holds must not wait for its end. Of this level
--- nothing is printed beside.
+-- The stream continues without the router and may last long. A late response may contain a lease, which must not wait for
+-- the end of the stream. HAProxy does not print messages of this level elsewhere.
 
 local function give_up(txn)
   core.Debug("pm " .. txn:get_var("txn.pm.lease") .. " -1 -- - - - 0")

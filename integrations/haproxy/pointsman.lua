@@ -1,10 +1,14 @@
--- Asks Pointsman where a request goes, before HAProxy chooses a server.
+-- Asks Pointsman for a request's worker, before HAProxy chooses a server.
 --
--- Sets txn.pm.worker (the worker's id). txn.pm.lease, which HAProxy has made, names the place held on it until the end of
--- the stream, which HAProxy's log line tells; where certainly none is held it is unset. Without an answer in time it sets
--- txn.pm.fallback, and HAProxy balances by itself, as it does for a moment afterwards without asking. What the router refuses (unknown model, all workers busy) the client
--- gets as it is; if it has no worker to name, HAProxy goes by its own checks. The client's own key goes with the question,
--- so that the router checks it; where that is needed, nothing passes without the router's word.
+-- It sets txn.pm.worker to the worker's id. txn.pm.lease is an id that HAProxy creates for the lease on this worker. The
+-- lease ends with the stream, which HAProxy's log line reports. The script unsets the id if certainly no lease exists.
+--
+-- Without a response in time it sets txn.pm.fallback, and HAProxy balances by itself. It does not ask again for
+-- SILENCE_SECONDS.
+-- A refusal of the router (unknown model, all workers busy) goes to the client unchanged. If the router has no worker to
+-- name, HAProxy uses its own health checks.
+-- The client's key is part of the question, and the router checks it. If GUARDED is true, no request passes without the
+-- router's decision.
 
 local ROUTER_HOST = "@ROUTER_HOST@"
 local ROUTER_PORT = @ROUTER_PORT@
@@ -13,9 +17,8 @@ local TTL_MS = "@TTL_MS@"
 local BODY_WAIT = @BODY_WAIT@
 local GUARDED = "@GUARDED@" == "yes"
 
--- What follows up to REFUSALS stands in nginx's script too. Each is one file that is copied to where its proxy finds it,
--- and they run on different Luas (5.3 here, LuaJIT there): a third file that both load would have to be kept in step on
--- machines that have only one of them.
+-- The tables up to REFUSALS are also in nginx's script. Each script is one file in the directory of its proxy, and the Lua
+-- versions differ (5.3 here, LuaJIT there). Machines with only one of the proxies would have to update a shared file too.
 local NOT_FORWARDED = {
   ["connection"] = true,
   ["content-length"] = true,
@@ -56,14 +59,14 @@ local function question(txn, body)
     end
   end
   local full = tonumber(txn.f:req_fhdr("content-length") or "")
-  -- Without a length it may have gone on beyond what HAProxy waits for.
+  -- A body of unknown length may be longer than the part that HAProxy waits for.
   if full and full > #body or not full and #body >= BODY_WAIT then
     lines[#lines + 1] = "x-body-truncated: " .. #body .. "/" .. (full or "")
   end
   return table.concat(lines, "\r\n") .. "\r\n\r\n" .. body
 end
 
--- The status, the head and the body of the router's answer; nil and a reason if there is none.
+-- Asks the router. Returns status, head and body of the response; nil and a reason if there is none.
 local function ask(text)
   local socket = core.tcp()
   socket:settimeout(TIMEOUT_SECONDS)
@@ -90,7 +93,7 @@ end
 
 local NO_ROUTER = '{"error":{"message":"the router does not answer","type":"server_error","param":null,"code":"router_unavailable"}}'
 
--- Causes that were logged, of this thread. There are but statuses and a few words.
+-- Causes already logged by this thread. Their number is small: statuses and a few words.
 local told = {}
 
 local function tell(cause)
@@ -123,7 +126,7 @@ local function decide(txn)
     return fall_back(txn, "silent")
   end
   if silent_until > 0 then
-    -- One request tries, others do not wait for it.
+    -- Only one request asks; the others do not wait for it.
     silent_until = now() + TIMEOUT_SECONDS
   end
   local status, head, body = ask(question(txn, txn.f:req_body() or ""))
@@ -134,14 +137,14 @@ local function decide(txn)
   end
   silent_until = 0
   if status ~= 200 then
-    -- That a lease of this id is known, and what one says who stands between, tells nothing of the place: it is given up.
+    -- After 409 (lease id known) or an intermediary's 5xx a lease may exist. The id stays set, so the lease is given up.
     if REFUSALS[status] or status ~= 409 and status < 500 then
       txn:unset_var("txn.pm.lease")
     end
     tell("status " .. status)
   end
   if REFUSALS[status] then
-    -- The router has just started or takes all workers for dead, and any worker would do.
+    -- The router knows no healthy worker, for example after its start. Any worker may serve the request.
     if head:lower():find("\r\nx-pointsman-unplaced:", 1, true) then
       txn:set_var("txn.pm.unplaced", 1)
       return txn:set_var("txn.pm.fallback", "status " .. status)

@@ -1,10 +1,11 @@
--- Asks Pointsman where a request goes, sends it there, and says how it ended.
+-- Asks Pointsman for a request's worker, sends the request there, and reports its result.
 --
--- decide (access phase) asks and holds a place; balance goes to the worker that was decided on, or, without an
--- answer, to the one with the fewest requests in flight; ended (log phase) gives the place back. Places of streams
--- that live are renewed. What the router refuses the client gets as it is. The client's own key goes with the question, so
--- that the router checks it; the api_key of the settings is for what nginx itself asks the router and tells it, engine_api_key
--- for engines, whom a client's request brings none.
+-- decide (access phase) asks the router, which creates a lease. balance sends the request to the chosen worker; without a
+-- response, to the one with the fewest requests in flight. ended (log phase) settles the lease. Leases of running streams
+-- are renewed.
+-- A refusal of the router goes to the client unchanged. The client's key is part of the question, and the router checks
+-- it. The setting api_key is for nginx's own calls to the router. The setting engine_api_key is for requests to engines
+-- that contain no key of the client.
 
 local balancer = require("ngx.balancer")
 local json = require("cjson.safe")
@@ -14,18 +15,18 @@ local settings
 local in_flight = ngx.shared.pointsman
 
 local HEAD_OF_BODY = 131072
--- Clients write the model behind the messages: of a longer body this much of its end is searched for it.
+-- Clients may put the model after the messages. In longer bodies this number of bytes at the end is searched for it.
 local END_OF_BODY = 65536
 local LOOK_SECONDS = 0.25
 local MOST_TOLD = 4096
--- So many words at a time: the next one does not wait for the router's answer.
+-- Maximum number of concurrent calls to the router for leases.
 local TELLERS = 8
--- What tells has been dropped if it has not said a word for so long beyond the router's time: nginx drops timers that are too many.
+-- A timer without a call for this time plus six timeouts counts as dropped, because nginx drops excess timers.
 local DROPPED_SECONDS = 10
 local POOL = {pool = "pointsman", pool_size = 64}
--- What follows up to NOT_FORWARDED stands in HAProxy's script too. Each is one file that is copied to where its proxy finds
--- it, and they run on different Luas (LuaJIT here, 5.3 there): a third file that both load would have to be kept in step
--- on machines that have only one of them. Answers are read by each proxy's own sockets.
+-- The tables up to NOT_FORWARDED are also in HAProxy's script. Each script is one file in the directory of its proxy, and
+-- the Lua versions differ (LuaJIT here, 5.3 there). Machines with only one of the proxies would have to update a shared
+-- file too. Each proxy reads responses with its own sockets.
 local REFUSALS = {[400] = true, [401] = true, [404] = true, [413] = true, [429] = true, [503] = true}
 local NOT_FORWARDED = {
   ["connection"] = true,
@@ -48,17 +49,17 @@ local NO_WORKER = problem("no worker is available at the moment", "none_availabl
 local NO_ROUTER = problem("the router does not answer", "router_unavailable")
 local BROKEN = problem("no worker has answered", "upstream_error")
 
--- Of this process: workers but those for prefill, leases whose streams live and when each is to be renewed, what the router is
--- yet to be told.
+-- State of this process: workers except prefill workers, leases of running streams with their renewal times, and pending
+-- messages to the router.
 local workers = {}
--- Where all processes find them; no address looks like it.
+-- Key of the workers in the dictionary that all processes share. No address equals it.
 local KNOWN = "workers"
 local live = {}
 local ends = {first = 1, last = 0}
 local renewals = {first = 1, last = 0}
--- When each of those that tell took up its last word; nil for one that does not.
+-- Start time of each sending timer's last call; nil for an inactive timer.
 local telling = {}
--- Causes that were logged, of this process. There are but statuses and a few words.
+-- Causes already logged by this process. Their number is small: statuses and a few words.
 local complained = {}
 
 local function complain(cause)
@@ -68,7 +69,7 @@ local function complain(cause)
   end
 end
 
--- The key of a setting; nil if there is none. No message repeats it.
+-- Checks the key of a setting; nil if it is empty. No message contains the key.
 local function key(name, given)
   if given == "" then
     return nil
@@ -84,7 +85,7 @@ function pointsman.setup(given)
   settings.engine_api_key = key("engine_api_key", given.engine_api_key)
 end
 
--- The key that a file holds alone.
+-- Reads a key from a file that contains nothing else.
 function pointsman.key_of(path)
   local file = assert(io.open(path, "rb"))
   local key = file:read(8192) or ""
@@ -92,7 +93,7 @@ function pointsman.key_of(path)
   return key:match("^%s*(.-)%s*$")
 end
 
--- One answer: its status, its headers by lower-case name, its body. Without one nil and, if not a byte of it came, why.
+-- Reads a response: status, headers by lower-case name, body. Without one: nil and, if no byte arrived, the reason.
 local function receive(socket)
   local line, why, part = socket:receive("*l")
   local status = line and tonumber(line:match("^HTTP/1%.%d (%d%d%d)"))
@@ -117,8 +118,8 @@ local function receive(socket)
   return body and status, headers, body
 end
 
--- As receive does; beside nil whether the router had closed the connection before it could have read the question, and
--- nothing if it was not reached.
+-- Sends a request and reads the response as receive does. Without a response the second value is nil if the router was
+-- not reached. Otherwise it is true if the router had closed the kept connection before it read the request.
 local function exchange(text)
   local socket = ngx.socket.tcp()
   socket:settimeouts(settings.timeout_ms, settings.timeout_ms, settings.timeout_ms)
@@ -133,7 +134,7 @@ local function exchange(text)
   local status, headers, body = receive(socket)
   if not status then
     socket:close()
-    -- A question that the router may have taken is not asked again: it would hold two places.
+    -- A request that the router may have processed is not repeated.
     return nil, kept and headers ~= nil and headers ~= "timeout"
   elseif headers["connection"] == "close" then
     socket:close()
@@ -143,8 +144,8 @@ local function exchange(text)
   return status, headers, body
 end
 
--- The router's answer; nil without one, and nothing beside if the router was not reached. A kept connection that turns out
--- to be closed is replaced once.
+-- Calls the router. Without a response the status is nil; the second value is also nil if the router was not reached. A
+-- kept connection that proves to be closed is replaced once.
 local function call(method, path, lines, body)
   lines[#lines + 1] = "host: " .. settings.router_host
   lines[#lines + 1] = "content-length: " .. #body
@@ -156,7 +157,7 @@ local function call(method, path, lines, body)
   return status, headers, answer
 end
 
--- What nginx itself asks and tells; the answer as above.
+-- A call by nginx itself, with api_key; same results as call.
 local function own_call(method, path, lines, body)
   if settings.api_key then
     lines[#lines + 1] = "authorization: Bearer " .. settings.api_key
@@ -181,7 +182,8 @@ local function take(list)
   return each
 end
 
--- Renewals first: a lease that expires takes a live stream out of the count, one that is settled late leaves an ended one in.
+-- Next message; renewals come first. A late renewal removes a running stream from the load; a late settlement only keeps an
+-- ended one in it.
 local function next_word()
   return take(renewals) or take(ends)
 end
@@ -199,7 +201,7 @@ local function tell_all(premature, teller)
   telling[teller] = nil
 end
 
--- One more that tells, if there are not enough.
+-- Starts one more sending timer if fewer than TELLERS are active.
 local function begin_telling()
   local now = ngx.now()
   for teller = 1, TELLERS do
@@ -211,7 +213,7 @@ local function begin_telling()
   end
 end
 
--- What is too much is not said: such leases expire.
+-- Queues a message to the router. If the queue is full, the message is dropped; its lease then expires.
 local function tell_router(lease, what, body)
   local list = what == "renew" and renewals or ends
   if list.last - list.first < MOST_TOLD then
@@ -221,7 +223,7 @@ local function tell_router(lease, what, body)
   end
 end
 
--- What there is of the client's body, and the end of one that is longer; nil if that is all.
+-- First HEAD_OF_BODY bytes of the client's body. For a longer body also its last END_OF_BODY bytes, otherwise nil.
 local function body_of_client()
   ngx.req.read_body()
   local body = ngx.req.get_body_data()
@@ -244,11 +246,11 @@ local function body_of_client()
   return body, tail
 end
 
--- The model that the end of a JSON object names, read from its last byte on: there everything is outside of texts, so that
--- quotes pair up, and brackets tell the depth. What messages say of models is deeper, or text. Nil if there is none.
+-- Model in the end of a JSON object; nil if there is none. The scan goes backwards from the last byte, which is outside of
+-- texts. Quotes therefore pair up, and brackets give the depth. Models within messages are deeper, or text.
 local function model_at_end(tail)
   local depth, i = 0, #tail
-  local later, last -- texts at the depth of the object's fields, and whether a colon stands between them
+  local later, last -- last two texts at the depth of the object's fields; colon: true if a colon is between them
   local colon = false
   while i > 0 do
     local c = tail:sub(i, i)
@@ -286,7 +288,7 @@ local function model_at_end(tail)
   end
 end
 
--- Only the router says these.
+-- Removes headers that only the router may set.
 local function strip(headers)
   for name in pairs(headers) do
     if
@@ -311,7 +313,7 @@ local function question(headers, tail, lease)
   }
   if tail then
     lines[#lines + 1] = "x-body-truncated: " .. HEAD_OF_BODY .. "/" .. (headers["content-length"] or "")
-    -- Counts where the head names none.
+    -- The router uses it if the first part of the body contains no model.
     local model = not headers["serve_multiplexed_model_id"] and model_at_end(tail)
     if type(model) == "string" and not model:find("[^ -~]") then
       lines[#lines + 1] = "serve_multiplexed_model_id: " .. model
@@ -337,7 +339,7 @@ local function refuse(status, wait, body)
   return ngx.exit(ngx.HTTP_OK)
 end
 
--- Whether one is to be preferred to another; a dead one has nothing in flight.
+-- True if a worker is preferable. Health comes before load, because a failed worker has nothing in flight.
 local function before(worker, load, other, least)
   if worker.healthy ~= other.healthy then
     return worker.healthy
@@ -345,12 +347,12 @@ local function before(worker, load, other, least)
   return load < least
 end
 
--- The worker with the fewest requests in flight of those that the router named last, but for one. Where none that is left is
--- healthy, any will do: it may have come back.
+-- Worker with the fewest requests in flight in the router's last list, except one address. Without a healthy worker it
+-- returns an unhealthy one, which may have recovered.
 local function least_busy(except)
   local best, least
   if #workers == 0 then
-    -- This process has not looked yet, another has.
+    -- This process has no list yet, but another one may have.
     workers = json.decode(in_flight:get(KNOWN) or "[]")
   end
   local count = #workers
@@ -365,13 +367,13 @@ local function least_busy(except)
   return best
 end
 
--- Asks the router for its workers.
+-- Reads the list of workers from the router; defined below.
 local look
 
--- Without the router's choice.
+-- Balances without the router's choice.
 local function by_itself()
   if not least_busy() then
-    -- Nobody has looked yet, or there was nothing to see then.
+    -- No process has a list yet, or the list was empty.
     look()
   end
   if not least_busy() then
@@ -385,14 +387,14 @@ local function decide(headers)
     return by_itself()
   end
   local body, tail = body_of_client()
-  -- The place is named before it is asked for: whatever becomes of the answer, its end can be told.
+  -- nginx creates the lease id, so it can settle the lease whatever happens to the response.
   local lease = ngx.var.request_id
   local status, answer_headers, answer = call("POST", "/internal/route", question(headers, tail, lease), body)
   if status ~= 200 then
     complain(status and "status " .. status or "no answer")
   end
   if REFUSALS[status or 0] then
-    -- The router has just started or takes all workers for dead, and any worker would do.
+    -- The router knows no healthy worker, for example after its start. Any worker may serve the request.
     if answer_headers["x-pointsman-unplaced"] then
       return by_itself()
     end
@@ -401,23 +403,23 @@ local function decide(headers)
   local decided = status == 200 and json.decode(answer)
   if not decided or not decided.replica_id then
     if status == 200 or status == 409 or (status or 0) >= 500 or not status and answer_headers ~= nil then
-      -- An answer that is still to come holds nothing, and what it holds already is given back. That a lease of this id is
-      -- known, and what one says who stands between, tells nothing of the place.
+      -- Gives the id up: this releases an existing lease and prevents a later one. After 409 (lease id known) or an
+      -- intermediary's 5xx a lease may exist.
       tell_router(lease, "settle", '{"outcome":"ignored"}')
     end
-    -- Where keys are needed, nobody has looked at the client's.
+    -- With api_key the request is refused, because the client's key is unchecked.
     return settings.api_key and refuse(503, "1", NO_ROUTER) or by_itself()
   end
   ngx.ctx.pointsman = {
     worker = decided.replica_id,
-    -- The balancer wants addresses of IPv6 in brackets.
+    -- The balancer needs IPv6 addresses in brackets.
     host = decided.host:find(":", 1, true) and "[" .. decided.host .. "]" or decided.host,
     port = decided.port,
     lease = decided.lease,
     asked = ngx.now(),
   }
   if decided.lease then
-    -- The router may hold it for less than was asked for. Two more tries before it ends.
+    -- The router may grant a shorter lease than requested. A third of it leaves two more attempts.
     local pause = math.min(settings.ttl_ms, decided.expires_in_ms or settings.ttl_ms) / 3000
     live[decided.lease] = {pause = pause, due = ngx.now() + pause, answering = ""}
   end
@@ -432,7 +434,7 @@ function pointsman.decide()
   setmetatable(headers, nil)
   strip(headers)
   decide(headers)
-  -- Not before: the question is what the client has sent.
+  -- After the decision, because the question contains only headers of the client.
   if settings.engine_api_key and not headers["authorization"] then
     ngx.req.set_header("Authorization", "Bearer " .. settings.engine_api_key)
   end
@@ -454,7 +456,7 @@ function pointsman.balance()
     return ngx.exit(503)
   end
   if failed and state.ranked then
-    -- Of the one that failed. Without a rank an engine chooses among its own.
+    -- The rank belongs to the failed worker. Without a rank an engine chooses one itself.
     ngx.req.clear_header(RANK)
     local good, why = balancer.recreate_request()
     if not good then
@@ -476,13 +478,13 @@ function pointsman.balance()
   in_flight:incr(state.at, 1, 0)
 end
 
--- Of a variable of nginx's that has an entry for each worker that was tried, the last one; nil if there is none.
+-- Last entry of an nginx variable with one entry per attempted worker; nil if there is none.
 local function last(entries)
   local entry = (entries or ""):match("([^%s,:]+)%s*$")
   return entry ~= "-" and entry or nil
 end
 
--- Whether the last worker that was tried refused the connection (502), or did not answer to it (504).
+-- True if the last attempted worker refused the connection (502) or did not accept it in time (504).
 local function not_connected(status)
   return (status == 502 or status == 504) and not last(ngx.var.upstream_connect_time)
 end
@@ -493,7 +495,7 @@ function pointsman.tell()
     return
   end
   if ngx.status >= 500 and not last(ngx.var.upstream_header_time) then
-    -- nginx's own page, since no worker has answered.
+    -- No worker has answered, so nginx would send its own error page.
     state.page = BROKEN
     if not_connected(ngx.status) then
       ngx.status = 503
@@ -508,7 +510,7 @@ function pointsman.tell()
   if state.pinned and ngx.status < 400 and live[state.lease] then
     live[state.lease].answering = ',"answering":true'
   end
-  -- Of answers in one piece and compressed ones nobody knows the first token.
+  -- The first token is visible only in uncompressed streams.
   if state.lease and ngx.status == 200 and not ngx.header["content-encoding"] then
     local stream = (ngx.header["content-type"] or ""):lower():find("^text/event%-stream")
     state.awaits = stream and {line = ""}
@@ -518,11 +520,11 @@ end
 -- Names of the events that engines send before they compute.
 local TAKEN = {["response.created"] = true, ["response.in_progress"] = true, ["response.queued"] = true, ping = true}
 
--- So much of a line tells what its event is.
+-- Number of bytes at the start of a line that identify its event.
 local LINE = 64
 
--- Whether the first token is in what a stream of events goes on with. The beginnings of lines are looked at, up to the
--- first event that had to be computed; most streams begin with it.
+-- True if the next data of an event stream contains the first token. It examines the starts of lines up to the first
+-- computed event; most streams begin with one.
 local function first_token(seen, data)
   local text = seen.line .. data
   local from = 1
@@ -550,8 +552,7 @@ local function first_token(seen, data)
   return false
 end
 
--- A part of the answer passes, perhaps with the first token. An error in OpenAI's shape takes the place of nginx's own
--- page.
+-- Body filter: finds the first token, and replaces nginx's own error page by an error in OpenAI's format.
 function pointsman.body()
   local state = ngx.ctx.pointsman
   if state and state.awaits and first_token(state.awaits, ngx.arg[1]) then
@@ -578,7 +579,7 @@ local function outcome(state)
   elseif status >= 400 then
     return '{"outcome":"refused"}'
   end
-  -- Broken off by one side or the other: nginx does not say by which.
+  -- The client or the worker may have cut the response; nginx does not distinguish the two.
   return ngx.var.request_completion == "OK" and '{"outcome":"succeeded"}' or '{"outcome":"ignored"}'
 end
 
@@ -598,7 +599,7 @@ function pointsman.ended()
   end
 end
 
--- Of a worker's URL; the address of IPv6 with its brackets, as the balancer wants it.
+-- Host and port of a worker's URL. IPv6 addresses keep their brackets, because the balancer needs them.
 local function host_and_port(url)
   local host, rest = url:match("^http://(%[[%x:.]+%])(.*)$")
   if not host then
@@ -618,7 +619,7 @@ function look(premature)
   end
   local answer = status == 200 and json.decode(body)
   if not answer or not answer.workers or #answer.workers == 0 then
-    return -- a router that has just started may not know any yet
+    return -- after its start the router may not know its workers yet
   end
   local found = {}
   for _, worker in ipairs(answer.workers) do
@@ -642,8 +643,8 @@ local function renew_due()
   end
 end
 
--- In a process that ends after a reload nothing can be timed any more, but what runs may go on: one round after the
--- other, until the last stream has ended.
+-- Renews leases until the last stream has ended. After a reload, an ending process starts no further timers, but running
+-- ones may continue.
 local function outlast()
   while next(live) do
     renew_due()

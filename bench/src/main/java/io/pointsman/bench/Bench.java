@@ -13,7 +13,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-/** {@code ./pointsman bench}: every benchmark of the project by name. */
+/** Main class of {@code ./pointsman bench}, with each benchmark as a subcommand. */
 @Command(
     name = "bench",
     description =
@@ -33,18 +33,18 @@ public final class Bench {
   private Bench() {}
 
   public static void main(String[] args) {
-    // Before the first logger: a table must not be torn by log lines.
+    // Set before the first logger is created, because log lines would break up the tables.
     System.setProperty("logback.configurationFile", "bench-logback.xml");
     System.exit(commandLine().execute(args));
   }
 
   static CommandLine commandLine() {
-    // What follows "jmh" is read by JMH, flags included.
+    // Arguments after "jmh", options included, are passed on to JMH.
     CommandLine jmh = new CommandLine(new Jmh()).setUnmatchedOptionsArePositionalParams(true);
     return new CommandLine(new Bench()).addSubcommand("jmh", jmh);
   }
 
-  /** The micro-benchmarks. */
+  /** Subcommand {@code jmh}: runs the JMH micro-benchmarks. */
   @Command(
       name = "jmh",
       description =

@@ -29,9 +29,9 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 /**
- * Best-of-n sampling, as trainers do it: distinct prompts of token ids, several samples of each
- * with different seeds, all sent at once. What matters is that the samples of a prompt meet on one
- * worker and that the prompts spread evenly.
+ * Best-of-n sampling as trainers use it: distinct prompts of token ids, several samples of each
+ * with different seeds, all sent at once. A good router sends the samples of one prompt to one
+ * worker and distributes the prompts evenly.
  */
 @Command(
     name = "best-of-n",
@@ -185,8 +185,8 @@ final class BestOfN implements Callable<Integer> {
   }
 
   private SimEngine engine(String id) {
-    // 400,000 KV tokens: an 80 GB card with an 8 B model. Faster than life, so that a row takes
-    // seconds.
+    // 400,000 KV tokens correspond to an 80 GB card with an 8 B model. The engine runs faster than
+    // real time, therefore a row takes seconds.
     SimConfig config =
         SimConfig.DEFAULT
             .withId(id)
@@ -197,7 +197,7 @@ final class BestOfN implements Callable<Integer> {
     return SimEngine.start(config);
   }
 
-  /** Sends all requests at once; answers how many did not succeed. */
+  /** Sends all requests at once and returns the number of failed ones. */
   private int send(String url) throws InterruptedException {
     AtomicInteger failures = new AtomicInteger();
     try (ExecutorService threads = Executors.newFixedThreadPool(2);

@@ -5,18 +5,18 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * What one router did with best-of-n sampling.
+ * Result of one router for best-of-n sampling.
  *
- * @param requests that each worker served
- * @param hitPercent share of prompt tokens that the engines found in their caches
+ * @param requests requests served, per worker
+ * @param hitPercent percentage of prompt tokens found in the engines' prefix caches
  */
 record BestOfNRow(String name, List<Long> requests, double hitPercent, int failures) {
-  /** How far a worker may be from its fair share of requests. */
+  /** Largest permitted difference between a worker's requests and its fair share. */
   private static final int SPREAD = 2;
 
   private static final double LEAST_HIT_PERCENT = 86;
 
-  /** Why it is not good enough; empty if it is. */
+  /** Missed targets, one message each; empty if all are reached. */
   List<String> misses() {
     List<String> misses = new ArrayList<>();
     double fair = requests.stream().mapToLong(Long::longValue).sum() / (double) requests.size();

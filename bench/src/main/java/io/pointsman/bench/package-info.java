@@ -1,4 +1,4 @@
-/** Benchmarks, each a command of {@code ./pointsman bench}. Never shipped. */
+/** Benchmarks, each a command of {@code ./pointsman bench}. Not part of a release. */
 @NullMarked
 package io.pointsman.bench;
 

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
 
-/** Best-of-n over real sockets, smaller than the benchmark, and what its check lets pass. */
+/** Best-of-n over real sockets with few requests, and the checks of its results. */
 final class BestOfNCheckTest {
   private static final int REQUESTS = 16 * 8;
 
@@ -22,14 +22,13 @@ final class BestOfNCheckTest {
 
   @Test
   @Tag("full")
-  void samplesOfAPromptMeetUnderCacheAwareAndAreScatteredUnderRoundRobin() throws Exception {
+  void cacheAwareSendsSamplesOfAPromptTogetherAndRoundRobinDoesNot() throws Exception {
     BestOfNRow together = run("cache_aware");
     BestOfNRow scattered = run("round_robin");
 
     assertThat(together.failures()).isZero();
     assertThat(sum(together.requests())).isEqualTo(REQUESTS);
-    // At best 87.5 %; a machine that is busy delivers requests in another order than they were
-    // sent.
+    // The maximum is 87.5 %. A busy machine may deliver requests in another order.
     assertThat(together.hitPercent()).isBetween(75.0, 87.5);
     assertThat(together.requests()).allSatisfy(count -> assertThat(count).isBetween(16L, 48L));
     assertThat(scattered.hitPercent()).isLessThan(60);

@@ -3,16 +3,16 @@ package io.pointsman.bench;
 import java.nio.file.Path;
 import java.util.List;
 
-/** This project's router from the classes of the build: what the launcher starts, without it. */
+/** Starts this project's router from the classes of the build, without the launcher. */
 public final class BuiltRouter {
   private BuiltRouter() {}
 
-  /** The root of the repository. */
+  /** Root of the repository. */
   public static Path home() {
     return Path.of(System.getProperty("pointsman.root", "..")).toAbsolutePath().normalize();
   }
 
-  /** The words that take the place of the launcher's name. */
+  /** First words of the command line, instead of the launcher's path. */
   public static List<String> command() {
     return List.of(
         Path.of(System.getProperty("java.home"), "bin", "java").toString(),

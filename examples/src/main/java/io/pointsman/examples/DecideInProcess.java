@@ -21,7 +21,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
-/** Sends chats to engines itself, each to the worker that the embedded engine chooses. */
+/** Example: a program that sends chats to the workers that the embedded engine chooses. */
 public final class DecideInProcess {
   private static final String PATH = "/v1/chat/completions";
   private static final Duration TTL = Duration.ofSeconds(30);

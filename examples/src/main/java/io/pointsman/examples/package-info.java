@@ -1,4 +1,4 @@
-/** Programs that embed the router. */
+/** Example programs that embed the router. */
 @NullMarked
 package io.pointsman.examples;
 

@@ -18,9 +18,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * A client leaves; the engine hears of it at once, whatever the request was doing. The time runs
- * from the client's close to the engine's own count of aborted requests. Every round is bounded
- * against a lost abort; at full size the median of the rounds is held to 100 ms.
+ * A client leaves, and the engine learns of it promptly in every phase of the request. The time
+ * runs from the client's close to the engine's count of aborted requests. Every round has a limit
+ * against a lost abort; at full size the median must be below 100 ms.
  */
 final class AbortTest {
   private static final Duration BOUND = Await.LONG;
@@ -31,7 +31,7 @@ final class AbortTest {
   private static final String LONG_WHOLE =
       "{\"model\":\"sim\",\"max_tokens\":20000,\"user\":\"u1\",\"prompt\":\"tell me all\"}";
 
-  /** How a client goes away. */
+  /** The way in which a client leaves. */
   enum Leaving {
     CLOSE {
       @Override
@@ -83,7 +83,7 @@ final class AbortTest {
   @ParameterizedTest
   @EnumSource
   @Tag("full")
-  void beforeHeadersOnAnUnknownPath(Leaving leaving) throws Exception {
+  void beforeHeadersOnATransparentPath(Leaving leaving) throws Exception {
     try (Cluster cluster = slowEngines(1).start()) {
       Rounds rounds = new Rounds();
       for (int round = 0; round <= ROUNDS; round++) {
@@ -102,7 +102,7 @@ final class AbortTest {
   @ParameterizedTest
   @EnumSource
   @Tag("full")
-  void whileQueuedTheEngineNeverSeesIt(Leaving leaving) throws Exception {
+  void whileQueuedNoEngineGetsTheRequest(Leaving leaving) throws Exception {
     Cluster.Setup one = slowEngines(1).set("limits.max-concurrent-requests", 1);
     try (Cluster cluster = one.start();
         RawClient first = RawClient.connect(cluster.port())) {
@@ -126,7 +126,7 @@ final class AbortTest {
   @ParameterizedTest
   @EnumSource
   @Tag("full")
-  void whileBackingOffNoEngineSeesAnotherAttempt(Leaving leaving) throws Exception {
+  void whileBackingOffNoEngineGetsAnotherAttempt(Leaving leaving) throws Exception {
     Cluster.Setup patient =
         slowEngines(2).set("retry.initial-backoff", "1h").set("retry.max-backoff", "1h");
     try (Cluster cluster = patient.start()) {
@@ -167,7 +167,7 @@ final class AbortTest {
     }
   }
 
-  /** The index of the engine that the user of all these requests hashes to. */
+  /** The index of the engine for the user of all these requests. */
   private static int engineOfUser(Cluster cluster) throws IOException {
     String body = "{\"model\":\"sim\",\"max_tokens\":1,\"user\":\"u1\",\"prompt\":\"who?\"}";
     String id =
@@ -175,7 +175,7 @@ final class AbortTest {
     return cluster.engine(0).id().equals(id) ? 0 : 1;
   }
 
-  /** How long the rounds took; the first, in which code is loaded, is held to the bound only. */
+  /** Durations of the rounds; the first one loads code and counts only against the limit. */
   private static final class Rounds {
     private final List<Double> millis = new ArrayList<>();
 
@@ -218,7 +218,11 @@ final class AbortTest {
     return cluster.engines().stream().mapToLong(e -> e.state().requests().failed()).sum();
   }
 
-  /** Leaves, and waits until the engine has counted it; answers milliseconds. */
+  /**
+   * Leaves and waits until the engine has counted the abort.
+   *
+   * @return the duration in milliseconds
+   */
   private static double aborted(SimEngine engine, RawClient client, Leaving leaving)
       throws IOException {
     long before = engine.state().abortedInAll();

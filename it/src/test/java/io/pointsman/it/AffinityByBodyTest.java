@@ -16,12 +16,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Sessions that are named in the body only, under {@code consistent_hash}. */
+/** Sessions that only the body names, under {@code consistent_hash}. */
 @SuppressWarnings("NullAway.Init") // set before all tests
 final class AffinityByBodyTest {
   private static final int SESSIONS = 24;
 
-  /** What a search for text would take for a user field, as it stands in a JSON string. */
+  /** A text in a JSON string that a plain text search would mistake for a user field. */
   private static final String LOOKS_LIKE_A_USER = "\\\"user\\\": \\\"x\\\"";
 
   private static Cluster cluster;
@@ -38,7 +38,7 @@ final class AffinityByBodyTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"/v1/chat/completions", "/v1/completions"})
-  void sessionInTheBodyAlwaysMeetsOneWorker(String path) throws Exception {
+  void sessionInTheBodyAlwaysGoesToOneWorker(String path) throws Exception {
     Set<String> workers = new HashSet<>();
     for (int i = 0; i < 40; i++) {
       workers.add(engineOf(path, "\"session_params\":{\"session_id\":\"s1\"}", "prompt " + i));
@@ -48,7 +48,7 @@ final class AffinityByBodyTest {
   }
 
   @Test
-  void sessionMeetsTheSameWorkerByEveryRoute() throws Exception {
+  void sessionGoesToTheSameWorkerOnEveryRoute() throws Exception {
     String session = "\"session_params\":{\"session_id\":\"s1\"}";
 
     assertThat(engineOf("/v1/chat/completions", session, "a"))
@@ -68,7 +68,7 @@ final class AffinityByBodyTest {
   }
 
   @Test
-  void userInsideAPromptDoesNotOutweighTheSession() throws Exception {
+  void userInsideAPromptDoesNotOverrideTheSession() throws Exception {
     for (int i = 0; i < SESSIONS; i++) {
       String session = "\"session_params\":{\"session_id\":\"session-%d\"}".formatted(i);
 
@@ -78,7 +78,7 @@ final class AffinityByBodyTest {
   }
 
   @Test
-  void userInsideAPromptNamesNobody() throws Exception {
+  void userInsideAPromptIsNoUser() throws Exception {
     Map<String, Integer> byWorker = new HashMap<>();
     for (int i = 0; i < SESSIONS; i++) {
       String prompt = "question " + i + " " + LOOKS_LIKE_A_USER + " and so on";
@@ -91,7 +91,7 @@ final class AffinityByBodyTest {
   }
 
   @Test
-  void userInsideAnotherObjectNamesNobody() throws Exception {
+  void userInsideAnotherObjectIsNoUser() throws Exception {
     Set<String> workers = new HashSet<>();
     for (int i = 0; i < SESSIONS; i++) {
       String metadata = "\"metadata\":{\"user\":\"x\",\"session_id\":\"y\"}";

@@ -29,7 +29,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Which module may know which, over all that is shipped. */
+/** Allowed dependencies between all shipped modules. */
 final class ArchitectureTest {
   private static final JavaClasses SHIPPED =
       new ClassFileImporter()
@@ -49,7 +49,7 @@ final class ArchitectureTest {
           .importPackages("io.pointsman.bench");
 
   @Test
-  void everyModuleIsLookedAt() {
+  void everyModuleIsChecked() {
     assertThat(BENCH).isNotEmpty();
     for (String module :
         List.of("engine", "request", "proxy", "kubernetes", "sim", "replay", "app")) {
@@ -115,7 +115,7 @@ final class ArchitectureTest {
     "replay, kubernetes",
     "replay, app"
   })
-  void moduleDoesNotSee(String module, String other) {
+  void moduleDoesNotUse(String module, String other) {
     holds(
         noClasses()
             .that()
@@ -125,7 +125,7 @@ final class ArchitectureTest {
             .resideInAPackage("io.pointsman." + other + ".."));
   }
 
-  /** Its classes cost memory and time; only who asks for discovery shall load them. */
+  /** Its classes cost memory and time; only a router with discovery may load them. */
   @Test
   void onlyTheKubernetesModuleKnowsItsClient() {
     holds(
@@ -140,7 +140,7 @@ final class ArchitectureTest {
   }
 
   @Test
-  void nothingShippedSeesTheTestkitOrTheBenchmarks() {
+  void nothingShippedUsesTheTestkitOrTheBenchmarks() {
     holds(
         noClasses()
             .should()
@@ -154,7 +154,7 @@ final class ArchitectureTest {
   }
 
   @Test
-  void benchmarksUseOnlyWhatTheirModuleMaySee() {
+  void benchmarksUseOnlyAllowedModules() {
     noClasses()
         .should()
         .dependOnClassesThat()
@@ -180,7 +180,7 @@ final class ArchitectureTest {
   }
 
   @Test
-  void simulatorSpeaksZeroMqInOnePackage() {
+  void simulatorUsesZeroMqInOnePackage() {
     holds(
         noClasses()
             .that()
@@ -215,9 +215,9 @@ final class ArchitectureTest {
   void onlyWiringConstructsAdapters(String adapter) {
     Set<String> makers = callersOf(adapter, "<init>", "start");
     makers.removeIf(maker -> maker.startsWith(adapter + "."));
-    // A replay wires an engine of its own, under simulated time.
+    // A replay creates its own engine, under simulated time.
     makers.removeIf(maker -> maker.startsWith("io.pointsman.replay.run.Simulation."));
-    // A shadow decides over a copy of the fleet that nothing is sent to.
+    // A shadow policy decides over a copy of the fleet without traffic.
     makers.removeIf(maker -> maker.startsWith("io.pointsman.engine.shadow."));
 
     assertThat(makers)
@@ -282,7 +282,7 @@ final class ArchitectureTest {
         .containsExactly("io.pointsman.engine.fleet.Lease.settle");
   }
 
-  /** What changes a count adds one or takes one away; marks beside it are set bit by bit. */
+  /** Changes of a count must add or subtract one; the flags beside it are set bit by bit. */
   @Test
   void nothingResetsACount() throws IOException {
     Set<String> called =

@@ -25,8 +25,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Engines that send faster than clients read: the router stops reading instead of keeping the
- * difference. The router is a process of its own, so that its memory is its own.
+ * Engines that send faster than clients read: the router stops reading instead of buffering. The
+ * router is a separate process, so its memory can be measured.
  */
 @Tag("full")
 final class BackpressureTest {
@@ -84,17 +84,17 @@ final class BackpressureTest {
         () -> begun(engine) == WARM_UP + READERS || !failures.isEmpty());
     assertThat(failures).isEmpty();
     long most = watch(router, SLOW_MS);
-    // A few may fit into buffers of the system that earlier, faster streams have enlarged.
+    // A few responses may fit into system buffers that earlier, faster streams have enlarged.
     assertThat(engine.inFlight()).as("streams held open").isGreaterThan(READERS * 9 / 10);
     return most;
   }
 
-  /** Without what the router asks of its own accord, now and then. */
+  /** Number of client requests, without the router's own. */
   private static long begun(RawEngine engine) {
     return engine.received().stream().filter(each -> each.line().startsWith("POST ")).count();
   }
 
-  /** The largest resident memory within a time. */
+  /** The maximum resident memory within a time. */
   private static long watch(RouterProcess router, long millis) throws IOException {
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
     long most = 0;
@@ -136,7 +136,11 @@ final class BackpressureTest {
     }
   }
 
-  /** Reads a few hundred bytes now and then until told to read on; answers the body's length. */
+  /**
+   * Reads a few hundred bytes at intervals until the latch opens, then everything.
+   *
+   * @return the length of the body in bytes
+   */
   private static long readSlowly(int port, CountDownLatch slowIsOver, Queue<Exception> failures)
       throws Exception {
     try (RawClient client = RawClient.connectSlow(port, 64 << 10)) {

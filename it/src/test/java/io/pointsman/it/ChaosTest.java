@@ -10,18 +10,20 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A short run of {@code bench chaos}: one fault a second, the router a process of its own. */
+/**
+ * A short run of {@code bench chaos}: one fault per second, with the router as a separate process.
+ */
 @Tag("full")
 final class ChaosTest {
   private static final int SECONDS = Scale.of(10, 60);
   private static final int RATE = Scale.of(60, 300);
 
-  /** Longer than a busy machine lets a process wait for its turn. */
+  /** Longer than a busy machine delays a process. */
   private static final int PATIENCE_SECONDS = Scale.of(15, 3);
 
   /**
-   * What must not happen on any machine. Requests that were not sent or took more than a minute are
-   * held against the router at full size only: a busy machine is enough for them.
+   * Endings that must not occur on any machine. Requests that were not sent or took more than a
+   * minute count only at full size, because a busy machine can cause them.
    */
   private static final List<String> NEVER =
       List.of(
@@ -33,7 +35,7 @@ final class ChaosTest {
           "WRONG_ANSWER",
           "NO_ANSWER");
 
-  /** The router as it is tested, with the launcher's memory settings. */
+  /** The command of the tested router, with the launcher's memory settings. */
   private static final List<String> ROUTER =
       List.of(
           Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -49,7 +51,7 @@ final class ChaosTest {
           "serve");
 
   @Test
-  void clientsSeeOnlyStreamsThatWereCutOnTheEngineEachWithAnErrorEvent() throws Exception {
+  void onlyStreamsCutByTheEngineFailAndEachGetsAnErrorEvent() throws Exception {
     ChaosReport report =
         ChaosRun.run(
             new ChaosRun.Setup(ROUTER, SECONDS, 8, RATE, 1, SECONDS * 200, PATIENCE_SECONDS));

@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** {@code cost} with chats as people have them: each turn goes on from the one before. */
+/** {@code cost} with realistic chats: each turn continues the previous one. */
 @Tag("full")
 final class ConversationsTest {
   private static final Pattern CACHED = Pattern.compile("\"cached_tokens\":\\s*(\\d+)");
@@ -23,7 +23,7 @@ final class ConversationsTest {
   private final Random random = new Random(5);
 
   @Test
-  void eachTurnFindsTheOneBeforeWhateverTheirLengths() throws Exception {
+  void eachTurnFindsThePreviousOneAtAnyLength() throws Exception {
     try (Cluster cluster =
         Cluster.of(8).policy("cost").engines(engine -> engine.withKv(8192, 16)).start()) {
       for (int c = 0; c < CONVERSATIONS; c++) {

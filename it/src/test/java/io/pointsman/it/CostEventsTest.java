@@ -23,15 +23,15 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * {@code cost} over engines that publish what they store, over sockets: prompts that other planes
- * have brought, under loss and over a restart.
+ * {@code cost} over engines with KV events, over sockets: prompts sent by another proxy, with
+ * losses and over a restart.
  */
 @Tag("full")
 final class CostEventsTest {
   private static final Pattern CACHED = Pattern.compile("\"cached_tokens\":\\s*(\\d+)");
   private static final int BLOCK = 16;
 
-  /** So many that computing them takes longer than what {@code cost} takes for equal. */
+  /** Computing this many blocks takes longer than the difference that {@code cost} ignores. */
   private static final int BLOCKS = 250;
 
   private static final int TOKENS = BLOCKS * BLOCK;
@@ -59,7 +59,7 @@ final class CostEventsTest {
     return answer;
   }
 
-  /** Another plane brings a prompt to an engine. */
+  /** Sends a prompt to an engine past the router. */
   private static void bring(SimEngine engine, long prompt) throws IOException {
     ask(URI.create(engine.url()).getPort(), prompt);
   }
@@ -79,7 +79,7 @@ final class CostEventsTest {
 
   @ParameterizedTest
   @EnumSource(EventFormat.class)
-  void promptsThatAnotherPlaneBroughtAreFound(EventFormat format) throws Exception {
+  void promptsSentByAnotherProxyAreFound(EventFormat format) throws Exception {
     try (Cluster cluster = cluster(4, EventOptions.of(format))) {
       awaitFollowed(cluster);
       for (int i = 0; i < 4; i++) {
@@ -93,7 +93,7 @@ final class CostEventsTest {
   }
 
   @Test
-  void whatIsLostAndRepeatedIsFound() throws Exception {
+  void lostAndReplayedBatchesAreFound() throws Exception {
     try (Cluster cluster = cluster(2, EventOptions.of(EventFormat.VLLM))) {
       awaitFollowed(cluster);
       for (SimEngine engine : cluster.engines()) {
@@ -105,7 +105,7 @@ final class CostEventsTest {
       for (SimEngine engine : cluster.engines()) {
         faults(engine, "{}");
       }
-      // The next batches show that others are missing.
+      // The next batches reveal that others are missing.
       bring(cluster.engine(0), 20);
       bring(cluster.engine(1), 21);
       awaitBlocks(cluster, 22 * BLOCKS);
@@ -117,7 +117,7 @@ final class CostEventsTest {
   }
 
   @Test
-  void whatTheRouterPlacedIsFoundAfterAGapThatNobodyRepeats() throws Exception {
+  void theRoutersPlacementsAreFoundAfterAGapWithoutReplay() throws Exception {
     try (Cluster cluster = cluster(1, EventOptions.of(EventFormat.VLLM).withoutReplay())) {
       SimEngine engine = cluster.engine(0);
       Await.until("a subscriber", Await.LONG, () -> engine.events().subscribers() == 1);
@@ -140,9 +140,9 @@ final class CostEventsTest {
     }
   }
 
-  /** Placements of a moment ago are believed, but for those on an engine that has started anew. */
+  /** Recent placements count as cached, except those on a restarted engine. */
   @Test
-  void engineThatHasStartedAnewIsNotTakenToHoldWhatItHeld() throws Exception {
+  void restartedEngineCountsAsEmpty() throws Exception {
     int prompts = 8;
     try (Cluster cluster = cluster(2, EventOptions.of(EventFormat.VLLM))) {
       awaitFollowed(cluster);

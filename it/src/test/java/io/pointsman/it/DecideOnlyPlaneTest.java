@@ -23,7 +23,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A plane of another process: asks the router over HTTP and carries the bytes itself. */
+/** A proxy in another process: it queries the router over HTTP and forwards requests itself. */
 final class DecideOnlyPlaneTest {
   private static final int CONVERSATIONS = 40;
   private static final int TURNS = 5;
@@ -36,7 +36,7 @@ final class DecideOnlyPlaneTest {
   private static final Pattern REPLICA = Pattern.compile("\"replica_id\"\\s*:\\s*\"([^\"]+)\"");
   private static final Pattern PORT = Pattern.compile("\"port\":(\\d+)");
 
-  /** The way of one chat body to an engine and back. */
+  /** Sends one chat body to an engine and returns the status. */
   private interface Plane {
     int send(Cluster cluster, String body) throws Exception;
   }
@@ -86,7 +86,7 @@ final class DecideOnlyPlaneTest {
     }
   }
 
-  /** If one request is under way at a time: sent when the end of the last one is known. */
+  /** With one request at a time, sends each after the end of the last one is counted. */
   private static Plane alone(int atOnce, Plane plane) {
     return atOnce > 1
         ? plane
@@ -114,8 +114,8 @@ final class DecideOnlyPlaneTest {
   }
 
   /**
-   * One after the other under {@code cost}: it gives a hit up for a worker that answers sooner, so
-   * that with several at once the rate depends on how soon the end of a turn is told.
+   * One at a time under {@code cost}: it ignores a hit if another worker answers sooner. With
+   * several at once, the rate depends on how soon the end of a turn is reported.
    */
   @ParameterizedTest
   @CsvSource({"cache_aware, 8", "cost, 1"})
@@ -136,8 +136,7 @@ final class DecideOnlyPlaneTest {
   @ParameterizedTest
   @ValueSource(strings = {"least_load", "cost"})
   @Tag("full")
-  void aThousandLeasesOfADeadPlaneAreCountedBackAndNoneBeforeItsReport(String policy)
-      throws Exception {
+  void aThousandLeasesOfADeadProxyExpireAndNoneTooEarly(String policy) throws Exception {
     try (Cluster cluster = Cluster.of(4).policy(policy).start()) {
       List<Long> ends =
           Crowd.of(
@@ -164,11 +163,11 @@ final class DecideOnlyPlaneTest {
             return counted == 0;
           });
 
-      // A place is given back before its end is counted.
+      // A lease is released before its end is counted.
       Await.until("ends counted", Await.LONG, () -> expired(cluster) >= ABANDONED);
       assertThat(expired(cluster)).isEqualTo(ABANDONED);
       assertThat(cluster.router().metric("pointsman_held_leases", "")).isZero();
-      // Nobody knows whether they were ever sent.
+      // It is unknown whether these prompts were ever sent.
       String question = "{\"hold\":false,\"body\":" + abandoned(7) + "}";
       Answer again = RawClient.call(cluster.port(), "POST", "/v1/decide", question);
       assertThat(again.text()).contains("\"matched_blocks\":0");
@@ -185,7 +184,7 @@ final class DecideOnlyPlaneTest {
 
   @Test
   @Tag("full")
-  void heldPlacesAreLoadForTheBuiltInProxyToo() throws Exception {
+  void leasesCountAsLoadForTheBuiltInProxyToo() throws Exception {
     try (Cluster cluster = Cluster.of(2).policy("least_load").start()) {
       String question = "{\"body\":{\"model\":\"%s\",\"messages\":[]}}".formatted(Cluster.MODEL);
       String first = RawClient.call(cluster.port(), "POST", "/v1/decide", question).text();
@@ -211,7 +210,7 @@ final class DecideOnlyPlaneTest {
   }
 
   @Test
-  void aSessionLandsOnOneWorkerOnEveryPlane() throws Exception {
+  void aSessionGoesToOneWorkerThroughEveryProxy() throws Exception {
     try (Cluster cluster = Cluster.of(4).policy("consistent_hash").start()) {
       Map<String, String> workers = new HashMap<>();
       for (int session = 0; session < 20; session++) {
@@ -238,7 +237,7 @@ final class DecideOnlyPlaneTest {
 
   @Test
   @Tag("full")
-  void aTwentyMegabyteBodyIsRoutedOnItsHeadOrRefusedAsTooLarge() throws Exception {
+  void aTwentyMegabyteBodyIsRoutedByItsFirstPartOrRefused() throws Exception {
     try (Cluster cluster = Cluster.of(4).policy("cache_aware").start()) {
       String words = "all work and no play ".repeat(1_000_000);
       String body =

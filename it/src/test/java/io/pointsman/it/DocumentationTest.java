@@ -31,7 +31,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import picocli.CommandLine;
 
-/** What the pages say can be typed, exists; what they point to, too. */
+/** Commands and links on the documentation pages are valid. */
 final class DocumentationTest {
   private static final Path ROOT = Path.of(System.getProperty("pointsman.root", ".."));
   private static final Pattern FENCE = Pattern.compile("(?ms)^```[a-z]*\\n(.*?)^```");
@@ -60,7 +60,7 @@ final class DocumentationTest {
     return pages.stream().sorted().toList();
   }
 
-  /** Commands that take the flags of other routers. */
+  /** Commands with the flags of other routers. */
   private static final Map<String, Function<List<String>, ConfigValues>> LAUNCHERS =
       Map.of(
           "vllm-router", words -> VllmRouterLauncher.translate(words, Map.of()),
@@ -96,7 +96,7 @@ final class DocumentationTest {
     }
   }
 
-  /** Such a command reads its flags itself: it must take the whole line. */
+  /** Such a command parses its flags itself; it must accept the whole line. */
   private static void translates(Typed typed, Function<List<String>, ConfigValues> launcher) {
     String flags = typed.line().replaceFirst("^\\S+\\s+\\S+\\s*", "").replaceAll("\\s#.*", "");
     List<String> words = Pattern.compile("\\s+").splitAsStream(flags).toList();
@@ -104,7 +104,7 @@ final class DocumentationTest {
   }
 
   @Test
-  void mavenCommandsNameModulesAndTestsThatExist() throws IOException {
+  void mavenCommandsNameExistingModulesAndTests() throws IOException {
     for (Typed typed : typedLines()) {
       if (!typed.line().startsWith("mvn ")) {
         continue;
@@ -123,7 +123,7 @@ final class DocumentationTest {
   }
 
   @Test
-  void scriptsThatAreTypedExist() throws IOException {
+  void scriptsInCommandsExist() throws IOException {
     for (Typed typed : typedLines()) {
       String script = typed.line().replaceFirst("\\s.*", "");
       if (script.matches("(\\./|\\.ci/|it/|bench/|test/)[\\w./-]+")) {
@@ -145,7 +145,7 @@ final class DocumentationTest {
 
   @ParameterizedTest
   @MethodSource("pages")
-  void keysAreNamedAsTheyAreSet(Path page) throws IOException {
+  void keysHaveTheirConfigurationNames(Path page) throws IOException {
     Map<String, String> inCode =
         ConfigKeys.all().stream()
             .map(Key::path)
@@ -158,7 +158,7 @@ final class DocumentationTest {
     }
   }
 
-  /** The last part of a key as records of settings name it. */
+  /** The last part of a key, in the form used in settings records. */
   private static String asComponent(String key) {
     String last = key.substring(key.lastIndexOf('.') + 1);
     return Pattern.compile("-(.)")
@@ -167,7 +167,7 @@ final class DocumentationTest {
   }
 
   @Test
-  void nothingNamesAPathOfSomebodysMachine() throws IOException {
+  void nothingContainsAPathOfADevelopersMachine() throws IOException {
     List<String> found = new ArrayList<>();
     for (Path file : textFiles()) {
       Matcher paths = MACHINE_PATH.matcher(Files.readString(file, ISO_8859_1));
@@ -179,7 +179,7 @@ final class DocumentationTest {
     assertThat(found).isEmpty();
   }
 
-  /** Every line within a fence, continued lines joined. */
+  /** All lines within code fences; continued lines are joined. */
   private static List<Typed> typedLines() throws IOException {
     List<Typed> lines = new ArrayList<>();
     for (Path page : pages()) {
@@ -210,7 +210,7 @@ final class DocumentationTest {
     return walk().stream().filter(f -> text.matcher(f.getFileName().toString()).matches()).toList();
   }
 
-  /** All files of the repository that are not built or fetched. */
+  /** All files of the repository that are neither built nor fetched. */
   private static List<Path> walk() throws IOException {
     List<Path> files = new ArrayList<>();
     Set<String> skipped = Set.of("target", ".git", "node_modules", ".idea");

@@ -23,18 +23,19 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Whatever clients and engines do to a request, it is counted in once and out once. The cluster's
- * closing holds the checks: no count above zero is left, none was ever below, nobody settled twice.
+ * Under any behaviour of clients and engines, a request is counted once at its start and once at
+ * its end. Closing the cluster checks this: no count is above zero, none was negative, and no lease
+ * was settled twice.
  */
 @Tag("full")
 final class ExactAccountingTest {
   private static final int REQUESTS = Scale.of(3_000, 20_000);
   private static final int AT_ONCE = 192;
 
-  /** Fewer than clients at once, so that requests queue, and clients leave the queue. */
+  /** Fewer than clients, so requests queue, and clients leave the queue. */
   private static final int CONCURRENT = 64;
 
-  /** What a client does with its request; the weights are shares in percent. */
+  /** The behaviour of a client; the weights are percentages. */
   private enum Deed {
     STREAM(25),
     WHOLE(20),
@@ -105,17 +106,18 @@ final class ExactAccountingTest {
         .noneMatch(end -> end.startsWith("REFUSED_METHOD 2"));
   }
 
-  /** Everything that the counts are meant to survive did happen. */
+  /** Checks that all faults that the counts must survive have occurred. */
   private static void verifyTroubles(Cluster cluster, int leftWithinBody) {
     RunningRouter router = cluster.router();
     for (String reason : List.of("reset", "status", "busy")) {
       double retries = router.metric("pointsman_retries_total", "reason=\"" + reason + "\"");
       assertThat(retries).as("attempts given up: %s", reason).isPositive();
     }
-    // No head in time ends a request as shipped: the worker may well be at work on it.
+    // By default a missing response head ends a request, because the worker may still process it.
     assertThat(router.metric("pointsman_errors_total", "kind=\"504\"")).as("504").isPositive();
     assertThat(router.metric("pointsman_errors_total", "kind=\"cut\"")).as("cut").isPositive();
-    // Who leaves a worker leaves an ignored lease; who leaves the queue, or its own body, none.
+    // A client that leaves a worker causes an ignored lease; one that leaves the queue or its own
+    // body causes none.
     double left = router.metric("pointsman_errors_total", "kind=\"left\"");
     double ignored = router.metric("pointsman_worker_requests_total", "outcome=\"ignored\"");
     double busy = router.metric("pointsman_retries_total", "reason=\"busy\"");
@@ -137,7 +139,7 @@ final class ExactAccountingTest {
             .set("breaker.open-for", "100ms")
             .start();
     cluster.engines().forEach(ExactAccountingTest::trouble);
-    // Not all of them, because an engine that says it is busy gets no requests for a while.
+    // Only a few, because a busy engine gets no requests for a while.
     cluster.engine(0).failures().add(new Failure(new Fault.Status(503, 0), 0.002, 5, ""));
     cluster.engine(1).failures().add(new Failure(new Fault.Status(429, 0), 0.002, 5, ""));
     return cluster;
@@ -158,7 +160,7 @@ final class ExactAccountingTest {
     engine.failures().add(Failure.always(new Fault.Hang(0)).withProbability(0.003));
   }
 
-  /** Sends one request and answers what became of it. */
+  /** Sends one request and returns its ending. */
   private static String act(int port, SplittableRandom dice) throws Exception {
     Deed deed = Deed.draw(dice);
     try (RawClient client = RawClient.connect(port)) {

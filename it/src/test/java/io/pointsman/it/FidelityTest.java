@@ -25,7 +25,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Bodies travel byte for byte, both ways, by typed routes and by unknown ones. */
+/** Bodies are forwarded byte for byte in both directions, on typed and transparent routes. */
 @SuppressWarnings("NullAway.Init") // set before all tests
 final class FidelityTest {
   private static final List<String> PATHS =
@@ -43,7 +43,7 @@ final class FidelityTest {
           "/v1/messages",
           "/some/unknown/path?with=query&and=%2F");
 
-  /** Members that a parser and printer would not give back as they were. */
+  /** Members that parsing and printing would change. */
   private static final List<String> ODD_MEMBERS =
       List.of(
           "\"unknown_field\":{\"deep\":[{\"er\":null}]},\"another\":true",

@@ -23,7 +23,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The program is told to stop (SIGTERM) while it serves. */
+/** The program gets SIGTERM while it serves. */
 final class GracefulStopTest {
   @Test
   void streamEndsInOrderAndTheProgramEndsWithZero() throws Exception {
@@ -72,7 +72,7 @@ final class GracefulStopTest {
 
   @Test
   @Tag("full")
-  void whileItsDelayLastsItServesAllThatComesAndASecondSignalEndsIt() throws Exception {
+  void allRequestsAreServedDuringTheDelayAndASecondSignalEndsIt() throws Exception {
     try (SimEngine engine = engine();
         RouterProcess router = RouterProcess.serve(List.of(engine.url()), "--drain-delay", "1h")) {
       AtomicBoolean over = new AtomicBoolean();
@@ -99,7 +99,7 @@ final class GracefulStopTest {
     }
   }
 
-  /** Sends one request after the other, on connections that are used for as long as they last. */
+  /** Sends requests one after the other, reusing connections as long as possible. */
   private static void load(
       int port, boolean keeps, AtomicBoolean over, AtomicInteger served, Queue<String> failures) {
     String body = "{\"model\":\"sim\",\"max_tokens\":1,\"prompt\":\"go on\"}";

@@ -15,8 +15,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Many requests with one long prefix, at once, by a path for which the router has no typed route.
- * An engine has memory for twice its fair share of them and turns away what exceeds it.
+ * Many concurrent requests with one long prefix, on a transparent route. An engine has memory for
+ * twice its fair share and rejects more.
  */
 @Tag("full")
 final class HotPrefixOnUnknownPathTest {
@@ -28,7 +28,7 @@ final class HotPrefixOnUnknownPathTest {
   private static final int SUFFIX_TOKENS = 16;
   private static final int OUTPUT_TOKENS = 64;
 
-  /** The prefix once, and what each of twice the fair share needs of its own. */
+  /** The prefix once, and the separate blocks of twice the fair share of requests. */
   private static final int KV_BLOCKS =
       PREFIX_TOKENS / BLOCK + TWICE_FAIR * (SUFFIX_TOKENS + OUTPUT_TOKENS + BLOCK) / BLOCK;
 

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** {@code kv_aware} over engines that publish what they store, all of it over sockets. */
+/** {@code kv_aware} over engines with KV events, over sockets. */
 final class KvEventsTest {
   private static final Pattern CACHED = Pattern.compile("\"cached_tokens\":\\s*(\\d+)");
   private static final int ENGINES = 4;
@@ -57,7 +57,7 @@ final class KvEventsTest {
 
   @ParameterizedTest
   @EnumSource(EventFormat.class)
-  void promptThatAnotherPlaneBroughtIsFound(EventFormat format) throws Exception {
+  void promptSentByAnotherProxyIsFound(EventFormat format) throws Exception {
     try (Cluster cluster = cluster("kv_aware", format)) {
       for (int engine = 0; engine < ENGINES; engine++) {
         ask(direct(cluster, engine), ids(engine, 40 * BLOCK + 1));
@@ -88,7 +88,7 @@ final class KvEventsTest {
     assertThat(followed).isGreaterThan(2 * turned);
   }
 
-  /** Cached tokens of the second turns of conversations that another plane has begun. */
+  /** Cached tokens of the second turns of conversations that began past the router. */
   private static int secondTurns(Cluster cluster, boolean known) throws IOException {
     for (int i = 0; i < CONVERSATIONS; i++) {
       ask(direct(cluster, i / 3), ids(100 + i, 20 * BLOCK + 1));

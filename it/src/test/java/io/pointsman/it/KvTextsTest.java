@@ -28,7 +28,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Conversations of text over engines that publish what they store and render prompts. */
+/** Text conversations over engines with KV events that render prompts. */
 @Tag("full")
 final class KvTextsTest {
   private static final int CONVERSATIONS = 10;
@@ -40,7 +40,7 @@ final class KvTextsTest {
     return engine.withKv(4096, 16).withEvents(EventOptions.of(EventFormat.VLLM_MAP));
   }
 
-  /** Each text is asked for once: an answer that comes late would be one for ever. */
+  /** Each text is queried once, so a late response would never be repeated. */
   private static Cluster cluster(int engines, String policy, boolean renders) throws IOException {
     return cluster(engines, policy, renders, "30s");
   }
@@ -90,8 +90,8 @@ final class KvTextsTest {
   }
 
   /**
-   * Turn 1 comes by the router, which has but one worker. Then that worker goes, and others come
-   * that another plane has brought the same prompts to: only by exact blocks can turn 2 be placed.
+   * Turn 1 comes through the router with its only worker. That worker then leaves, and others join
+   * with the same prompts sent past the router. Turn 2 can be placed only by exact blocks.
    */
   @ParameterizedTest
   @CsvSource({"kv_aware, true", "cost, true", "kv_aware, false", "cost, false"})
@@ -121,7 +121,7 @@ final class KvTextsTest {
     }
   }
 
-  /** The port that another plane is told to send a request to. */
+  /** The port in the decision for another proxy. */
   private static int decided(Cluster cluster, String path, String body) {
     boolean route = path.equals("/internal/route");
     String question = route ? body : "{\"hold\":false,\"body\":" + body + "}";
@@ -136,10 +136,10 @@ final class KvTextsTest {
     }
   }
 
-  /** The plane sends the prompts where it wants: nothing but their exact blocks tells where. */
+  /** The proxy sends the prompts to any engine, so only their exact blocks show where. */
   @ParameterizedTest
   @ValueSource(strings = {"/v1/decide", "/internal/route"})
-  void promptsThatAnotherPlaneSendsAreAskedForToo(String path) throws Exception {
+  void promptsOfAnotherProxyAreQueriedToo(String path) throws Exception {
     try (Cluster cluster = cluster(2, "kv_aware", true)) {
       awaitLive(cluster, 2);
       for (int i = 0; i < CONVERSATIONS; i++) {
@@ -169,7 +169,7 @@ final class KvTextsTest {
     return Failure.always(fault).on("/v1/chat/completions/render");
   }
 
-  /** Each time another way to fail; the answers come as ever. */
+  /** Each engine fails in another way; responses come as usual. */
   @Test
   void engineThatDoesNotRenderFailsNoRequestAndDelaysNone() throws Exception {
     try (Cluster cluster = cluster(2, "kv_aware", true, "10s")) {
@@ -185,7 +185,7 @@ final class KvTextsTest {
           .as("given up before all were answered")
           .isZero();
       awaitMetric(cluster.router(), TOKENS, "failed", 1);
-      // At no time does an engine render.
+      // At no time can an engine render.
       hanging.forEach(
           (engine, hang) -> {
             engine.failures().add(rendering(new Fault.Status(500, 0)));
@@ -206,7 +206,7 @@ final class KvTextsTest {
     }
   }
 
-  /** Questions that met a failure that is switched on. */
+  /** Number of queries that met an active failure. */
   private static int struck(Cluster cluster) {
     return cluster.engines().stream()
         .flatMap(engine -> engine.failures().active().stream())
@@ -214,7 +214,7 @@ final class KvTextsTest {
         .sum();
   }
 
-  /** Asks with new prompts; workers that failed rest for a while. */
+  /** Sends new prompts until the condition is true; failing workers rest for a while. */
   private static void askUntil(Cluster cluster, int[] next, String what, BooleanSupplier holds)
       throws Exception {
     Await.until(

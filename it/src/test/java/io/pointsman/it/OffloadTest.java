@@ -24,9 +24,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Engines that keep on a further tier what they evict, and say so over sockets: what a tier is
- * worth decides between one that has the whole prompt there and one that has a part of it on its
- * device.
+ * Engines that offload evicted blocks to another tier and publish it, over sockets. The credit of
+ * the tier decides between an engine with the whole prompt there and one with a part on its device.
  */
 @Tag("full")
 final class OffloadTest {
@@ -34,7 +33,7 @@ final class OffloadTest {
   private static final int BLOCK = 16;
   private static final int DEVICE_BLOCKS = 1024;
 
-  /** Of each prompt; so many that {@code cost} takes a fifth of them for a difference. */
+  /** Blocks of each prompt; a fifth of them is a difference that {@code cost} respects. */
   private static final int BLOCKS = 400;
 
   private static final int FILLER = 100;
@@ -51,7 +50,7 @@ final class OffloadTest {
                     .withEvents(EventOptions.of(format).withOffload(tier, 4 * DEVICE_BLOCKS)));
   }
 
-  /** The first blocks of a prompt and one token more. */
+  /** The first blocks of a prompt, and one more token. */
   private static String body(long prompt, int blocks) {
     String ids =
         new SplittableRandom(prompt)
@@ -72,8 +71,8 @@ final class OffloadTest {
   }
 
   /**
-   * The first engine has prompts 1 and 2 on the tier and nothing of them on its device, the second
-   * one has their first blocks on its device.
+   * Fills the caches. The first engine has prompts 1 and 2 on the tier and none of their blocks on
+   * its device. The second has their first blocks on its device.
    */
   private static void bring(Cluster cluster, int ofFirst, int ofSecond) throws IOException {
     awaitFollowed(cluster);
@@ -103,7 +102,7 @@ final class OffloadTest {
     "cost, VLLM_MAP, DISK, 40, 200",
     "cost, SGLANG, EXTERNAL, 160, 320"
   })
-  void creditOfATierDecidesBetweenItAndAPartOnADevice(
+  void creditDecidesBetweenATierAndAPartOnADevice(
       String policy, EventFormat format, OffloadTier tier, int less, int more) throws Exception {
     try (Cluster cluster = setup(policy, format, tier).start()) {
       bring(cluster, less, more);
@@ -114,7 +113,7 @@ final class OffloadTest {
 
   @ParameterizedTest
   @EnumSource(OffloadTier.class)
-  void tierWithoutCreditDrawsNothing(OffloadTier tier) throws Exception {
+  void tierWithoutCreditAttractsNoRequests(OffloadTier tier) throws Exception {
     Cluster.Setup setup = setup("kv_aware", EventFormat.VLLM_MAP, tier);
     try (Cluster cluster = setup.set("kv-aware." + tier.label() + "-credit", 0).start()) {
       bring(cluster, 40, 40);
@@ -124,7 +123,7 @@ final class OffloadTest {
 
   @ParameterizedTest
   @EnumSource(EventFormat.class)
-  void whatATierHoldsIsBroughtBackWhereThePromptIsSent(EventFormat format) throws Exception {
+  void offloadedBlocksAreLoadedForTheirPrompt(EventFormat format) throws Exception {
     try (Cluster cluster = setup("kv_aware", format, OffloadTier.HOST).start()) {
       bring(cluster, 40, 40);
       Answer answer = ask(cluster.port(), body(1, BLOCKS));

@@ -24,18 +24,18 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Under load, one engine of four dies with all its connections, and comes back later. */
+/** Under load one of four engines dies with all its connections and returns later. */
 @Tag("full")
 final class OneDeadEngineOfFourTest {
   private static final int CLIENTS = Scale.of(32, 128);
   private static final long PHASE_MS = Scale.of(1_500, 10_000);
 
-  /** How a request ended for its client. */
+  /** The ending of a request for its client. */
   private enum End {
     SERVED,
-    /** A stream had begun on the engine that died; it ended in order, with an error event. */
+    /** A stream on the dying engine that ended in order, with an error event. */
     STREAM_ENDED_WITH_ERROR_EVENT,
-    /** Anything else: an error status, a broken connection, a stream that just stops. */
+    /** Any other ending: an error status, a broken connection, an incomplete stream. */
     BAD
   }
 
@@ -61,11 +61,11 @@ final class OneDeadEngineOfFourTest {
     assertThat(ends.get(End.SERVED)).isGreaterThan(CLIENTS);
   }
 
-  /** One request after the other: the first that meets the dead engine is the last. */
+  /** Requests are sent one after the other; only the first one meets the dead engine. */
   @ParameterizedTest
   @ValueSource(strings = {"round_robin", "cache_aware"})
-  void itIsOutWithOneFailedAttempt(String policy) throws Exception {
-    // Probes would find it dead as well, and hide what the attempt does.
+  void oneFailedAttemptExcludesIt(String policy) throws Exception {
+    // Probes would also detect the dead engine and hide the effect of the attempt.
     Cluster.Setup unprobed = fourEngines(policy).set("health.interval", "1h");
     try (Cluster cluster = unprobed.start()) {
       Queue<String> bad = new ConcurrentLinkedQueue<>();
@@ -90,7 +90,7 @@ final class OneDeadEngineOfFourTest {
 
   private static void call(Cluster cluster, int times, Queue<String> bad) {
     for (int i = 0; i < times; i++) {
-      // Prompts that share no prefix, so that every policy gives each engine some.
+      // Prompts share no prefix, so every policy uses all engines.
       request(cluster, ThreadLocalRandom.current().nextInt(), i, bad);
     }
   }
@@ -117,7 +117,7 @@ final class OneDeadEngineOfFourTest {
         "one dead of four",
         "%s: in flight on it %d, failures %d, of them failed connects %.0f, out after %.0f ms, back after %.0f ms"
             .formatted(policy, inFlight, failures, connects, out, back));
-    // Requests that were placed before the first refusal was heard of; hundreds come afterwards.
+    // Requests placed before the first refusal; hundreds follow afterwards.
     assertThat(connects).as("failed connects").isLessThanOrEqualTo(CLIENTS);
     assertThat(failures).as("failed attempts").isLessThanOrEqualTo(2L * CLIENTS);
   }
@@ -126,7 +126,7 @@ final class OneDeadEngineOfFourTest {
     return Cluster.of(4).policy(policy).engines(sim -> sim.withLinearLatency(100_000, 2));
   }
 
-  /** Closed-loop clients, until told to stop; fills in how requests ended. */
+  /** Closed-loop clients until the stop; records the endings of requests. */
   private static boolean load(
       Cluster cluster, AtomicBoolean stop, Map<End, Integer> ends, Queue<String> bad)
       throws Exception {

@@ -23,9 +23,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Announced blocks that depend on more than token ids, over sockets: images, salts and adapters.
- * One engine has all of a prompt with such a thing, another one the first half of the same ids
- * without it; plain ids must go to the half.
+ * Published blocks that depend on more than token ids, over sockets: images, salts and adapters.
+ * One engine has a whole prompt with one of these. Another has the first half of the same ids
+ * without it; a prompt of plain ids must go there.
  */
 @Tag("full")
 final class PlainBlocksTest {
@@ -77,7 +77,7 @@ final class PlainBlocksTest {
     return answer;
   }
 
-  /** Another plane brings the half; the last prompt tells that all before it was heard. */
+  /** Sends the half past the router. The last prompt shows that all earlier events have arrived. */
   private static void bringHalf(Cluster cluster, int[] ids, int known) throws IOException {
     int half = BLOCKS / 2;
     call(cluster.engine(1), "/v1/completions", plain(Arrays.copyOf(ids, half * BLOCK + 1)));
@@ -85,7 +85,9 @@ final class PlainBlocksTest {
     awaitBlocks(cluster, known + half + PLAIN_BLOCKS);
   }
 
-  /** vLLM shows images as equal ids and tells them apart by extra keys; SGLang by their ids. */
+  /**
+   * vLLM represents images by equal ids and distinguishes them by extra keys; SGLang by their ids.
+   */
   @ParameterizedTest
   @EnumSource(EventFormat.class)
   void imageNeverMatchesTheSameIdsInAPlainPrompt(EventFormat format) throws Exception {
@@ -98,7 +100,7 @@ final class PlainBlocksTest {
       int[] ids = Arrays.stream(tokens.group(1).split(",")).mapToInt(Integer::parseInt).toArray();
       assertThat(ids).hasSizeGreaterThan(BLOCKS * BLOCK);
       call(cluster.engine(0), "/v1/chat/completions", chat);
-      // The image is in the first block, so that none of vLLM's can be matched.
+      // The image is in the first block, so none of vLLM's blocks can match.
       bringHalf(cluster, ids, format == EventFormat.SGLANG ? ids.length / BLOCK : 0);
 
       assertThat(chosen(cluster, plain(ids))).isSameAs(cluster.engine(1));
@@ -118,7 +120,7 @@ final class PlainBlocksTest {
     }
   }
 
-  /** SGLang does not tell adapters. */
+  /** SGLang does not report adapters. */
   @ParameterizedTest
   @EnumSource(
       value = EventFormat.class,

@@ -19,7 +19,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Bodies without a key, cut, huge and wrong, over the wire: an answer, no hang, nothing held. */
+/**
+ * Bodies without a key, truncated, huge or malformed: each gets a response, nothing hangs, and no
+ * lease is left.
+ */
 @Timeout(120)
 @Tag("full")
 final class PlaneBodiesTest {
@@ -44,7 +47,7 @@ final class PlaneBodiesTest {
     assertThat(cluster.router().metric(LEASES, "")).isZero();
   }
 
-  /** One connection for the body and for a plain request behind it. */
+  /** Sends the body and then a plain request on the same connection. */
   private static Answer sent(String path, String body) throws IOException {
     try (RawClient client = RawClient.connect(cluster.port())) {
       Answer answer = client.send("POST", path, body).read();
@@ -91,7 +94,7 @@ final class PlaneBodiesTest {
   }
 
   @Test
-  void aCutBodyIsRoutedOnItsHeadWhereItSaysSo() throws Exception {
+  void aTruncatedBodyIsRoutedByItsFirstPartIfMarked() throws Exception {
     String text = "one two three four ".repeat(200);
     String head = named("{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"" + text);
 
@@ -107,7 +110,7 @@ final class PlaneBodiesTest {
   }
 
   @Test
-  void twentyMegabytesAreRefusedByDecideAndRoutedOnTheirHeadByRoute() throws Exception {
+  void twentyMegabytesAreRefusedByDecideAndRoutedByTheirFirstPartByRoute() throws Exception {
     String body = named("{\"model\":\"m\",\"prompt\":\"" + "x".repeat(20 * MEGABYTE) + "\"}");
 
     try (RawClient client = RawClient.connect(cluster.port())) {
@@ -127,7 +130,7 @@ final class PlaneBodiesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"GET", "PUT", "DELETE", "PATCH"})
-  void wrongMethodsAreRefusedWithTheRightOne(String method) throws Exception {
+  void wrongMethodsAreRefusedWithTheAllowedOne(String method) throws Exception {
     for (String path : List.of("/v1/decide", "/internal/route")) {
       Answer answer = RawClient.call(cluster.port(), method, path, "{}");
 

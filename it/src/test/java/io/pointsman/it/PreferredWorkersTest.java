@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Near workers and workers with an adapter come first, on every plane. */
+/** Near workers and workers with an adapter are preferred, for every proxy. */
 @Timeout(180)
 @Tag("full")
 final class PreferredWorkersTest {
@@ -68,7 +68,7 @@ final class PreferredWorkersTest {
     return engine.url().substring("http://".length());
   }
 
-  /** Whom requests of each plane are given to. */
+  /** The workers chosen for requests of each proxy. */
   private static Set<String> chosen(RunningRouter router, String model) throws IOException {
     Set<String> ids = new HashSet<>();
     for (int i = 0; i < TIMES; i++) {
@@ -102,7 +102,7 @@ final class PreferredWorkersTest {
   }
 
   @Test
-  void nearWorkersServeAsLongAsThereAreAny() throws IOException {
+  void nearWorkersServeWhileThereAreAny() throws IOException {
     SimEngine near = engine("sim");
     SimEngine zone = engine("sim");
     SimEngine far = engine("sim");

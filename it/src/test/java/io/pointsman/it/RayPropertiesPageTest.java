@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The list of Ray's test properties beside ours names tests that exist and are run. */
+/** The list of Ray's test properties names existing tests that are executed. */
 final class RayPropertiesPageTest {
   private static final Path ROOT = Path.of(System.getProperty("pointsman.root", ".."));
   private static final Pattern NAMED =
@@ -35,11 +35,11 @@ final class RayPropertiesPageTest {
     return sources;
   }
 
-  /** Whether a method is there, and is one that is run as a test. */
+  /** True if the method exists and is executed as a test. */
   private static boolean runs(String source, String method) {
     Matcher declared = Pattern.compile("\\bvoid " + method + "\\(").matcher(source);
     while (declared.find()) {
-      // Members stand apart by an empty line; what is before it belongs to the one before.
+      // Members are separated by empty lines; text before one belongs to the previous member.
       int from = Math.max(0, source.lastIndexOf("\n\n", declared.start()));
       if (IS_RUN.matcher(source.substring(from, declared.start())).find()) {
         return true;
@@ -49,7 +49,7 @@ final class RayPropertiesPageTest {
   }
 
   @Test
-  void aMethodThatIsNotRunIsNoTest() {
+  void aMethodThatIsNotExecutedIsNoTest() {
     String source =
         """
         class ATest {
@@ -77,7 +77,7 @@ final class RayPropertiesPageTest {
   }
 
   @Test
-  void everyTestThatIsNamedExists() throws IOException {
+  void everyNamedTestExists() throws IOException {
     Map<String, String> sources = tests();
     Matcher named = NAMED.matcher(Files.readString(ROOT.resolve("docs/ray-properties.md")));
     List<String> missing = new ArrayList<>();

@@ -1,4 +1,4 @@
-/** The whole router over real sockets, as its users run it; filed by scenario. */
+/** Tests of the whole router over sockets, as users run it; one class per scenario. */
 @NullMarked
 package io.pointsman.it;
 

@@ -5,28 +5,31 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
-/** Waits for what another thread or process does; bounded, and ended by an interrupt. */
+/**
+ * Waits for a state that another thread or process reaches. The wait has a limit and ends on
+ * interruption.
+ */
 public final class Await {
-  /** A bound against hanging, not an expectation: no machine is slow enough to reach it. */
+  /** Limit against hanging, not an expected time; even slow machines stay far below it. */
   public static final Duration LONG = Duration.ofSeconds(60);
 
   private Await() {}
 
   /**
-   * Waits until {@code condition} holds.
+   * Waits until {@code condition} is true.
    *
-   * @throws AssertionError if it does not within {@link #LONG}
+   * @throws AssertionError if it is still false after {@link #LONG}
    */
   public static void until(String what, BooleanSupplier condition) {
     until(() -> what, condition);
   }
 
-  /** The same with a message made when it is needed. */
+  /** Waits until {@code condition} is true; the message is created only on failure. */
   public static void until(Supplier<String> what, BooleanSupplier condition) {
     until(what, LONG, condition);
   }
 
-  /** The same with a limit of its own. */
+  /** Waits until {@code condition} is true, with the given limit. */
   public static void until(Supplier<String> what, Duration limit, BooleanSupplier condition) {
     long start = System.nanoTime();
     while (!condition.getAsBoolean()) {

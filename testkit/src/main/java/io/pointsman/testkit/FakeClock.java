@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Time that moves only when told to. Starts far from zero, near the wrap-around of a signed long is
- * {@link #nearOverflow()}.
+ * A clock that only {@link #advance} moves. It starts far from zero; {@link #nearOverflow()} starts
+ * near the overflow of a signed long.
  */
 public final class FakeClock {
   private final AtomicLong nanos;
@@ -18,12 +18,12 @@ public final class FakeClock {
     nanos = new AtomicLong(start);
   }
 
-  /** A clock that wraps around within the next second, as a monotonic clock may. */
+  /** A clock that overflows within the next second, as a monotonic clock may. */
   public static FakeClock nearOverflow() {
     return new FakeClock(Long.MAX_VALUE - 500_000_000L);
   }
 
-  /** Present time in nanoseconds; use it as {@code clock::nanos}. */
+  /** The time in nanoseconds; used as {@code clock::nanos}. */
   public long nanos() {
     return nanos.get();
   }

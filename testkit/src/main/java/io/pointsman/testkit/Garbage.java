@@ -4,16 +4,19 @@ import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
 
-/** Collects garbage, and waits until those who wait for it can know. */
+/** Collects garbage and waits until reference queues have received the collected references. */
 public final class Garbage {
   private static final long PATIENCE_MILLIS = 2000;
 
   private Garbage() {}
 
-  /** On return every reference to what was garbage at the call has come to its queue. */
+  /**
+   * When this method returns, each reference to an object that was garbage at the call is in its
+   * queue.
+   */
   public static void collect() {
-    // References come to their queues one after the other, behind the collection that found them:
-    // when one of the second collection has come, all of the first have.
+    // References are enqueued one after the other, after their collection. Once a reference of the
+    // second collection arrives, all references of the first have arrived.
     collectOnce();
     collectOnce();
   }
@@ -24,7 +27,7 @@ public final class Garbage {
     try {
       Await.until("garbage is collected", () -> found(queue));
     } finally {
-      Reference.reachabilityFence(sentinel); // a reference that is garbage itself never comes
+      Reference.reachabilityFence(sentinel); // a reference that is itself garbage is never enqueued
     }
   }
 

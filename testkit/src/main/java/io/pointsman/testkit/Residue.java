@@ -8,20 +8,19 @@ import java.util.Arrays;
 import java.util.function.IntSupplier;
 
 /**
- * What this process held before a fault, to be compared with what it holds after it: threads and
- * file descriptors.
+ * Threads and file descriptors of this process before a fault, for comparison with those after it.
  */
 public final class Residue {
-  /** If so many lose one each, it is more than what is forgiven. */
+  /** Number of repetitions at which a leak of one resource each exceeds the tolerance. */
   public static final int FOUND = 16;
 
-  /** Threads of the JDK's own that may have come meanwhile. */
+  /** Tolerance for threads that the JDK starts in the meantime. */
   private static final int MORE_THREADS = 12;
 
-  /** Descriptors that may have come meanwhile: class files and the like. */
+  /** Tolerance for descriptors opened in the meantime, for example for class files. */
   private static final int MORE_DESCRIPTORS = 12;
 
-  /** Carriers of virtual threads come and go, as many as there are cores and more. */
+  /** Prefix of carrier threads of virtual threads; their number varies with the number of cores. */
   private static final String CARRIER = "ForkJoinPool-";
 
   private final int threads;
@@ -32,21 +31,21 @@ public final class Residue {
     this.descriptors = descriptors;
   }
 
-  /** What there is now. */
+  /** Records the present threads and descriptors. */
   public static Residue now() {
     return new Residue(threads(), descriptors());
   }
 
   /**
-   * Waits until no more is held than before, but for a few.
+   * Waits until there are no more threads and descriptors than before, within the tolerance.
    *
-   * @throws AssertionError if it still is after {@link Await#LONG}
+   * @throws AssertionError if there still are more after {@link Await#LONG}
    */
   public void verify() {
     verify(Await.LONG);
   }
 
-  /** The same with a limit of its own. */
+  /** The same check with the given limit. */
   public void verify(Duration limit) {
     awaitAtMost("threads", limit, Residue::threads, threads + MORE_THREADS);
     awaitAtMost("descriptors", limit, Residue::descriptors, descriptors + MORE_DESCRIPTORS);

@@ -1,21 +1,21 @@
 package io.pointsman.testkit;
 
-/** What can happen to the router's own process, by name. */
+/** Faults of the router's process and its machine, by name. */
 public enum RouterFault {
-  /** Told to stop while 500 streams are under way. */
+  /** The router gets SIGTERM while 500 streams are active. */
   TERMINATED_UNDER_STREAMS,
-  /** More connections come than descriptors are left. */
+  /** More connections arrive than descriptors are available. */
   OUT_OF_DESCRIPTORS,
-  /** More clients come than are let in, and stay. */
+  /** More clients connect and stay than the limit admits. */
   FLOODED_BY_CLIENTS,
-  /** The disk that the log is written to is full. */
+  /** The disk for the log is full. */
   LOG_DISK_FULL,
-  /** The disk that requests are captured on is full. */
+  /** The disk for captured requests is full. */
   CAPTURE_DISK_FULL,
   /** The machine's clock jumps. */
   CLOCK_JUMPS,
-  /** The configuration is read anew under load. */
+  /** The configuration is reloaded under load. */
   RELOADED_UNDER_LOAD,
-  /** A configuration that cannot be taken over is read. */
+  /** An invalid configuration is reloaded. */
   RELOADED_WITH_MISTAKES
 }

@@ -4,7 +4,10 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.SplittableRandom;
 
-/** Dice that fall as scripted, then as a seeded generator has it. Use it as {@code dice::roll}. */
+/**
+ * Random numbers: first the scripted ones, then those of a seeded generator. Used as {@code
+ * dice::roll}.
+ */
 public final class ScriptedDice {
   private final Deque<Integer> script = new ArrayDeque<>();
   private final SplittableRandom random;
@@ -17,7 +20,7 @@ public final class ScriptedDice {
     return new ScriptedDice(seed);
   }
 
-  /** Dice that show {@code rolls} first; each must lie below the bound of its roll. */
+  /** Dice with the given first results; each must be below the bound of its roll. */
   public static ScriptedDice of(int... rolls) {
     ScriptedDice dice = new ScriptedDice(1);
     for (int roll : rolls) {

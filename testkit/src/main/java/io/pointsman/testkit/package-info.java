@@ -1,4 +1,4 @@
-/** What tests of every module share. Never shipped. */
+/** Test code shared by all modules; never shipped. */
 @NullMarked
 package io.pointsman.testkit;
 

@@ -6,19 +6,20 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What may be done over HTTP while the router runs.
+ * Settings of the endpoints that the router answers itself.
  *
- * @param enabled whether workers can be listed, added and removed on the port that clients use
- * @param addTimeout longest wait of a request that adds a worker for the worker's first good probe
- * @param dataParallelSize data-parallel ranks of an engine that is added: so many workers at one
- *     URL; 1 makes it a single worker without a rank
- * @param mergedModels whether the list of models is the router's own, of all workers; otherwise one
- *     worker is asked for it
- * @param healthOfWorkers whether {@code GET /health} tells of the workers; otherwise of the router
- * @param refusedPaths paths that are answered 501 by the router, compared exactly and without the
- *     query string, instead of being passed on to a worker; each starts with a slash
- * @param rayApplication name of the application of which {@code GET /-/routes} tells, as Ray
- *     Serve's proxies do; empty leaves that path and {@code /-/healthz} to the workers
+ * @param enabled true if clients can list, add and remove workers on the client port
+ * @param addTimeout maximum wait for the first good probe of an added worker
+ * @param dataParallelSize number of data-parallel ranks of an added engine; each rank is one worker
+ *     at the same URL; 1: one worker without a rank
+ * @param mergedModels true: the router answers the list of models of all workers; false: one worker
+ *     answers it
+ * @param healthOfWorkers true: {@code GET /health} reports the health of the workers; false: of the
+ *     router
+ * @param refusedPaths paths that the router answers with 501 instead of forwarding; each starts
+ *     with a slash; compared exactly, without the query string
+ * @param rayApplication application name in the response to {@code GET /-/routes}, as Ray Serve's
+ *     proxies send it; empty: this path and {@code /-/healthz} go to the workers
  */
 public record AdminSettings(
     boolean enabled,

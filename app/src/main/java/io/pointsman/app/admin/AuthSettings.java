@@ -4,11 +4,11 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * Who may send requests.
+ * Settings of client authentication.
  *
- * @param validationUrls servers that are asked whether a client's key is valid: a GET with the
- *     client's bearer token, which 200 confirms; empty lets everybody in
- * @param ttl how long a verdict is used before it is asked for again
+ * @param validationUrls servers that validate client keys; each gets a GET with the client's bearer
+ *     token and confirms it with status 200; empty: every client is admitted
+ * @param ttl validity of a cached verdict
  */
 public record AuthSettings(List<String> validationUrls, Duration ttl) {
   public static final AuthSettings DEFAULTS = new AuthSettings(List.of(), Duration.ofMinutes(1));

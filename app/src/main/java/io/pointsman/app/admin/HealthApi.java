@@ -12,9 +12,9 @@ import java.util.Locale;
 import java.util.function.BooleanSupplier;
 
 /**
- * Whether the router is alive, ready, and how its workers are: {@code /liveness}, {@code
- * /readiness}, {@code /health}. A worker that is just being added is not counted, nor one that
- * drains: it gets nothing, and is on its way out.
+ * Health endpoints of the router: {@code /liveness}, {@code /readiness}, {@code /health}. Draining
+ * workers are not counted, because they get no new requests. {@code /health} also ignores workers
+ * that are still being added.
  */
 public final class HealthApi {
   private final Fleet fleet;
@@ -24,11 +24,10 @@ public final class HealthApi {
   private final BooleanSupplier draining;
 
   /**
-   * @param ofWorkers whether {@code /health} tells of the workers, as vllm-router does: 503 while
-   *     any is not well, or the router stops; otherwise, as in the production stack, that the
-   *     router is alive: 200
-   * @param disagg which roles serve requests
-   * @param draining whether the router was told to stop
+   * @param ofWorkers true: {@code /health} answers 503 while a worker is unhealthy or the router
+   *     stops, as vllm-router does; false: it always answers 200, as the production stack does
+   * @param disagg roles that serve requests
+   * @param draining true while the router is stopping
    */
   public HealthApi(
       Fleet fleet,
@@ -74,7 +73,10 @@ public final class HealthApi {
     return Json.answer(ready ? 200 : 503, body);
   }
 
-  /** Whether those that are well can serve a request, alone or two of them. */
+  /**
+   * True if the healthy workers can serve a request: one alone, or a prefill and a decode worker
+   * together.
+   */
   private boolean served(List<Worker> workers) {
     boolean prefill = healthy(workers, Role.PREFILL) > 0;
     boolean decode = healthy(workers, Role.DECODE) > 0;

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.proxy.local.LocalResponse;
 import java.io.UncheckedIOException;
 
-/** Answers in JSON. Never on a hot path. */
+/** JSON responses of the router's own endpoints; not for hot paths. */
 public final class Json {
   public static final ObjectMapper MAPPER = new ObjectMapper();
 
@@ -25,7 +25,7 @@ public final class Json {
     }
   }
 
-  /** An error in OpenAI's shape. */
+  /** An error response in OpenAI's format. */
   public static LocalResponse error(int status, String type, String code, String message) {
     ObjectNode error = object();
     error.put("message", message);

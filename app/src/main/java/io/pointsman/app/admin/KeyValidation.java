@@ -10,28 +10,36 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets clients in whose key a server confirms. Verdicts are kept for a while, a bounded number of
- * them, good and bad ones apart, so that invented keys push no valid one out. A key is bad only if
- * every server says so: while one of them cannot tell, it is asked again with the next request.
- * Requests with a key that is being asked for wait for that answer; the number of questions under
- * way is bounded.
+ * Admits clients with a key that a validation server confirms. Verdicts are cached for {@link
+ * AuthSettings#ttl()}: at most {@link #MOST_VERDICTS} good ones and as many bad ones. The caches
+ * are separate, because invented keys must not evict valid ones.
+ *
+ * <p>A key is refused only if every server rejects it. If a server gives no verdict, the next
+ * request with this key queries the servers again. Requests with the same key share one query. At
+ * most {@link #MOST_QUESTIONS} queries run at a time.
  */
 public final class KeyValidation implements CallerCheck {
-  /** Good verdicts kept, and bad ones; beyond, the one not used for longest is forgotten. */
+  /** Maximum number of good verdicts, and of bad ones; the least recently used is evicted. */
   static final int MOST_VERDICTS = 10_000;
 
-  /** Keys asked for at once; requests with further unknown keys are refused for the moment. */
+  /**
+   * Maximum number of keys in validation at a time. Further unknown keys get the verdict {@code
+   * UNKNOWN}.
+   */
   static final int MOST_QUESTIONS = 256;
 
-  /** Longer keys are refused unasked. */
+  /**
+   * Maximum length of the Authorization header, in characters. Longer ones are refused without a
+   * query.
+   */
   static final int LONGEST_KEY = 4096;
 
   private static final String SCHEME = "bearer ";
 
-  /** Asks one server for one key. */
+  /** A query to one server about one key. */
   @FunctionalInterface
   public interface Question {
-    /** Whether the server confirms the key; null if it cannot tell now. */
+    /** True if the server confirms the key; null if it gives no verdict. */
     @Nullable Boolean confirmed(String url, String key);
   }
 
@@ -39,15 +47,15 @@ public final class KeyValidation implements CallerCheck {
   private final Question question;
   private final Ticker ticker;
 
-  /** Guarded by themselves: until when each key is known to be valid, or not to be. */
+  /** Expiry of the verdict on each key, on the ticker's scale. Each map is its own lock. */
   private final Map<String, Long> valid = new Verdicts();
 
   private final Map<String, Long> invalid = new Verdicts();
 
-  /** The questions under way, by key; guarded by itself. */
+  /** Validations in progress, by key; guarded by itself. */
   private final Map<String, CompletableFuture<Verdict>> asking = new HashMap<>();
 
-  /** The least recently used first. */
+  /** Verdicts in order of access, without the least recently used ones. */
   private static final class Verdicts extends LinkedHashMap<String, Long> {
     private static final long serialVersionUID = 1;
 
@@ -98,7 +106,7 @@ public final class KeyValidation implements CallerCheck {
     synchronized (asking) {
       first = asking.get(key);
       if (first == null) {
-        // A question that has ended since the caller looked has left its verdict.
+        // A validation that ended after the caller's check has left a verdict.
         Verdict known = verdict(key);
         if (known != Verdict.UNKNOWN || asking.size() >= MOST_QUESTIONS) {
           return known;
@@ -109,7 +117,7 @@ public final class KeyValidation implements CallerCheck {
     return first == null ? askServers(key, mine) : first.join();
   }
 
-  /** Asks, and tells those who wait for the same key. */
+  /** Queries the servers and passes the verdict to the requests that wait for the same key. */
   private Verdict askServers(String key, CompletableFuture<Verdict> waiting) {
     Verdict verdict = Verdict.UNKNOWN;
     try {
@@ -150,7 +158,7 @@ public final class KeyValidation implements CallerCheck {
     }
   }
 
-  /** The key of a bearer token; null if there is none that can be one. */
+  /** The key in a bearer token; null if the header has no usable one. */
   private static @Nullable String key(@Nullable String authorization) {
     if (authorization == null || authorization.length() > LONGEST_KEY) {
       return null;

@@ -20,14 +20,17 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
-/** What is asked of the fleet as a whole: {@code /flush_cache}, {@code /finish_session}. */
+/**
+ * Operations on the whole fleet: {@code /flush_cache} and {@code /finish_session}. {@code
+ * /scheduling/diagnostics} reports that program scheduling is not supported.
+ */
 public final class MaintenanceApi {
   private static final Duration FLUSH_TIMEOUT = Duration.ofSeconds(30);
 
-  /** Where engines empty their prefix cache; vLLM knows the second only. */
+  /** Paths that empty an engine's prefix cache, tried in order; vLLM has only the second. */
   private static final List<String> FLUSH_PATHS = List.of("/flush_cache", "/reset_prefix_cache");
 
-  /** Asks an engine something, without a body. */
+  /** Sends a request without a body to an engine. */
   @FunctionalInterface
   public interface EngineCall {
     EngineClient.Answer send(Role role, String method, String url, Duration timeout)
@@ -54,7 +57,7 @@ public final class MaintenanceApi {
     routes.on("GET", "/scheduling/diagnostics", _ -> diagnostics());
   }
 
-  /** Empties the caches of all engines, all at once; an engine with several ranks is asked once. */
+  /** Empties the caches of all engines concurrently, with one request per URL. */
   private LocalResponse flush() throws InterruptedException {
     TreeMap<String, Role> roles = new TreeMap<>();
     for (Worker worker : fleet.snapshot().workers()) {
@@ -78,7 +81,7 @@ public final class MaintenanceApi {
         : LocalResponse.text(500, "Cache not flushed on: " + String.join("; ", failed));
   }
 
-  /** What went wrong at an engine; null if its cache is empty now. */
+  /** The problem at an engine; null if the engine has emptied its cache. */
   private @Nullable String flushed(String url, Role role) {
     int status = 0;
     for (String path : FLUSH_PATHS) {

@@ -16,14 +16,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Adds workers to the fleet and removes them while the router runs. An addition waits until the
- * worker's first good probe; it holds up nobody but the caller's virtual thread, and any number may
- * wait at once.
+ * Adds workers to the running fleet and removes them. An addition blocks the caller's virtual
+ * thread until the first good probe of the worker. The number of concurrent additions is unlimited.
  */
 public final class Membership {
   private static final Duration LOOK = Duration.ofMillis(20);
 
-  /** Lets time pass. */
+  /** Pauses the calling thread. */
   @FunctionalInterface
   public interface Pause {
     void pause(Duration time) throws InterruptedException;
@@ -46,22 +45,22 @@ public final class Membership {
   }
 
   /**
-   * Adds the engine at {@code url}, with each of its data-parallel ranks, and waits until all are
-   * healthy. One that does not get healthy in time is removed again. One that stands for the same
-   * engine and rank, also under another id, was there before; while another caller adds it, it is
-   * waited for as well.
+   * Adds the engine at {@code url} with all of its data-parallel ranks, and waits until each is
+   * healthy. If one is not healthy within {@link AdminSettings#addTimeout()}, all workers added
+   * here are removed again. A worker for the same engine and rank is not added twice, even under
+   * another id. If another caller is still adding it, this call waits for it too.
    *
-   * @param models what it serves; empty to learn it from the engine
-   * @return what is wrong; null if it was added, or was there before
+   * @param models models that the engine serves; empty: the router reads them from the engine
+   * @return the problem; null if the workers were added or are already present
    */
   public @Nullable String add(String url, Set<String> models) throws InterruptedException {
     return add(url, models, Role.REGULAR, Map.of());
   }
 
   /**
-   * The same for a worker of any role.
+   * Adds an engine of any role, like {@link #add(String, Set)}.
    *
-   * @param labels what else is known of it, see {@code PeerLabels}
+   * @param labels further facts about the engine, see {@code PeerLabels}
    */
   public @Nullable String add(String url, Set<String> models, Role role, Map<String, String> labels)
       throws InterruptedException {
@@ -108,10 +107,10 @@ public final class Membership {
   }
 
   /**
-   * Those that are not in the fleet.
+   * The specs that are not in the fleet.
    *
-   * @param joiners gets the workers of the others that another caller is still adding
-   * @throws IllegalStateException if one is there as something else
+   * @param joiners receives the present workers that another caller is still adding
+   * @throws IllegalStateException if the fleet has one of them with another description
    */
   private List<WorkerSpec> missing(List<WorkerSpec> specs, List<Worker> joiners) {
     List<WorkerSpec> missing = new ArrayList<>();
@@ -143,7 +142,7 @@ public final class Membership {
     return missing;
   }
 
-  /** What a worker serves may be unknown yet, or of no interest to who adds it. */
+  /** True unless the worker is known not to serve one of the models. */
   private static boolean mayServe(Worker present, Set<String> models) {
     Set<String> served = present.models();
     return served.isEmpty() || served.containsAll(models);
@@ -177,9 +176,9 @@ public final class Membership {
   }
 
   /**
-   * Removes every worker that {@code url} names; requests in flight on them run to their end.
+   * Removes every worker that {@code url} names; requests in flight on them continue to their end.
    *
-   * @return how many
+   * @return number of removed workers
    */
   public int remove(String url) {
     String base = WorkerUrls.trimmed(url);
@@ -192,7 +191,7 @@ public final class Membership {
     return removed;
   }
 
-  /** Whether the worker is being added and has not been healthy yet. */
+  /** True while {@link #add} waits for the worker's first good probe. */
   boolean joining(Worker worker) {
     return joining.contains(worker);
   }

@@ -14,11 +14,12 @@ import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * What the workers say of the models they serve, as they last answered {@code GET /v1/models}: no
- * client's question is passed on to an engine. Forgets workers that leave.
+ * Model cards of the workers, from their last response to {@code GET /v1/models}. Client requests
+ * for models are answered from these cards, without a request to an engine. Cards of workers that
+ * leave the fleet are dropped.
  */
 public final class ModelCards {
-  /** Larger answers are not kept; their models are listed by name only. */
+  /** Maximum size of a response, in bytes. Models of a larger response are listed by name only. */
   static final int MOST_BYTES = 256 << 10;
 
   private final Fleet fleet;
@@ -34,9 +35,9 @@ public final class ModelCards {
   }
 
   /**
-   * Takes note of what a worker answered.
+   * Stores the model cards in a worker's response.
    *
-   * @param body an answer to {@code GET /v1/models}; anything else is ignored
+   * @param body a response to {@code GET /v1/models}; ignored if it is too large or not JSON
    */
   public void learned(Worker worker, byte[] body) {
     if (body.length > MOST_BYTES) {
@@ -58,7 +59,10 @@ public final class ModelCards {
     }
   }
 
-  /** A card for each model of the fleet, by name; the first worker that serves it describes it. */
+  /**
+   * A card for each model of the fleet, by name. The first worker that serves the model provides
+   * the card.
+   */
   Map<String, ObjectNode> merged() {
     Map<String, ObjectNode> merged = new LinkedHashMap<>();
     for (Worker worker : fleet.snapshot().workers()) {
@@ -71,7 +75,7 @@ public final class ModelCards {
     return merged;
   }
 
-  /** The card of a model that no worker has described. */
+  /** A default card, for a model that its worker has not described. */
   private static ObjectNode plain(String model) {
     ObjectNode card = Json.object();
     card.put("id", model);

@@ -6,7 +6,7 @@ import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 import java.util.Map;
 
-/** The models of the whole fleet in OpenAI's shape: {@code GET /v1/models} and one of them. */
+/** Models of the whole fleet in OpenAI's format: {@code GET /v1/models} and one model below it. */
 public final class ModelsApi {
   private static final String MODELS = "/v1/models/";
 
@@ -34,7 +34,7 @@ public final class ModelsApi {
     Map<String, ObjectNode> merged = cards.merged();
     ObjectNode card = merged.get(model);
     if (card == null) {
-      // As Ray Serve reads it, for clients that let no slash stand in a path.
+      // Ray Serve's convention for clients that cannot put a slash in a path: they send "--".
       card = merged.get(model.replace("--", "/"));
     }
     return card == null

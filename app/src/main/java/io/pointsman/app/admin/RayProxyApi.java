@@ -5,17 +5,15 @@ import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 import java.util.function.BooleanSupplier;
 
-/**
- * What Ray Serve's proxies tell of themselves: {@code GET /-/healthz} and {@code GET /-/routes}.
- */
+/** Endpoints of Ray Serve's proxies: {@code GET /-/healthz} and {@code GET /-/routes}. */
 public final class RayProxyApi {
   private final Fleet fleet;
   private final String application;
   private final BooleanSupplier draining;
 
   /**
-   * @param application name of the one application, which has all paths
-   * @param draining whether the router was told to stop
+   * @param application name of the only application; it serves all paths
+   * @param draining true while the router is stopping
    */
   public RayProxyApi(Fleet fleet, String application, BooleanSupplier draining) {
     this.fleet = fleet;

@@ -8,8 +8,9 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Paths that are refused with 501, because any worker that the policy picks would be the wrong one
- * to answer: {@code /sleep?id=} is meant for one engine, {@code /pause} for all or none.
+ * Paths that the router answers with 501. Their requests are meant for a certain engine or for all
+ * engines, and a policy chooses any one. For example, {@code /sleep?id=} is meant for one engine,
+ * {@code /pause} for all.
  */
 public final class RefusedPaths {
   private static final List<String> METHODS = List.of("GET", "POST");
@@ -21,9 +22,9 @@ public final class RefusedPaths {
   }
 
   /**
-   * Adds their routes; other methods than {@code GET} and {@code POST} are answered 405.
+   * Adds a route for each path; methods other than {@code GET} and {@code POST} get status 405.
    *
-   * @throws IllegalArgumentException if the router answers one of them otherwise
+   * @throws IllegalArgumentException if one of the paths already has a route
    */
   public void addTo(LocalRoutes.Builder routes) {
     for (String path : paths) {

@@ -8,9 +8,9 @@ import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 
 /**
- * {@code GET /workers} where the fleet cannot be changed over HTTP: what planes need to follow the
- * fleet, and nothing else of {@link WorkersApi}. Whoever may ask for a decision learns the same
- * addresses from it.
+ * {@code GET /workers} of a router without {@link WorkersApi}, with the fields that other proxies
+ * need to follow the fleet. Access needs no further right, because decisions contain the same
+ * addresses.
  */
 public final class WorkerList {
   private final Fleet fleet;

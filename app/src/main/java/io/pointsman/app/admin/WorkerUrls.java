@@ -7,23 +7,23 @@ import java.net.URI;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How workers are named in the worker API: by URL, with {@code @rank} behind it if they have one.
+ * Names of workers in the worker API: the URL, with {@code @rank} appended if the worker has a
+ * rank.
  */
 final class WorkerUrls {
   private WorkerUrls() {}
 
-  /** The name of a worker. */
   static String of(Worker worker) {
     WorkerSpec spec = worker.spec();
     return spec.rank() == WorkerSpec.NO_RANK ? spec.url() : spec.url() + "@" + spec.rank();
   }
 
-  /** Whether {@code url} names this worker: the very one, or all ranks of its engine. */
+  /** True if {@code url} names this worker, or its engine with all ranks. */
   static boolean names(String url, Worker worker) {
     return url.equals(of(worker)) || url.equals(worker.spec().url());
   }
 
-  /** Without trailing slashes. */
+  /** The URL without trailing slashes. */
   static String trimmed(String url) {
     int end = url.length();
     while (end > 0 && url.charAt(end - 1) == '/') {
@@ -32,7 +32,7 @@ final class WorkerUrls {
     return url.substring(0, end);
   }
 
-  /** What is wrong with the base URL of an engine; null if nothing is. */
+  /** The problem with an engine's base URL; null if it is valid. */
   static @Nullable String problem(String url) {
     String expected = url + " (expected: http://host:port)";
     try {

@@ -26,12 +26,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The worker API of vllm-router, with more to say of each worker: {@code /workers}, {@code
- * /add_worker}, {@code /remove_worker}, {@code /list_workers}, {@code /get_loads}. Paths, statuses,
- * field names and texts are that router's; loads are requests in flight, whatever the policy.
+ * The worker API of vllm-router with additional fields: {@code /workers}, {@code /add_worker},
+ * {@code /remove_worker}, {@code /list_workers}, {@code /get_loads}. Paths, statuses, field names
+ * and texts are those of vllm-router. Loads are requests in flight under every policy.
  */
 public final class WorkersApi {
-  /** Where all workers are listed. */
   static final String LIST = "/workers";
 
   private static final String WORKERS = "/workers/";
@@ -162,7 +161,7 @@ public final class WorkersApi {
         : refused(400, "ADD_WORKER_FAILED", problem);
   }
 
-  /** Regular if nothing is said; null if it is none of the roles. */
+  /** The role; regular if the field is missing, null if the field names no role. */
   private static @Nullable Role role(JsonNode type) {
     if (type.isMissingNode() || type.isNull()) {
       return Role.REGULAR;
@@ -176,7 +175,8 @@ public final class WorkersApi {
   }
 
   /**
-   * What is told of where the worker is, and of it as a peer: {@code bootstrap_port} and its like.
+   * Labels in the request: node, zone, and the fields of a peer ({@code bootstrap_port} and
+   * others).
    */
   private static Map<String, String> peerLabels(JsonNode body) {
     Map<String, String> labels = new HashMap<>();
@@ -201,7 +201,7 @@ public final class WorkersApi {
     }
   }
 
-  /** The body as JSON; a missing node if it is none. */
+  /** The body as JSON; a missing node if it is not JSON. */
   private static JsonNode parsed(byte[] body) {
     try {
       return Json.MAPPER.readTree(body);

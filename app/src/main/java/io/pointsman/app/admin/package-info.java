@@ -1,4 +1,4 @@
-/** What the router answers itself: its workers, its health, the models of its fleet. */
+/** Endpoints that the router answers itself: workers, health, models. */
 @NullMarked
 package io.pointsman.app.admin;
 

@@ -11,10 +11,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * A file and those before it: when it would become too large it is put aside with {@code .1} behind
- * its name, what was {@code .1} becomes {@code .2}, and the last one goes. A file that is there at
- * the beginning is put aside too. What cannot be written as a whole is taken back, so that files
- * hold whole lines only. Belongs to one thread.
+ * The capture file and its rotation. A file that would grow too large is renamed with the suffix
+ * {@code .1}, an existing {@code .1} becomes {@code .2}, and the oldest file is deleted. A file
+ * that exists at the start is renamed too. A partly written batch is truncated away, because files
+ * contain only whole lines. Confined to one thread.
  */
 final class CaptureFiles implements AutoCloseable {
   private final Path path;
@@ -26,7 +26,7 @@ final class CaptureFiles implements AutoCloseable {
   /**
    * Opens the first file.
    *
-   * @throws IOException if it cannot be written, or is a directory
+   * @throws IOException if the file cannot be written, or is a directory
    */
   CaptureFiles(CaptureSettings settings) throws IOException {
     path = Path.of(settings.file());
@@ -46,7 +46,11 @@ final class CaptureFiles implements AutoCloseable {
     }
   }
 
-  /** Writes whole lines; longer ones than a whole file are refused. */
+  /**
+   * Appends whole lines.
+   *
+   * @throws IOException if they are longer than {@code maxBytes} or cannot be written
+   */
   void write(ByteBuffer lines) throws IOException {
     if (lines.remaining() > maxBytes) {
       throw new IOException("a line of " + lines.remaining() + " bytes does not fit into a file");
@@ -66,7 +70,10 @@ final class CaptureFiles implements AutoCloseable {
     }
   }
 
-  /** As far as that is possible: of a full disk it is. */
+  /**
+   * Truncates to the last whole line. Closes the file if that fails; the next write opens a new
+   * one.
+   */
   private void takeBack() {
     try {
       out.truncate(length);
@@ -83,7 +90,7 @@ final class CaptureFiles implements AutoCloseable {
     length = 0;
   }
 
-  /** Of no effect without a file, so that trying again loses nothing. */
+  /** Does nothing if the file does not exist; a repeated attempt then loses no older file. */
   private void putAside() throws IOException {
     if (!Files.exists(path)) {
       return;
@@ -110,7 +117,7 @@ final class CaptureFiles implements AutoCloseable {
     try {
       out.close();
     } catch (IOException _) {
-      // What could not be written has been counted.
+      // The caller has already counted lines that could not be written.
     }
   }
 }

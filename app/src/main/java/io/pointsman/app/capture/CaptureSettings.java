@@ -3,12 +3,12 @@ package io.pointsman.app.capture;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Where requests are written down.
+ * Settings of the trace capture.
  *
- * @param file one JSON line for each request that was answered; empty for none
- * @param maxBytes most bytes of each file; at least 64 KiB
- * @param files how many files are kept, the one being written included; 1 to 1,000. Older ones have
- *     a number behind their name, the highest is the oldest.
+ * @param file file for one JSON line per answered request; empty: no capture
+ * @param maxBytes maximum size of each file in bytes; at least 64 KiB
+ * @param files maximum number of files, including the current one; 1 to 1,000. Older files have a
+ *     number as suffix; the oldest has the highest.
  */
 public record CaptureSettings(String file, long maxBytes, int files) {
   private static final long LEAST_BYTES = 64 << 10;
@@ -26,7 +26,7 @@ public record CaptureSettings(String file, long maxBytes, int files) {
     }
   }
 
-  /** Whether anything is written down. */
+  /** True if requests are captured. */
   public boolean enabled() {
     return !file.isEmpty();
   }

@@ -9,16 +9,16 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request as it is written down, in the words of Mooncake's traces and a few more.
+ * One line of the capture: the fields of Mooncake's traces, and some more.
  *
- * @param end how it ended
- * @param at milliseconds from the beginning of the capture until the request was to be placed
- * @param held milliseconds that it was held back from then on
- * @param promptTokens as estimated
- * @param usage as the engine counted
- * @param predicted time to first token in milliseconds; NaN if it was not predicted
- * @param ttft milliseconds from the last decision to the first token; NaN if that was not heard of
- * @param took milliseconds from the last decision to the end of the answer
+ * @param at milliseconds from the start of the capture until the router had to choose a worker
+ * @param held milliseconds from then until the first placement
+ * @param promptTokens estimated prompt length
+ * @param usage token counts reported by the engine
+ * @param predicted predicted time to first token in milliseconds; NaN without a prediction
+ * @param ttft milliseconds from the last decision to the first token; NaN if no first token was
+ *     reported
+ * @param took milliseconds from the last decision to the end of the response
  */
 record CapturedRequest(
     End end,
@@ -35,28 +35,27 @@ record CapturedRequest(
     double ttft,
     double took) {
 
-  /** Blocks of the routing key that one hash stands for: 64 tokens, more or less. */
+  /** Number of routing-key blocks per hash: about 64 tokens. */
   static final int STRIDE = 4;
 
-  /** An answer whose length nobody told is written down as this long. */
+  /** Output length in tokens of a response that reports no length. */
   private static final int ANSWER = 256;
 
-  /** Names come from clients; longer ones are cut. */
+  /** Maximum length of a name in characters; clients choose the names. */
   private static final int LONGEST_NAME = 200;
 
-  /** How it ended. */
   enum End {
-    /** Answered to its end. */
+    /** The response was sent completely. */
     OK,
-    /** Answered with an error of the client's. */
+    /** The worker answered with a client error. */
     REFUSED,
-    /** The client has left, or the engine has failed, when the answer had begun. */
+    /** The client left, or the engine failed, after the response had begun. */
     CUT
   }
 
   /**
-   * @param begun when the capture began
-   * @param firstToken when the first token came; null if that was not heard of
+   * @param begun start of the capture, on the ticker's scale
+   * @param firstToken time of the first token; null if none was reported
    */
   static CapturedRequest of(
       RoutingRequest request,
@@ -82,15 +81,18 @@ record CapturedRequest(
         (now - lease.placedAt()) / 1e6);
   }
 
-  /** What waits to be written is weighed by its hashes: a name must not be what is heavy. */
+  /**
+   * Truncates a name. The queue estimates the memory of a request by its hashes, so names must be
+   * small.
+   */
   private static @Nullable String cut(@Nullable String name) {
     return name == null || name.length() <= LONGEST_NAME ? name : name.substring(0, LONGEST_NAME);
   }
 
-  /** The line, with its end. */
+  /** The JSON line, including the line end. */
   String json() {
     int input = Math.max(1, usage.promptTokens() > 0 ? usage.promptTokens() : promptTokens);
-    // One that generates nothing, as an embedding: no shorter answer can be replayed.
+    // At least one token: the replay has no shorter response, for example for embeddings.
     int output = usage.completionTokens() >= 0 ? Math.max(1, usage.completionTokens()) : ANSWER;
     boolean estimated = usage.promptTokens() <= 0 || usage.completionTokens() < 0;
     StringBuilder line = new StringBuilder(300 + prefix.count() / STRIDE * 21);
@@ -117,12 +119,12 @@ record CapturedRequest(
     return line.append("\"}\n").toString();
   }
 
-  /** Tokens that one hash stands for: those of the prompt, shared out by length. */
+  /** Tokens per hash: prompt tokens, distributed by length. */
   private double hashTokens(int input) {
     return (double) input * STRIDE * prefix.blockLength() / Math.max(1, prefix.length());
   }
 
-  /** Of every {@link #STRIDE} blocks the last, and the last of all. */
+  /** Appends the hash of every {@link #STRIDE}th block, and of the last block. */
   private void hashes(StringBuilder line) {
     for (int end = Math.min(STRIDE, prefix.count());
         end > 0;
@@ -132,7 +134,7 @@ record CapturedRequest(
     line.setLength(prefix.count() > 0 ? line.length() - 1 : line.length());
   }
 
-  /** With three digits behind the point, without the cost of a formatter. */
+  /** Appends a number with three decimals, without the cost of a formatter. */
   private static void number(StringBuilder line, double value) {
     if (Double.isNaN(value)) {
       line.append("null");

@@ -25,19 +25,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Writes down each request of which an answer has begun: when it came, how long prompt and answer
- * were, the hashes of the prompt's blocks, the decision, how long it took. No text. Told as a
- * learner; event loops only put requests in line, a thread of its own writes. What the line has no
- * room for is left out and counted, and so is what the disk does not take: the router serves on,
- * and the capture with it as soon as there is room.
+ * Writes one line for each request with a response: arrival, lengths of prompt and response, hashes
+ * of the prompt's blocks, decision, durations. The line contains no text of the request.
+ *
+ * <p>Event loops only enqueue requests; a separate thread writes them. Requests that exceed the
+ * queue or fail to be written are dropped and counted. Routing continues, and the capture resumes
+ * when there is space again.
  */
 public final class TraceCapture implements AnswerLearner, AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(TraceCapture.class);
 
-  /** What waits is bounded by its memory, which is mostly hashes: 16 MiB. */
+  /** Maximum queue size in hashes, which take 8 bytes each: 16 MiB. */
   private static final long MOST_WAITING = 2L << 20;
 
-  /** What a request weighs beside its hashes. */
+  /** Size of a request without its hashes, in units of one hash. */
   private static final long REQUEST_WEIGHT = 64;
 
   private static final int BATCH_BYTES = 32 << 10;
@@ -56,13 +57,13 @@ public final class TraceCapture implements AnswerLearner, AutoCloseable {
   private final CountDownLatch closed = new CountDownLatch(1);
   private final Thread writer;
 
-  // Of the writer.
+  // Used only by the writer thread.
   private final ByteArrayOutputStream batch = new ByteArrayOutputStream(2 * BATCH_BYTES);
   private int batched;
   private boolean failing;
 
   /**
-   * Begins to write.
+   * Opens the file and starts the writer thread.
    *
    * @throws IOException if the file cannot be written
    */
@@ -85,8 +86,8 @@ public final class TraceCapture implements AnswerLearner, AutoCloseable {
   }
 
   /**
-   * A prefill is a part of a request that is told by its decode. What fails or is given up before a
-   * token has come may be tried again, and is told then.
+   * Enqueues the request, except for a prefill: its decode reports the whole request. An attempt
+   * that fails before the first token is not captured, because a retry may follow.
    */
   @Override
   public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
@@ -116,17 +117,17 @@ public final class TraceCapture implements AnswerLearner, AutoCloseable {
   @Override
   public void forget(Worker worker) {}
 
-  /** Requests that are in the files, or were until their file went. */
+  /** Number of requests written, including those in deleted files. */
   public long written() {
     return written.sum();
   }
 
-  /** Requests left out because too many were waiting. */
+  /** Number of requests dropped because the queue was full. */
   public long dropped() {
     return dropped.sum();
   }
 
-  /** Requests that the disk did not take. */
+  /** Number of requests lost to write errors. */
   public long failed() {
     return failed.sum();
   }
@@ -179,7 +180,7 @@ public final class TraceCapture implements AnswerLearner, AutoCloseable {
     batched = 0;
   }
 
-  /** Writes what waits, for a few seconds at most. */
+  /** Writes the queued requests; waits at most 5 s. */
   @Override
   public void close() {
     closed.countDown();

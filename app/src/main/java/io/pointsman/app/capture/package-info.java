@@ -1,4 +1,4 @@
-/** Traffic written down without its text, to be replayed. */
+/** Capture of traffic without its text, for replay. */
 @NullMarked
 package io.pointsman.app.capture;
 

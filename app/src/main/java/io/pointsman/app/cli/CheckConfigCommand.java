@@ -12,7 +12,9 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.PositionalParamSpec;
 import picocli.CommandLine.ParseResult;
 
-/** {@code pointsman check-config}: says what a configuration amounts to, without starting. */
+/**
+ * {@code pointsman check-config}: prints the effective configuration without starting the router.
+ */
 final class CheckConfigCommand implements Callable<Integer> {
   private final CommandSpec spec = CommandSpec.wrapWithoutInspection(this);
 

@@ -37,14 +37,15 @@ public final class Commands {
     return makers;
   }
 
-  /** The program's command line, with every command. */
+  /** The command line with all commands. */
   public static CommandLine root() {
     return root(makers());
   }
 
   /**
-   * The command line for these arguments: only the command that they name, since hundreds of flags
-   * of the others take a tenth of a start; every command where they name none.
+   * The command line for these arguments. Contains only the command that they name, because the
+   * flags of all commands take a tenth of the start time. Without a valid name it contains all
+   * commands.
    */
   static CommandLine rootFor(String... args) {
     Map<String, Supplier<CommandLine>> makers = makers();
@@ -59,12 +60,12 @@ public final class Commands {
     root.setExecutionExceptionHandler((e, command, _) -> failed(e, command));
     root.setUsageHelpAutoWidth(true);
     root.setExpandAtFiles(false);
-    // Directly, or nobody hears that whoever read the output has gone.
+    // Writes directly to System.out; otherwise a closed reader goes unnoticed.
     root.setOut(new PrintWriter(System.out, true, System.out.charset()));
     return root;
   }
 
-  /** A wrong command line: says what is wrong and what was probably meant. */
+  /** Prints the problem of a wrong command line, with the nearest valid name. */
   private static int refuse(ParameterException e) {
     CommandLine command = e.getCommandLine();
     String name = command.getCommandSpec().qualifiedName();

@@ -18,11 +18,11 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParseResult;
 
-/** Every key as a flag: adds the flags to a command, and reads what was given. */
+/** Command-line flags for all configuration keys. */
 final class ConfigFlags {
   private ConfigFlags() {}
 
-  /** Adds {@code --config} and a flag for each key, under the headings of the registry. */
+  /** Adds {@code --config} and one flag per key, grouped by the sections of the registry. */
   static void addTo(CommandSpec command) {
     command.addOption(
         OptionSpec.builder("-c", "--config")
@@ -33,7 +33,7 @@ final class ConfigFlags {
     addKeysTo(command);
   }
 
-  /** Adds a flag for each key alone. */
+  /** Adds one flag per key, without {@code --config}. */
   static void addKeysTo(CommandSpec command) {
     int order = 0;
     for (Key<?> key : ConfigKeys.all()) {
@@ -43,8 +43,8 @@ final class ConfigFlags {
   }
 
   /**
-   * The help's list of flags, a heading for each section of keys. Groups of picocli would print the
-   * same, but have all flags' texts laid out at each start, which takes a tenth of it.
+   * The help's list of flags, with a heading for each section of keys. Groups of picocli print the
+   * same, but lay out all texts at each start, which takes a tenth of it.
    */
   private static String listed(Help help) {
     Map<String, OptionSpec> flags = new LinkedHashMap<>();
@@ -84,9 +84,9 @@ final class ConfigFlags {
   }
 
   /**
-   * The values chosen by the file and the flags.
+   * The values from the file and the flags; flags win.
    *
-   * @throws ConfigException if any of them is wrong
+   * @throws ConfigException with the problems, if a value is invalid
    */
   static ConfigValues read(ParseResult given) {
     String file = given.matchedOptionValue("--config", "");
@@ -95,9 +95,9 @@ final class ConfigFlags {
   }
 
   /**
-   * The values chosen by flags alone.
+   * The values from the flags alone.
    *
-   * @throws ConfigException if any of them is wrong
+   * @throws ConfigException with the problems, if a value is invalid
    */
   static ConfigValues readKeys(ParseResult given) {
     ConfigValues values = new ConfigValues();

@@ -21,7 +21,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code pointsman demo}: engines, router and traffic in one process. */
+/** {@code pointsman demo}: simulated engines, router and traffic in one process. */
 @Command(
     name = "demo",
     mixinStandardHelpOptions = true,

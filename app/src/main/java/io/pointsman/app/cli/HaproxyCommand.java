@@ -23,7 +23,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code pointsman haproxy}: HAProxy carries the bytes, a router decides. */
+/** {@code pointsman haproxy}: starts HAProxy, which forwards requests as a router decides. */
 @Command(
     name = "haproxy",
     mixinStandardHelpOptions = true,
@@ -41,7 +41,7 @@ final class HaproxyCommand implements Callable<Integer> {
 
   @Spec private @Nullable CommandSpec spec;
 
-  /** How the router is asked. */
+  /** Protocol for decisions, for the start message. */
   private String way = "";
 
   @Option(
@@ -154,7 +154,10 @@ final class HaproxyCommand implements Callable<Integer> {
       description = "Maximum number of client connections. Default: ${DEFAULT-VALUE}.")
   private int maxConnections;
 
-  /** So that each look-up of a worker's name is a new one. Counts before the first look-up only. */
+  /**
+   * Limits the JVM's cache of host names to 5 s, so addresses of workers can change. Has an effect
+   * only before the first lookup.
+   */
   private static void forgetNamesSoon() {
     if (Security.getProperty(NAMES_KEPT) == null) {
       Security.setProperty(NAMES_KEPT, "5");

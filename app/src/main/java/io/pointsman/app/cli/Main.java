@@ -2,19 +2,19 @@ package io.pointsman.app.cli;
 
 import io.pointsman.app.logging.LogProvider;
 
-/** Runs the command that is named first. */
+/** Entry point of the program. */
 public final class Main {
   private Main() {}
 
-  /** Ends the process with the command's exit code: 0 well, 1 failed, 2 wrong command line. */
+  /** Runs the named command and exits with its code: 0 success, 1 failure, 2 wrong command line. */
   public static void main(String[] args) {
     searchNoJars();
     System.exit(Commands.rootFor(args).execute(args));
   }
 
   /**
-   * Names what libraries would look for in every jar of the class path. Opening all of them takes a
-   * fifth of a start, and hardly any is needed, since the classes come from the archive.
+   * Disables the libraries' searches through all jars of the class path. Opening all jars takes a
+   * fifth of the start time; nearly all classes come from the class archive.
    */
   private static void searchNoJars() {
     LogProvider.use();

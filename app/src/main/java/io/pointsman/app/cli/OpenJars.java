@@ -3,12 +3,12 @@ package io.pointsman.app.cli;
 import java.util.List;
 
 /**
- * Has the class loader open the jars that requests need, while there are file descriptors. It opens
- * a jar when it first looks for something in it, which may be when no descriptor is left; and a
- * class that could not be loaded once fails for good, so that the router would not recover.
+ * Opens the jars that requests need, while file descriptors are available. The class loader
+ * otherwise opens a jar on first use, possibly when no descriptor is left. A class that failed to
+ * load once fails on each later use, and the router cannot recover.
  */
 final class OpenJars {
-  /** A resource of each jar. */
+  /** One resource of each jar. */
   private static final List<String> IN_EACH =
       List.of(
           "io/pointsman/app/cli/OpenJars.class",
@@ -30,7 +30,11 @@ final class OpenJars {
 
   private OpenJars() {}
 
-  /** Opens them; answers what is in none of them. */
+  /**
+   * Opens the jars.
+   *
+   * @return resources that no jar contains
+   */
   static List<String> open() {
     return IN_EACH.stream().filter(name -> ClassLoader.getSystemResource(name) == null).toList();
   }

@@ -16,20 +16,20 @@ import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.PositionalParamSpec;
 
-/** Runs the router by another router's command line, which has a parser of its own. */
+/** Runs the router with the command line of another router, which has its own parser. */
 final class OtherRouterCommand implements Callable<Integer> {
   private static final List<String> HELP = List.of("-h", "--help");
 
-  /** Makes a configuration of flags and environment variables. */
+  /** Translates flags and environment variables into a configuration. */
   @FunctionalInterface
   private interface Translator {
     ConfigValues translate(List<String> args, Map<String, String> environment);
   }
 
   /**
-   * Another of these commands, for whose flags this one's may have been taken.
+   * The other command of this kind; a user may have given its flags to this command.
    *
-   * @param router the router whose flags it reads
+   * @param router name of the router with these flags, for messages
    */
   private record Sibling(String command, String router, Predicate<String> knows) {}
 
@@ -37,7 +37,7 @@ final class OtherRouterCommand implements Callable<Integer> {
   private final Translator translator;
   private final Supplier<String> help;
 
-  /** Whether the other router tells its version by a flag. */
+  /** True if the other router has a {@code --version} flag. */
   private final boolean tellsVersion;
 
   private final Predicate<String> knows;
@@ -96,7 +96,7 @@ final class OtherRouterCommand implements Callable<Integer> {
             .type(List.class)
             .auxiliaryTypes(String.class)
             .build());
-    // The flags are read by their own parser: values of some reach up to the next flag.
+    // Flags of another router are parsed by FlagParser: values of some extend to the next flag.
     spec.parser().unmatchedOptionsArePositionalParams(true).trimQuotes(false);
     return new CommandLine(spec);
   }
@@ -118,7 +118,10 @@ final class OtherRouterCommand implements Callable<Integer> {
     return ServeRun.until(PointsmanConfig.from(translate(args)), out);
   }
 
-  /** The two routers' own programs have one name, so a command line may be the other's. */
+  /**
+   * Translates the flags, and points to the sibling command if they are its flags. Both routers'
+   * programs have the same name, so users can confuse their command lines.
+   */
   private ConfigValues translate(List<String> args) {
     try {
       return translator.translate(args, System.getenv());

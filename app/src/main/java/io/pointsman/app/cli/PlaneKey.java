@@ -10,31 +10,30 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A key of a plane's: where it is told. No message repeats it.
+ * Sources of an API key for a proxy that queries the router. Messages never contain the key.
  *
- * @param flag on the command line; a file is named by the same with {@code -file}
- * @param variable in the environment
+ * @param flag flag for the key; the flag for a file has the suffix {@code -file}
+ * @param variable environment variable
  */
 record PlaneKey(String flag, String variable) {
-  /** Where the key for the router is looked for in the environment. */
+  /** Environment variable for the router's key. */
   static final String ROUTERS = "POINTSMAN_API_KEY";
 
-  /** Where the key for engines is. */
+  /** Environment variable for the engines' key. */
   static final String ENGINES = "POINTSMAN_ENGINE_API_KEY";
 
-  /** With which a plane speaks to its router. */
+  /** The key that the proxy sends to the router. */
   static final PlaneKey OF_ROUTER = new PlaneKey("--api-key", ROUTERS);
 
-  /** Which a plane adds for engines to requests that bring none. */
+  /** The key that the proxy adds to requests without Authorization. */
   static final PlaneKey OF_ENGINES = new PlaneKey("--engine-api-key", ENGINES);
 
   private static final int LONGEST = 4096;
 
   /**
-   * The key of the command line, of a file, or else of the environment; empty if there is none.
+   * The key from the flag or the file, otherwise from the environment; empty if there is none.
    *
-   * @throws ConfigException if both flags are given, the file cannot be read, or what it holds
-   *     cannot be a key
+   * @throws ConfigException if both flags are given, the file is unreadable, or the key is invalid
    */
   String of(@Nullable String given, @Nullable Path file, Map<String, String> environment) {
     if (given != null && file != null) {

@@ -11,7 +11,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.PositionalParamSpec;
 import picocli.CommandLine.ParseResult;
 
-/** {@code pointsman ray-serve}: the router, started by a configuration of Ray Serve. */
+/** {@code pointsman ray-serve}: starts the router with a configuration file of Ray Serve. */
 final class RayServeCommand implements Callable<Integer> {
   private final CommandSpec spec = CommandSpec.wrapWithoutInspection(this);
 

@@ -17,13 +17,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Takes over a configuration that was changed while the router runs: all of it or, if any part is
- * wrong or cannot be changed at run time, nothing.
+ * Applies a changed configuration at run time. Applies nothing if the configuration is invalid or
+ * changes a fixed key.
  */
 final class Reload {
   private static final Logger log = LoggerFactory.getLogger(Reload.class);
 
-  /** What can be changed at run time. */
+  /** Keys that can change at run time. */
   private static final Set<Key<?>> CHANGEABLE =
       Set.of(RoutingKeys.WORKERS, OperationKeys.LOG_LEVEL);
 
@@ -32,8 +32,8 @@ final class Reload {
   private ConfigValues inForce;
 
   /**
-   * @param inForce what the router was started with
-   * @param source reads the configuration anew
+   * @param inForce configuration at the start
+   * @param source reads the configuration
    */
   Reload(ConfigValues inForce, Supplier<ConfigValues> source, Router router) {
     this.inForce = inForce;
@@ -41,7 +41,7 @@ final class Reload {
     this.router = router;
   }
 
-  /** Reads the configuration and takes it over, or says in the log why it does not. */
+  /** Reads and applies the configuration; logs the reason if it is not applied. */
   synchronized void run() {
     try {
       ConfigValues next = source.get();

@@ -15,27 +15,27 @@ import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A router in the foreground of this process; what every launcher of a router ends in. */
+/** A router in the foreground of this process; every command for a router uses it. */
 public final class ServeRun {
   private static final Logger log = LoggerFactory.getLogger(ServeRun.class);
 
   private ServeRun() {}
 
   /**
-   * Starts a router, says on {@code out} where it listens, and waits for the signal to stop and for
-   * the end of what is in flight.
+   * Runs a router until a signal stops it and its requests have ended. Prints the listening address
+   * to {@code out}.
    *
    * @return the exit code
-   * @throws io.pointsman.app.wiring.StartException if it cannot start
+   * @throws io.pointsman.app.wiring.StartException if the router cannot start
    */
   public static int until(PointsmanConfig config, PrintWriter out) throws InterruptedException {
     return until(config, _ -> {}, out);
   }
 
   /**
-   * The same with a configuration that is read anew on SIGHUP.
+   * Runs a router that reloads its configuration on SIGHUP.
    *
-   * @param source reads it
+   * @param source reads the configuration
    */
   static int until(ConfigValues values, Supplier<ConfigValues> source, PrintWriter out)
       throws InterruptedException {

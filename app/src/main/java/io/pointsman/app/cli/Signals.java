@@ -6,17 +6,18 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.LoggerFactory;
 
 /**
- * SIGINT and SIGTERM: the first asks the program to stop, the second ends the process at once;
- * SIGHUP asks for something that can be done again and again. The JDK offers signals only in a
- * class that the compiler warns of, so it is reached by reflection; where it is missing, the JVM's
- * own handling stays.
+ * Handlers for signals. The first SIGINT or SIGTERM stops the program, the second ends the process
+ * at once; SIGHUP runs an action each time.
+ *
+ * <p>The JDK's only class for signals causes a compiler warning, so it is used by reflection.
+ * Without that class, the JVM's default handling stays.
  */
 final class Signals {
   private static final int ENDED_BY_SIGNAL = 130;
 
   private Signals() {}
 
-  /** Calls {@code stop} on the first signal, on a thread of its own. */
+  /** Runs {@code stop} on the first SIGINT or SIGTERM, on a new thread. */
   static void onFirst(Runnable stop) {
     AtomicInteger count = new AtomicInteger();
     Runnable arrived =
@@ -31,7 +32,7 @@ final class Signals {
     listen("TERM", arrived);
   }
 
-  /** Calls {@code action} on each SIGHUP, on a thread of its own. */
+  /** Runs {@code action} on each SIGHUP, on a new thread. */
   static void onHangUp(Runnable action) {
     listen("HUP", () -> Thread.ofPlatform().name("hang-up").start(action));
   }

@@ -18,7 +18,6 @@ import picocli.CommandLine.Spec;
 final class VersionCommand implements Runnable, IVersionProvider {
   @Spec private @Nullable CommandSpec spec;
 
-  /** The program's version. */
   static String version() {
     try (InputStream in = VersionCommand.class.getResourceAsStream("version.txt")) {
       return in == null ? "unknown" : new String(in.readAllBytes(), StandardCharsets.UTF_8).strip();

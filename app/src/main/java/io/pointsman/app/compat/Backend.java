@@ -5,17 +5,17 @@ import io.pointsman.app.config.key.FleetKeys;
 import java.util.List;
 
 /**
- * What {@code --backend} says of the engines. All kinds are spoken to alike; {@code openai} is one
- * server of OpenAI's kind, which may be someone else's and wants each client's own key.
+ * Kind of the engines, from {@code --backend}. All kinds get the same requests. {@code openai}
+ * means one server with OpenAI's API, possibly external, which requires each client's own key.
  */
 enum Backend {
   VLLM,
   OPENAI;
 
-  /** Statuses by which a server that wants a key says that it is there. */
+  /** Statuses that also count as healthy, because a server that requires a key sends them. */
   private static final List<Integer> WANTS_KEY = List.of(401, 403);
 
-  /** Takes the flag's value. */
+  /** Sets the backend from the flag. */
   static void choose(Given given, Translation into) {
     switch (given.value()) {
       case "vllm", "trtllm", "anthropic" -> into.backend(VLLM);
@@ -24,7 +24,7 @@ enum Backend {
     }
   }
 
-  /** Does what it means for the other values, once all flags have been read. */
+  /** Applies the backend to the other values; called after all flags are read. */
   void settle(Translation into) {
     if (this == OPENAI) {
       checkUrls(into);

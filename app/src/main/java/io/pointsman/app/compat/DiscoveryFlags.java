@@ -9,7 +9,7 @@ import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.key.KubernetesKeys;
 import java.util.List;
 
-/** The flags of vllm-router 0.1.17 by which it finds engines in Kubernetes. */
+/** Flags of vllm-router 0.1.17 for discovery of engines in Kubernetes. */
 final class DiscoveryFlags {
   private DiscoveryFlags() {}
 
@@ -40,7 +40,7 @@ final class DiscoveryFlags {
             .honoured(as(KubernetesKeys.NAMESPACE)));
   }
 
-  /** Brings the flags together, when all have been read. */
+  /** Combines the flags; called after all flags are read. */
   static void finish(Translation into) {
     ConfigValues values = into.values();
     if (!into.discovers()) {

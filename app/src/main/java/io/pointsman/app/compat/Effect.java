@@ -1,30 +1,26 @@
 package io.pointsman.app.compat;
 
-/** What a flag of another router does here. */
+/** Effect of another router's flag in this router. */
 public sealed interface Effect {
-  /** Translates what was given into the configuration; says what is wrong with it by problems. */
+  /** Translates the flag into configuration values, or adds a problem. */
   @FunctionalInterface
   interface Action {
     void apply(Given given, Translation into);
   }
 
   /**
-   * It is translated.
+   * The flag is translated.
    *
-   * @param remark how it differs, if it does; may be empty
+   * @param remark difference from the other router; may be empty
    */
   record Honoured(String remark, Action action) implements Effect {}
 
-  /**
-   * It is refused because what it belongs to is not built yet; its default is accepted.
-   *
-   * @param feature what it belongs to
-   */
+  /** The flag belongs to a feature that does not exist yet. Only its default is accepted. */
   record Later(String feature) implements Effect {}
 
-  /** It is refused because it cannot be honoured; its default is accepted. */
+  /** The flag cannot be honoured. Only its default is accepted. */
   record Refused(String reason) implements Effect {}
 
-  /** It is accepted without effect, whatever it says, for a reason. */
+  /** The flag is accepted with any value and has no effect. */
   record Idle(String reason) implements Effect {}
 }

@@ -3,12 +3,11 @@ package io.pointsman.app.compat;
 import java.util.List;
 
 /**
- * Paths by which vLLM's engines are put to sleep, paused, emptied or changed. Passed on like any
- * other they would reach one engine of the fleet, whichever the policy picks, and it would stay in
- * rotation.
+ * Paths that control a vLLM engine: sleep, pause, cache reset, weights. If such a request were
+ * routed, it would reach one arbitrary engine, and that engine would stay in rotation.
  */
 public final class EngineControl {
-  /** For {@code admin.refused-paths} where the other router does not pass them on either. */
+  /** For {@code admin.refused-paths}, if the other router does not forward them either. */
   public static final List<String> PATHS =
       List.of(
           "/sleep",

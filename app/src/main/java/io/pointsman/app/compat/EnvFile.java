@@ -9,16 +9,17 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The file {@code .env} that vllm-router's Rust binary adds to its environment: the nearest one, in
- * the working directory or above it.
+ * The {@code .env} file that vllm-router's Rust binary adds to its environment. It is the nearest
+ * one, in the working directory or above it.
  */
 final class EnvFile {
   private EnvFile() {}
 
   /**
-   * The file that would give a variable a value; null if there is none, or none that can be read.
+   * The nearest {@code .env} file, if it gives the variable a value; otherwise null. An unreadable
+   * file counts as empty.
    *
-   * @param directory absolute, where the search begins
+   * @param directory absolute path of the working directory
    */
   static @Nullable Path setting(String variable, Path directory) {
     Pattern line =
@@ -37,7 +38,7 @@ final class EnvFile {
     try {
       return Files.readAllLines(file, StandardCharsets.ISO_8859_1);
     } catch (IOException e) {
-      // There it is passed over too.
+      // vllm-router ignores it too.
       return List.of();
     }
   }

@@ -6,12 +6,12 @@ import java.util.List;
 /**
  * One flag of another router's command line.
  *
- * @param names how it is written, the usual spelling first
- * @param shape what follows it
- * @param source which of the other router's launchers know it
- * @param standard its default, as it would be written; empty if it is unset or off by default
- * @param meaning what it decides there
- * @param effect what it does here
+ * @param names spellings; the usual one first
+ * @param shape values that follow the flag
+ * @param source launchers or versions of the other router that know the flag
+ * @param standard default as text; empty if unset or off
+ * @param meaning meaning in the other router
+ * @param effect effect in this router
  */
 public record Flag(
     List<String> names,
@@ -21,32 +21,32 @@ public record Flag(
     String meaning,
     Effect effect) {
 
-  /** What follows a flag. */
+  /** Values that follow a flag. */
   public enum Shape {
-    /** Nothing: it is on when given. */
+    /** No value; the flag is on if present. */
     SWITCH,
-    /** One value; the last one counts. */
+    /** One value; the last one wins. */
     VALUE,
-    /** Any number of values each time, up to the next flag; all of them count. */
+    /** Any number of values, up to the next flag; repetitions add up. */
     LIST,
-    /** One value each time; all of them count. */
+    /** One value; repetitions add up. */
     REPEATED,
-    /** One value or more each time; all of them count. */
+    /** One or more values, up to the next flag; repetitions add up. */
     GROUPS
   }
 
-  /** Which launchers, or versions, of another router know a flag. */
+  /** Launchers or versions of another router that know a flag. */
   public enum Source {
     RUST("R"),
     PYTHON("P"),
     BOTH("R P"),
-    /** Only this router's launcher does. */
+    /** Known only to this router. */
     OWN("-"),
-    /** The version of the production stack's router that is described. */
+    /** The documented version of the production stack's router. */
     STACK("2026-08"),
-    /** What its release 0.1.13 added to that. */
+    /** Added by release 0.1.13 of the production stack's router. */
     STACK_NEWER("0.1.13"),
-    /** A change of it that is proposed. */
+    /** Added by a proposed change to the production stack's router. */
     STACK_PROPOSED("proposed");
 
     private final String mark;
@@ -64,17 +64,17 @@ public record Flag(
     names = List.copyOf(names);
   }
 
-  /** The usual spelling, with its hyphens. */
+  /** The usual spelling, with hyphens. */
   public String name() {
     return names.getFirst();
   }
 
-  /** Starts a flag of one value; the other shapes and the rest are chosen on the way. */
+  /** Starts the builder of a flag with one value; its methods change the shape and the rest. */
   public static Builder flag(String name, String meaning) {
     return new Builder(name, meaning);
   }
 
-  /** Collects a flag. */
+  /** Builder of a flag. */
   public static final class Builder {
     private final List<String> names = new ArrayList<>();
     private final String meaning;
@@ -102,33 +102,33 @@ public record Flag(
       return this;
     }
 
-    /** Its default, as it would be written. */
+    /** Sets the default as text. */
     public Builder standard(String standard) {
       this.standard = standard;
       return this;
     }
 
-    /** It does the same here. */
+    /** Builds a flag with the same effect in this router. */
     public Flag honoured(Effect.Action action) {
       return honoured("", action);
     }
 
-    /** It does the same here, with a remark. */
+    /** Builds a flag with nearly the same effect; the remark describes the difference. */
     public Flag honoured(String remark, Effect.Action action) {
       return build(new Effect.Honoured(remark, action));
     }
 
-    /** It is refused, unless it says its default, since it belongs to {@code feature}. */
+    /** Builds a flag that belongs to a missing feature; any value but the default is refused. */
     public Flag later(String feature) {
       return build(new Effect.Later(feature));
     }
 
-    /** It is refused because it cannot mean anything here. */
+    /** Builds a flag that cannot be honoured; any value but the default is refused. */
     public Flag refused(String reason) {
       return build(new Effect.Refused(reason));
     }
 
-    /** It is accepted and does nothing. */
+    /** Builds a flag that is accepted without effect. */
     public Flag idle(String reason) {
       return build(new Effect.Idle(reason));
     }

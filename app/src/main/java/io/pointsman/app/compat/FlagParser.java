@@ -11,9 +11,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a command line the way vllm-router's two launchers do: {@code --flag value}, {@code
- * --flag=value}, lists that reach to the next flag, if wanted a {@code --router-} prefix on all but
- * a few, and any prefix of a name that fits one flag only. Our own flags have to be written out.
+ * Parses a command line like vllm-router's two launchers. Accepts {@code --flag value}, {@code
+ * --flag=value}, lists up to the next flag, and unambiguous prefixes of names. If enabled, most
+ * names may have the prefix {@code --router-}. Our own flags must be written in full.
  */
 final class FlagParser {
   private static final String PREFIX = "--router-";
@@ -25,10 +25,10 @@ final class FlagParser {
   private final List<String> problems;
 
   /**
-   * @param flags those of the other router
-   * @param own ours beside them, of other names
-   * @param prefixed whether {@code --router-} may stand before a name
-   * @param problems where everything that is wrong is added, one line each
+   * @param flags flags of the other router
+   * @param own our own flags, with other names
+   * @param prefixed true if names may have the prefix {@code --router-}
+   * @param problems receives each problem as one line
    */
   FlagParser(List<Flag> flags, List<Flag> own, boolean prefixed, List<String> problems) {
     this.prefixed = prefixed;
@@ -41,7 +41,7 @@ final class FlagParser {
     own.forEach(flag -> this.own.put(flag.name(), flag));
   }
 
-  /** What was given, by flag, in the order of the first time. */
+  /** The given flags with their values, in order of first occurrence. */
   Map<Flag, Given> parse(List<String> args) {
     Map<Flag, Given> given = new LinkedHashMap<>();
     int at = 0;
@@ -71,7 +71,7 @@ final class FlagParser {
     return given;
   }
 
-  /** How many of the values that follow belong to the flag. */
+  /** Number of following values that belong to the flag. */
   private int taken(Flag flag, String name, List<String> following, boolean joined) {
     return switch (flag.shape()) {
       case SWITCH -> {
@@ -108,7 +108,7 @@ final class FlagParser {
     given.put(flag, new Given(flag.name(), all));
   }
 
-  /** A word that begins a flag; a negative number is a value. */
+  /** True if the argument is a flag; a negative number is a value. */
   private static boolean isFlag(String word) {
     return word.length() > 1 && word.charAt(0) == '-' && !Character.isDigit(word.charAt(1));
   }

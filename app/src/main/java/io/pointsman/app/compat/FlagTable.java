@@ -5,8 +5,8 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * All flags of another router: applied to a command line, and written out for people. Flags of
- * {@code serve} may stand beside them.
+ * All flags of another router: applies them to a configuration and documents them. Flags of {@code
+ * serve} are accepted too.
  */
 public final class FlagTable {
   private final List<Flag> flags;
@@ -15,9 +15,9 @@ public final class FlagTable {
   private final String sources;
 
   /**
-   * @param prefixed whether {@code --router-} may stand before a name
-   * @param sources heading of the column that says who knows a flag
-   * @param flags groups of them, in the order in which they are documented
+   * @param prefixed true if names may have the prefix {@code --router-}
+   * @param sources heading of the column for {@link Flag.Source}
+   * @param flags groups of flags, in order of documentation
    */
   public FlagTable(boolean prefixed, String sources, List<List<Flag>> flags) {
     this.prefixed = prefixed;
@@ -30,13 +30,13 @@ public final class FlagTable {
     return flags;
   }
 
-  /** Whether a flag of this name, written out, is one of the other router's or of ours. */
+  /** True if the other router or this one has a flag of exactly this name. */
   public boolean knows(String name) {
     return Stream.concat(flags.stream(), own.stream())
         .anyMatch(flag -> flag.names().contains(name));
   }
 
-  /** Takes the defaults of the flags that are honoured. */
+  /** Applies the defaults of all honoured flags. */
   public void applyDefaults(Translation into) {
     for (Flag flag : flags) {
       if (!flag.standard().isEmpty() && flag.effect() instanceof Effect.Honoured honoured) {
@@ -45,7 +45,7 @@ public final class FlagTable {
     }
   }
 
-  /** Takes a command line. */
+  /** Applies a command line. */
   public void apply(List<String> args, Translation into) {
     new FlagParser(flags, own, prefixed, into.problems())
         .parse(args)
@@ -66,12 +66,12 @@ public final class FlagTable {
         }
       }
       case Effect.Idle _ -> {
-        // Nothing here depends on it; the page of the launcher says why.
+        // No effect; the launcher's page gives the reason.
       }
     }
   }
 
-  /** Whether a flag says its default, so that nothing is asked for that is not done anyway. */
+  /** True if the flag has its default value, and so requests no unsupported behaviour. */
   private static boolean standard(Flag flag, Given given) {
     if (flag.shape() == Flag.Shape.LIST && given.values().isEmpty()) {
       return true;
@@ -90,7 +90,7 @@ public final class FlagTable {
     }
   }
 
-  /** All flags with what they do here, for people. */
+  /** Help text: all flags with their effect in this router. */
   public String help(String usage) {
     StringBuilder help = new StringBuilder();
     help.append("Usage: ").append(usage).append("\n\n");
@@ -106,9 +106,9 @@ public final class FlagTable {
   }
 
   /**
-   * A page of the documentation with its table of flags replaced by the present one.
+   * A documentation page with its generated table of flags replaced.
    *
-   * @param test name of the test that writes it, which stands in the mark before the table
+   * @param test name of the generating test, as in the mark before the table
    * @throws IllegalArgumentException if the page has no such mark
    */
   public String in(String page, String test) {
@@ -122,7 +122,7 @@ public final class FlagTable {
     return page.substring(0, from + begin.length()) + markdown() + page.substring(to);
   }
 
-  /** The table as Markdown. */
+  /** The table in Markdown. */
   public String markdown() {
     StringBuilder table = new StringBuilder();
     table.append("| Flag | Default | ").append(sources).append(" | Meaning there | Here |\n");
@@ -137,7 +137,7 @@ public final class FlagTable {
     return table.toString();
   }
 
-  /** What the flag does here, in one sentence. */
+  /** The flag's effect in this router, as one sentence. */
   static String status(Flag flag) {
     String refused = flag.standard().isEmpty() ? "refused: " : "refused unless at its default: ";
     return switch (flag.effect()) {

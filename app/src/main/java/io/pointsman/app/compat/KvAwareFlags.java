@@ -11,7 +11,7 @@ import io.pointsman.engine.policy.session.SessionAffinity;
 import java.time.Duration;
 import java.util.List;
 
-/** The flags of vllm-router 0.1.17 that set how {@code kv_aware} chooses. */
+/** Flags of vllm-router 0.1.17 for the policy {@code kv_aware}. */
 final class KvAwareFlags {
   private static final String AFFINITY = "--kv-aware-session-affinity-ttl-secs";
   private static final String KV_AWARE = "kv_aware";
@@ -47,7 +47,7 @@ final class KvAwareFlags {
     }
   }
 
-  /** Brings what was said together when all flags have been read. */
+  /** Combines the flags; called after all flags are read. */
   static void settle(Translation into) {
     ConfigValues values = into.values();
     if (!values.has(RoutingKeys.SESSION_AFFINITY)) {

@@ -14,8 +14,8 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * The flags of vllm-router 0.1.17 that say where engines publish KV events. With {@code kv_aware}
- * engines are asked for it, but for those that a flag names.
+ * Flags of vllm-router 0.1.17 for the KV-event publishers of engines. With {@code kv_aware} the
+ * router queries all other engines for their publishers.
  */
 final class KvEventFlags {
   private static final String KV_AWARE = "kv_aware";
@@ -61,7 +61,7 @@ final class KvEventFlags {
     };
   }
 
-  /** The workers with what was said of their publishers, when all flags have been read. */
+  /** Adds the publishers to the workers as labels; called after all flags are read. */
   static List<WorkerSpec> settle(List<WorkerSpec> workers, Translation into) {
     ConfigValues values = into.values();
     boolean follows =

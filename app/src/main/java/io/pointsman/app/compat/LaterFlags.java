@@ -7,7 +7,8 @@ import io.pointsman.app.compat.Flag.Source;
 import java.util.List;
 
 /**
- * The flags of vllm-router 0.1.17 that belong to what is not built yet: refused, with the reason.
+ * Flags of vllm-router 0.1.17 for features that do not exist here. They are refused with the
+ * reason, except {@code --enable-igw}, which has no effect.
  */
 final class LaterFlags {
   private static final String PROGRAMS = "Program scheduling";

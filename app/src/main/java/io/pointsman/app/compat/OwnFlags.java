@@ -8,11 +8,11 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** The flags of {@code serve} that stand beside those of another router, and win over them. */
+/** Flags of {@code serve} that are accepted beside those of another router, and win over them. */
 final class OwnFlags {
   private OwnFlags() {}
 
-  /** Those whose names the other router does not use. */
+  /** The flags with names that the other router does not use. */
   static List<Flag> beside(List<Flag> theirs) {
     Set<String> taken =
         theirs.stream().flatMap(flag -> flag.names().stream()).collect(Collectors.toSet());

@@ -7,7 +7,7 @@ import io.pointsman.app.compat.Flag.Shape;
 import io.pointsman.app.config.key.DisaggKeys;
 import java.util.List;
 
-/** The flags of vllm-router 0.1.17 for prefill and decode on two workers. */
+/** Flags of vllm-router 0.1.17 for prefill and decode on separate workers. */
 final class PdFlags {
   private PdFlags() {}
 
@@ -42,7 +42,7 @@ final class PdFlags {
                 (given, into) -> into.pd().connector(given, into)));
   }
 
-  /** URLs, each with a port or {@code none} after it or without. */
+  /** Reads URLs, each optionally followed by a port or {@code none}. */
   private static void prefills(Given given, Translation into) {
     String url = null;
     for (String word : given.values()) {

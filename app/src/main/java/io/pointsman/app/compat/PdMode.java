@@ -18,8 +18,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What vllm-router's flags say of prefill and decode on two workers, brought together when all of
- * them have been read. Used by one thread.
+ * Settings for prefill and decode on separate workers, from vllm-router's flags. Collects them and
+ * applies them after all flags are read. Confined to one thread.
  */
 final class PdMode {
   static final int NO_PORT = 0;
@@ -28,7 +28,7 @@ final class PdMode {
   private static final String DISCOVERY = "--vllm-discovery-address";
   private static final String ENGINES_KEY = "OPENAI_API_KEY";
 
-  /** What each protocol is called; lmcache needs settings for which there are no flags. */
+  /** Accepted names of protocols; lmcache is missing because it needs settings without flags. */
   private static final List<String> CONNECTORS =
       List.of("nixl", "mooncake", "moriio", "p2p_nccl", "sglang", "orchestrated", "transparent");
 
@@ -54,7 +54,7 @@ final class PdMode {
   }
 
   /**
-   * @param bootstrapPort {@link #NO_PORT} if it was not given
+   * @param bootstrapPort port of the bootstrap server; {@link #NO_PORT} if not given
    */
   void prefill(String url, int bootstrapPort) {
     prefills.add(new Prefill(url, bootstrapPort));
@@ -80,10 +80,10 @@ final class PdMode {
   }
 
   /**
-   * Puts what was said into the configuration.
+   * Applies the flags to the configuration.
    *
    * @param environment variables of the process
-   * @return the workers with roles
+   * @return the workers with their roles
    */
   List<WorkerSpec> settle(Map<String, String> environment, Translation into) {
     if (!on) {
@@ -94,7 +94,7 @@ final class PdMode {
     ConfigValues values = into.values();
     values.set(DisaggKeys.PROTOCOL, protocol());
     values.set(DisaggKeys.MIN_TOKENS, MinTokens.ONE);
-    // Every request is split, also one whose prompt decode holds.
+    // Splits every request, even if the decode worker has the prompt cached.
     values.set(DisaggKeys.HELD_SHARE, DisaggSettings.NEVER_HELD);
     for (var stage : List.of(DisaggKeys.PREFILL_POLICY, DisaggKeys.DECODE_POLICY)) {
       if (!values.has(stage)) {
@@ -109,7 +109,7 @@ final class PdMode {
     return workers(into);
   }
 
-  /** The original's requests to listed engines carry this key, and nothing of the client's. */
+  /** Uses the key for listed engines instead of the client's Authorization, as vllm-router does. */
   private void enginesKey(String key, ConfigValues values) {
     if (key.isEmpty()) {
       return;

@@ -12,7 +12,7 @@ import io.pointsman.app.config.key.TracingKeys;
 import java.util.List;
 import java.util.Map;
 
-/** The flags of vllm-router 0.1.17 for traces, which it sends by OTLP over gRPC. */
+/** Flags of vllm-router 0.1.17 for traces, exported by OTLP over gRPC. */
 final class TracingFlags {
   private static final String ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
@@ -44,7 +44,7 @@ final class TracingFlags {
                 list(TracingKeys.EXCLUDED_PATHS)));
   }
 
-  /** What holds without flags. */
+  /** Sets the values that apply without flags. */
   static void standard(ConfigValues values, Map<String, String> environment, Translation into) {
     values.set(TracingKeys.SERVICE_NAME, "vllm-router");
     String endpoint = environment.getOrDefault(ENDPOINT, "");

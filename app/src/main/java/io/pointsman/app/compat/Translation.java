@@ -12,11 +12,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/**
- * Where flags end up: configuration values, and what is wrong with the flags. Used by one thread.
- */
+/** Result of a translation: configuration values and problems. Confined to one thread. */
 public final class Translation {
-  /** The most that drain-timeout takes: as good as waiting for requests without a limit. */
+  /** Maximum of drain-timeout; in practice an unlimited wait for requests. */
   public static final Duration LONGEST_DRAIN = Duration.ofHours(24);
 
   private final ConfigValues values = new ConfigValues();
@@ -30,22 +28,22 @@ public final class Translation {
   private final Map<String, Map<String, String>> eventLabels = new LinkedHashMap<>();
   private final Map<String, String> eventFlags = new HashMap<>();
 
-  /** The values chosen so far. */
+  /** The values set so far. */
   public ConfigValues values() {
     return values;
   }
 
-  /** The values that were chosen by our own flags, which win. */
+  /** The values set by our own flags, which win. */
   ConfigValues own() {
     return own;
   }
 
-  /** What is wrong, one line each; the list is live. */
+  /** The problems, one line each; the list is live. */
   public List<String> problems() {
     return problems;
   }
 
-  /** Adds what is wrong with a flag. */
+  /** Adds a problem with a flag. */
   public void problem(Given given, String found, String expected) {
     problems.add(given.flag() + ": " + found + " (expected: " + expected + ")");
   }
@@ -58,7 +56,7 @@ public final class Translation {
     return workerUrls;
   }
 
-  /** Workers are to be found in Kubernetes. */
+  /** Enables discovery of workers in Kubernetes. */
   void discovery() {
     discovers = true;
   }
@@ -67,17 +65,17 @@ public final class Translation {
     return discovers;
   }
 
-  /** What is asked for of prefill and decode on two workers. */
+  /** Settings for prefill and decode on separate workers. */
   PdMode pd() {
     return pd;
   }
 
-  /** What is said of the publishers of KV events, as labels of workers by URL; live. */
+  /** Labels that describe KV-event publishers, by worker URL; live. */
   Map<String, Map<String, String>> eventLabels() {
     return eventLabels;
   }
 
-  /** The flag that first named publishers, by the URL of their worker; live. */
+  /** The flag that first named publishers, by worker URL; live. */
   Map<String, String> eventFlags() {
     return eventFlags;
   }
@@ -98,13 +96,13 @@ public final class Translation {
     return backend;
   }
 
-  /** Chooses a value as it was written. */
+  /** An action that sets a key to the given text. */
   public static <T> Effect.Action as(Key<T> key) {
     return (given, into) ->
         into.read(key, new Raw.Scalar(given.value(), given.flag()), given.value(), given);
   }
 
-  /** Chooses a list as it was written. */
+  /** An action that sets a key to the given list. */
   public static <T> Effect.Action list(Key<T> key) {
     return (given, into) -> {
       List<Raw> items = new ArrayList<>();
@@ -115,18 +113,20 @@ public final class Translation {
     };
   }
 
-  /** Chooses {@code value} for a switch that is on. */
+  /** An action that sets a key to {@code value}, for a switch. */
   public static <T> Effect.Action to(Key<T> key, T value) {
     return (_, into) -> into.values.set(key, value);
   }
 
-  /** Chooses a time written as a whole number of {@code unit}, the same for each of the keys. */
+  /**
+   * An action that sets each key to a time, given as a whole number of {@code unit}, at least 1.
+   */
   @SafeVarargs
   public static Effect.Action time(ChronoUnit unit, Key<Duration>... keys) {
     return time(1, unit, keys);
   }
 
-  /** The same of at least {@code least} units. */
+  /** An action that sets each key to a time of at least {@code least} units. */
   @SafeVarargs
   static Effect.Action time(int least, ChronoUnit unit, Key<Duration>... keys) {
     return (given, into) -> {
@@ -139,7 +139,7 @@ public final class Translation {
     };
   }
 
-  /** The whole number that was given; -1, with a problem, if it is none in the range. */
+  /** The given whole number; adds a problem and returns -1 if it is invalid or out of range. */
   public long whole(Given given, long least, long most) {
     try {
       long number = Long.parseLong(given.value());
@@ -147,7 +147,7 @@ public final class Translation {
         return number;
       }
     } catch (NumberFormatException e) {
-      // Reported below, as a number out of range is.
+      // Reported below, like a number out of range.
     }
     problem(given, given.value(), least + " to " + most);
     return -1;
@@ -163,9 +163,9 @@ public final class Translation {
   }
 
   /**
-   * The values, if nothing is wrong.
+   * The values, with our own flags applied.
    *
-   * @throws ConfigException with every problem
+   * @throws ConfigException with all problems, if there are any
    */
   public ConfigValues orThrow() {
     if (!problems.isEmpty()) {

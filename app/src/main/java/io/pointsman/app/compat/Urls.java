@@ -6,11 +6,13 @@ import java.net.URI;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/** URLs of engines as they stand on command lines. */
+/** URLs of engines on command lines. */
 public final class Urls {
   private Urls() {}
 
-  /** Whether an engine can be there: http or https with a host, and no more than a path behind. */
+  /**
+   * True for an http or https URL with a host, an optional port and path, but no query or fragment.
+   */
   public static boolean valid(String url) {
     try {
       URI uri = URI.create(url);
@@ -24,12 +26,12 @@ public final class Urls {
     }
   }
 
-  /** Without a trailing slash. */
+  /** The URL without one trailing slash. */
   public static String trimmed(String url) {
     return url.endsWith("/") ? url.substring(0, url.length() - 1) : url;
   }
 
-  /** A worker for each data-parallel rank; for one rank the worker itself. */
+  /** One worker per data-parallel rank; the given worker itself for one rank. */
   static List<WorkerSpec> ranks(WorkerSpec whole, int ranks) {
     return ranks == 1
         ? List.of(whole)

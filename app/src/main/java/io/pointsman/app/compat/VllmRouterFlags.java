@@ -23,11 +23,14 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The flags of vllm-router 0.1.17 that are honoured, and those that are accepted because nothing
- * depends on them: its regular mode. Each with its default there, which is its default here.
+ * Flags of vllm-router 0.1.17 in its regular mode, honoured or accepted without effect. Defaults
+ * are those of vllm-router.
  */
 final class VllmRouterFlags {
-  /** Characters per worker in a prompt tree of vllm-router; the index here scales with it. */
+  /**
+   * vllm-router's default size of a prompt tree, in characters per worker. The prefix index scales
+   * with it.
+   */
   private static final long STANDARD_TREE = 33_554_432;
 
   private static final Map<String, Level> LEVELS =

@@ -16,15 +16,14 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Translates the command line of vllm-router 0.1.17, in the spellings of its Rust binary and of its
- * Python launcher, into the configuration. Everything else about running is the same as for every
- * other launcher.
+ * Translates the command line of vllm-router 0.1.17 into the configuration. Accepts the spellings
+ * of its Rust binary and its Python launcher. Only the configuration differs from other launchers.
  */
 public final class VllmRouterLauncher {
   private static final String SESSION_EXPIRATION = "VLLM_ROUTER_SLL_SESSION_EXPIRATION_IN_S";
   private static final String KEY_VALIDATION = "API_KEY_VALIDATION_URLS";
 
-  /** Every flag, in the order in which they are documented. */
+  /** All flags, in order of documentation. */
   static final FlagTable FLAGS =
       new FlagTable(
           true,
@@ -47,19 +46,17 @@ public final class VllmRouterLauncher {
   private VllmRouterLauncher() {}
 
   /**
-   * The configuration that a command line asks for.
+   * The configuration for a command line.
    *
-   * @param environment the process's environment variables
-   * @throws ConfigException if a flag is unknown, wrong or cannot be honoured, with all reasons
+   * @param environment environment variables of the process
+   * @throws ConfigException with all reasons, if a flag is unknown, invalid or cannot be honoured
    */
   public static ConfigValues translate(List<String> args, Map<String, String> environment) {
     return translate(args, environment, Path.of("").toAbsolutePath());
   }
 
   /**
-   * The same.
-   *
-   * @param directory absolute, where the process runs
+   * @param directory absolute path of the working directory
    */
   static ConfigValues translate(
       List<String> args, Map<String, String> environment, Path directory) {
@@ -79,17 +76,17 @@ public final class VllmRouterLauncher {
     return into.orThrow();
   }
 
-  /** Whether a flag of this name, written out, is read. */
+  /** True if a flag of exactly this name is known. */
   public static boolean knows(String name) {
     return FLAGS.knows(name);
   }
 
-  /** All flags with what they do here, for people. */
+  /** Help text: all flags with their effect in this router. */
   public static String help() {
     return FLAGS.help("pointsman vllm-router [flags of vllm-router 0.1.17]");
   }
 
-  /** What vllm-router does without a flag for it. */
+  /** Sets behaviour of vllm-router that has no flag. */
   private static void behaviour(ConfigValues values) {
     values.set(FrontKeys.CORS_ENABLED, true);
     values.set(FrontKeys.QUEUE_TIMEOUT_STATUS, 408);
@@ -116,7 +113,10 @@ public final class VllmRouterLauncher {
     }
   }
 
-  /** A router that asks for keys there would let everybody in here. */
+  /**
+   * Refuses to start if only a {@code .env} file names validation servers. vllm-router reads that
+   * file; this router does not, and would admit every client.
+   */
   private static void keysInFile(
       Map<String, String> environment, Path directory, Translation into) {
     boolean told =

@@ -1,6 +1,6 @@
 /**
- * Launchers that speak other routers' command lines: each translates flags into the one
- * configuration, and refuses what cannot be honoured with the reason.
+ * Launchers with the command lines of other routers. Each translates flags into this router's
+ * configuration and refuses unsupported flags with the reason.
  */
 @NullMarked
 package io.pointsman.app.compat;

@@ -2,14 +2,14 @@ package io.pointsman.app.config;
 
 import java.util.List;
 
-/** A configuration that cannot be used, with everything that is wrong with it. */
+/** An invalid configuration, with all of its problems. */
 public final class ConfigException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
   private final transient List<String> problems;
 
   /**
-   * @param problems one line each, {@code where: key: value (expected: ...)}
+   * @param problems one line each: {@code where: key: value (expected: ...)}
    */
   public ConfigException(List<String> problems) {
     super(String.join("\n", problems));
@@ -20,7 +20,6 @@ public final class ConfigException extends RuntimeException {
     this(List.of(problem));
   }
 
-  /** What is wrong, one line each. */
   public List<String> problems() {
     return problems;
   }

@@ -3,7 +3,7 @@ package io.pointsman.app.config;
 import io.pointsman.app.config.key.ConfigKeys;
 import io.pointsman.app.config.key.Key;
 
-/** Writes the page that documents every key, {@code docs/configuration.md}. */
+/** Generates {@code docs/configuration.md}, the page with all keys. */
 public final class ConfigPage {
   private static final String INTRODUCTION =
       """
@@ -64,7 +64,7 @@ public final class ConfigPage {
 
   private ConfigPage() {}
 
-  /** The whole page, as Markdown. */
+  /** The page in Markdown. */
   public static String text() {
     StringBuilder out = new StringBuilder(INTRODUCTION);
     for (ConfigKeys.Section section : ConfigKeys.sections()) {

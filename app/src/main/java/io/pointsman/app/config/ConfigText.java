@@ -3,7 +3,7 @@ package io.pointsman.app.config;
 import io.pointsman.app.config.key.ConfigKeys;
 import io.pointsman.app.config.key.Key;
 
-/** Writes a configuration as a file that reads back to the same values; secrets are masked. */
+/** Formats a configuration as a file that reads back to the same values, except masked secrets. */
 public final class ConfigText {
   private ConfigText() {}
 

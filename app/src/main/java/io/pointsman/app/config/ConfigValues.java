@@ -7,29 +7,29 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The values that were chosen for keys; every other key has its default. Filled by the file, then
- * by the flags, or by a launcher that speaks another router's flags; not thread-safe.
+ * Values set for keys; all other keys have their defaults. Filled from the file and then the flags,
+ * or by a launcher for another router. Not thread-safe.
  */
 public final class ConfigValues {
   private final Map<Key<?>, Object> chosen = new HashMap<>();
 
-  /** The value of {@code key}: the chosen one, else the default. */
-  @SuppressWarnings("unchecked") // set and read put only values of the key's type
+  /** The value set for {@code key}, otherwise its default. */
+  @SuppressWarnings("unchecked") // set and read store only values of the key's type
   public <T> T get(Key<T> key) {
     Object value = chosen.get(key);
     return value == null ? key.defaultValue() : (T) value;
   }
 
-  /** Chooses a value, over one chosen before. */
+  /** Sets a value; replaces an earlier one. */
   public <T> ConfigValues set(Key<T> key, T value) {
     chosen.put(key, Objects.requireNonNull(value, key.path()));
     return this;
   }
 
   /**
-   * Chooses the value that was written.
+   * Sets the value from its written form.
    *
-   * @throws ConfigException if it is none for this key
+   * @throws ConfigException if the value is invalid for this key
    */
   public <T> void read(Key<T> key, Raw raw) {
     try {
@@ -41,12 +41,12 @@ public final class ConfigValues {
     }
   }
 
-  /** Whether a value was chosen, be it equal to the default. */
+  /** True if a value is set, even one equal to the default. */
   public boolean has(Key<?> key) {
     return chosen.containsKey(key);
   }
 
-  /** Copies everything that was chosen in {@code other} over this. */
+  /** Copies all values set in {@code other}; they replace earlier ones. */
   public ConfigValues setAll(ConfigValues other) {
     chosen.putAll(other.chosen);
     return this;

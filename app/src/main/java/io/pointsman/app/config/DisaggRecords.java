@@ -13,7 +13,7 @@ import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.split.StageSettings;
 import java.util.List;
 
-/** Builds the settings of prefill and decode on two workers. */
+/** Builds the settings of prefill and decode on separate workers. */
 final class DisaggRecords {
   private DisaggRecords() {}
 
@@ -32,9 +32,9 @@ final class DisaggRecords {
   }
 
   /**
-   * The same workers.
+   * Returns the workers unchanged.
    *
-   * @throws ConfigException if one has a role that nothing is configured for
+   * @throws ConfigException if the settings do not support a worker's role
    */
   static List<WorkerSpec> checked(List<WorkerSpec> workers, DisaggSettings settings) {
     for (WorkerSpec worker : workers) {

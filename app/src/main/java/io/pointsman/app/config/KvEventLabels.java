@@ -6,27 +6,27 @@ import io.pointsman.app.kvevents.wire.Endpoint;
 import java.util.Arrays;
 import java.util.Map;
 
-/** Labels by which a worker's publishers are known, for launchers that are told of each. */
+/** Worker labels for KV-event publishers, for launchers that configure them per worker. */
 public final class KvEventLabels {
-  /** Endpoints of the worker's publishers, separated by blanks; the first is that of rank 0. */
+  /** Endpoints of the worker's publishers, separated by blanks; the first belongs to rank 0. */
   public static final String EVENTS = KvEventSettings.EVENTS_LABEL;
 
-  /** As many endpoints at which they repeat batches. */
+  /** Replay endpoints, one for each publisher. */
   public static final String REPLAY = KvEventSettings.REPLAY_LABEL;
 
   private KvEventLabels() {}
 
-  /** Has workers without these labels asked where they publish. */
+  /** Makes the router query workers without these labels for their publishers. */
   public static void askOthers(ConfigValues values) {
     values.set(KvEventKeys.MODE, KvEventSettings.Mode.AUTO);
   }
 
-  /** Whether {@code value} can be that of such a label. */
+  /** True if {@code value} is valid for these labels. */
   public static boolean valid(String value) {
     return Arrays.stream(value.split("\\s+", -1)).allMatch(Endpoint::isOne);
   }
 
-  /** What is wrong with a worker's labels; empty if nothing is. */
+  /** The problem with a worker's labels; empty if they are valid. */
   public static String problem(Map<String, String> labels) {
     String events = labels.getOrDefault(EVENTS, "");
     String replay = labels.getOrDefault(REPLAY, "");

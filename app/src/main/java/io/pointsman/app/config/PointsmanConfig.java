@@ -64,22 +64,23 @@ import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
 /**
- * Everything that is configured, as the records that its consumers define. Every launcher
- * translates its flags into {@link ConfigValues}, and those into this.
+ * The whole configuration, as the records that its consumers define. Every launcher translates its
+ * flags into {@link ConfigValues}; this record is built from them.
  *
- * @param workers engines known from the start
- * @param kubernetes which pods are workers too
- * @param policy name of the policy, or of its class
- * @param shadowPolicy name of the policy that decides without effect, or of its class; {@code none}
- *     for none
- * @param pluginDirectory where jars with such classes are; empty for none
- * @param policies the knobs of all policies
- * @param disagg whether and how two workers serve a request
- * @param peers where engines tell of themselves
- * @param kvEvents where engines tell of their caches
- * @param kvTokens whether they are asked for token ids of texts
- * @param controlKeys bearer tokens for engines with what the router asks of its own accord, such as
- *     probes
+ * @param workers engines configured at the start
+ * @param kubernetes discovery of pods as further workers
+ * @param policy name or class of the policy
+ * @param shadowPolicy name or class of the policy that decides without effect; {@code none}: no
+ *     such policy
+ * @param pluginDirectory directory of jars with policy classes; empty: no plug-ins
+ * @param policies parameters of all policies
+ * @param models policies of single models
+ * @param tiers preferences for near workers and for workers with a loaded adapter
+ * @param disagg prefill and decode on separate workers
+ * @param peers addresses where engines register and notify
+ * @param kvEvents subscriptions to KV events
+ * @param kvTokens queries to engines for the token ids of texts
+ * @param controlKeys bearer tokens for the router's own requests to engines, for example probes
  */
 public record PointsmanConfig(
     List<WorkerSpec> workers,
@@ -114,9 +115,9 @@ public record PointsmanConfig(
       ValueTypes.duration(Duration.ZERO, Duration.ofDays(36_500));
 
   /**
-   * How workers are chosen for one model.
+   * The policy of one model.
    *
-   * @param policy name or class, as for all models
+   * @param policy name or class
    */
   public record ModelRouting(String model, String policy, PolicySettings policies) {}
 
@@ -126,7 +127,7 @@ public record PointsmanConfig(
   }
 
   /**
-   * The configuration that {@code values} describe.
+   * Builds the configuration from values.
    *
    * @throws ConfigException if values contradict each other
    */
@@ -182,7 +183,7 @@ public record PointsmanConfig(
         group("tracing", () -> tracing(values)));
   }
 
-  /** Those that are written twice in the same words are one. */
+  /** The workers, without exact repetitions. */
   private static List<WorkerSpec> workers(ConfigValues values, DisaggSettings disagg) {
     List<WorkerSpec> workers = values.get(RoutingKeys.WORKERS).stream().distinct().toList();
     Set<String> ids = new HashSet<>();
@@ -392,7 +393,9 @@ public record PointsmanConfig(
                 values.get(FleetKeys.MODELS_INTERVAL)));
   }
 
-  /** A record whose own check may find that its values contradict each other. */
+  /**
+   * Builds a record, and adds the group's name to the problem if its values contradict each other.
+   */
   static <T> T group(String name, Supplier<T> record) {
     try {
       return record.get();
@@ -401,7 +404,7 @@ public record PointsmanConfig(
     }
   }
 
-  /** A record's complaint with its names and times as they are written in a configuration. */
+  /** A record's message, with names and times as in the configuration file. */
   private static String asWritten(String message) {
     String times =
         ISO_DURATION

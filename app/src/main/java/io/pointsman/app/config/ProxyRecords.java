@@ -23,7 +23,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Builds the settings of the data plane. */
+/** Builds the settings of the built-in proxy. */
 final class ProxyRecords {
   private ProxyRecords() {}
 
@@ -88,7 +88,7 @@ final class ProxyRecords {
     long body = values.get(FrontKeys.MAX_BUFFERED_BODY);
     long total = values.get(FrontKeys.MAX_BUFFERED_TOTAL);
     if (total < body) {
-      // There would be bodies that are to be kept, and never are.
+      // Otherwise some bodies below the buffer limit could never be buffered.
       throw new ConfigException(
           "limits.max-buffered-total: "
               + total

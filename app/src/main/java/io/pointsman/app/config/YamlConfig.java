@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Reads the configuration file. Strict: every key must be known and appear once, every value must
- * be of its key's type; everything that is wrong is reported at once, with its line.
+ * Reads the configuration file. Every key must be known and appear once, and every value must have
+ * the key's type. All problems are reported together, with their lines.
  */
 public final class YamlConfig {
   private static final int MAX_DEPTH = 8;
@@ -22,19 +22,19 @@ public final class YamlConfig {
   private YamlConfig() {}
 
   /**
-   * The values that a file chooses.
+   * The values in a file.
    *
-   * @throws ConfigException if the file cannot be read or is not a valid configuration
+   * @throws ConfigException if the file cannot be read or is invalid
    */
   public static ConfigValues read(Path file) {
     return parse(file.toString(), YamlTree.text(file));
   }
 
   /**
-   * The values that a text chooses.
+   * The values in a text.
    *
-   * @param name what the text is called in errors
-   * @throws ConfigException if it is not a valid configuration
+   * @param name name of the text in messages
+   * @throws ConfigException if the text is invalid
    */
   public static ConfigValues parse(String name, String text) {
     YamlConfig reader = new YamlConfig();
@@ -76,9 +76,9 @@ public final class YamlConfig {
   }
 
   /**
-   * The path that was probably meant: the one whose flag or last name this is, or the first that
-   * goes on where this ends; else the nearest, compared as a whole and, below a known group, with
-   * that group's alone.
+   * The hint with the probable path. First choices are a path with this flag or last name, and a
+   * path that continues this one with a hyphen. Otherwise it is the nearest path by edit distance;
+   * below a known group, only paths of that group count.
    */
   private static String hint(String path) {
     int dot = path.lastIndexOf('.');

@@ -22,7 +22,7 @@ import org.snakeyaml.engine.v2.nodes.ScalarNode;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 import org.snakeyaml.engine.v2.nodes.Tag;
 
-/** A YAML text as it was written, each value with its line, before anybody has judged it. */
+/** Parses YAML into values with their lines, without checking them against keys. */
 public final class YamlTree {
   private final String name;
   private final int most;
@@ -37,7 +37,7 @@ public final class YamlTree {
   /**
    * The text of a file.
    *
-   * @throws ConfigException if it cannot be read
+   * @throws ConfigException if the file cannot be read
    */
   public static String text(Path file) {
     try {
@@ -52,12 +52,12 @@ public final class YamlTree {
   }
 
   /**
-   * The tree that a text describes; empty if it says nothing.
+   * The tree of a text; empty if the text is empty.
    *
-   * @param name what the text is called in errors
-   * @param depth how deep it may be nested
-   * @param problems where keys are told that are no words, or appear twice
-   * @throws ConfigException if it is not YAML, or nested too deep
+   * @param name name of the text in messages
+   * @param depth maximum nesting depth
+   * @param problems receives keys that are not scalars or appear twice
+   * @throws ConfigException if the text is not YAML, or is nested too deeply
    */
   public static Optional<Raw> compose(String name, String text, int depth, List<String> problems) {
     return new YamlTree(name, depth, problems).compose(text);

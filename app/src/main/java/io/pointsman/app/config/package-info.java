@@ -1,6 +1,6 @@
 /**
- * The configuration: one registry of keys, from which the YAML file, the flags, the page that
- * documents them and the records that the router is built from are all derived.
+ * The configuration: one registry of keys. The YAML file, the flags, the documentation page and the
+ * router's settings are derived from it.
  */
 @NullMarked
 package io.pointsman.app.config;

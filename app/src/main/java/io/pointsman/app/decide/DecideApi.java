@@ -29,7 +29,10 @@ import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
-/** {@code POST /v1/decide}: where a request of another plane should go, and why. */
+/**
+ * {@code POST /v1/decide}: chooses a worker for a request of an external proxy and explains the
+ * choice.
+ */
 public final class DecideApi implements LocalEndpoint {
   private final Planes planes;
   private final RoutingEngine engine;
@@ -40,7 +43,7 @@ public final class DecideApi implements LocalEndpoint {
   private final Ticker ticker;
 
   /**
-   * @param policies the configured name of the policy that places a request, told in explanations
+   * @param policies configured name of the policy for a request, for explanations
    */
   public DecideApi(Planes planes, Function<RoutingRequest, String> policies) {
     this.planes = planes;
@@ -57,7 +60,7 @@ public final class DecideApi implements LocalEndpoint {
     routes.on("POST", "/v1/decide", this);
   }
 
-  /** Prompts are part of what it is asked. */
+  /** Unlimited here, because the body contains the client's prompt. */
   @Override
   public int mostBytes() {
     return Integer.MAX_VALUE;
@@ -91,7 +94,7 @@ public final class DecideApi implements LocalEndpoint {
   }
 
   /**
-   * @param body what the answer says beside
+   * @param body receives the fields of the response
    */
   private LocalResponse ofOne(
       Choice choice,
@@ -118,7 +121,10 @@ public final class DecideApi implements LocalEndpoint {
     body.put("expires_in_ms", TimeUnit.NANOSECONDS.toMillis(expiresInNanos));
   }
 
-  /** In a fleet of prefill and decode workers. The client gets what {@code worker} answers. */
+  /**
+   * Answers for a fleet of prefill and decode workers. The response of {@code worker} goes to the
+   * client.
+   */
   private LocalResponse ofTwo(
       SplitPlaces.Placed placed, DecideQuestion question, RequestFacts facts) {
     ObjectNode body = Json.object();
@@ -187,7 +193,7 @@ public final class DecideApi implements LocalEndpoint {
     return Json.answer(200, body);
   }
 
-  /** How idle a worker is: 1 with nothing in flight, less with each request. */
+  /** Idleness of a worker: 1 with no request in flight, less with each request. */
   private static double score(Worker worker) {
     return 1.0 / (1 + worker.inFlight());
   }

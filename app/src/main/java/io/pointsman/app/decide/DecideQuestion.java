@@ -22,12 +22,12 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The body of {@code POST /v1/decide}, read in one pass. The client's body within it is not decoded
- * but pointed at, so that its routing key is that of the bytes as they came, as it is in the
- * built-in proxy. Used once.
+ * The body of {@code POST /v1/decide}, parsed in one pass. The client's body inside it is not
+ * decoded but referenced by position. Its routing key is therefore computed from the original
+ * bytes, as in the built-in proxy. Single use.
  */
 final class DecideQuestion {
-  /** How long a text may be is for {@code limits.max-buffered-body} to say, which bounds it all. */
+  /** Text length is unlimited here; {@code limits.max-buffered-body} limits the whole body. */
   private static final JsonFactory JSON =
       JsonFactory.builder()
           .streamReadConstraints(
@@ -57,13 +57,13 @@ final class DecideQuestion {
   String method = "POST";
   final Map<String, List<String>> headers = new LinkedHashMap<>();
 
-  /** Where the client's body is: its array, first byte and length. */
+  /** The client's body: array, offset and length in bytes. */
   byte[] body = NOTHING;
 
   int from;
   int length;
 
-  /** Whether the client's body goes on beyond what is told of it. */
+  /** True if only the first part of the client's body is given. */
   boolean truncated;
 
   private Duration ttl;
@@ -71,10 +71,10 @@ final class DecideQuestion {
   private @Nullable String lease;
   int alternatives = 2;
 
-  /** Whether the answer shall say what the policy thought of each worker. */
+  /** True if the response must contain the policy's view of each worker. */
   boolean explain;
 
-  /** Ids of workers that shall not be chosen. */
+  /** Ids of workers that must not be chosen. */
   List<String> exclude = List.of();
 
   private DecideQuestion(byte[] bytes, HoldSettings bounds) {
@@ -84,10 +84,10 @@ final class DecideQuestion {
   }
 
   /**
-   * Reads a question.
+   * Parses a question.
    *
-   * @throws IllegalArgumentException if it is malformed; the message says where and what is
-   *     expected
+   * @throws IllegalArgumentException if it is malformed; the message names the field and the
+   *     expected value
    */
   static DecideQuestion parse(byte[] bytes, HoldSettings bounds) {
     DecideQuestion question = new DecideQuestion(bytes, bounds);
@@ -102,7 +102,7 @@ final class DecideQuestion {
     return question;
   }
 
-  /** The workers that shall not be chosen, as far as they are there. */
+  /** The excluded workers that are in the fleet. */
   List<Worker> excluded(FleetSnapshot snapshot) {
     List<Worker> workers = new ArrayList<>();
     for (String id : exclude) {
@@ -114,7 +114,7 @@ final class DecideQuestion {
     return workers;
   }
 
-  /** What shall be held; null if nothing shall. */
+  /** The requested lease; null if the caller wants none. */
   @Nullable Hold hold() {
     return hold ? new Hold(ttl, lease) : null;
   }
@@ -195,7 +195,7 @@ final class DecideQuestion {
     }
   }
 
-  /** A text is the body as it is; anything else is JSON that stands here itself. */
+  /** Reads the client's body. A text contains the body; an object or array is the body itself. */
   private void body(JsonToken value, JsonParser json) throws IOException {
     switch (value) {
       case VALUE_STRING -> {

@@ -5,11 +5,11 @@ import static java.util.Objects.requireNonNull;
 import io.pointsman.engine.choice.HoldSettings;
 
 /**
- * Whether other planes may ask this router where to send requests.
+ * Settings of the decision service for external proxies.
  *
- * @param enabled whether the endpoints exist, on the port that clients use
- * @param hold bounds of what is held for them
- * @param spoeAddress where HAProxy may ask by its own protocol, host:port; empty: nowhere
+ * @param enabled true if the endpoints exist on the client port
+ * @param hold limits of leases
+ * @param spoeAddress {@code host:port} for HAProxy's own protocol, SPOE; empty: no SPOE
  */
 public record DecideSettings(boolean enabled, HoldSettings hold, String spoeAddress) {
   private static final int MOST_PORT = 65_535;
@@ -25,7 +25,7 @@ public record DecideSettings(boolean enabled, HoldSettings hold, String spoeAddr
     }
   }
 
-  /** Whether this is {@code host:port}, or nothing. */
+  /** True if the text is {@code host:port} or empty. */
   public static boolean isAddress(String text) {
     int colon = text.lastIndexOf(':');
     return text.isEmpty()

@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What other planes say of the leases that they hold: {@code POST /v1/leases/{id}/settle}, {@code
+ * Reports of external proxies about their leases: {@code POST /v1/leases/{id}/settle}, {@code
  * /renew}, {@code /confirm}, {@code /prefilled}, {@code /first-token}.
  */
 public final class LeasesApi {
@@ -120,7 +120,10 @@ public final class LeasesApi {
         : Duration.ofMillis(whole("ttft_ms", written, 0, EndReport.LONGEST_TTFT.toMillis()));
   }
 
-  /** More than {@code decide.max-ttl} is cut to it, as it is of a plane that asked for a hold. */
+  /**
+   * Renews a lease. A longer time than {@code decide.max-ttl} is reduced to it, as in a request for
+   * a lease.
+   */
   private LocalResponse renew(String lease, JsonNode body) {
     long most = choices.settings().maxTtl().toMillis();
     Duration ttl =
@@ -168,7 +171,7 @@ public final class LeasesApi {
     return lease.length() <= 64 ? lease : lease.substring(0, 64) + "...";
   }
 
-  /** The body's fields; an empty body has none. */
+  /** The fields of the body; an empty body has none. */
   private static JsonNode fields(byte[] body, String... known) {
     JsonNode fields;
     try {

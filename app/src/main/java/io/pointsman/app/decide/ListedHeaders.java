@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** Headers as a map of names, in whatever case, to values. */
+/** Headers as a map from names to values; names are case-insensitive. */
 public record ListedHeaders(Map<String, List<String>> byName) implements RequestHeaders {
   @Override
   public @Nullable String first(String lowerCaseName) {

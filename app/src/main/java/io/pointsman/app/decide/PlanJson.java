@@ -14,14 +14,17 @@ import io.pointsman.engine.fleet.Worker;
 import java.util.List;
 import java.util.Locale;
 
-/** A plan for two workers as JSON: what a plane has to send, and what of prefill's answer. */
+/**
+ * A plan for two workers as JSON: the requests to send, and the parts of the prefill response in
+ * them.
+ */
 final class PlanJson {
   private static final String PARAMS = "kv_transfer_params";
 
   private PlanJson() {}
 
   /**
-   * @param decode the worker that was chosen for it
+   * @param decode the chosen decode worker
    */
   static ObjectNode of(String protocol, PdPlan plan, Worker decode) {
     ObjectNode node = Json.object();
@@ -113,8 +116,8 @@ final class PlanJson {
     return node;
   }
 
-  /** A value that stands here, or the place in prefill's answer where it is found. */
-  @SuppressWarnings("ReferenceEquality") // marks are marks by identity
+  /** Adds a literal value, or its path in the prefill response. */
+  @SuppressWarnings("ReferenceEquality") // these constants are compared by identity
   private static void value(ObjectNode node, RawJson value) {
     if (value == HandoverForm.ANSWER) {
       node.putArray("from");

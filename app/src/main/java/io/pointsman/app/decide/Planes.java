@@ -15,7 +15,7 @@ import io.pointsman.request.RequestFacts;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** What the endpoints for other planes work with. */
+/** The dependencies of the endpoints for external proxies. */
 public final class Planes {
   private final RoutingEngine engine;
   private final Choices choices;
@@ -28,11 +28,11 @@ public final class Planes {
   private final PromptListener prompts;
 
   /**
-   * @param affinity where requests say whom they belong to
-   * @param decodeServesWhole whether workers for decode may serve whole requests
-   * @param admission what is answered while all workers of a model are busy
-   * @param split chooses two workers for a request; null if one serves each
-   * @param prompts hears of prompts that are on their way
+   * @param affinity session and owner fields of requests
+   * @param decodeServesWhole true if decode workers may serve whole requests
+   * @param admission settings of the status for busy workers
+   * @param split chooses two workers for a request; null if one worker serves each request
+   * @param prompts receives prompts that are about to be sent
    */
   public Planes(
       RoutingEngine engine,
@@ -55,7 +55,7 @@ public final class Planes {
     readers = new Readers(affinity, engine.wanted());
   }
 
-  /** The role that serves a whole request for {@code model}. */
+  /** The role of workers that serve a whole request for {@code model}. */
   Role roleOfWhole(@Nullable String model) {
     boolean decode =
         decodeServesWhole
@@ -64,18 +64,18 @@ public final class Planes {
     return decode ? Role.DECODE : Role.REGULAR;
   }
 
-  /** What is answered while all workers of {@code model} are busy: 429 or 503. */
+  /** The HTTP status while all workers of {@code model} are busy: 429 or 503. */
   int busyStatus(@Nullable String model) {
     return admission.busyStatus(model);
   }
 
   /**
-   * A plane is about to send a request to a worker: whoever wants to know its prompt is told.
+   * Reports to the listener that a proxy is about to send this prompt to the worker.
    *
-   * @param authorization the client's; null if it is not known
-   * @param body an array that holds the client's body, which is whole
-   * @param from where in it that body begins
-   * @param length its length in bytes
+   * @param authorization the client's Authorization; null if unknown
+   * @param body array with the complete client body
+   * @param from offset of the client body in bytes
+   * @param length length of the client body in bytes
    */
   void sent(
       RequestFacts facts,

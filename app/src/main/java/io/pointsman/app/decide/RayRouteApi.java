@@ -32,18 +32,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * {@code POST /internal/route}: what Ray Serve's HAProxy asks its ingress request router. The body
- * is the client's, whole, its head or nothing at all; the answer is flat JSON whose texts have no
- * escapes. A body that yields no key never fails a request.
+ * {@code POST /internal/route}: the query of Ray Serve's HAProxy to its ingress request router. The
+ * query body is the client's body, complete, truncated or empty. The response is flat JSON with
+ * texts that need no escapes. A body without a usable key never fails a request.
  *
- * <p>Nobody says when the request has ended, so nothing is held: see {@link Choices#point}. A plane
- * that does say asks with {@code x-pointsman-hold: milliseconds}: it gets a lease, whose id it may
- * give by {@code x-pointsman-lease}, and errors in OpenAI's shape that it may pass on.
+ * <p>Ray's HAProxy does not report the end of a request, so no lease is created, see {@link
+ * Choices#point}. A proxy that does report it sends {@code x-pointsman-hold: milliseconds}. It then
+ * gets a lease, with the id from {@code x-pointsman-lease} if given, and errors in OpenAI's format.
  */
 public final class RayRouteApi implements LocalEndpoint {
   private static final Logger log = LoggerFactory.getLogger(RayRouteApi.class);
 
-  /** The label under which a worker carries the name of its deployment. */
+  /** Label with the name of a worker's deployment. */
   public static final String DEPLOYMENT = "deployment";
 
   private static final String ROUTE = "/internal/route";
@@ -53,14 +53,20 @@ public final class RayRouteApi implements LocalEndpoint {
   private static final String HOLD_HEADER = "x-pointsman-hold";
   private static final String LEASE_HEADER = "x-pointsman-lease";
 
-  /** Of a refusal: a router that has just started, or takes all workers for dead, may be wrong. */
+  /**
+   * Header of a refusal that permits the proxy to choose a worker itself. A router may be wrong
+   * just after its start, or when it sees all workers as down.
+   */
   public static final String UNPLACED_HEADER = "x-pointsman-unplaced";
 
   private static final String RANK_HEADER = "X-data-parallel-rank";
 
   private static final int UNAVAILABLE = 503;
 
-  /** Characters of a model's name; answers repeat it, and planes hold them in a buffer. */
+  /**
+   * Maximum length of a model name in characters. Responses repeat the name, and proxies buffer
+   * responses.
+   */
   private static final int LONGEST_MODEL = 1024;
 
   private final Planes planes;
@@ -77,15 +83,19 @@ public final class RayRouteApi implements LocalEndpoint {
     readers = planes.readers();
   }
 
-  /** Adds its routes and answers itself. */
+  /**
+   * Adds its routes.
+   *
+   * @return this
+   */
   public RayRouteApi addTo(LocalRoutes.Builder routes) {
     routes.on("POST", ROUTE, this);
     return this;
   }
 
   /**
-   * Tells planes that nobody decides here, with a status that they do not pass on: a worker's 404
-   * would reach each of their clients.
+   * Adds a route that answers 501 because the service is disabled. A 404 of a worker would
+   * otherwise reach the proxy's clients.
    */
   public static void off(LocalRoutes.Builder routes) {
     LocalResponse off =
@@ -114,7 +124,7 @@ public final class RayRouteApi implements LocalEndpoint {
     return true;
   }
 
-  /** As much as the proxy looks at. */
+  /** Unlimited here; the proxy's limit applies. */
   @Override
   public int mostBytes() {
     return Integer.MAX_VALUE;
@@ -165,8 +175,8 @@ public final class RayRouteApi implements LocalEndpoint {
   }
 
   /**
-   * What shall be held; null if nothing shall. What is too long is cut: it is a setting of the
-   * plane's, which its clients cannot mend.
+   * The requested lease; null if the caller wants none. Too long a duration is reduced, because it
+   * is a setting of the proxy that clients cannot correct.
    */
   private @Nullable Hold hold(LocalRequest request) {
     String written = request.header(HOLD_HEADER);
@@ -190,8 +200,8 @@ public final class RayRouteApi implements LocalEndpoint {
   }
 
   /**
-   * Without the client's path, a key is what {@code messages} or else {@code prompt} holds. A body
-   * is always read as one that may be cut: what there is of it counts.
+   * Reads the client's request. Without the client's path, the key comes from {@code messages},
+   * otherwise from {@code prompt}. Bodies are read as if truncated, so a partial body counts too.
    */
   private RequestFacts facts(LocalRequest request) {
     String path = request.header(PATH_HEADER);
@@ -219,7 +229,7 @@ public final class RayRouteApi implements LocalEndpoint {
     return method(request).equals("POST");
   }
 
-  /** What is wrong with the model that a request names or does not name; null if nothing is. */
+  /** The problem with the model of a request; null if there is none. */
   private @Nullable String problem(
       LocalRequest request, RequestFacts facts, @Nullable String model) {
     if (model != null && model.length() > LONGEST_MODEL) {
@@ -232,7 +242,7 @@ public final class RayRouteApi implements LocalEndpoint {
     return posts(request) ? unnamed(request, facts) : null;
   }
 
-  /** What is wrong with a request that names no model; null if it need not name one. */
+  /** The problem with a request that names no model; null if a model is not required. */
   private @Nullable String unnamed(LocalRequest request, RequestFacts facts) {
     int cutAfter = cut(request) ? request.body().length : RequestFacts.WHOLE;
     return facts.unnamed(engine.modelsToName(), cutAfter);
@@ -255,7 +265,7 @@ public final class RayRouteApi implements LocalEndpoint {
   private ObjectNode pointed(
       Worker worker, @Nullable String model, RequestFacts facts, LocalRequest request) {
     if (!cut(request)) {
-      // Its authorization is the plane's, not the client's.
+      // The Authorization header is the proxy's, not the client's.
       planes.sent(facts, worker, null, request.body(), 0, request.body().length);
     }
     return pointed(worker, model);
@@ -289,14 +299,17 @@ public final class RayRouteApi implements LocalEndpoint {
   }
 
   /**
-   * Whether it needs no escape: scripts look for texts without. The body names the model all the
-   * same.
+   * True if the character needs no escape in JSON; Lua scripts parse only texts without escapes.
+   * The body contains the model anyway.
    */
   private static boolean plain(int character) {
     return character >= ' ' && character != '"' && character != '\\' && character != 0x7F;
   }
 
-  /** For a plane that can balance by itself; whether it may is for the router to say. */
+  /**
+   * A refusal for a proxy that requested a lease. {@link #UNPLACED_HEADER} permits the proxy to
+   * choose a worker itself.
+   */
   private LocalResponse refusedToHold(Decision.Rejected rejected, @Nullable String model) {
     LocalResponse refusal = Refusal.of(rejected, model, planes.busyStatus(model));
     boolean unplaced =
@@ -307,7 +320,7 @@ public final class RayRouteApi implements LocalEndpoint {
     return unplaced && anyoneServes(model) ? refusal.withHeader(UNPLACED_HEADER, "1") : refusal;
   }
 
-  /** Whether no worker is known to serve other models only: planes do not look at models. */
+  /** True if every worker may serve the model; a proxy that chooses itself ignores models. */
   private boolean anyoneServes(@Nullable String model) {
     FleetSnapshot fleet = engine.fleet().snapshot();
     String base = model == null ? "" : model.substring(0, (model + ":").indexOf(':'));

@@ -9,8 +9,8 @@ import io.pointsman.request.RequestReader;
 import java.util.concurrent.ArrayBlockingQueue;
 
 /**
- * Request readers for threads that come and go: each keeps scratch memory, so a few are lent out
- * again and again. When all are out, another one is made and let go afterwards.
+ * A pool of request readers for short-lived threads. Each reader has scratch memory, so the pool
+ * keeps up to 16 for reuse. When the pool is empty, a temporary reader is created.
  */
 public final class Readers {
   private static final int KEPT = 16;
@@ -19,13 +19,13 @@ public final class Readers {
   private final WantedFields wanted;
   private final ArrayBlockingQueue<RequestReader> idle = new ArrayBlockingQueue<>(KEPT);
 
-  /** For policies that ask for no fields. */
+  /** Readers without fields for policies. */
   public Readers(AffinitySettings affinity) {
     this(affinity, WantedFields.NONE);
   }
 
   /**
-   * @param wanted what policies read of requests
+   * @param wanted fields that policies read
    */
   public Readers(AffinitySettings affinity, WantedFields wanted) {
     this.affinity = affinity;

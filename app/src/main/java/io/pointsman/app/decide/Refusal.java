@@ -8,7 +8,7 @@ import io.pointsman.proxy.reply.Rejections;
 import io.pointsman.proxy.reply.Reply;
 import org.jspecify.annotations.Nullable;
 
-/** Errors of these endpoints, in OpenAI's shape. */
+/** Error responses of the decision endpoints, in OpenAI's format. */
 final class Refusal {
   private Refusal() {}
 
@@ -17,9 +17,9 @@ final class Refusal {
   }
 
   /**
-   * What clients of the built-in proxy are told too.
+   * The response that clients of the built-in proxy get, too.
    *
-   * @param busyStatus what to answer while all workers are busy
+   * @param busyStatus HTTP status while all workers are busy
    */
   static LocalResponse of(Decision.Rejected rejected, @Nullable String model, int busyStatus) {
     Reply reply = Rejections.reply(rejected, model, busyStatus);

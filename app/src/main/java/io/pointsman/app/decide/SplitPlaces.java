@@ -15,11 +15,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.ArrayBlockingQueue;
 
-/** Where requests of other planes go in a fleet of prefill and decode workers. */
+/** Chooses workers for external proxies in a fleet of prefill and decode workers. */
 public final class SplitPlaces {
   private static final String ID_HEADER = "x-request-id";
 
-  /** Longer ids of clients give way to one of ours. */
+  /** Maximum length of a client's request id; a longer one is replaced. */
   private static final int LONGEST_ID = 256;
 
   private static final int KEPT = 16;
@@ -29,11 +29,11 @@ public final class SplitPlaces {
   private final Fleet fleet;
   private final RequestIds ids;
 
-  /** Each keeps scratch memory, so a few are lent out again and again. */
+  /** Pool of readers; each has scratch memory. */
   private final ArrayBlockingQueue<SplitFactsReader> idle = new ArrayBlockingQueue<>(KEPT);
 
   /**
-   * @param protocol the configured name of the way of handing over
+   * @param protocol configured name of the hand-over protocol
    */
   public SplitPlaces(SplitChoices choices, String protocol, Fleet fleet, Dice dice) {
     this.choices = choices;
@@ -43,9 +43,9 @@ public final class SplitPlaces {
   }
 
   /**
-   * What was chosen.
+   * A choice with its protocol.
    *
-   * @param request the questions that were asked for the parts
+   * @param request the routing requests for both parts
    */
   record Placed(SplitChoice choice, SplitRequest request, String protocol) {}
 
@@ -69,7 +69,7 @@ public final class SplitPlaces {
     return new Placed(choice, request, protocol);
   }
 
-  /** A body of which only the head is told cannot be edited, so nobody can split it. */
+  /** Facts about splitting. A truncated body cannot be edited, so such a request is not split. */
   private SplitFacts facts(DecideQuestion question, RequestFacts facts) {
     if (SplitFactsReader.promptless(facts)) {
       return SplitFacts.ofNoPrompt();
@@ -92,7 +92,7 @@ public final class SplitPlaces {
     return usable && given != null ? given : ids.make(question.path);
   }
 
-  /** Why a request is not split, as a word. */
+  /** The reason why a request is not split, as a JSON value. */
   static String name(SplitChoice.One one) {
     return one.needsRouter() || one.rule() == null
         ? "needs_router"

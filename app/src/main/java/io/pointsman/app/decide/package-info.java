@@ -1,4 +1,4 @@
-/** Choice over HTTP, for planes that carry the bytes themselves. */
+/** The decision service over HTTP, for external proxies that forward requests themselves. */
 @NullMarked
 package io.pointsman.app.decide;
 

@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** One conversation so far. Owned by whoever took it from {@link Conversations}. */
+/** The messages of one conversation. Used by one thread at a time, see {@link Conversations}. */
 final class Chat {
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -23,7 +23,7 @@ final class Chat {
     messages.add(Map.of("role", role, "content", content));
   }
 
-  /** What the user has said so far, in messages. */
+  /** Number of user messages. */
   int turns() {
     return (int) messages.stream().filter(m -> "user".equals(m.get("role"))).count();
   }

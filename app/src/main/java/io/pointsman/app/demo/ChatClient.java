@@ -13,7 +13,7 @@ import java.util.Iterator;
 import java.util.concurrent.Executors;
 import java.util.stream.Stream;
 
-/** Sends chats to the router over real sockets and reads the streamed answers. */
+/** Sends chats to the router over sockets and reads the streamed responses. */
 final class ChatClient implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
@@ -32,9 +32,9 @@ final class ChatClient implements AutoCloseable {
   }
 
   /**
-   * An answer, read to its end.
+   * A complete response.
    *
-   * @param worker who served, as the router says
+   * @param worker serving worker, from the router's header
    * @param ttftNanos time from the request to the first token
    */
   record Answer(String worker, long ttftNanos, String text) {}
@@ -42,7 +42,7 @@ final class ChatClient implements AutoCloseable {
   /**
    * Sends one request.
    *
-   * @throws IOException if there is no whole answer with status 200
+   * @throws IOException if there is no complete response with status 200
    */
   Answer send(String body) throws IOException, InterruptedException {
     HttpRequest request =
@@ -87,7 +87,7 @@ final class ChatClient implements AutoCloseable {
     return JSON.readTree(chunk).path("choices").path(0).path("delta").path("content").asText("");
   }
 
-  /** Breaks off what is under way. */
+  /** Aborts the requests in progress. */
   @Override
   public void close() {
     http.shutdownNow();

@@ -5,11 +5,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * People who chat: a few applications, each with a long system prompt that all of its chats share,
- * and chats that grow turn by turn. Safe for use by several threads.
+ * Simulated users: several applications, each with a long system prompt shared by its chats. Chats
+ * grow turn by turn. Thread-safe.
  */
 final class Conversations {
-  /** Chats that go on at the same time, about. */
+  /** Approximate number of concurrent chats. */
   private static final int CHATS = 24;
 
   private static final int MOST_TURNS = 8;
@@ -46,7 +46,7 @@ final class Conversations {
             .toList();
   }
 
-  /** The next chat that says something: a new one, or one that has read its last answer. */
+  /** The next chat with a new user message: a new chat, or one with a complete response. */
   synchronized Chat speak() {
     boolean fresh = idle.isEmpty() || dice.roll(CHATS) >= idle.size();
     Chat chat =
@@ -57,7 +57,7 @@ final class Conversations {
     return chat;
   }
 
-  /** A chat has its answer; it goes on later, or ends. */
+  /** Adds the response to a chat, which then continues later or ends. */
   synchronized void answered(Chat chat, String answer) {
     chat.say("assistant", answer);
     if (chat.turns() < MOST_TURNS && dice.roll(MOST_TURNS) > 0) {
@@ -74,7 +74,7 @@ final class Conversations {
     return text.toString();
   }
 
-  /** What prompts are made of. */
+  /** The vocabulary of prompts. */
   private static final class Words {
     static final List<String> ALL =
         List.of(

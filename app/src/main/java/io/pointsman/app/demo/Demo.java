@@ -36,11 +36,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** Simulated engines, the router in front of them, and chats through it. */
+/** Simulated engines, a router in front of them, and chat traffic. */
 public final class Demo implements AutoCloseable {
   private static final String MODEL = "demo";
 
-  /** Small KV memories, as with large models: what a policy does with them is then seen. */
+  /** Small KV caches, as with large models, make differences between policies visible. */
   private static final int KV_BLOCKS = 4500;
 
   private static final int BLOCK_SIZE = 16;
@@ -58,7 +58,7 @@ public final class Demo implements AutoCloseable {
   private final @Nullable HaproxyPlane haproxy;
   private final DemoTraffic traffic;
 
-  /** Owned by the thread that shows. */
+  /** Owned by the thread that runs {@link DemoShow}. */
   private final Map<Worker, Long> servedBefore = new HashMap<>();
 
   private Demo(DemoSettings settings, String version, Ticker ticker, Dice dice) {
@@ -93,7 +93,7 @@ public final class Demo implements AutoCloseable {
   }
 
   /**
-   * Starts everything but the traffic.
+   * Starts engines and router, without traffic.
    *
    * @throws io.pointsman.app.wiring.StartException if the router cannot start
    */
@@ -144,17 +144,17 @@ public final class Demo implements AutoCloseable {
     return workers;
   }
 
-  /** The URL that requests may be sent to. */
+  /** The URL for client requests. */
   public String url() {
     return haproxy == null ? router.url() : haproxy.url();
   }
 
-  /** Of the page that explains decisions. */
+  /** The URL of the page that explains decisions. */
   String decisionsUrl() {
     return router.url() + "/decisions";
   }
 
-  /** A command that sends a request. */
+  /** A shell command that sends a request. */
   public String curl() {
     return "curl "
         + url()
@@ -164,7 +164,7 @@ public final class Demo implements AutoCloseable {
         + "\",\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}'";
   }
 
-  /** Waits until all engines are taken for healthy, warms up, and begins to chat. */
+  /** Waits until all engines are healthy, warms up, and starts the traffic. */
   public void beginTraffic(CountDownLatch stop) throws InterruptedException {
     for (int i = 0; i < STEPS_TO_HEALTH && !(allHealthy() && known()); i++) {
       if (stop.await(STEP_MILLIS, TimeUnit.MILLISECONDS)) {
@@ -188,12 +188,12 @@ public final class Demo implements AutoCloseable {
     traffic.start();
   }
 
-  /** Whether engines that tell of themselves later than they start have been heard. */
+  /** True unless the engines register with the router and have completed no hand-over yet. */
   private boolean handsOver() {
     return split == null || !split.registers() || split.handovers().transfers() > 0;
   }
 
-  /** Whether HAProxy, if it is there, knows all engines. */
+  /** True if HAProxy, if present, knows all engines. */
   private boolean known() {
     return haproxy == null || haproxy.workers() == engines.size();
   }
@@ -202,7 +202,7 @@ public final class Demo implements AutoCloseable {
     return router.fleet().snapshot().workers().stream().allMatch(w -> w.health().healthy());
   }
 
-  /** What each worker does at this moment, and all together at the end. */
+  /** The state of each worker, followed by the totals. */
   List<DemoTable.Row> rows() {
     List<DemoTable.Row> rows = new ArrayList<>();
     List<Worker> workers = router.fleet().snapshot().workers();
@@ -221,7 +221,7 @@ public final class Demo implements AutoCloseable {
     return rows;
   }
 
-  /** What has become of hand-overs, in one line; empty where there are none. */
+  /** A summary of all hand-overs in one line; empty without split requests. */
   String handovers() {
     if (split == null) {
       return "";
@@ -237,7 +237,7 @@ public final class Demo implements AutoCloseable {
         all.fieldErrors());
   }
 
-  /** Of the engines that compute prompts. */
+  /** Prefix hits of the engines that compute prompts, in percent. */
   private double prefixHits() {
     return hitPercent(split == null ? engines : split.prefills());
   }
@@ -253,7 +253,7 @@ public final class Demo implements AutoCloseable {
     return queries == 0 ? Double.NaN : 100.0 * hits / queries;
   }
 
-  /** One line that says how the policy did, and one for hand-overs if there are any. */
+  /** A line with the policy's results, and a line for hand-overs if there are any. */
   public String summary() {
     String handovers = handovers();
     return policySummary() + (handovers.isEmpty() ? "" : System.lineSeparator() + handovers);
@@ -271,7 +271,7 @@ public final class Demo implements AutoCloseable {
         readings.failures());
   }
 
-  /** Ends everything at once. */
+  /** Stops everything immediately. */
   @Override
   public void close() {
     traffic.close();

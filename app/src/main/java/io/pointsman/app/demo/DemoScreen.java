@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Shows a table again and again: in a terminal always in the same place, with the cursor hidden;
- * elsewhere as plain lines. Owned by one thread.
+ * Prints a table repeatedly: in a terminal at a fixed position with a hidden cursor, otherwise as
+ * plain lines. Confined to one thread.
  */
 final class DemoScreen implements AutoCloseable {
   private static final String HIDE_CURSOR = "\033[?25l";
@@ -24,7 +24,7 @@ final class DemoScreen implements AutoCloseable {
     this.terminal = terminal;
   }
 
-  /** Whether standard output is a terminal that understands cursor movements. */
+  /** True if standard output is a terminal with cursor movement. */
   static boolean isTerminal() {
     String kind = System.getenv().getOrDefault("TERM", "dumb");
     return !kind.equals("dumb")
@@ -32,7 +32,7 @@ final class DemoScreen implements AutoCloseable {
   }
 
   /**
-   * @param footer a line below the rows; empty for none
+   * @param footer a line below the rows; empty: none
    */
   void show(long second, List<DemoTable.Row> rows, String footer) {
     if (terminal) {
@@ -56,7 +56,7 @@ final class DemoScreen implements AutoCloseable {
     drawn = lines.size();
   }
 
-  /** Leaves the last table where it is and gives the cursor back. */
+  /** Leaves the last table in place and shows the cursor. */
   @Override
   public void close() {
     if (terminal && drawn > 0) {

@@ -7,16 +7,16 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the demo does.
+ * Settings of the demo.
  *
- * @param engines simulated engines, 1 to 64
+ * @param engines number of simulated engines, 1 to 64
  * @param policy name of the policy
- * @param port port of the router; 0 for any free one
- * @param rate requests per second on average, more than 0, at most 1,000
- * @param duration how long it goes on; zero until it is stopped
- * @param quiet whether only the URL and the summary are printed
- * @param split engines of two roles in place of {@code engines}; null for engines of one kind
- * @param plane who carries the bytes
+ * @param port port of the router; 0: any free port
+ * @param rate mean requests per second, above 0, at most 1,000
+ * @param duration run time; zero: until stopped
+ * @param quiet true: print only the URL and the summary
+ * @param split prefill and decode engines instead of {@code engines}; null: one kind of engine
+ * @param plane the proxy that forwards requests
  */
 public record DemoSettings(
     int engines,
@@ -31,9 +31,9 @@ public record DemoSettings(
   /**
    * Prefill and decode engines.
    *
-   * @param prefills 1 to 64
-   * @param decodes 1 to 64
-   * @param connector how they hand KV over
+   * @param prefills number of prefill engines, 1 to 64
+   * @param decodes number of decode engines, 1 to 64
+   * @param connector the KV hand-over
    */
   public record Split(int prefills, int decodes, KvConnector connector) {
     private static final Pattern SHAPE = Pattern.compile("([0-9]{1,2})x([0-9]{1,2})");
@@ -50,10 +50,10 @@ public record DemoSettings(
     }
 
     /**
-     * Reads how many there are of each role.
+     * Parses the numbers of engines.
      *
-     * @param shape such as {@code 2x4}, prefill first
-     * @throws IllegalArgumentException if it is something else
+     * @param shape for example {@code 2x4}, prefill first
+     * @throws IllegalArgumentException if the shape is malformed
      */
     public static Split of(String shape, String connector) {
       Matcher match = SHAPE.matcher(shape);
@@ -73,17 +73,17 @@ public record DemoSettings(
     }
   }
 
-  /** Who carries the bytes. */
+  /** The proxy that forwards requests. */
   public enum Plane {
-    /** The router itself. */
+    /** The router's own proxy. */
     PROXY,
-    /** HAProxy, which asks the router by its own protocol. */
+    /** HAProxy, which queries the router by SPOE. */
     HAPROXY,
-    /** HAProxy with a Lua script that asks over HTTP. */
+    /** HAProxy with a Lua script that queries the router over HTTP. */
     HAPROXY_LUA
   }
 
-  /** With the built-in proxy. */
+  /** Settings with the built-in proxy. */
   public DemoSettings(
       int engines,
       String policy,
@@ -95,7 +95,7 @@ public record DemoSettings(
     this(engines, policy, port, rate, duration, quiet, split, Plane.PROXY);
   }
 
-  /** Engines of one kind. */
+  /** Settings with one kind of engine. */
   public DemoSettings(
       int engines, String policy, int port, double rate, Duration duration, boolean quiet) {
     this(engines, policy, port, rate, duration, quiet, null, Plane.PROXY);

@@ -4,7 +4,7 @@ import java.io.PrintWriter;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** The demo as a person watches it: what to do with it, the table once a second, the summary. */
+/** The demo's output: instructions, a table once a second, and a summary. */
 public final class DemoShow {
   private final Demo demo;
   private final DemoSettings settings;
@@ -16,7 +16,7 @@ public final class DemoShow {
     this.out = out;
   }
 
-  /** Shows until the duration is over, {@code stop} is counted down, or nobody reads any more. */
+  /** Runs until the duration is over, {@code stop} is counted down, or the output is closed. */
   public void run(CountDownLatch stop) throws InterruptedException {
     greet();
     demo.beginTraffic(stop);

@@ -4,19 +4,19 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** Writes what is seen of the workers, as a table or as plain lines. */
+/** Formats the state of workers as a table or as plain lines. */
 final class DemoTable {
   private DemoTable() {}
 
   /**
-   * One worker at one moment, or all of them together.
+   * One worker at one moment, or the totals.
    *
-   * @param hitPercent share of prompt tokens found in the prefix cache; NaN if none was asked for
-   * @param ttftMillis median of the latest times to the first token; NaN if there is none
+   * @param hitPercent share of prompt tokens found in the prefix cache; NaN without lookups
+   * @param ttftMillis median of the latest times to first token; NaN without any
    */
   record Row(String name, int inFlight, long served, double hitPercent, double ttftMillis) {}
 
-  /** A table with headings, one line each. */
+  /** A table with headings, one text per line. */
   static List<String> table(List<Row> rows) {
     int width = rows.stream().mapToInt(row -> row.name().length()).max().orElse(0);
     width = Math.max(width, "worker".length());
@@ -44,7 +44,7 @@ final class DemoTable {
     return line.toString();
   }
 
-  /** One line that says the same of one worker. */
+  /** The state of one worker as one line. */
   static String line(long second, Row row) {
     return String.format(
         Locale.ROOT,

@@ -9,9 +9,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
-/** A light stream of chats at random moments, each request on a virtual thread of its own. */
+/** Chat requests at random times, each on its own virtual thread. */
 final class DemoTraffic implements AutoCloseable {
-  /** Most requests at once: above it the stream waits, so that a stuck fleet is not buried. */
+  /** Maximum number of concurrent requests; the traffic then waits, to spare a stuck fleet. */
   private static final int MOST_AT_ONCE = 512;
 
   private static final Duration WARM_UP = Duration.ofSeconds(3);
@@ -27,7 +27,7 @@ final class DemoTraffic implements AutoCloseable {
   private final CountDownLatch closed = new CountDownLatch(1);
 
   /**
-   * @param rate requests per second on average
+   * @param rate mean requests per second
    */
   DemoTraffic(String model, double rate, ChatClient client, Readings readings, Dice dice) {
     this.model = model;
@@ -39,8 +39,8 @@ final class DemoTraffic implements AutoCloseable {
   }
 
   /**
-   * Sends a few short chats at once and waits for their answers, so that what is measured later is
-   * not the warming up of the program itself.
+   * Sends several short chats concurrently and waits for their responses. Later measurements then
+   * exclude the warm-up of the JVM.
    */
   void warmUp(int requests) throws InterruptedException {
     List<Thread> threads = new ArrayList<>();
@@ -58,7 +58,7 @@ final class DemoTraffic implements AutoCloseable {
     try {
       client.send(chat.request(model, 4));
     } catch (IOException _) {
-      // What fails here fails again, and is then counted.
+      // A persistent failure appears again later and is counted then.
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     }
@@ -80,9 +80,7 @@ final class DemoTraffic implements AutoCloseable {
     }
   }
 
-  /**
-   * Time to the next request: exponentially distributed, as of many people who act on their own.
-   */
+  /** Time to the next request, exponentially distributed like arrivals of independent users. */
   private long gapNanos() {
     double chance = (dice.roll(CERTAIN) + 1.0) / CERTAIN;
     return (long) (-Math.log(chance) / rate * 1e9);
@@ -105,7 +103,7 @@ final class DemoTraffic implements AutoCloseable {
     }
   }
 
-  /** Sends no more, and breaks off what is under way. */
+  /** Stops the traffic and aborts requests in progress. */
   @Override
   public void close() {
     closed.countDown();

@@ -4,10 +4,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 
-/**
- * Times to the first token: the latest ones of each worker, and those of all. Safe for use by
- * several threads.
- */
+/** Times to first token: the latest of each worker, and those of all workers. Thread-safe. */
 final class Readings {
   private static final int LATEST = 20;
   private static final int ALL = 1 << 14;
@@ -35,14 +32,14 @@ final class Readings {
     return failed;
   }
 
-  /** Median of a worker's latest times, in milliseconds; NaN if there is none. */
+  /** Median of a worker's latest times, in milliseconds; NaN if there are none. */
   synchronized double latestMillis(String worker) {
     Ring ring = byWorker.get(worker);
     return ring == null ? Double.NaN : ring.millis(0.5);
   }
 
   /**
-   * A quantile of all workers' times, in milliseconds; NaN if there is none.
+   * A quantile of all workers' times, in milliseconds; NaN if there are none.
    *
    * @param quantile 0 to 1
    */
@@ -50,7 +47,7 @@ final class Readings {
     return all.millis(quantile);
   }
 
-  /** The last so many values. */
+  /** The last values, up to a fixed number. */
   private static final class Ring {
     private final long[] nanos;
     private long count;

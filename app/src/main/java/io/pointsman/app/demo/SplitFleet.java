@@ -25,8 +25,8 @@ import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
 /**
- * Simulated prefill and decode engines, and what a router must be told of them. Strict: a wrong
- * field of a hand-over is an error. Engines serve requests without a hand-over as well.
+ * Simulated prefill and decode engines, with the matching router configuration. A wrong hand-over
+ * field is an error. Engines also serve requests without a hand-over.
  */
 public final class SplitFleet implements AutoCloseable {
   private static final double PING_SECONDS = 0.5;
@@ -37,13 +37,13 @@ public final class SplitFleet implements AutoCloseable {
   private final List<SimEngine> decodes = new ArrayList<>();
 
   /**
-   * All hand-overs of a fleet so far.
+   * Totals of a fleet's hand-overs.
    *
-   * @param transfers that are complete
-   * @param tokens whose KV was transferred
-   * @param held prefills whose blocks are held at present
-   * @param leaked prefills whose blocks nobody took before their lease ended
-   * @param fieldErrors fields that were wrong
+   * @param transfers completed transfers
+   * @param tokens transferred tokens
+   * @param held prefills with blocks held at present
+   * @param leaked prefills with blocks that no engine fetched before the lease ended
+   * @param fieldErrors wrong fields
    */
   public record Handovers(long transfers, long tokens, int held, long leaked, long fieldErrors) {}
 
@@ -55,8 +55,8 @@ public final class SplitFleet implements AutoCloseable {
   /**
    * Starts engines.
    *
-   * @param config of each, but for its role and its id
-   * @param options how they hand over, besides role and connector
+   * @param config configuration of each engine, except role and id
+   * @param options hand-over options, except role and connector
    */
   public static SplitFleet start(
       int prefills,
@@ -104,12 +104,12 @@ public final class SplitFleet implements AutoCloseable {
     return List.copyOf(decodes);
   }
 
-  /** Prefill engines first. */
+  /** All engines, prefill first. */
   public List<SimEngine> engines() {
     return Stream.concat(prefills.stream(), decodes.stream()).toList();
   }
 
-  /** Tells a router of the engines and of their protocol. */
+  /** Sets the engines and their protocol in a router configuration. */
   public ConfigValues configure(ConfigValues values) {
     List<WorkerSpec> workers = new ArrayList<>();
     prefills.forEach(engine -> workers.add(worker(engine, Role.PREFILL)));
@@ -124,12 +124,12 @@ public final class SplitFleet implements AutoCloseable {
     return values;
   }
 
-  /** Whether hand-overs have to wait until the router has heard of the engines from themselves. */
+  /** True if hand-overs must wait until the engines have registered with the router. */
   boolean registers() {
     return connector.registers();
   }
 
-  /** What the connector is called in the router's configuration. */
+  /** The protocol's name in the router configuration. */
   private String protocol() {
     return switch (connector) {
       case NIXL, NIXL_PUSH -> "nixl";
@@ -162,7 +162,7 @@ public final class SplitFleet implements AutoCloseable {
     return ports.toString().replaceAll("[\\[\\] ]", "");
   }
 
-  /** What has become of hand-overs. */
+  /** The hand-overs up to here. */
   public Handovers handovers() {
     int held = 0;
     long leaked = 0;
@@ -173,7 +173,7 @@ public final class SplitFleet implements AutoCloseable {
       leaked += kv.held().leaked();
       errors += kv.fieldErrorsInAll();
     }
-    // Whoever moves the blocks counts them: decode where it pulls, prefill where it pushes.
+    // The engine that moves the blocks counts them: decode when it pulls, prefill when it pushes.
     boolean pulled = sum(decodes, KvState.Transfers::finished) > 0;
     List<SimEngine> movers = pulled ? decodes : prefills;
     return new Handovers(

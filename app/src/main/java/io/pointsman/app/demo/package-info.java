@@ -1,4 +1,4 @@
-/** The main job in one process: simulated engines, the router in front, chats, and a table. */
+/** The demo in one process: simulated engines, router, chat traffic, and a table. */
 @NullMarked
 package io.pointsman.app.demo;
 

@@ -13,16 +13,15 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether and how requests are served by two workers.
+ * Settings of prefill and decode on separate workers.
  *
- * @param protocol name of the protocol, or {@link #OFF}: then all workers serve whole requests
- * @param prefillPolicy name of the policy that chooses prefill workers
- * @param decodePolicy name of the policy that chooses decode workers; {@link JointPolicy#NAME} is
- *     one for these alone
- * @param split which requests are split
- * @param protocols the knobs of the protocols
- * @param stages how long each stage may take
- * @param indexMaxBytes memory of what decode workers are known to hold
+ * @param protocol name of the protocol; {@link #OFF}: all workers serve whole requests
+ * @param prefillPolicy policy that chooses prefill workers
+ * @param decodePolicy policy that chooses decode workers; {@link JointPolicy#NAME} exists only here
+ * @param split rules for splitting requests
+ * @param protocols settings of the protocols
+ * @param stages timeouts and limits of each stage
+ * @param indexMaxBytes memory in bytes for the prefixes cached on decode workers
  */
 public record DisaggSettings(
     String protocol,
@@ -32,10 +31,10 @@ public record DisaggSettings(
     ProtocolSettings protocols,
     StageSettings stages,
     long indexMaxBytes) {
-  /** In place of a protocol's name: there is none. */
+  /** Protocol name for no disaggregation. */
   public static final String OFF = "off";
 
-  /** A share of the prompt that no worker holds: prefill is never skipped for it. */
+  /** A cached share of the prompt that is never reached: prefill is never skipped. */
   public static final double NEVER_HELD = 2;
 
   public static final DisaggSettings DEFAULTS =
@@ -60,7 +59,10 @@ public record DisaggSettings(
     }
   }
 
-  /** What has workers of one role serve whole requests under a protocol that does not allow it. */
+  /**
+   * Refuses settings that make workers of one role serve whole requests, if the protocol forbids
+   * it.
+   */
   private static void refuseWhole(String protocol, SplitSettings split) {
     refuse(split.decodeServesWhole(), "decode-serves-whole: true (expected: false", protocol);
     refuse(split.prefillServesWhole(), "prefill-serves-whole: true (expected: false", protocol);
@@ -91,9 +93,9 @@ public record DisaggSettings(
   }
 
   /**
-   * Why a worker cannot be taken in; null if it can.
+   * The reason why a worker cannot join; null if it can.
    *
-   * @param worker with the role that it is to have
+   * @param worker the worker with its intended role
    */
   public @Nullable String problem(WorkerSpec worker) {
     boolean fits = enabled() || worker.role() == Role.REGULAR;

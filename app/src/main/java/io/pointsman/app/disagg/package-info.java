@@ -1,4 +1,4 @@
-/** Prefill and decode on two workers: how it is configured, and who tells what of the engines. */
+/** Configuration of prefill and decode on separate workers. */
 @NullMarked
 package io.pointsman.app.disagg;
 

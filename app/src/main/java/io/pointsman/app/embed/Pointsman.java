@@ -14,21 +14,18 @@ import io.pointsman.engine.fleet.WorkerSpec;
 import java.util.ArrayList;
 import java.util.List;
 
-/**
- * Embeds the whole router, or its engine alone, in another program; docs/embedding.md has an
- * example of each.
- */
+/** Embeds the router, or only its engine, in another program; docs/embedding.md has examples. */
 public final class Pointsman {
   private static final String VERSION = "embedded";
 
   private Pointsman() {}
 
-  /** A configuration in which everything has its default and there is no worker. */
+  /** A builder with the default configuration and no workers. */
   public static Builder builder() {
     return new Builder();
   }
 
-  /** Collects a configuration, then starts something with it. Not safe for threads. */
+  /** Builder of a configuration, which then starts a router or an engine. Not thread-safe. */
   public static final class Builder {
     private final ConfigValues values = new ConfigValues();
     private final List<WorkerSpec> workers = new ArrayList<>();
@@ -36,10 +33,10 @@ public final class Pointsman {
     private Builder() {}
 
     /**
-     * Chooses the value of a key, as it would stand in the file.
+     * Sets a key to a value, written as in the configuration file.
      *
-     * @param path a key of docs/configuration.md, such as {@code cache.threshold}
-     * @throws ConfigException if there is no such key, or if the value is none for it
+     * @param path a key of docs/configuration.md, for example {@code cache.threshold}
+     * @throws ConfigException if the key is unknown or the value is invalid
      */
     public Builder set(String path, String value) {
       Key<?> key = ConfigKeys.at(path);
@@ -51,16 +48,17 @@ public final class Pointsman {
     }
 
     /**
-     * Chooses the policy.
+     * Sets the policy.
      *
-     * @param name a name of docs/policies.md, or that of a class that implements {@code Policy}
+     * @param name a name of docs/policies.md, or the name of a class that implements {@code Policy}
      */
     public Builder policy(String name) {
       return set("policy", name);
     }
 
     /**
-     * Adds a worker whose id is the URL's {@code host:port} and whose models are learned from it.
+     * Adds a worker. Its id is the {@code host:port} of the URL, and its models are read from the
+     * engine.
      *
      * @param url {@code http://host:port}
      */
@@ -81,21 +79,21 @@ public final class Pointsman {
     }
 
     /**
-     * Starts the whole router, listening on {@code listen.port}; to be closed by the caller.
+     * Starts the router on {@code listen.port}. The caller must close it.
      *
      * @throws ConfigException if values contradict each other
-     * @throws io.pointsman.app.wiring.StartException if it cannot start
+     * @throws io.pointsman.app.wiring.StartException if the router cannot start
      */
     public Router startRouter() {
       return Router.start(config(), VERSION);
     }
 
     /**
-     * Starts the engine alone: it watches the workers and chooses among them, and listens on no
-     * port; to be closed by the caller.
+     * Starts only the engine: it probes the workers and chooses among them, without a port. The
+     * caller must close it.
      *
      * @throws ConfigException if values contradict each other
-     * @throws io.pointsman.app.wiring.StartException if it cannot start
+     * @throws io.pointsman.app.wiring.StartException if the engine cannot start
      */
     public EmbeddedEngine startEngine() {
       return EmbeddedEngine.start(config());

@@ -1,4 +1,4 @@
-/** The router, or its engine alone, within another program. */
+/** Embedding of the router, or of its engine, in another program. */
 @NullMarked
 package io.pointsman.app.embed;
 

@@ -16,9 +16,9 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The newest of the decisions that are explained, by chance or because somebody asked. Told as a
- * learner, after those of the policy. Any thread; costs a request that is not explained the look at
- * a flag.
+ * The most recent explained decisions. Decisions are explained at random or on request. Registered
+ * as a learner after those of the policy. Thread-safe. An unexplained request costs one check of a
+ * flag.
  */
 public final class DecisionLog implements AnswerLearner {
   private static final int WHOLE = 1 << 20;
@@ -30,7 +30,7 @@ public final class DecisionLog implements AnswerLearner {
   private final AtomicReferenceArray<@Nullable LoggedDecision> ring;
   private final AtomicLong next = new AtomicLong();
 
-  /** Those in flight. */
+  /** Logged decisions in flight. */
   private final Map<Lease, LoggedDecision> open = new ConcurrentHashMap<>();
 
   public DecisionLog(DecisionSettings settings, Ticker ticker, Dice dice) {
@@ -49,7 +49,7 @@ public final class DecisionLog implements AnswerLearner {
     return ticker.nanos();
   }
 
-  /** Whether chance wants the next decision explained. */
+  /** True if the next decision is in the random sample. */
   public boolean draws() {
     return threshold > 0 && dice.roll(WHOLE) < threshold;
   }
@@ -80,11 +80,11 @@ public final class DecisionLog implements AnswerLearner {
     }
   }
 
-  /** Decisions of the past stay true. */
+  /** Does nothing: past decisions remain valid. */
   @Override
   public void forget(Worker worker) {}
 
-  /** The newest decisions, the newest first. */
+  /** The most recent decisions, newest first. */
   List<LoggedDecision> newest(int most) {
     List<LoggedDecision> found = new ArrayList<>();
     long end = next.get();
@@ -99,7 +99,7 @@ public final class DecisionLog implements AnswerLearner {
     return found;
   }
 
-  /** Decisions in flight that are kept. */
+  /** Number of logged decisions in flight. */
   int inFlight() {
     return open.size();
   }

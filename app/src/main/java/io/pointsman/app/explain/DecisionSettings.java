@@ -1,15 +1,14 @@
 package io.pointsman.app.explain;
 
 /**
- * Which decisions are kept to be looked at.
+ * Settings of the decision log.
  *
- * @param sample share of all decisions that is explained and kept, drawn by chance; 0 to 1. Each
- *     costs a prediction for every worker.
- * @param keep so many of the newest are kept; 0 to 10,000, 0 turns the log off. Each takes up to 10
- *     KiB.
+ * @param sample random share of decisions that are explained and kept, 0 to 1; each costs a
+ *     prediction for every worker
+ * @param keep maximum number of kept decisions, 0 to 10,000; 0: no log; each takes up to 10 KiB
  */
 public record DecisionSettings(double sample, int keep) {
-  /** The bound of {@link #keep}. */
+  /** Maximum of {@link #keep}. */
   public static final int MOST_KEPT = 10_000;
 
   public static final DecisionSettings DEFAULTS = new DecisionSettings(0.01, 256);

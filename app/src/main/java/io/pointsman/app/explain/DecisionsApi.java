@@ -13,8 +13,8 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code GET /decisions}: the newest decisions that were explained, and what became of them; as
- * JSON, and for browsers as a page.
+ * {@code GET /decisions}: the most recent explained decisions and their outcomes. The response is
+ * JSON, or an HTML page for browsers.
  */
 public final class DecisionsApi {
   private static final int USUAL = 20;
@@ -23,7 +23,7 @@ public final class DecisionsApi {
   private final BiFunction<Role, @Nullable String, String> policies;
 
   /**
-   * @param policies the configured name of the policy for a role and a model
+   * @param policies configured name of the policy for a role and a model
    */
   public DecisionsApi(DecisionLog log, BiFunction<Role, @Nullable String, String> policies) {
     this.log = log;
@@ -61,7 +61,7 @@ public final class DecisionsApi {
     return Json.answer(200, body).withHeader("vary", "accept");
   }
 
-  /** 0 if it is none. */
+  /** The number; 0 if the text is not a valid limit. */
   private static int whole(String text) {
     boolean digits = text.length() <= 5 && !text.isEmpty();
     for (int i = 0; i < text.length(); i++) {

@@ -9,10 +9,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a browser gets at {@code GET /decisions}: a page that shows workers and decisions, and asks
- * for both again every two seconds. It takes what it shows from the same paths as any client, loads
- * nothing from elsewhere, and may run no script but its own, since names of models come from
- * clients.
+ * The HTML page at {@code GET /decisions}: shows workers and decisions and refreshes them every two
+ * seconds. It reads the same paths as any client and loads nothing from other servers. It runs only
+ * its own script, because model names come from clients.
  */
 final class DecisionsPage {
   private static final Map<String, String> COMMON =
@@ -27,7 +26,7 @@ final class DecisionsPage {
 
   private DecisionsPage() {}
 
-  /** Adds what the page consists of, but for the page itself. */
+  /** Adds routes for the page's script and style sheet. */
   static void addTo(LocalRoutes.Builder routes) {
     routes.on("GET", "/decisions/page.js", _ -> part("decisions.js", "text/javascript"));
     routes.on("GET", "/decisions/page.css", _ -> part("decisions.css", "text/css"));
@@ -37,7 +36,7 @@ final class DecisionsPage {
     return part("decisions.html", "text/html").withHeader("vary", "accept");
   }
 
-  /** Whether who asks is a browser: programs that want JSON do not name HTML. */
+  /** True if the client is a browser: clients that want JSON do not accept HTML. */
   static boolean wanted(LocalRequest request) {
     @Nullable String accepted = request.header("accept");
     return accepted != null && accepted.contains("text/html");

@@ -8,11 +8,11 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** What is told of a decision, as JSON. */
+/** Formats decisions as JSON. */
 public final class Explained {
   private Explained() {}
 
-  /** Adds {@code candidates}: what the policy thought of each worker. */
+  /** Adds {@code candidates}: the policy's view of each worker. */
   public static void candidates(ObjectNode node, List<Candidate> candidates) {
     ArrayNode all = node.putArray("candidates");
     for (Candidate candidate : candidates) {
@@ -31,8 +31,8 @@ public final class Explained {
   }
 
   /**
-   * The chosen worker with the policy's own estimate of the prompt, which learns from engines'
-   * counts; null if the policy makes none. Other estimates of a decision do not learn.
+   * The chosen candidate with the policy's own token estimates, which it corrects by the engines'
+   * counts. Null if the policy makes no estimates; other estimates of a decision are not corrected.
    */
   public static @Nullable Candidate chosen(List<Candidate> candidates) {
     for (Candidate each : candidates) {
@@ -51,7 +51,7 @@ public final class Explained {
     }
   }
 
-  /** Adds a time, rounded to microseconds, unless it is not known. */
+  /** Adds a time, rounded to microseconds; nothing for NaN. */
   public static void millis(ObjectNode node, String field, double millis) {
     if (!Double.isNaN(millis)) {
       node.put(field, Math.round(millis * 1000) / 1000.0);

@@ -9,8 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs when policies fall back to least load and when they decide again. Looks about once a second:
- * a fallback lasts a minute or longer. Owned by the thread that calls {@link #look}.
+ * Logs when a policy falls back to least load and when it decides again. Polled about once a
+ * second; a fallback lasts at least a minute. Owned by the thread that calls {@link #look}.
  */
 public final class FallbackJournal {
   private static final Logger log = LoggerFactory.getLogger(FallbackJournal.class);
@@ -22,7 +22,7 @@ public final class FallbackJournal {
     this.insights = List.copyOf(insights);
   }
 
-  /** Logs what has changed since the last look. */
+  /** Logs changes since the last call. */
   public void look() {
     for (Insight insight : insights) {
       Fallback now = insight.fallback();

@@ -14,18 +14,18 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One decision and what became of it. Holds nothing of the request's text. Written by the threads
- * that place and settle, read by any.
+ * One decision with its outcome. Contains no text of the request. Written by the threads that place
+ * and settle the request; any thread can read it.
  */
 final class LoggedDecision {
-  /** Names of models come from clients; longer ones are cut. */
+  /** Maximum length of a model name in characters; clients choose the names. */
   private static final int LONGEST_NAME = 200;
 
   /**
-   * How a request ended.
+   * The end of a request.
    *
-   * @param outcome succeeded, failed with what, or ignored
-   * @param millis from the decision on
+   * @param outcome succeeded, ignored, or failed with its kind
+   * @param millis time since the decision
    */
   record Ending(String outcome, double millis, Usage usage, List<PickNotes.Loss> losses) {}
 
@@ -36,7 +36,7 @@ final class LoggedDecision {
   final PickReason reason;
   final String worker;
 
-  /** As the policy estimates the prompt's length for its prediction. */
+  /** The policy's estimate of the prompt length. */
   final int promptTokens;
 
   final int cachedTokens;
@@ -49,7 +49,7 @@ final class LoggedDecision {
   private volatile @Nullable Ending ending;
 
   /**
-   * @param number counted from the first one on
+   * @param number sequence number of the decision, from 0
    */
   LoggedDecision(long number, RoutingRequest request, Lease lease) {
     this.number = number;
@@ -86,7 +86,7 @@ final class LoggedDecision {
     };
   }
 
-  /** NaN if nothing was heard of a first token. */
+  /** NaN if no first token was reported. */
   double firstTokenMillis() {
     return firstTokenMillis;
   }

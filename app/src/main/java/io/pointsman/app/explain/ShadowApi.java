@@ -7,9 +7,9 @@ import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 import java.util.function.Supplier;
 
-/** {@code GET /shadow}: what the shadow policy would have done, beside what the acting one did. */
+/** {@code GET /shadow}: compares the shadow policy with the active one. */
 public final class ShadowApi {
-  /** In place of a policy's name: there is none. */
+  /** Name for no shadow policy. */
   public static final String NONE = "none";
 
   private final Supplier<ShadowReport> reports;
@@ -17,8 +17,8 @@ public final class ShadowApi {
   private final String shadow;
 
   /**
-   * @param acting name of the policy that acts
-   * @param shadow name of the one that does not
+   * @param acting name of the active policy
+   * @param shadow name of the shadow policy
    */
   public ShadowApi(Supplier<ShadowReport> reports, String acting, String shadow) {
     this.reports = reports;

@@ -1,4 +1,4 @@
-/** Decisions explained: a log of some of them, and what is told of each. */
+/** Explanations of decisions: a log of a sample, and their JSON form. */
 @NullMarked
 package io.pointsman.app.explain;
 

@@ -3,14 +3,14 @@ package io.pointsman.app.haproxy;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Causes that were told already, a bounded number of them. Safe for use by several threads. */
+/** Causes that were already logged, a limited number of them. Thread-safe. */
 final class Causes {
-  /** Beyond, nothing is new any more. */
+  /** Maximum number of causes; further ones are not logged. */
   static final int MOST = 64;
 
   private final Set<String> told = ConcurrentHashMap.newKeySet();
 
-  /** Whether a cause is to be told: the first time, and while there is room. */
+  /** True if the cause must be logged: at its first occurrence, while the limit is not reached. */
   boolean isNew(String cause) {
     return told.size() < MOST && told.add(cause);
   }

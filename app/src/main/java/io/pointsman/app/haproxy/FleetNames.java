@@ -18,16 +18,16 @@ import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The addresses of workers' names, each looked up in rounds of its own, so that nobody waits for a
- * resolver. What a name was answered last, and twice before, counts: answers may rotate, or hold a
- * part of the addresses.
+ * Addresses of worker host names. A thread per name resolves it periodically, so callers never wait
+ * for a resolver. The addresses of the last three responses count, because responses may rotate or
+ * be incomplete.
  */
 final class FleetNames implements FleetSlots.Addresses, AutoCloseable {
   private static final int LOOK_UP_MILLIS = 2_000;
   private static final Duration PAUSE = Duration.ofSeconds(10);
   private static final int ANSWERS = 3;
 
-  /** A look-up may hold a thread for longer than it is waited for. */
+  /** Maximum number of concurrent lookups. A lookup can occupy a thread beyond its timeout. */
   private static final int AT_ONCE = 8;
 
   private final FleetSlots.Addresses resolver;
@@ -41,7 +41,7 @@ final class FleetNames implements FleetSlots.Addresses, AutoCloseable {
   }
 
   /**
-   * @param resolver may take its time; called by many threads
+   * @param resolver may block; called by many threads
    */
   FleetNames(FleetSlots.Addresses resolver, Duration pause) {
     this.resolver = resolver;
@@ -58,7 +58,7 @@ final class FleetNames implements FleetSlots.Addresses, AutoCloseable {
         .toList();
   }
 
-  /** What is known of one name. */
+  /** State of one name. */
   private final class Name {
     private final String host;
     private final Deque<List<String>> answers = new ArrayDeque<>();
@@ -110,9 +110,9 @@ final class FleetNames implements FleetSlots.Addresses, AutoCloseable {
   }
 
   /**
-   * The addresses of the last answers, the newest first; none while the first answer is awaited.
+   * The addresses of the last responses, newest first; empty until the first response.
    *
-   * @throws IOException if the name has never been answered and the last look-up has failed
+   * @throws IOException if the name was never resolved and the last lookup failed
    */
   @Override
   public List<String> of(String host) throws IOException {
@@ -126,7 +126,7 @@ final class FleetNames implements FleetSlots.Addresses, AutoCloseable {
     return name.addresses();
   }
 
-  /** Looks up no others any more. */
+  /** Stops lookups of all other names. */
   void retain(Collection<String> hosts) {
     names
         .values()

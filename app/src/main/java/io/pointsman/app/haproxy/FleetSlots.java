@@ -22,36 +22,36 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps HAProxy's servers up with the router's workers, without a reload. A server is ready before
- * the map names it, and the map forgets it before it goes to maintenance; streams on it run to
- * their end, and its slot is used again only when nothing is left there. A worker that HAProxy
- * cannot have holds up no other one. Called by one thread.
+ * Keeps HAProxy's servers equal to the router's workers, without a reload. A server is made ready
+ * before the map names it, and removed from the map before it goes to maintenance. Its streams
+ * continue to their end, and its slot is reused only when no stream is left. A worker that HAProxy
+ * cannot serve does not delay others. Called by one thread.
  */
 final class FleetSlots {
   private static final Logger log = LoggerFactory.getLogger(FleetSlots.class);
   private static final String BACKEND = "workers/";
 
-  /** Rounds until a worker is tried again that could not be added. */
+  /** Number of rounds between attempts to add a worker that failed to be added. */
   static final int PAUSE = 40;
 
   /**
-   * What may stand in a command of the runtime API as one word, and as none with a number; without
-   * quotes, at which the Lua script would take an id for ended.
+   * Ids that are one word in a runtime API command, and not an entry number. Quotes are excluded,
+   * because the Lua script ends an id at a quote.
    */
   private static final Pattern WORD = Pattern.compile("(?!#)[!#-:<-\\[\\]-~]+");
 
-  /** Finds the addresses of a host. */
+  /** Resolves the addresses of a host. */
   @FunctionalInterface
   interface Addresses {
     /**
-     * The addresses in digits, that to go to first; none if they are not known yet.
+     * The numeric addresses, the preferred one first; empty if they are not known yet.
      *
-     * @throws IOException if there is none
+     * @throws IOException if the host has no address
      */
     List<String> of(String host) throws IOException;
   }
 
-  /** What HAProxy has of a worker. */
+  /** HAProxy's server for a worker. */
   private record Known(String slot, URI url, String address) {}
 
   private final RuntimeApi haproxy;
@@ -61,17 +61,17 @@ final class FleetSlots {
   private final List<String> leaving = new ArrayList<>();
 
   /**
-   * Slots of workers that HAProxy is to forget and that it has not been told so to the end, with
-   * their ids: they may be in the map and ready.
+   * Slots with an incomplete removal, and the ids of their workers. They may still be in the map
+   * and ready.
    */
   private final Map<String, String> undone = new LinkedHashMap<>();
 
   private final Map<String, Known> slots = new LinkedHashMap<>();
 
-  /** Workers that HAProxy cannot have, with the reason. */
+  /** Workers that HAProxy cannot serve, with the reason. */
   private Map<String, String> barred = Map.of();
 
-  /** Workers that could not be added, with the rounds until they are tried again. */
+  /** Workers that could not be added, with the rounds until the next attempt. */
   private final Map<String, Integer> failing = new HashMap<>();
 
   private boolean full;
@@ -88,12 +88,12 @@ final class FleetSlots {
     }
   }
 
-  /** Workers that HAProxy knows now. */
+  /** Number of workers that HAProxy serves. */
   int size() {
     return size;
   }
 
-  /** The names whose addresses are asked for while these are the workers. */
+  /** The host names to resolve for these workers. */
   static Set<String> hosts(Collection<URI> workers) {
     return workers.stream()
         .filter(url -> HostPort.of(url.getRawAuthority()) != null)
@@ -106,7 +106,7 @@ final class FleetSlots {
   }
 
   /**
-   * Makes HAProxy's servers those of {@code workers}, as far as it can have them.
+   * Makes HAProxy's servers equal to {@code workers}, as far as it can serve them.
    *
    * @throws IOException if HAProxy cannot be reached
    */
@@ -145,8 +145,8 @@ final class FleetSlots {
   }
 
   /**
-   * Gives workers that have moved another server. One whose address is still among those of its
-   * name, in whatever order they come, has not moved; nor does one for which no slot is left.
+   * Gives each worker with a new address a new server. A worker has not moved if its address is
+   * still among those of its name. It also keeps its server if no slot is free.
    */
   private void move() throws IOException {
     for (Map.Entry<String, Known> each : List.copyOf(slots.entrySet())) {
@@ -185,7 +185,7 @@ final class FleetSlots {
     barred = now;
   }
 
-  /** Why HAProxy cannot have a worker; null if it can. */
+  /** The reason why HAProxy cannot serve a worker; null if it can. */
   private static @Nullable String reason(String id, URI url) {
     if (!WORD.matcher(id).matches()) {
       return "its id (expected: no spaces, quotes, semicolons or backslashes, no # in front)";
@@ -228,7 +228,7 @@ final class FleetSlots {
 
   private void add(String id, URI url, String address) throws IOException {
     String slot = free.remove();
-    // If this ends halfway nobody knows which of the commands HAProxy has done.
+    // If a command fails, it is unknown which commands HAProxy has executed.
     undone.put(slot, id);
     try {
       int port = HostPort.ofUrl(url.toString()).portOr(80);

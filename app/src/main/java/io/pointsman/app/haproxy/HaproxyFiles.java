@@ -16,17 +16,17 @@ import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The files of one HAProxy, in a directory of their own that goes with it. */
+/** The files of one HAProxy, in a temporary directory. */
 final class HaproxyFiles implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(HaproxyFiles.class);
   private static final int BUFFER = 131_072;
   private static final List<String> NAMES =
       List.of("haproxy.cfg", "pointsman.lua", "give-up.lua", "first-token.lua", "spoe.cfg");
 
-  /** Bytes of a body, without its framing, that HAProxy waits for before it asks. */
+  /** Bytes of a body, without framing, that HAProxy buffers before it queries the router. */
   static final int BODY_WAIT = BUFFER - BUFFER / 8;
 
-  /** Streams that have just ended are remembered for a while beside those that live. */
+  /** Table entries per connection: recently ended streams need entries too. */
   private static final int LEASES_PER_CONNECTION = 2;
 
   private final Path directory;
@@ -36,10 +36,10 @@ final class HaproxyFiles implements AutoCloseable {
   }
 
   /**
-   * Writes them.
+   * Writes the files.
    *
-   * @param port where clients come in
-   * @param logPort where the end of each stream is told
+   * @param port port for clients
+   * @param logPort UDP port for the log line at each stream's end
    */
   static HaproxyFiles write(HaproxySettings settings, int port, int logPort) throws IOException {
     HaproxyFiles files = new HaproxyFiles(Files.createTempDirectory("pointsman-haproxy"));
@@ -117,17 +117,17 @@ final class HaproxyFiles implements AutoCloseable {
     return path("workers.map");
   }
 
-  /** Of the runtime API. */
+  /** The socket of the runtime API. */
   Path socket() {
     return directory.resolve("s");
   }
 
-  /** What HAProxy prints. */
+  /** The file with HAProxy's output. */
   Path output() {
     return directory.resolve("haproxy.log");
   }
 
-  /** Removes them. */
+  /** Deletes the files. */
   @Override
   public void close() {
     try (Stream<Path> files = Files.walk(directory)) {

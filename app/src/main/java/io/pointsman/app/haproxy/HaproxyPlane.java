@@ -17,8 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A running HAProxy that asks a router where requests go and carries their bytes itself. Its files
- * lie in a directory of their own, which goes with it.
+ * A running HAProxy that queries a router for decisions and forwards requests itself. Its files are
+ * in a temporary directory, which is deleted with it.
  */
 public final class HaproxyPlane implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(HaproxyPlane.class);
@@ -28,9 +28,8 @@ public final class HaproxyPlane implements AutoCloseable {
   private static final int STEP_MILLIS = 20;
 
   /**
-   * Runs HAProxy and ends it when this process has ended, however that was: the pipe that it holds
-   * is closed then. A HAProxy left behind would go on with a fleet that nobody follows and leases
-   * that nobody settles.
+   * Runs HAProxy and stops it when this process ends in any way, since the pipe from this process
+   * then closes. An orphaned HAProxy would keep an outdated fleet and never settle leases.
    */
   private static final String WATCHED =
       """
@@ -45,10 +44,10 @@ public final class HaproxyPlane implements AutoCloseable {
       exit $code
       """;
 
-  /** Of HAProxy's environment: what its configuration reads. */
+  /** Environment variable that HAProxy's configuration reads. */
   private static final String ENGINE_KEY = "POINTSMAN_ENGINE_API_KEY";
 
-  /** What HAProxy does not need. */
+  /** Environment variable that HAProxy must not get. */
   private static final String ROUTERS_KEY = "POINTSMAN_API_KEY";
 
   private final HaproxySettings settings;
@@ -88,7 +87,7 @@ public final class HaproxyPlane implements AutoCloseable {
     }
   }
 
-  /** Leaves nothing behind if HAProxy cannot be run. */
+  /** Starts the process; releases all resources if it cannot run. */
   private Process launched() throws IOException {
     try {
       ProcessBuilder builder =
@@ -103,7 +102,7 @@ public final class HaproxyPlane implements AutoCloseable {
                   files.configuration())
               .redirectErrorStream(true)
               .redirectOutput(files.output().toFile());
-      // Neither in a file, which a killed command would leave behind, nor among the arguments.
+      // Neither in a file, which a killed process would leave behind, nor among the arguments.
       builder.environment().put(ENGINE_KEY, settings.engineKey());
       builder.environment().remove(ROUTERS_KEY);
       Process started = builder.start();
@@ -117,7 +116,7 @@ public final class HaproxyPlane implements AutoCloseable {
     }
   }
 
-  /** All of HAProxy's addresses are bound once it answers on one. */
+  /** Waits for a response on one address; HAProxy has then bound all of them. */
   private void awaitReady(Process started) throws IOException {
     RuntimeApi patient = new RuntimeApi(files.socket(), FIRST_ANSWER);
     try {
@@ -130,7 +129,7 @@ public final class HaproxyPlane implements AutoCloseable {
         }
       }
     } catch (SocketTimeoutException _) {
-      // Told below.
+      // Reported below.
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
@@ -149,19 +148,19 @@ public final class HaproxyPlane implements AutoCloseable {
   }
 
   /**
-   * Starts HAProxy and waits until it listens; the router need not be there yet.
+   * Starts HAProxy and waits until it listens; the router may start later.
    *
-   * @throws IOException if HAProxy is not there or does not start; the message holds what it says
+   * @throws IOException if HAProxy is missing or does not start; the message contains its output
    */
   public static HaproxyPlane start(HaproxySettings settings) throws IOException {
     return new HaproxyPlane(settings);
   }
 
   /**
-   * Where a router can be asked by HAProxy's own protocol, as it says itself; null if it offers
-   * that nowhere, or does not answer, so that the Lua script has to ask.
+   * The router's SPOE address, as the router reports it. Null if it has none or does not respond;
+   * then the Lua script queries the router.
    *
-   * @param apiKey bearer token for the router; empty for none
+   * @param apiKey bearer token for the router; empty: none
    */
   public static @Nullable InetSocketAddress spoeOf(URI router, String apiKey) {
     try (RouterCalls calls = new RouterCalls(router, apiKey)) {
@@ -184,7 +183,8 @@ public final class HaproxyPlane implements AutoCloseable {
   private void follow() {
     try {
       Map<String, URI> workers = router.workers();
-      // Where all are draining there are none, and none shall be asked.
+      // Null means an unknown fleet. An empty map means that all workers drain, and then none gets
+      // requests.
       if (workers != null) {
         slots.follow(workers);
         names.retain(FleetSlots.hosts(workers.values()));
@@ -202,22 +202,22 @@ public final class HaproxyPlane implements AutoCloseable {
     }
   }
 
-  /** Where clients come in. */
+  /** The URL for clients. */
   public String url() {
     return "http://" + settings.listen().getHostString() + ":" + port;
   }
 
-  /** Workers that HAProxy knows now. */
+  /** Number of workers that HAProxy serves. */
   public int workers() {
     return slots.size();
   }
 
-  /** Ends when HAProxy does, with its exit code. */
+  /** Completes when HAProxy ends, with its exit code. */
   public CompletableFuture<Integer> ended() {
     return process.onExit().thenApply(Process::exitValue);
   }
 
-  /** What HAProxy has said so far. */
+  /** HAProxy's output up to here. */
   public String output() {
     try {
       return Files.readString(files.output());
@@ -226,7 +226,7 @@ public final class HaproxyPlane implements AutoCloseable {
     }
   }
 
-  /** Ends HAProxy; streams under way are cut. */
+  /** Stops HAProxy; open streams are cut. */
   @Override
   public void close() {
     following.close();

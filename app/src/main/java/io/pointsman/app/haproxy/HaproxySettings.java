@@ -9,23 +9,23 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A HAProxy that asks a router for each request.
+ * Settings of a HAProxy that queries a router for each request.
  *
- * @param listen where clients come in; port 0: any free one
+ * @param listen address for clients; port 0: any free port
  * @param router base URL of the router, {@code http://host:port}
- * @param apiKey bearer token for what the command itself asks the router and tells it; empty for
- *     none. With one the router is taken for guarded: no request goes to a worker whose client the
- *     router has not let in.
- * @param engineKey bearer token for engines, added to requests that bring no authorization; empty
- *     for none. It goes to HAProxy by its environment, so that it stands in no file.
- * @param spoe where the router answers HAProxy's own protocol ({@code decide.spoe-address}); null:
- *     a Lua script asks over HTTP
- * @param firstToken whether a Lua filter notes when first tokens come, from which policies learn
+ * @param apiKey bearer token for this program's own requests to the router; empty: none. If set,
+ *     the router is assumed to authenticate clients, and no request goes to a worker without its
+ *     consent.
+ * @param engineKey bearer token for engines, added to requests without Authorization; empty: none.
+ *     HAProxy gets it in its environment, because no file may contain it.
+ * @param spoe the router's SPOE address ({@code decide.spoe-address}); null: a Lua script queries
+ *     over HTTP
+ * @param firstToken true: a Lua filter records the time of first tokens, from which policies learn
  * @param executable HAProxy's program
- * @param timeout how long the router may take to answer before HAProxy balances by itself
- * @param ttl how long a place is held without a further word; renewed while its stream lives
- * @param slots servers that HAProxy has room for; 1 to 4096
- * @param maxConnections of clients, at once
+ * @param timeout maximum response time of the router; then HAProxy balances by itself
+ * @param ttl lease duration; the lease is renewed while its stream lives
+ * @param slots maximum number of workers, 1 to 4096
+ * @param maxConnections maximum number of client connections
  */
 public record HaproxySettings(
     InetSocketAddress listen,
@@ -40,7 +40,7 @@ public record HaproxySettings(
     int slots,
     int maxConnections) {
 
-  /** Renewals are looked after by the clock of a program that may be kept waiting. */
+  /** Minimum duration, because a busy process may renew late. */
   private static final Duration SHORTEST_TTL = Duration.ofSeconds(1);
 
   public HaproxySettings {
@@ -70,7 +70,7 @@ public record HaproxySettings(
     }
   }
 
-  /** With what suits most. */
+  /** Default settings. */
   public static HaproxySettings of(InetSocketAddress listen, URI router) {
     return new HaproxySettings(
         listen,
@@ -86,42 +86,42 @@ public record HaproxySettings(
         4096);
   }
 
-  /** Whether no request may go to a worker unless the router has let its client in. */
+  /** True if no request may go to a worker unless the router has admitted its client. */
   boolean guarded() {
     return !apiKey.isEmpty();
   }
 
-  /** Speaks to the router with a key; empty for none. */
+  /** Sets the bearer token for the router; empty: none. */
   public HaproxySettings withApiKey(String key) {
     return with(draft -> draft.apiKey = key);
   }
 
-  /** Adds a key for engines to requests that bring none; empty for none. */
+  /** Sets the bearer token for engines; empty: none. */
   public HaproxySettings withEngineKey(String key) {
     return with(draft -> draft.engineKey = key);
   }
 
-  /** Asks by HAProxy's own protocol instead of a Lua script. */
+  /** Sets the router's SPOE address; null: the Lua script. */
   public HaproxySettings withSpoe(@Nullable InetSocketAddress address) {
     return with(draft -> draft.spoe = address);
   }
 
-  /** Leaves first tokens unnoticed. */
+  /** Disables the recording of first tokens. */
   public HaproxySettings withoutFirstToken() {
     return with(draft -> draft.firstToken = false);
   }
 
-  /** Runs another program. */
+  /** Sets HAProxy's program. */
   public HaproxySettings withExecutable(String file) {
     return with(draft -> draft.executable = file);
   }
 
-  /** Leaves the router another time to answer. */
+  /** Sets the maximum response time of the router. */
   public HaproxySettings withTimeout(Duration time) {
     return with(draft -> draft.timeout = time);
   }
 
-  /** Holds places for another time. */
+  /** Sets the lease duration. */
   public HaproxySettings withTtl(Duration time) {
     return with(draft -> draft.ttl = time);
   }
@@ -143,7 +143,7 @@ public record HaproxySettings(
         maxConnections);
   }
 
-  /** What can be changed of settings, while it is. */
+  /** A mutable copy of the changeable settings. */
   private static final class Draft {
     private String apiKey;
     private String engineKey;
@@ -164,7 +164,7 @@ public record HaproxySettings(
     }
   }
 
-  /** Without the keys. */
+  /** Omits the keys. */
   @Override
   public String toString() {
     return "HaproxySettings[listen=" + listen + ", router=" + router + ", spoe=" + spoe + "]";

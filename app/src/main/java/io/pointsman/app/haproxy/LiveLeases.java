@@ -13,8 +13,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Renews the leases whose streams live. HAProxy itself counts them, in a table with a lease as its
- * key: the count falls when the stream ends, so that nothing is renewed whose end was not heard of.
+ * Renews the leases of live streams. HAProxy counts streams in a table with the lease as key. The
+ * count falls at the end of a stream, so no ended stream is renewed, even if its end was not
+ * reported.
  */
 final class LiveLeases {
   private static final Logger log = LoggerFactory.getLogger(LiveLeases.class);
@@ -23,7 +24,7 @@ final class LiveLeases {
       Pattern.compile("key=(\\w+-[\\w-]{1,61}) (?:[^\\n]* )?gpt0=(\\d)");
   private static final int AT_ONCE = 16;
 
-  /** Two more tries before a lease ends. */
+  /** Renewals per lease duration: two further attempts before a lease expires. */
   private static final int RENEWALS_IN_A_TTL = 3;
 
   private static final Duration LONGEST_BEAT = Duration.ofSeconds(1);
@@ -33,10 +34,13 @@ final class LiveLeases {
   private final Duration ttl;
   private final Semaphore calls = new Semaphore(AT_ONCE);
 
-  /** The longest time that the answers to the last round tell, in ms; 0 if none does so far. */
+  /** Longest lease duration in the responses to the last round, in ms; 0 without any response. */
   private final AtomicLong heard = new AtomicLong();
 
-  /** As above, of the last round with answers. Of the thread that beats, as is what follows. */
+  /**
+   * The value of the last round with responses. Owned by the thread that calls {@link #beat}, like
+   * the next field.
+   */
   private long heldMillis;
 
   private long waitedMillis;
@@ -47,15 +51,15 @@ final class LiveLeases {
     this.ttl = ttl;
   }
 
-  /** The time between two calls of {@link #beat}. */
+  /** Interval between calls of {@link #beat}. */
   Duration beats() {
     Duration third = ttl.dividedBy(RENEWALS_IN_A_TTL);
     return third.compareTo(LONGEST_BEAT) < 0 ? third : LONGEST_BEAT;
   }
 
   /**
-   * Begins a round where it is time: three in the time for which the router holds leases, which may
-   * be less than was asked for. Until the router has told that, at each beat.
+   * Starts a round when one is due: three per lease duration. The router may grant less than
+   * requested; until its first response, each call starts a round.
    */
   void beat() {
     waitedMillis += beats().toMillis();
@@ -71,8 +75,8 @@ final class LiveLeases {
   }
 
   /**
-   * One round over all of them; gives up for this time once the router does not answer, so that a
-   * long table does not keep it from the next one.
+   * Renews all live leases. Stops when the router does not respond; a long table then does not
+   * delay the next round.
    */
   void renew() {
     AtomicBoolean silent = new AtomicBoolean();
@@ -92,19 +96,19 @@ final class LiveLeases {
     }
   }
 
-  /** For how long the router holds leases, by the last round's answers so far; 0 without any. */
+  /** Lease duration in ms in the responses to the last round; 0 without any response. */
   long heardMillis() {
     return heard.get();
   }
 
   /**
-   * One whose stream lives.
+   * A lease with a live stream.
    *
-   * @param answering whether the worker that was decided on has begun a good answer
+   * @param answering true if the chosen worker has begun a good response
    */
   record Live(String lease, boolean answering) {}
 
-  /** The leases in what HAProxy says of its table. */
+  /** The leases in HAProxy's table output. */
   static List<Live> alive(String table) {
     List<Live> leases = new ArrayList<>();
     Matcher entry = ENTRY.matcher(table);
@@ -115,7 +119,7 @@ final class LiveLeases {
   }
 
   /**
-   * @param silent set if the router does not answer
+   * @param silent set if the router does not respond
    */
   private void renew(Live live, AtomicBoolean silent) {
     try {

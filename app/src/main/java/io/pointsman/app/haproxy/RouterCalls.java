@@ -18,15 +18,15 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What HAProxy's keeper asks the router and tells it, over kept connections. */
+/** Requests from the HAProxy command to the router, over persistent connections. */
 final class RouterCalls implements AutoCloseable {
-  /** Where a router tells by which other ways it can be asked; 405 if by none. */
+  /** Path where the router reports its SPOE address; 405 without one. */
   static final String WAYS = "/internal/route";
 
   private static final Logger log = LoggerFactory.getLogger(RouterCalls.class);
   private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
-  /** What is said of leases that have expired or ended meanwhile. */
+  /** Statuses for a lease that has expired or ended in the meantime. */
   private static final Set<Integer> TOO_LATE = Set.of(404, 409);
 
   private final URI router;
@@ -39,7 +39,7 @@ final class RouterCalls implements AutoCloseable {
           .build();
 
   /**
-   * @param apiKey sent as bearer token; empty for none
+   * @param apiKey sent as bearer token; empty: none
    */
   RouterCalls(URI router, String apiKey) {
     this.router = router;
@@ -52,9 +52,9 @@ final class RouterCalls implements AutoCloseable {
   }
 
   /**
-   * URLs of the workers but those for prefill, by id, in the router's order; null if the router
-   * knows none at all, as one that has just started. Whether those for decode may get whole
-   * requests is not told.
+   * URLs of all workers except those for prefill, by id, in the router's order. Null if the router
+   * has no workers, for example just after its start. Decode workers are included, although the
+   * response does not show if they serve whole requests.
    */
   @Nullable Map<String, URI> workers() throws IOException, InterruptedException {
     HttpRequest request = request("/workers").build();
@@ -78,8 +78,8 @@ final class RouterCalls implements AutoCloseable {
   }
 
   /**
-   * Where HAProxy may ask the router by its own protocol; null if nowhere, or where only the
-   * router's machine can.
+   * The router's SPOE address. Null if there is none, or only one that is local to the router's
+   * machine.
    */
   @Nullable InetSocketAddress spoe() throws IOException, InterruptedException {
     HttpResponse<byte[]> answer =
@@ -109,17 +109,16 @@ final class RouterCalls implements AutoCloseable {
     }
   }
 
-  /** Settles a lease; one that has expired meanwhile is no fault. */
+  /** Settles a lease; an expired lease is not an error. */
   void settle(String lease, String body) throws IOException, InterruptedException {
     say(lease, "settle", body);
   }
 
   /**
-   * Holds a lease for {@code ttl} from now; one that was settled meanwhile is no fault.
+   * Renews a lease for {@code ttl} from this moment; a settled lease is not an error.
    *
-   * @param answering whether a good answer has begun
-   * @return for how long it is held, in ms: the router may have cut that; 0 if it is not, or not
-   *     told
+   * @param answering true if a good response has begun
+   * @return granted duration in ms, which may be less; 0 if not renewed or not reported
    */
   long renew(String lease, Duration ttl, boolean answering)
       throws IOException, InterruptedException {

@@ -18,11 +18,11 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** HAProxy's runtime API, over its own socket. No command takes longer than its limit. */
+/** Client of HAProxy's runtime API over a Unix socket. Each command has a time limit. */
 final class RuntimeApi {
   private static final Logger log = LoggerFactory.getLogger(RuntimeApi.class);
 
-  /** HAProxy has understood a command and does not do it. */
+  /** HAProxy rejected a command. */
   static final class Refused extends IOException {
     private static final long serialVersionUID = 1L;
 
@@ -41,7 +41,7 @@ final class RuntimeApi {
   }
 
   /**
-   * @param limit of one command, from the connection to the end of the answer
+   * @param limit time limit of a command, from connecting to the end of the response
    */
   RuntimeApi(Path socket, Duration limit) {
     this.socket = socket;
@@ -49,15 +49,15 @@ final class RuntimeApi {
   }
 
   /**
-   * One command, and what HAProxy says to it.
+   * Sends one command and returns HAProxy's response.
    *
-   * @throws SocketTimeoutException if that is not said within the limit
+   * @throws SocketTimeoutException if the response takes longer than the limit
    * @throws IOException if HAProxy cannot be reached
    */
   String ask(String command) throws IOException {
     CountDownLatch done = new CountDownLatch(1);
     try (SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
-      // Such channels know no time-outs, but another thread may close them.
+      // A Unix socket channel has no timeouts, but another thread can close it.
       Thread.ofVirtual().name("haproxy-limit").start(() -> closeLate(channel, done));
       return ask(channel, command);
     } catch (ClosedChannelException e) {
@@ -96,16 +96,16 @@ final class RuntimeApi {
       in.clear();
     }
     if (answer.size() == 0) {
-      // To what it has done without a word it says an empty line.
+      // Even a command without output gets an empty line.
       throw new EOFException(command + ": HAProxy closed the connection without an answer");
     }
     return answer.toString(UTF_8).strip();
   }
 
   /**
-   * A command that says nothing, or that the address was changed, if it is done.
+   * Sends a command that succeeds with no output or with a report of a changed address.
    *
-   * @throws Refused if HAProxy does not do it
+   * @throws Refused if HAProxy rejects the command
    * @throws IOException if HAProxy cannot be reached
    */
   void tell(String command) throws IOException {

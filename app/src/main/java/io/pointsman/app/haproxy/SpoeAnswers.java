@@ -23,15 +23,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What HAProxy is told about one request: variables of its transaction. The question becomes the
- * one that the Lua script asks over HTTP, so that both ways mean the same.
+ * Answers HAProxy's SPOE messages with transaction variables. Each message becomes the same query
+ * as the Lua script's HTTP query, so both give the same result.
  */
 final class SpoeAnswers {
   private static final Logger log = LoggerFactory.getLogger(SpoeAnswers.class);
   private static final String PATH = "/internal/route";
   private static final byte[] NOTHING = {};
 
-  /** Statuses that the client gets; anything else has HAProxy balance by its own checks. */
+  /** Statuses that the client gets; after any other, HAProxy balances by its own checks. */
   private static final Set<Integer> REFUSALS = Set.of(400, 401, 404, 413, 429, 503);
 
   private final LocalEndpoint route;
@@ -43,7 +43,7 @@ final class SpoeAnswers {
     this.callers = callers;
   }
 
-  /** The arguments of HAProxy's message, of which it sends one for each request. */
+  /** The query in HAProxy's message; HAProxy sends one message per request. */
   static LocalRequest question(SpoeReader frame) throws ProtocolException {
     frame.text();
     int arguments = frame.octet();
@@ -57,7 +57,7 @@ final class SpoeAnswers {
     }
     Map<String, List<String>> headers = headers(named.get("headers"));
     headers.put("x-pointsman-hold", List.of(String.valueOf(named.getOrDefault("ttl", ""))));
-    // A client's own does not count; HAProxies that name none are given one.
+    // Ignores the client's own header; only HAProxy's message can contain a lease id.
     headers.remove("x-pointsman-lease");
     if (named.get("lease") instanceof String lease) {
       headers.put("x-pointsman-lease", List.of(lease));
@@ -65,7 +65,7 @@ final class SpoeAnswers {
     headers.put("x-serve-request-method", List.of(String.valueOf(named.get("method"))));
     headers.put("x-serve-request-path", List.of(String.valueOf(named.getOrDefault("path", ""))));
     byte[] body = named.get("body") instanceof byte[] bytes ? bytes : NOTHING;
-    // Without a length it may have gone on beyond what HAProxy waits for.
+    // Without a length, the body may be longer than the part that HAProxy has buffered.
     boolean truncated =
         named.containsKey("length")
             ? length(named.get("length")) > body.length
@@ -78,7 +78,7 @@ final class SpoeAnswers {
     return digits.matches("[0-9]{1,18}") ? Long.parseLong(digits) : 0;
   }
 
-  /** Names and values in turn, up to two empty texts. */
+  /** Reads alternating names and values, up to two empty texts. */
   private static Map<String, List<String>> headers(@Nullable Object binary)
       throws ProtocolException {
     Map<String, List<String>> headers = new HashMap<>();
@@ -93,12 +93,12 @@ final class SpoeAnswers {
     return headers;
   }
 
-  /** Whether the answer needs nobody else to be asked first. */
+  /** True if the response needs no query to a validation server. */
   boolean atOnce(LocalRequest question) {
     return callers.known(question.header("authorization")) != CallerCheck.Verdict.UNKNOWN;
   }
 
-  /** Sets the variables; none if HAProxy shall balance by itself. */
+  /** Sets the variables; none if HAProxy must balance by itself. */
   void answer(LocalRequest question, SpoeWriter variables) {
     ProxyError refusal = refusal(question.header("authorization"));
     if (refusal != null) {
@@ -131,7 +131,7 @@ final class SpoeAnswers {
     }
   }
 
-  /** Notes that an answer has no place in a frame of HAProxy's. */
+  /** Logs that a response exceeds HAProxy's frame size. */
   void tooLong(int length) {
     if (told.isNew("too long")) {
       log.warn("an answer of {} bytes is too long for HAProxy and is dropped; logged once", length);

@@ -15,20 +15,20 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * One connection of HAProxy's, over which it asks again and again, also before earlier answers have
- * come. Frames are bounded and never split. Read by one thread; answers that take their time are
- * written by others.
+ * One SPOE connection from HAProxy. HAProxy pipelines messages: it sends the next before the
+ * responses to earlier ones. Frames are limited in size and never fragmented. One thread reads;
+ * slow responses are written by other threads.
  */
 final class SpoeConnection {
-  /** Largest frame; HAProxy's is its buffer. */
+  /** Maximum frame size in bytes; HAProxy's maximum is its buffer size. */
   static final int MAX_FRAME = 1 << 20;
 
-  /** How long it may take to send what was begun. */
+  /** Maximum time in ms for the rest of a frame after its first byte. */
   private static final int FRAME_LIMIT_MILLIS = 30_000;
 
   private static final int READ_AHEAD = 8 << 10;
 
-  /** A frame's buffer up to here is kept for the next one. */
+  /** Maximum buffer size kept for the next frame. */
   private static final int KEPT_BUFFER = 64 << 10;
 
   private static final int SMALLEST_FRAME = 7;
@@ -62,7 +62,7 @@ final class SpoeConnection {
   private byte[] frame = new byte[READ_AHEAD];
   private int most = MAX_FRAME;
 
-  /** What is wrong, and the protocol's number for it. */
+  /** A protocol error with its status code. */
   private static final class Broken extends ProtocolException {
     private static final long serialVersionUID = 1L;
     private final int status;
@@ -81,15 +81,15 @@ final class SpoeConnection {
     out = socket.getOutputStream();
   }
 
-  /** Serves until HAProxy goes, is silent for too long or says what cannot be understood. */
+  /** Serves until HAProxy disconnects, exceeds a timeout, or violates the protocol. */
   void run() throws IOException {
     try {
       boolean onlyCheck = greet(next(limits.hello()));
       while (!onlyCheck && served(next(limits.idle()))) {
-        // Until HAProxy has said that it goes.
+        // Until HAProxy's DISCONNECT.
       }
     } catch (EOFException e) {
-      // HAProxy closes connections that it does not need.
+      // HAProxy closes unused connections.
     } catch (SocketTimeoutException e) {
       disconnect(TIMED_OUT, "idle for too long");
     } catch (ProtocolException e) {
@@ -102,7 +102,7 @@ final class SpoeConnection {
   /**
    * The next frame.
    *
-   * @param wait how long its first byte may take
+   * @param wait maximum wait for its first byte
    */
   private SpoeReader next(Duration wait) throws IOException {
     if (frame.length > KEPT_BUFFER) {
@@ -124,7 +124,11 @@ final class SpoeConnection {
     return new SpoeReader(frame, 0, length);
   }
 
-  /** Whether HAProxy only wanted to know if somebody is here. */
+  /**
+   * Answers HAProxy's HELLO.
+   *
+   * @return true if HAProxy only performs a health check
+   */
   private boolean greet(SpoeReader hello) throws IOException {
     int type = hello.octet();
     hello.word();
@@ -160,7 +164,11 @@ final class SpoeConnection {
     return Boolean.TRUE.equals(said.get("healthcheck"));
   }
 
-  /** Whether HAProxy may go on to ask. */
+  /**
+   * Handles one frame.
+   *
+   * @return false after a DISCONNECT
+   */
   private boolean served(SpoeReader reader) throws IOException {
     int type = reader.octet();
     int flags = reader.word();
@@ -199,7 +207,7 @@ final class SpoeConnection {
         own.flushTo(out);
       }
     } catch (IOException e) {
-      // HAProxy has gone; the thread that reads notices too.
+      // HAProxy has disconnected; the reading thread detects it too.
     }
   }
 
@@ -207,7 +215,7 @@ final class SpoeConnection {
     into.begin(ACK, stream, id);
     answers.answer(question, into);
     if (into.length() > most) {
-      // HAProxy would give the connection up, and every other question on it.
+      // HAProxy would close the connection and lose all other messages on it.
       answers.tooLong(into.length());
       into.drop();
       into.begin(ACK, stream, id);

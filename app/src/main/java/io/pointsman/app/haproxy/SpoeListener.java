@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Where HAProxy asks by its own protocol, the Stream Processing Offload Protocol, over connections
- * that it keeps. Whoever reaches this address may hold places.
+ * Server for HAProxy's Stream Processing Offload Protocol (SPOE). Without validation of keys, every
+ * client of this address can take leases.
  */
 public final class SpoeListener implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(SpoeListener.class);
@@ -45,11 +45,11 @@ public final class SpoeListener implements AutoCloseable {
   }
 
   /**
-   * Begins to listen.
+   * Starts listening.
    *
-   * @param address host:port; port 0 takes any free one
-   * @param route answers the question as {@code POST /internal/route} does
-   * @throws IOException if the address cannot be had
+   * @param address {@code host:port}; port 0: any free port
+   * @param route answers queries like {@code POST /internal/route}
+   * @throws IOException if the address cannot be bound
    */
   public static SpoeListener open(String address, LocalEndpoint route, CallerCheck callers)
       throws IOException {
@@ -73,7 +73,7 @@ public final class SpoeListener implements AutoCloseable {
     return opened;
   }
 
-  /** Adds the route by which {@code pointsman haproxy} finds this address. */
+  /** Adds the route where {@code pointsman haproxy} finds this address. */
   public void addTo(LocalRoutes.Builder routes) {
     String host = listener.getInetAddress().getHostAddress();
     ObjectNode body = Json.object();
@@ -81,7 +81,6 @@ public final class SpoeListener implements AutoCloseable {
     routes.on("GET", RouterCalls.WAYS, _ -> Json.answer(200, body));
   }
 
-  /** The port that is listened on. */
   public int port() {
     return listener.getLocalPort();
   }
@@ -96,7 +95,7 @@ public final class SpoeListener implements AutoCloseable {
         }
         open.add(socket);
         if (listener.isClosed()) {
-          // Taken while all were being cut.
+          // Accepted while {@link #close} closed all connections.
           socket.close();
         }
         Thread.ofVirtual().name("spoe").start(() -> serve(socket));
@@ -118,7 +117,7 @@ public final class SpoeListener implements AutoCloseable {
     }
   }
 
-  /** Without a descriptor left, the next attempt fails as fast as this one. */
+  /** Waits before the next attempt. Without free descriptors, it would fail immediately too. */
   private void pause() {
     try {
       closed.await(PAUSE_MILLIS, TimeUnit.MILLISECONDS);
@@ -141,7 +140,7 @@ public final class SpoeListener implements AutoCloseable {
     }
   }
 
-  /** Stops listening and cuts all connections. */
+  /** Stops listening and closes all connections. */
   @Override
   public void close() {
     closed.countDown();
@@ -149,7 +148,7 @@ public final class SpoeListener implements AutoCloseable {
     open.forEach(SpoeListener::close);
   }
 
-  /** One that does not close cleanly must not keep the others open. */
+  /** Closes a resource and logs a failure; the caller continues with the others. */
   private static void close(Closeable each) {
     try {
       each.close();

@@ -6,8 +6,8 @@ import java.net.ProtocolException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the values of a frame of HAProxy's Stream Processing Offload Protocol: numbers of variable
- * length, texts, and values with their type in front. One thread.
+ * Reads the values in an SPOE frame: numbers of variable length, texts, and typed values. Confined
+ * to one thread.
  *
  * @see <a href="https://github.com/haproxy/haproxy/blob/v2.6.0/doc/SPOE.txt">SPOE.txt, section
  *     3</a>
@@ -21,8 +21,8 @@ final class SpoeReader {
   private int at;
 
   /**
-   * @param from the first byte
-   * @param end behind the last one
+   * @param from offset of the first byte
+   * @param end offset after the last byte
    */
   SpoeReader(byte[] bytes, int from, int end) {
     this.bytes = bytes;
@@ -41,7 +41,7 @@ final class SpoeReader {
     return bytes[at++] & 0xff;
   }
 
-  /** Four bytes, the highest first. */
+  /** Four bytes, big-endian. */
   int word() throws ProtocolException {
     return (octet() << 24) | (octet() << 16) | (octet() << 8) | octet();
   }
@@ -89,8 +89,8 @@ final class SpoeReader {
   }
 
   /**
-   * A value with its type: a {@link Boolean}, {@link Long}, {@link String} or {@code byte[]}; null
-   * for nothing. Addresses are bytes.
+   * A typed value: a {@link Boolean}, {@link Long}, {@link String} or {@code byte[]}; null for the
+   * null type. Addresses are byte arrays.
    */
   @Nullable Object value() throws ProtocolException {
     int type = octet();

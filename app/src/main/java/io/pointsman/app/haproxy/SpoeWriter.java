@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.util.Arrays;
 
-/** Collects frames of HAProxy's Stream Processing Offload Protocol. One thread at a time. */
+/** Buffers SPOE frames. Used by one thread at a time. */
 final class SpoeWriter {
   private static final int LARGEST_ONE_BYTE = 240;
   private static final int WHOLE_FRAME = 1;
@@ -20,13 +20,13 @@ final class SpoeWriter {
   private int size;
   private int frame;
 
-  /** Begins a frame that is not split. */
+  /** Begins an unfragmented frame. */
   SpoeWriter begin(int type, long stream, long id) {
     frame = size;
     return word(0).octet(type).word(WHOLE_FRAME).number(stream).number(id);
   }
 
-  /** Ends the frame: its length is known. */
+  /** Ends the frame and writes its length. */
   void end() {
     int length = length();
     for (int i = 0; i < Integer.BYTES; i++) {
@@ -34,12 +34,12 @@ final class SpoeWriter {
     }
   }
 
-  /** Bytes of the frame that was begun, without those that tell its length. */
+  /** Bytes of the current frame, without its length field. */
   int length() {
     return size - frame - Integer.BYTES;
   }
 
-  /** Takes back the frame that was begun. */
+  /** Discards the current frame. */
   void drop() {
     size = frame;
   }
@@ -56,7 +56,7 @@ final class SpoeWriter {
     return octet(value >>> 24).octet(value >>> 16).octet(value >>> 8).octet(value);
   }
 
-  /** A number of 1 to 10 bytes, taken as unsigned. */
+  /** Writes an unsigned number as 1 to 10 bytes. */
   SpoeWriter number(long value) {
     if (Long.compareUnsigned(value, LARGEST_ONE_BYTE) < 0) {
       return octet((int) value);
@@ -81,17 +81,17 @@ final class SpoeWriter {
     return this;
   }
 
-  /** A text with its name. */
+  /** Writes a named text. */
   SpoeWriter entry(String name, String value) {
     return text(name).octet(STRING).text(value);
   }
 
-  /** A number with its name. */
+  /** Writes a named number. */
   SpoeWriter entry(String name, long value) {
     return text(name).octet(UINT32).number(value);
   }
 
-  /** Has HAProxy set a variable of the transaction. */
+  /** Writes an action that sets a variable of the transaction. */
   SpoeWriter set(String name, String value) {
     return setting().entry(name, value);
   }
@@ -108,7 +108,7 @@ final class SpoeWriter {
     return size;
   }
 
-  /** Writes what was collected, and begins anew. */
+  /** Writes the buffered frames to the stream and clears the buffer. */
   void flushTo(OutputStream out) throws IOException {
     out.write(bytes, 0, size);
     out.flush();

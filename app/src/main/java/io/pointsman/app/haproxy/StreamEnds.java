@@ -14,25 +14,27 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Hears from HAProxy's log, a datagram at the end of each stream, how requests ended, and tells the
- * router. What gets lost on the way expires.
+ * Receives HAProxy's log, one datagram at the end of each stream, and settles the leases
+ * accordingly. After a lost datagram the lease expires.
  */
 final class StreamEnds implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(StreamEnds.class);
 
   /**
-   * The lease, the status, HAProxy's two signs of termination, the server, the one decided on, the
-   * milliseconds to the first token, if that was seen, and how often a connection was tried again,
-   * behind a plus sign if another server was.
+   * Fields of a log line: lease, status, two termination flags, server, chosen server, milliseconds
+   * to the first token if recorded, retries. A plus sign before the retries marks a redispatch to
+   * another server.
    */
   private static final Pattern LINE =
       Pattern.compile(
           "pm (\\w+-[\\w-]{1,61}) (-?\\d{1,3}) (..) (\\S+) (\\S+) (?:(\\d{1,7})|-) (\\+?)\\d+\\s*");
 
-  /** In a line of the Lua script: a question was given up. No stream ends with such signs. */
+  /**
+   * Part of a line from the Lua script about an abandoned query. No stream ends with these flags.
+   */
   private static final String GIVEN_UP = " -1 -- - - - 0";
 
-  /** Of the Lua script: why requests are balanced without the router. */
+  /** Prefix of the Lua script's reason for balancing without the router. */
   private static final String COMPLAINT = "pointsman: ";
 
   private static final String SUCCEEDED = "{\"outcome\":\"succeeded\"}";
@@ -40,10 +42,10 @@ final class StreamEnds implements AutoCloseable {
   private static final String IGNORED = "{\"outcome\":\"ignored\"}";
   private static final int AT_ONCE = 64;
 
-  /** Questions that were given up, told at a time beside the ends of streams. */
+  /** Maximum number of concurrent settlements of abandoned queries. */
   private static final int GIVEN_UP_AT_ONCE = 16;
 
-  /** Those that wait to be told; what is too much expires. */
+  /** Maximum number of abandoned queries waiting for settlement; leases of further ones expire. */
   private static final int GIVEN_UP_WAITING = 1024;
 
   private static final int BUFFER = 1 << 20;
@@ -60,7 +62,7 @@ final class StreamEnds implements AutoCloseable {
     this.router = router;
   }
 
-  /** Opens a socket of its own on the loopback. */
+  /** Opens a UDP socket on the loopback address. */
   static StreamEnds open(RouterCalls router) throws IOException {
     DatagramSocket socket = new DatagramSocket(0, InetAddress.getLoopbackAddress());
     socket.setReceiveBufferSize(BUFFER);
@@ -106,7 +108,7 @@ final class StreamEnds implements AutoCloseable {
     }
   }
 
-  /** The body of the settlement that a line of the log stands for; null if it is none. */
+  /** The settlement described by a log line; null if the line is not about a stream's end. */
   static @Nullable Settlement read(String logged) {
     Matcher line = LINE.matcher(logged);
     if (!line.lookingAt()) {
@@ -116,46 +118,47 @@ final class StreamEnds implements AutoCloseable {
         line.group(4).equals(line.group(5))
             ? ending(Integer.parseInt(line.group(2)), line.group(3))
             : elsewhere(line.group(5), !line.group(7).isEmpty());
-    // How soon an error came tells nothing of prompts.
+    // The time to an error response says nothing about prompts.
     String ttft = body.equals(SUCCEEDED) ? line.group(6) : null;
     return new Settlement(
         line.group(1),
         ttft == null ? body : body.substring(0, body.length() - 1) + ",\"ttft_ms\":" + ttft + "}");
   }
 
-  /** What the router is told at the end of a stream. */
+  /** A lease and the body of its settlement. */
   record Settlement(String lease, String body) {}
 
   /**
-   * The body of the settlement where another server carried the request than was decided on.
+   * The settlement body if another server than the chosen one handled the request.
    *
-   * @param decided {@code -} if HAProxy has none for the worker
-   * @param redispatched whether one was tried before in vain; else HAProxy took the one decided on
-   *     for down, by checks of its own, and has not tried it
+   * @param decided chosen server; {@code -} if HAProxy has none for the worker
+   * @param redispatched true if a server failed first; false if HAProxy had marked the chosen one
+   *     down and did not try it
    */
   private static String elsewhere(String decided, boolean redispatched) {
     return redispatched && !decided.equals("-") ? failed("connect") : IGNORED;
   }
 
   /**
-   * The body of the settlement where the server that was decided on carried the request.
+   * The settlement body if the chosen server handled the request.
    *
-   * @param status of the answer; -1 if none began
-   * @param signs who ended the stream, and in which state it was: the first two of HAProxy's
+   * @param status status of the response; -1 if none began
+   * @param signs HAProxy's first two termination flags: the cause and the state of the stream
    */
   private static String ending(int status, String signs) {
     return switch (signs.charAt(0)) {
       case '-' -> whole(status);
       case 'S' -> failed(signs.charAt(1) == 'C' ? "connect" : "error");
       case 's' -> failed(signs.charAt(1) == 'C' ? "connect" : "timeout");
-      // With 502 what the worker answered is no HTTP. Anything else may be the client's: a chunk of
-      // its body that is none is 400 before the answer, and any status within it.
+      // 502 means that the worker's response is not HTTP. Other statuses may be the client's fault.
+      // For example, an invalid chunk in the client's body gives 400 before the response, and any
+      // status during it.
       case 'P' -> status == 502 ? failed("error") : IGNORED;
       default -> IGNORED;
     };
   }
 
-  /** The answer came to its end. */
+  /** The settlement body of a complete response. */
   private static String whole(int status) {
     if (status == 503 || status == 429) {
       return IGNORED;
@@ -174,7 +177,10 @@ final class StreamEnds implements AutoCloseable {
     Thread.ofVirtual().name("haproxy-settle").start(() -> settle(lease, body, calls));
   }
 
-  /** A router that does not answer makes many of them; ends of streams do not wait for those. */
+  /**
+   * Settles an abandoned query. An unresponsive router causes many of these, and ends of streams
+   * must not wait for them.
+   */
   private void giveUp(Settlement question) {
     if (!waiting.tryAcquire()) {
       log.debug(
@@ -197,7 +203,7 @@ final class StreamEnds implements AutoCloseable {
   }
 
   /**
-   * @param permits of which one has been taken; it is given back
+   * @param permits semaphore with one permit taken; the method releases it
    */
   private void settle(String lease, String body, Semaphore permits) {
     try {

@@ -1,4 +1,6 @@
-/** HAProxy as a plane of this router: its configuration, its fleet, the end of its streams. */
+/**
+ * HAProxy as the proxy for this router: its configuration, its servers, the ends of its streams.
+ */
 @NullMarked
 package io.pointsman.app.haproxy;
 

@@ -25,19 +25,19 @@ import javax.net.ssl.SSLSocketFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A small HTTP/1.1 client for control work: one blocking request over a connection of its own, made
- * for virtual threads. A deadline covers everything from the look-up of the name to the last byte.
- * Follows no redirects.
+ * A small HTTP/1.1 client for requests of the router itself: one blocking request per connection,
+ * for virtual threads. A deadline covers everything from the name lookup to the last byte. Does not
+ * follow redirects.
  */
 public final class EngineClient {
-  /** Longest answer that is read; probes and lists of models are far below it. */
+  /** Maximum size of a response body in bytes; probes and model lists are far smaller. */
   static final int MOST_BYTES = 4 << 20;
 
   private final EngineKeys keys;
   private final Ticker ticker;
 
   /**
-   * @param keys sent as bearer tokens
+   * @param keys bearer tokens by role
    */
   public EngineClient(EngineKeys keys, Ticker ticker) {
     this.keys = keys;
@@ -45,20 +45,20 @@ public final class EngineClient {
   }
 
   /**
-   * @param apiKey sent as bearer token to engines of all roles; empty for none
+   * @param apiKey bearer token for engines of all roles; empty: none
    */
   public EngineClient(String apiKey, Ticker ticker) {
     this(EngineKeys.of(apiKey.isEmpty() ? null : apiKey), ticker);
   }
 
   /**
-   * What the engine answered.
+   * An engine's response.
    *
    * @param body without framing; not copied
    */
-  @SuppressWarnings("ArrayRecordComponent") // handed over, never compared
+  @SuppressWarnings("ArrayRecordComponent") // passed on without copy, never compared
   public record Answer(int status, byte[] body) {
-    /** Whether the status is 2xx. */
+    /** True if the status is 2xx. */
     public boolean good() {
       return status / 100 == 2;
     }
@@ -67,9 +67,9 @@ public final class EngineClient {
   /**
    * Sends a request without a body.
    *
-   * @param role of the engine that is asked
+   * @param role role of the engine, which selects the key
    * @param url {@code http://} or {@code https://}, with path
-   * @throws IOException if there is no complete answer in time
+   * @throws IOException if there is no complete response in time
    */
   public Answer send(Role role, String method, String url, Duration timeout) throws IOException {
     String key = keys.of(role);
@@ -79,10 +79,10 @@ public final class EngineClient {
   /**
    * Posts a JSON document.
    *
-   * @param role of the engine that is asked
+   * @param role role of the engine, which selects the key
    * @param url {@code http://} or {@code https://}, with path
-   * @param authorization sent where the router has no key of its own; null for none
-   * @throws IOException if there is no complete answer in time
+   * @param authorization Authorization header if the router has no key; null: none
+   * @throws IOException if there is no complete response in time
    */
   public Answer post(
       Role role, String url, byte[] body, @Nullable String authorization, Duration timeout)
@@ -134,7 +134,10 @@ public final class EngineClient {
     return head.append("\r\n").toString().getBytes(StandardCharsets.ISO_8859_1);
   }
 
-  /** Writing has no timeout of its own: an engine that does not read is left by another thread. */
+  /**
+   * Writes the body. Socket writes have no timeout, so another thread closes the socket at the
+   * deadline.
+   */
   private static void write(OutputStream out, byte[] body, Socket socket, int millis)
       throws IOException {
     CountDownLatch written = new CountDownLatch(1);
@@ -154,7 +157,7 @@ public final class EngineClient {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (IOException e) {
-      // Whoever writes hears of it.
+      // The write then fails.
     }
   }
 
@@ -191,7 +194,7 @@ public final class EngineClient {
     return (int) Math.min(left, Integer.MAX_VALUE);
   }
 
-  /** A socket's input whose reads all end at one deadline. */
+  /** A socket's input with one deadline for all reads. */
   private final class TimedStream extends InputStream {
     private final Socket socket;
     private final InputStream in;
@@ -216,7 +219,10 @@ public final class EngineClient {
     }
   }
 
-  /** Reads one answer: head, then a body framed by length, chunks or the connection's end. */
+  /**
+   * Reads one response: head, then a body framed by length, by chunks, or by the end of the
+   * connection.
+   */
   private static final class AnswerReader {
     private final InputStream in;
     private final boolean bodiless;

@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Looks after the fleet about once a second: has stalls checked, and logs what has changed of
- * health, breakers and membership. Owned by the thread that calls {@link #look}.
+ * Checks for stalls about once a second and logs changes of health, breakers and membership. Owned
+ * by the thread that calls {@link #look}.
  */
 public final class FleetJournal {
   private static final Logger log = LoggerFactory.getLogger(FleetJournal.class);
@@ -33,7 +33,7 @@ public final class FleetJournal {
     }
   }
 
-  /** Checks for stalls and logs what has changed since the last look. */
+  /** Checks for stalls and logs changes since the last call. */
   public void look() {
     fleet.checkStalls();
     List<Worker> workers = fleet.snapshot().workers();

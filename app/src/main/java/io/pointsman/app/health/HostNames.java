@@ -10,29 +10,29 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.regex.Pattern;
 
-/** Looks up names of hosts within a time, for control work on virtual threads. */
+/** Resolves host names with a time limit, for virtual threads. */
 public final class HostNames {
-  /** An address in digits, which needs no look-up. */
+  /** A numeric address, which needs no lookup. */
   private static final Pattern LITERAL = Pattern.compile("[0-9.]+|.*:.*");
 
   private HostNames() {}
 
   /**
-   * Whether it is an address in digits, which nobody is asked for.
+   * True for a numeric address, which needs no lookup.
    *
-   * @param name of IPv6 without brackets
+   * @param name host name or address; IPv6 without brackets
    */
   public static boolean isAddress(String name) {
     return LITERAL.matcher(name).matches();
   }
 
   /**
-   * The addresses of a host, one at least. The system's look-up knows no deadline, so it is left
-   * alone on a thread of its own.
+   * The addresses of a host, at least one. The system's lookup has no deadline; it runs on its own
+   * platform thread, which is abandoned after the limit.
    *
-   * @param name of IPv6 without brackets
-   * @param millis how long to wait
-   * @throws IOException if there is none, or not in time
+   * @param name host name or address; IPv6 without brackets
+   * @param millis maximum wait in milliseconds
+   * @throws IOException if there is no address, or none in time
    */
   public static InetAddress[] addresses(String name, int millis) throws IOException {
     if (isAddress(name)) {

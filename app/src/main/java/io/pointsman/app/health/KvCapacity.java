@@ -15,15 +15,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks engines how many tokens their KV memory holds: SGLang by {@code max_total_num_tokens} of
- * {@code GET /get_server_info}, which newer ones call {@code /server_info}, vLLM by {@code
- * cache_config_info} of {@code GET /metrics}. Blocking, for the threads that probe. An engine that
- * says neither keeps what is configured.
+ * Queries engines for the size of their KV cache in tokens. SGLang reports {@code
+ * max_total_num_tokens} at {@code GET /get_server_info}, newer versions at {@code /server_info}.
+ * vLLM reports {@code cache_config_info} in {@code GET /metrics}. If an engine reports neither, the
+ * configured value stays. Blocks; called by the threads that probe.
  *
- * <p>Of data-parallel engines SGLang tells the size of one rank, and how many there are; vLLM has a
- * series for each rank, in which {@code kv_cache_size_tokens} is of that rank and {@code
- * num_gpu_blocks} of all ranks together. A worker that is a whole engine has them all, one that is
- * a rank its own.
+ * <p>For data-parallel engines, SGLang reports the size of one rank and the number of ranks. vLLM
+ * has one series per rank, with {@code kv_cache_size_tokens} of that rank and {@code
+ * num_gpu_blocks} of all ranks together. A worker that is a whole engine gets the sum; a worker
+ * that is one rank gets the size of the rank.
  */
 public final class KvCapacity {
   private static final Logger log = LoggerFactory.getLogger(KvCapacity.class);
@@ -41,14 +41,14 @@ public final class KvCapacity {
   private final Duration timeout;
 
   /**
-   * @param timeout of each question
+   * @param timeout time limit of each request
    */
   public KvCapacity(EngineClient client, Duration timeout) {
     this.client = client;
     this.timeout = timeout;
   }
 
-  /** Lets the worker know its own size, if its engine says so. */
+  /** Sets the worker's own cache size, if its engine reports it. */
   public void learn(Worker worker) {
     for (String path : List.of("/get_server_info", "/server_info", "/metrics")) {
       long tokens = ask(worker, path);
@@ -73,9 +73,9 @@ public final class KvCapacity {
   }
 
   /**
-   * Tokens of KV memory, by what an engine tells; 0 if it does not.
+   * Tokens of KV cache in an engine's response; 0 if it contains no size.
    *
-   * @param oneRank whether of one data-parallel rank, not of all that the engine has
+   * @param oneRank true: of one data-parallel rank; false: of the whole engine
    */
   static long tokens(String told, boolean oneRank) {
     Matcher total = TOTAL_TOKENS.matcher(told);

@@ -8,9 +8,9 @@ import java.io.IOException;
 import java.util.HashSet;
 import java.util.Set;
 
-/** Reads models and their adapters from an answer to {@code GET /v1/models}. */
+/** Reads models and adapters from a response to {@code GET /v1/models}. */
 final class ModelList {
-  /** Names beyond these are not taken: nobody serves that many. */
+  /** Maximum number of names; further ones are ignored. */
   static final int MOST_MODELS = 10_000;
 
   private static final JsonFactory JSON = new JsonFactory();
@@ -21,10 +21,10 @@ final class ModelList {
   private ModelList() {}
 
   /**
-   * The {@code id} of each element of {@code data}. Those with another one as their {@code parent}
-   * are adapters.
+   * The {@code id} of each element of {@code data}. An element with another {@code parent} is an
+   * adapter.
    *
-   * @return names of no models if there are none
+   * @return empty sets if the response contains no models
    * @throws IOException if {@code body} is not JSON
    */
   static ServedModels read(byte[] body) throws IOException {

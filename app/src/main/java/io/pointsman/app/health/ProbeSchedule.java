@@ -12,12 +12,11 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which worker is to be probed when. A new worker is due at once, one that is well after the
- * interval, give or take a tenth, one that is not after a pause that doubles. Pure state, owned by
- * whoever holds {@link Prober}'s lock.
+ * Due times of probes. A new worker is due immediately. A healthy one is due after the interval ±
+ * 10 %, any other after a pause that doubles. Performs no I/O; guarded by {@link Prober}'s lock.
  */
 final class ProbeSchedule {
-  /** With the pauses between probes, about two seconds. */
+  /** Number of attempts to read the models; with the pauses between them about two seconds. */
   private static final int MODELS_TRIES = 4;
 
   private final ProbeSettings settings;
@@ -50,13 +49,15 @@ final class ProbeSchedule {
     }
   }
 
-  /** By difference, since the ticker's origin is arbitrary and its values may wrap around. */
+  /**
+   * Compares by difference, because the ticker's origin is arbitrary and its values may overflow.
+   */
   private static int inOrder(Entry a, Entry b) {
     long later = a.dueAt - b.dueAt;
     return later != 0 ? Long.signum(later) : Long.compare(a.serial, b.serial);
   }
 
-  /** Takes on workers that are new, and drops those that are not among {@code workers}. */
+  /** Adds new workers and drops workers that are not in {@code workers}. */
   void follow(Collection<Worker> workers, long now) {
     Set<Worker> gone = new HashSet<>(entries.keySet());
     for (Worker worker : workers) {
@@ -74,12 +75,14 @@ final class ProbeSchedule {
     }
   }
 
-  /** Nanoseconds until a worker is due; 0 or less if one is, far away if none waits. */
+  /**
+   * Nanoseconds until the next worker is due; 0 or less if one is due, the maximum if none waits.
+   */
   long untilDue(long now) {
     return waiting.isEmpty() ? Long.MAX_VALUE : waiting.first().dueAt - now;
   }
 
-  /** A worker that is due, from now on taken as being probed; null if none is. */
+  /** A due worker, which is then marked as being probed; null if none is due. */
   @Nullable Worker takeDue(long now) {
     if (untilDue(now) > 0) {
       return null;
@@ -90,7 +93,7 @@ final class ProbeSchedule {
     return entry.worker;
   }
 
-  /** Makes a worker due at once: there is reason to think that it is not well. */
+  /** Makes a worker due immediately, because it may be unhealthy. */
   void hurry(Worker worker, long now) {
     Entry entry = entries.get(worker);
     if (entry == null) {
@@ -105,10 +108,9 @@ final class ProbeSchedule {
   }
 
   /**
-   * A probe has ended.
+   * Records the end of a probe.
    *
-   * @param settled whether the worker is well and nothing more is to be learned of it for the time
-   *     being
+   * @param settled true if the worker is healthy and its models are known
    */
   void finished(Worker worker, boolean good, boolean settled, long now) {
     Entry entry = entries.get(worker);
@@ -150,7 +152,7 @@ final class ProbeSchedule {
     waiting.add(entry);
   }
 
-  /** Whether it is time to ask the worker for its models. */
+  /** True if the worker's models must be read. */
   boolean modelsDue(Worker worker, long now) {
     Entry entry = entries.get(worker);
     if (entry == null || !worker.spec().models().isEmpty()) {
@@ -161,16 +163,16 @@ final class ProbeSchedule {
   }
 
   /**
-   * The worker, though well, gave no usable answer to the question for its models.
+   * Records that a healthy worker gave no usable response with its models.
    *
-   * @return whether that has happened so often in a row that it is not to be waited for
+   * @return true after so many failures that the worker is used without known models
    */
   boolean modelsFailed(Worker worker) {
     Entry entry = entries.get(worker);
     return entry != null && ++entry.modelsFailures >= MODELS_TRIES;
   }
 
-  /** The worker has said what it serves, or that it does not tell. */
+  /** Records that the worker has reported its models, or that it does not report any. */
   void modelsSeen(Worker worker, long now) {
     Entry entry = entries.get(worker);
     if (entry != null) {

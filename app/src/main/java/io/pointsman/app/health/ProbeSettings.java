@@ -6,18 +6,17 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * How engines are probed.
+ * Settings of health probes.
  *
- * @param endpoint path that answers 2xx while the engine is well; starts with a slash
- * @param alsoGood statuses beside 2xx that say that it is well too, such as 401 of a server that
- *     wants a key
- * @param interval time between two probes of a worker that is well
- * @param timeout longest a probe may take, connecting included
- * @param firstRetry time to the next probe after a failed one; doubles with each further one
- * @param mostRetry longest time to the next probe of a worker that is not well
- * @param parallelism most probes at once
- * @param modelsInterval time between two looks at the models that a worker serves; zero to look
- *     once, at the first good probe
+ * @param endpoint path that answers 2xx while the engine is healthy; starts with a slash
+ * @param alsoGood further statuses of a healthy engine, for example 401 of a server that requires a
+ *     key
+ * @param interval time between probes of a healthy worker
+ * @param timeout maximum duration of a probe, including the connection
+ * @param firstRetry pause after the first failed probe; doubles after each further one
+ * @param mostRetry maximum pause between probes of an unhealthy worker
+ * @param parallelism maximum number of concurrent probes
+ * @param modelsInterval time between reads of a worker's models; zero: only at the first good probe
  */
 public record ProbeSettings(
     String endpoint,
@@ -64,7 +63,7 @@ public record ProbeSettings(
     }
   }
 
-  /** Whether a probe that is answered with {@code status} is a good one. */
+  /** True if a probe with this status is good. */
   boolean good(int status) {
     return status / 100 == 2 || alsoGood.contains(status);
   }

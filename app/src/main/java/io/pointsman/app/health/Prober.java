@@ -25,27 +25,27 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Probes every worker of a fleet, many at once, each probe on a virtual thread of its own; learns
- * from workers that are well which models they serve. A worker's first good probe is reported only
- * after its models are known, so that it takes its first request in the right pool.
+ * Probes all workers of a fleet concurrently, each probe on its own virtual thread. Reads from
+ * healthy workers which models they serve. A worker's first good probe is reported after its models
+ * are known, so its first request comes through the right pool.
  */
 public final class Prober implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Prober.class);
 
   private static final long LONGEST_WAIT = TimeUnit.MINUTES.toNanos(1);
 
-  /** Several times what a change of the fleet costs for each of its workers. */
+  /** Several times the cost of a fleet change per worker. */
   private static final long GATHERING_NANOS_PER_WORKER = 10_000;
 
-  /** What a probe says of its worker. */
+  /** Result of a probe. */
   private enum Verdict {
     GOOD,
     BAD,
-    /** It did not answer in time, nor has it begun to answer requests since. */
+    /** No response in time, and no response to any request since the probe began. */
     SILENT,
-    /** It did not answer in time, but has begun to answer requests since it was asked. */
+    /** No response in time, but responses to other requests since the probe began. */
     BUSY,
-    /** Nothing: the router had no file descriptor or port to ask with. */
+    /** No result: the router had no free file descriptor or port. */
     NONE
   }
 
@@ -61,10 +61,10 @@ public final class Prober implements AutoCloseable {
   /** Guarded by {@link #lock}. */
   private final ProbeSchedule schedule;
 
-  /** Hears of each answer that lists a worker's models. */
+  /** Receives each response with a worker's models. */
   private volatile BiConsumer<Worker, byte[]> onModels = (_, _) -> {};
 
-  /** Models that the fleet has not taken note of yet; guarded by itself. */
+  /** Models that are not yet in the fleet; guarded by itself. */
   private final Map<Worker, ServedModels> learned = new HashMap<>();
 
   private final ReentrantLock learning = new ReentrantLock();
@@ -72,7 +72,7 @@ public final class Prober implements AutoCloseable {
   private volatile boolean running = true;
   private final Thread loop;
 
-  /** Probes the workers of {@code fleet}, those of now and those to come, until closed. */
+  /** Probes the present and future workers of {@code fleet} after {@link #start}, until closed. */
   public Prober(
       Fleet fleet, ProbeSettings settings, EngineClient client, Ticker ticker, Dice dice) {
     this.fleet = fleet;
@@ -85,15 +85,15 @@ public final class Prober implements AutoCloseable {
   }
 
   /**
-   * Calls {@code listener} with each worker's answer to {@code GET /v1/models}, on the thread that
-   * probes.
+   * Calls {@code listener} with each worker's response to {@code GET /v1/models}, on the probing
+   * thread.
    */
   public Prober onModels(BiConsumer<Worker, byte[]> listener) {
     onModels = listener;
     return this;
   }
 
-  /** Begins to probe. */
+  /** Starts probing. */
   public Prober start() {
     fleet.listen(this::follow);
     loop.start();
@@ -111,8 +111,8 @@ public final class Prober implements AutoCloseable {
   }
 
   /**
-   * Probes a worker at once, because requests fail on it; one that is known to be out is probed
-   * soon enough. Cheap, and never blocks for long: may be called on event loops.
+   * Probes a worker immediately, because requests to it fail. Does nothing for an unhealthy worker,
+   * which is probed frequently anyway. Never blocks for long; callable on event loops.
    */
   public void suspect(Worker worker) {
     if (worker.health().status() != HealthState.Status.UNHEALTHY) {
@@ -193,7 +193,10 @@ public final class Prober implements AutoCloseable {
     }
   }
 
-  /** A worker that was never well may have an address to which no port would lead. */
+  /**
+   * True if the router caused the failure. A shortage of ports counts only for a healthy worker;
+   * another one may have an address that cannot be connected to.
+   */
   private static boolean routersOwn(Worker worker, Exception failure) {
     Shortage shortage = Shortage.of(failure);
     return shortage == Shortage.DESCRIPTORS
@@ -228,7 +231,10 @@ public final class Prober implements AutoCloseable {
     }
   }
 
-  /** It is asked again with its next probe; after a few failures it counts as not telling. */
+  /**
+   * Schedules another attempt with the next probe. After several failures the worker counts as not
+   * reporting its models.
+   */
   private boolean modelsFailed(Worker worker, String why) {
     log.debug("cannot read the models of {}: {}", worker, why);
     boolean often;
@@ -244,7 +250,7 @@ public final class Prober implements AutoCloseable {
     return false;
   }
 
-  /** What it has told before stands; one that has never told serves any model. */
+  /** Keeps models reported earlier; a worker that never reported any may serve every model. */
   private void notTold(Worker worker) {
     if (worker.models().isEmpty()) {
       learn(worker, ServedModels.told(Set.of()));
@@ -252,9 +258,9 @@ public final class Prober implements AutoCloseable {
   }
 
   /**
-   * Has the fleet take note, together with whatever other probes learn in the meantime: each change
-   * costs as much as the fleet has workers, so a large one changes a few times at its start, not
-   * once per worker. What is no news costs nothing.
+   * Adds models to the fleet, in a batch with those of other probes. Each fleet change costs time
+   * in proportion to the number of workers, so a large fleet must not change once per worker.
+   * Unchanged models cost nothing.
    */
   private void learn(Worker worker, ServedModels models) {
     if (fleet.snapshot().models(worker).equals(models)) {
@@ -307,7 +313,7 @@ public final class Prober implements AutoCloseable {
     }
   }
 
-  /** Begins no further probe. */
+  /** Starts no further probes. */
   @Override
   public void close() {
     running = false;

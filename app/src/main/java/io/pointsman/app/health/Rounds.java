@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Does a small task again and again, on a virtual thread, with a fixed pause in between. */
+/** Repeats a task on a virtual thread, with a fixed pause between runs. */
 public final class Rounds implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Rounds.class);
 
@@ -14,7 +14,7 @@ public final class Rounds implements AutoCloseable {
 
   private Rounds() {}
 
-  /** Begins; the first round is at once. */
+  /** Starts; the first run is immediate. */
   public static Rounds start(String name, Duration pause, Runnable task) {
     Rounds rounds = new Rounds();
     Thread.ofVirtual().name(name).start(() -> rounds.run(pause, task));
@@ -35,12 +35,12 @@ public final class Rounds implements AutoCloseable {
     try {
       task.run();
     } catch (RuntimeException | LinkageError e) {
-      // A plug-in that does not fit must not end the rounds.
+      // An incompatible plug-in must not end the loop.
       log.error("a background task failed", e);
     }
   }
 
-  /** Begins no further round. */
+  /** Starts no further run. */
   @Override
   public void close() {
     closed.countDown();

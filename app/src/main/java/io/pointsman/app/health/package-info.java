@@ -1,4 +1,7 @@
-/** Asks the engines how they are: health, models, stalls. Blocking code on virtual threads. */
+/**
+ * Requests of the router to the engines: health, models, cache size. Blocking code on virtual
+ * threads.
+ */
 @NullMarked
 package io.pointsman.app.health;
 

@@ -7,20 +7,20 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 
 /**
- * The addresses of one endpoint, in turn: after a connection that could not be made the next one is
- * tried, and the one that could is kept to. For one thread.
+ * Selects an address of one endpoint. After a failed connection the next address is tried; a
+ * working one is kept. Confined to one thread.
  */
 final class Addresses {
   private final Endpoint endpoint;
   private final LookUp lookUp;
   private int turn;
 
-  /** Finds the addresses of a host. */
+  /** Resolves the addresses of a host. */
   @FunctionalInterface
   interface LookUp {
     /**
-     * @return one at least
-     * @throws IOException if there is none, or not in time
+     * @return at least one address
+     * @throws IOException if there is none, or none in time
      */
     InetAddress[] of(String host) throws IOException;
   }
@@ -30,16 +30,16 @@ final class Addresses {
     this.lookUp = lookUp;
   }
 
-  /** The one whose turn it is, looked up anew. */
+  /** The current address, from a new lookup. */
   InetSocketAddress present() throws IOException {
     InetAddress[] all = lookUp.of(endpoint.host());
     return new InetSocketAddress(all[turn % all.length], endpoint.port());
   }
 
   /**
-   * Connects to it.
+   * Connects to the current address.
    *
-   * @throws IOException if it cannot be; then it is the next one's turn
+   * @throws IOException if the connection fails; the next call tries the next address
    */
   void connect(ZmtpClient client) throws IOException {
     try {
@@ -50,7 +50,7 @@ final class Addresses {
     }
   }
 
-  /** The present one could not be reached. */
+  /** Records that the current address could not be reached. */
   void unreachable() {
     turn = turn + 1 & Integer.MAX_VALUE;
   }

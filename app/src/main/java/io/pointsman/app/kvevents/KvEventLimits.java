@@ -3,18 +3,18 @@ package io.pointsman.app.kvevents;
 import java.time.Duration;
 
 /**
- * Bounds of what one source may cost.
+ * Resource limits of one source of KV events.
  *
- * @param messageBytes largest message, 1 KiB to 256 MiB; larger ones are passed over
- * @param batchEvents most events of a batch, at least 1; batches with more are refused
- * @param replayPatience how long a publisher may be silent during a replay, which may take ten
- *     times as long in all; above zero
+ * @param messageBytes maximum message size, 1 KiB to 256 MiB; larger messages are skipped
+ * @param batchEvents maximum number of events in a batch, at least 1; larger batches are refused
+ * @param replayPatience maximum silence of a publisher during a replay, above zero; the whole
+ *     replay may take ten times as long
  */
 public record KvEventLimits(int messageBytes, int batchEvents, Duration replayPatience) {
   public static final KvEventLimits DEFAULTS =
       new KvEventLimits(16 << 20, 65_536, Duration.ofSeconds(5));
 
-  /** The largest {@link #messageBytes}. */
+  /** Maximum of {@link #messageBytes}. */
   public static final int MOST_MESSAGE_BYTES = 256 << 20;
 
   public KvEventLimits {

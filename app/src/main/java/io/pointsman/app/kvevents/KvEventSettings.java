@@ -6,18 +6,17 @@ import io.pointsman.app.kvevents.wire.Endpoint;
 import java.time.Duration;
 
 /**
- * Whether and where the router hears of the workers' caches.
+ * Settings of the subscriptions to the workers' KV events.
  *
- * @param mode how publishers are found
- * @param endpoint where rank 0 of each engine publishes, {@code tcp://host:port}, where the host
- *     {@code *} is the worker's and other ranks add their number to the port; empty: only workers
- *     with a label of their own
- * @param replayEndpoint likewise for repeated batches; empty: there is none
- * @param topic of messages at these endpoints, exactly
+ * @param mode method of finding publishers
+ * @param endpoint publisher of rank 0 of each engine, {@code tcp://host:port}; the host {@code *}
+ *     is the worker's, other ranks add their number to the port; empty: only workers with a label
+ * @param replayEndpoint replay endpoint in the same form; empty: none
+ * @param topic exact topic of messages at these endpoints
  * @param ranks data-parallel ranks of each engine at these endpoints, 1 to {@link
- *     SourceSpec#MOST_RANKS}; a worker that is a rank has but its own
- * @param refresh how often engines are asked where they publish, at least 100 ms
- * @param limits what one source may cost
+ *     SourceSpec#MOST_RANKS}; a worker that is one rank uses only its own
+ * @param refresh interval of queries to engines for their publishers, at least 100 ms
+ * @param limits resource limits of one source
  */
 public record KvEventSettings(
     Mode mode,
@@ -27,19 +26,19 @@ public record KvEventSettings(
     int ranks,
     Duration refresh,
     KvEventLimits limits) {
-  /** The label of a worker with its endpoints, separated by blanks; the first is that of rank 0. */
+  /** Worker label with its endpoints, separated by blanks; the first belongs to rank 0. */
   public static final String EVENTS_LABEL = "kv-events";
 
-  /** The label of a worker with its replay endpoints, likewise. */
+  /** Worker label with its replay endpoints, in the same order. */
   public static final String REPLAY_LABEL = "kv-events-replay";
 
-  /** How publishers are found. */
+  /** Method of finding publishers. */
   public enum Mode {
-    /** Not at all. */
+    /** No subscriptions. */
     OFF,
-    /** By asking engines, but for workers with a label. */
+    /** Queries to engines, except for workers with a label. */
     AUTO,
-    /** By labels of workers and by configured endpoints. */
+    /** Labels of workers and configured endpoints. */
     STATIC
   }
 

@@ -4,43 +4,43 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Counts what comes of KV events. Safe for use by any number of threads. */
+/** Counters of KV events. Thread-safe. */
 public final class KvEventTally {
-  /** What is counted, by its name in metrics. */
+  /** Counters, by their names in metrics. */
   public enum Count {
-    /** Batches that were taken. */
+    /** Batches accepted. */
     BATCHES,
-    /** Blocks stored, event by event. */
+    /** Events about stored blocks. */
     STORED,
-    /** Blocks removed, event by event. */
+    /** Events about removed blocks. */
     REMOVED,
-    /** Events that say that everything is gone. */
+    /** Events about a cleared cache. */
     CLEARED,
-    /** Events of kinds that are not known. */
+    /** Events of unknown kinds. */
     PASSED_OVER,
-    /** Times that batches were missing. */
+    /** Occurrences of missing batches. */
     GAPS,
-    /** Replays that brought all that was missing. */
+    /** Replays that brought all missing batches. */
     REPLAYS_COMPLETE,
-    /** Replays that brought a part, because the publisher had forgotten the rest. */
+    /** Replays that brought a part, because the publisher no longer had the rest. */
     REPLAYS_PARTIAL,
-    /** Replays that brought nothing, or broke off. */
+    /** Replays that brought nothing or failed midway. */
     REPLAYS_FAILED,
-    /** Times that a cache's state was dropped since batches are missing for good. */
+    /** State of a cache discarded because missing batches could not be replayed. */
     RESETS_GAP,
-    /** Times that it was dropped since the publisher has started anew, or may have. */
+    /** State discarded because the publisher has restarted or may have restarted. */
     RESETS_RESTART,
-    /** Times that it was dropped since a batch could not be read. */
+    /** State discarded because a batch was unreadable. */
     RESETS_MALFORMED,
-    /** Times that it was dropped since the router failed to take a batch in. */
+    /** State discarded because the router failed to process a batch. */
     RESETS_DEFECT,
-    /** Times that it was dropped since the source is gone. */
+    /** State discarded because the source is gone. */
     RESETS_GONE,
-    /** Messages and batches that could not be read. */
+    /** Unreadable messages and batches. */
     MALFORMED,
     /** Batches of another rank than the source's. */
     WRONG_RANK,
-    /** Batches that had come before. */
+    /** Batches received more than once. */
     REPEATED,
     /** Connections to publishers. */
     CONNECTS
@@ -62,12 +62,12 @@ public final class KvEventTally {
     adder(what).increment();
   }
 
-  /** How often {@code what} has happened. */
+  /** The value of a counter. */
   public long of(Count what) {
     return adder(what).sum();
   }
 
-  @SuppressWarnings("NullAway") // every constant has one
+  @SuppressWarnings("NullAway") // every constant has an adder
   private LongAdder adder(Count what) {
     return counts.get(what);
   }

@@ -22,9 +22,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Hears of the caches of a fleet's workers, those of now and those to come, and feeds what it
- * hears. Finds out where each worker's engine publishes, again and again, and follows it there. One
- * thread looks around; questions and sources have a virtual thread each.
+ * Subscribes to the KV events of all present and future workers of a fleet and passes them to a
+ * feed. Finds the publishers of each engine again at intervals, and changes the subscriptions
+ * accordingly. One thread polls the fleet; each query and each source has its own virtual thread.
  */
 public final class KvEvents implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(KvEvents.class);
@@ -33,35 +33,35 @@ public final class KvEvents implements AutoCloseable {
   private static final Duration LOOK = Duration.ofMillis(100);
   private static final int MOST_AT_ONCE = 32;
 
-  /** So many failures in a row, and what was found counts no more. */
+  /** After this many consecutive failures, the sources found earlier are closed. */
   private static final int MOST_FAILURES = 3;
 
-  /** Asks an engine; blocks. */
+  /** A blocking query to an engine. */
   @FunctionalInterface
   public interface Question {
     /**
-     * What it answers to a GET.
+     * The response to a GET.
      *
-     * @param role of the engine, which may have a key of its own
-     * @throws IOException if there is no answer in time
+     * @param role role of the engine, which may have its own key
+     * @throws IOException if there is no response in time
      */
     EngineClient.Answer ask(Role role, String url, Duration patience) throws IOException;
   }
 
-  /** What is done about one worker. */
+  /** Actions for one worker. */
   private static final class Watch {
     private final KvOutlet outlet;
     private volatile boolean asking;
     private volatile long dueAt;
     private volatile @Nullable List<SourceSpec> found;
 
-    /** Of the thread that asks, one at a time. */
+    /** Owned by the querying thread; at most one exists at a time. */
     private volatile int failures;
 
-    /** Whether it was said that there is nobody to listen to; of the same thread. */
+    /** True if the absence of publishers was logged. Owned by the querying thread. */
     private volatile boolean saidNone;
 
-    /** Changed by the thread that looks around. */
+    /** Written by the polling thread. */
     private volatile List<KvSource> sources = List.of();
 
     Watch(Worker worker, KvFeed feed, long now) {
@@ -84,7 +84,7 @@ public final class KvEvents implements AutoCloseable {
   /**
    * Does nothing before {@link #start}.
    *
-   * @param clock for comparison with the engines' clocks
+   * @param clock clock for comparison with the engines' clocks
    */
   public KvEvents(
       KvEventSettings settings,
@@ -102,13 +102,13 @@ public final class KvEvents implements AutoCloseable {
     shared = new KvSource.Shared(settings.limits(), tally, ticker, clock);
   }
 
-  /** Begins. */
+  /** Starts polling. */
   public KvEvents start() {
     rounds = Rounds.start("kv-events", LOOK, this::look);
     return this;
   }
 
-  /** Looks at the fleet once. */
+  /** Polls the fleet once. */
   synchronized void look() {
     if (closed) {
       return;
@@ -145,7 +145,7 @@ public final class KvEvents implements AutoCloseable {
     }
   }
 
-  /** Keeps the sources that are the same as before. */
+  /** Applies new specs and keeps the sources that have not changed. */
   private void follow(Watch watch, List<SourceSpec> specs) {
     Map<SourceSpec, KvSource> before = new HashMap<>();
     watch.sources.forEach(source -> before.put(source.spec(), source));
@@ -159,7 +159,7 @@ public final class KvEvents implements AutoCloseable {
         sources.add(kept);
       }
     }
-    // The old one of a rank says its last word before the new one begins.
+    // The old source of a rank must report its end before the new source starts.
     before.values().forEach(KvSource::close);
     for (SourceSpec spec : fresh) {
       log.info("KV events of {}, rank {}: {}", watch.outlet.worker(), spec.rank(), spec.events());
@@ -189,7 +189,10 @@ public final class KvEvents implements AutoCloseable {
     }
   }
 
-  /** An engine without events is as well as any other, but who asks for events expects some. */
+  /**
+   * Logs once that an engine has no publishers. Such an engine works normally, but the operator
+   * probably expects events.
+   */
   private void sayIfNone(Worker worker, Watch watch, boolean none) {
     if (none && !watch.saidNone && settings.mode() == KvEventSettings.Mode.AUTO) {
       log.warn("KV events of {}: the engine reports no publishers", worker);
@@ -197,19 +200,19 @@ public final class KvEvents implements AutoCloseable {
     watch.saidNone = none;
   }
 
-  /** Takes what is known of one worker's sources. */
+  /** Receives the state of one worker's sources. */
   @FunctionalInterface
   public interface Reading {
     /**
-     * @param worker its id
-     * @param sources how many there are, at least one
-     * @param live how many of them are complete at the moment
-     * @param lagSeconds greatest age of the last batches when they were taken
+     * @param worker id of the worker
+     * @param sources number of sources, at least one
+     * @param live number of sources with complete state
+     * @param lagSeconds maximum age of the last batches on arrival
      */
     void read(String worker, int sources, int live, double lagSeconds);
   }
 
-  /** Tells of all workers with sources. May be called by any thread. */
+  /** Reports all workers with sources. Thread-safe. */
   public void read(Reading reading) {
     watches.forEach(
         (worker, watch) -> {
@@ -224,7 +227,7 @@ public final class KvEvents implements AutoCloseable {
         });
   }
 
-  /** Ends all sources. */
+  /** Closes all sources. */
   @Override
   public synchronized void close() {
     closed = true;

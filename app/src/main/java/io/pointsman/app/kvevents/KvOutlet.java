@@ -10,8 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the sources of one worker feed, one at a time. A feed that throws loses what it was told
- * until then, since a part of it may be missing, and nothing else ends.
+ * Passes the events of a worker's sources to the feed, one call at a time. If the feed throws, the
+ * state of that rank is reset, because a part may be missing. Other ranks continue.
  */
 final class KvOutlet {
   private static final Logger log = LoggerFactory.getLogger(KvOutlet.class);
@@ -29,7 +29,7 @@ final class KvOutlet {
     return worker;
   }
 
-  /** One rank of the worker, as long as its source is not closed. Guarded by the turn. */
+  /** One rank of the worker, until its source is closed. Guarded by {@code turn}. */
   final class Line {
     private final int rank;
     private boolean closed;
@@ -39,13 +39,17 @@ final class KvOutlet {
       this.rank = rank;
     }
 
-    /** Says that there is such a rank, of which nothing is known yet. */
+    /** Reports that the rank exists and that its state is unknown. */
     private Line announced() {
       inTurn(() -> feed.live(worker, rank, false));
       return this;
     }
 
-    /** Returns whether they were taken; if not, what was told before counts no more either. */
+    /**
+     * Passes events to the feed.
+     *
+     * @return false if the feed failed; the state of the rank is then reset
+     */
     boolean apply(List<KvEvent> events) {
       boolean taken = inTurn(() -> feed.apply(worker, rank, events));
       if (!taken) {
@@ -76,7 +80,7 @@ final class KvOutlet {
       return live;
     }
 
-    /** Says that the source is gone; nothing is said afterwards. */
+    /** Reports that the source is gone; later calls have no effect. */
     void close() {
       turn.lock();
       try {

@@ -32,10 +32,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Follows the announcements of one rank of one worker, over a connection that is made again when it
- * breaks. Batches go to the feed in the order of their numbers; missing ones are asked for over the
- * replay endpoint, and what nobody can repeat resets the feed. One virtual thread does all of it:
- * while it is busy, TCP and the publisher's own queue hold further batches back.
+ * Follows the KV events of one rank of one worker and reconnects after failures. Batches go to the
+ * feed in the order of their numbers. Missing batches are requested from the replay endpoint; if
+ * that fails, the feed's state is reset. One virtual thread does all of this. While it is busy, TCP
+ * and the publisher's queue hold further batches.
  */
 final class KvSource implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(KvSource.class);
@@ -45,10 +45,10 @@ final class KvSource implements AutoCloseable {
   private static final int LOOK_UP_MILLIS = 5000;
   private static final long NOT_IN_DOUBT = -1;
 
-  /** What all sources of a router have in common. */
+  /** Dependencies that all sources share. */
   record Shared(KvEventLimits limits, KvEventTally tally, Ticker ticker, InstantSource clock) {}
 
-  /** What is told of a publisher, each kind only once in a while. */
+  /** Kinds of warnings about a publisher; each kind is logged at most once per 30 s. */
   private enum Complaint {
     CONNECTION,
     REPLAY,
@@ -70,31 +70,31 @@ final class KvSource implements AutoCloseable {
   private volatile @Nullable ZmtpClient repeating;
   private volatile double lagSeconds;
 
-  /** Owned by the thread that reads, as are those below. */
+  /** Owned by the reading thread, like the fields below. */
   private final SequenceTrack track = new SequenceTrack();
 
   /**
-   * The last number before a connection broke, if nobody could tell whether the publisher is the
-   * same; {@link #NOT_IN_DOUBT} otherwise.
+   * The last number before a disconnect, if it is unknown whether the publisher has restarted;
+   * otherwise {@link #NOT_IN_DOUBT}.
    */
   private long lastBefore = NOT_IN_DOUBT;
 
   /**
-   * When the last connection broke: until then the publisher may have been the one of before. What
-   * was placed later, until a restart is heard of, has come to the new one.
+   * End of the last connection. If the publisher has restarted, placements up to this time are
+   * lost; later ones reached the new process.
    */
   private long brokeAt;
 
   /**
-   * Whether the last batch was another rank's: what this one holds is not known then, however
-   * complete all that comes is.
+   * True if the last batch was of another rank. The state of this rank is then unknown, even if no
+   * batch is missing.
    */
   private boolean foreign;
 
   private long pauseNanos = FIRST_PAUSE.toNanos();
   private int defects;
 
-  /** When each was told last: one that comes with every batch hides no other. */
+  /** Time of the last log line of each kind; a frequent kind does not hide others. */
   private final Map<Complaint, Long> toldAt = new EnumMap<>(Complaint.class);
 
   KvSource(SourceSpec spec, KvOutlet outlet, Shared shared) {
@@ -131,12 +131,12 @@ final class KvSource implements AutoCloseable {
     return spec;
   }
 
-  /** Whether what it has told is complete at the moment. */
+  /** True if the reported state is complete. */
   boolean isLive() {
     return line.isLive();
   }
 
-  /** Age of the last batch when it was taken, by the two clocks; 0 before the first. */
+  /** Age of the last batch on arrival, by both clocks; 0 before the first batch. */
   double lagSeconds() {
     return lagSeconds;
   }
@@ -152,7 +152,10 @@ final class KvSource implements AutoCloseable {
     }
   }
 
-  /** A defect costs what is known of this cache; it must not leave it to count as complete. */
+  /**
+   * Follows the source once. A defect discards the state of this cache, which must not count as
+   * complete.
+   */
   private void followUnlessBroken() {
     try {
       follow();
@@ -174,7 +177,7 @@ final class KvSource implements AutoCloseable {
     return closing.getCount() == 0;
   }
 
-  /** From a connection to its end. */
+  /** Connects and reads until the connection ends. */
   private void follow() {
     try (ZmtpClient client = new ZmtpClient(ZmtpClient.Kind.SUB, shared.limits().messageBytes())) {
       stream = client;
@@ -200,15 +203,15 @@ final class KvSource implements AutoCloseable {
   }
 
   /**
-   * What was known counts on only if the publisher proves to be the same, by repeating the last
-   * batch: an engine that has started anew may have come to any number by now.
+   * Verifies the state after connecting. It stays valid only if the publisher repeats the last
+   * batch. A restarted engine may have reached any number.
    */
   private void connected() {
     foreign = false;
     track.reconnected();
     boolean before = track.last() >= 0;
     if (before) {
-      // A replay that breaks off has moved on from there, though the stream has not.
+      // Saved before the replay: a replay that fails midway advances the track, but not the stream.
       lastBefore = track.last();
     }
     long lostUntil = before ? brokeAt : shared.ticker().nanos();
@@ -225,7 +228,7 @@ final class KvSource implements AutoCloseable {
     pauseNanos = FIRST_PAUSE.toNanos();
     List<byte[]> frames = message.frames();
     if (message.tooLarge()) {
-      // Which batch it was shows with the next one, as a gap.
+      // The number of the lost batch becomes visible as a gap before the next one.
       malformed("a message of more than " + shared.limits().messageBytes() + " bytes");
       line.live(false);
       return;
@@ -248,7 +251,7 @@ final class KvSource implements AutoCloseable {
   private void batch(long seq, byte[] payload) {
     long checksum = checksum(payload);
     if (seq <= lastBefore) {
-      // The publisher that was heard before would have gone on from there.
+      // The same publisher would have continued after that number, so it has restarted.
       line.restarted(brokeAt);
     }
     lastBefore = NOT_IN_DOUBT;
@@ -277,7 +280,7 @@ final class KvSource implements AutoCloseable {
     switch (track.look(seq, checksum, true)) {
       case NEXT -> apply(payload, checksum, true);
       case REPEATED -> {
-        // The replay has brought it.
+        // The replay has brought this batch.
       }
       case GAP, RESTARTED -> {
         tally.add(Count.RESETS_GAP);
@@ -289,9 +292,10 @@ final class KvSource implements AutoCloseable {
   }
 
   /**
-   * Returns whether all from {@code from} on has come, as far as there is anything.
+   * Requests a replay.
    *
-   * @param lostUntil if it shows a restart: until when what was placed is lost
+   * @param lostUntil if the replay shows a restart, placements up to this time are lost
+   * @return true if all available batches from {@code from} on have arrived
    */
   private boolean replay(long from, long lostUntil) {
     Replayed replayed = ask(from);
@@ -308,16 +312,16 @@ final class KvSource implements AutoCloseable {
     return replayed == Replayed.COMPLETE || replayed == Replayed.PARTIAL;
   }
 
-  /** How a replay went. */
+  /** Result of a replay. */
   private enum Replayed {
     COMPLETE,
-    /** Earlier batches are lost for good; what came is known from nothing on. */
+    /** Earlier batches are lost; the state starts empty at the first batch that arrived. */
     PARTIAL,
     RESTARTED,
     FAILED
   }
 
-  /** What a replay has brought so far. */
+  /** State of a replay. */
   private static final class Course {
     private boolean any;
     private Replayed result = Replayed.COMPLETE;
@@ -351,7 +355,7 @@ final class KvSource implements AutoCloseable {
     switch (track.look(seq, checksum, false)) {
       case NEXT -> apply(payload, checksum, false);
       case REPEATED -> {
-        // Asked for to see that the publisher is the same.
+        // Requested only to verify that the publisher is the same.
       }
       case GAP -> {
         course.result = Replayed.PARTIAL;
@@ -444,7 +448,7 @@ final class KvSource implements AutoCloseable {
     }
   }
 
-  /** Ends it, and says so to the feed. */
+  /** Ends the source and reports its end to the feed. */
   @Override
   public void close() {
     if (!closed()) {

@@ -10,12 +10,12 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * Asks a publisher to repeat its batches from a number on: an empty frame and the number in eight
- * bytes go to its ROUTER socket; the batches that it still has come back, then one with the number
- * -1. Bounded in time and in batches.
+ * Requests a replay from a publisher's ROUTER socket. The request is an empty frame and the first
+ * number in eight bytes. The publisher sends the batches that it still has, then one with the
+ * number -1. Time and number of batches are limited.
  */
 final class Replay {
-  /** More than publishers keep. */
+  /** Maximum number of batches; publishers keep fewer. */
   private static final int MOST_BATCHES = 200_000;
 
   private static final byte[] NOTHING = {};
@@ -26,17 +26,17 @@ final class Replay {
   private final Duration patience;
   private final Ticker ticker;
 
-  /** Takes what is repeated. */
+  /** Receives replayed batches. */
   @FunctionalInterface
   interface Sink {
     /**
-     * @return whether to go on
+     * @return false to stop
      */
     boolean take(long seq, byte[] payload);
   }
 
   /**
-   * @param patience how long the publisher may be silent, and a tenth of how long all may take
+   * @param patience maximum silence of the publisher; the whole replay may take ten times as long
    */
   Replay(Endpoint endpoint, Addresses addresses, int mostBytes, Duration patience, Ticker ticker) {
     this.endpoint = endpoint;
@@ -47,11 +47,11 @@ final class Replay {
   }
 
   /**
-   * Has batches repeated.
+   * Requests batches and passes them to a sink.
    *
-   * @param client not connected yet; stays the caller's to close
-   * @param from number of the first one wanted
-   * @throws IOException if the answer does not come to its end
+   * @param client an unconnected client, which the caller closes
+   * @param from number of the first batch
+   * @throws IOException if the response does not reach its end
    */
   void ask(ZmtpClient client, long from, Sink sink) throws IOException {
     long deadline = ticker.nanos() + 10 * patience.toNanos();

@@ -3,27 +3,27 @@ package io.pointsman.app.kvevents;
 import java.util.Arrays;
 
 /**
- * Where one source's numbered batches stand. Numbers begin at 0 with the publisher and rise by one;
- * one that is not expected says what has happened. Used by one thread.
+ * Position in the numbered batches of one source. Numbers start at 0 with the publisher and
+ * increase by one. Confined to one thread.
  *
- * <p>A batch that has been repeated over the replay endpoint may still come by the stream itself,
- * and one may overtake a few others; such a batch is known by its checksum, or by having been
- * repeated or skipped. Any other number of the past is that of a new publisher.
+ * <p>A replayed batch can arrive again from the stream, and a few batches can arrive late. Such a
+ * batch is recognised by its checksum, or because its number was replayed or skipped. Any other
+ * past number means that the publisher has restarted.
  */
 final class SequenceTrack {
-  /** What a number says. */
+  /** Meaning of a number. */
   enum Verdict {
-    /** The batch follows the last one. */
+    /** The next batch. */
     NEXT,
-    /** It has been dealt with before. */
+    /** A batch that was already processed. */
     REPEATED,
-    /** Batches between the last one and it are missing. */
+    /** Batches before this one are missing. */
     GAP,
-    /** The publisher counts from the beginning again. */
+    /** The publisher has restarted its numbers. */
     RESTARTED
   }
 
-  /** Batches whose checksums are kept; a power of two. */
+  /** Number of checksums kept; a power of two. */
   private static final int RECENT = 64;
 
   private static final long NEVER = -1;
@@ -37,16 +37,16 @@ final class SequenceTrack {
   private long skippedFrom;
   private long skippedTo = NEVER;
 
-  /** The number of the last batch that counts; -1 if there is none. */
+  /** The number of the last processed batch; -1 if there is none. */
   long last() {
     return last;
   }
 
   /**
-   * Looks at a batch.
+   * Classifies a batch.
    *
-   * @param seq its number, not negative
-   * @param live whether it comes by the stream rather than as a repetition
+   * @param seq number of the batch, not negative
+   * @param live true: from the stream; false: from a replay
    */
   Verdict look(long seq, long checksum, boolean live) {
     Verdict verdict = verdict(seq, checksum);
@@ -66,7 +66,7 @@ final class SequenceTrack {
     return replayed || skipped || known ? Verdict.REPEATED : Verdict.RESTARTED;
   }
 
-  /** The batch after the last one counts from here on. */
+  /** Records the next batch as processed. */
   void advance(long checksum, boolean live) {
     last++;
     checksums[place(last)] = checksum;
@@ -77,7 +77,7 @@ final class SequenceTrack {
     }
   }
 
-  /** Gives up what is missing before {@code seq}, which is expected next. */
+  /** Gives up all batches before {@code seq}, which becomes the next expected one. */
   void skipTo(long seq) {
     if (last != NEVER) {
       skippedFrom = last + 1;
@@ -87,14 +87,14 @@ final class SequenceTrack {
     recent = 0;
   }
 
-  /** The stream comes by a new connection: nothing of the old one is still under way. */
+  /** Records a new connection: no batch of the old one can arrive. */
   void reconnected() {
     heard = last;
     replayedTo = NEVER;
     skippedTo = NEVER;
   }
 
-  /** Knows nothing any more. */
+  /** Discards all state. */
   void forget() {
     last = NEVER;
     heard = NEVER;

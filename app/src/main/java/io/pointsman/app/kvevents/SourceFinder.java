@@ -16,26 +16,26 @@ import java.util.function.Predicate;
 import java.util.stream.IntStream;
 
 /**
- * Where a worker's engine publishes: by the worker's labels, by the configuration, or by the
- * engine's own word ({@code GET /kv_event_sources}, else {@code kv_events_config} of {@code GET
- * /server_info?config_format=json}, which SGLang once called {@code /get_server_info}). Blocking;
- * for threads that ask.
+ * Finds the publishers of a worker's engine, from the worker's labels, the configuration or the
+ * engine itself. Engines are queried with {@code GET /kv_event_sources}. Otherwise {@code
+ * kv_events_config} is read from {@code GET /server_info?config_format=json}, which older SGLang
+ * versions call {@code /get_server_info}. Blocks.
  */
 final class SourceFinder {
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
-  /** What an engine answers that has no such path; any other failure may pass. */
+  /** Statuses for an unknown path; any other failure may be temporary. */
   private static final Set<Integer> UNKNOWN_PATH = Set.of(404, 405, 501);
 
   private final KvEventSettings settings;
   private final Question question;
 
-  /** Asks an engine. */
+  /** A blocking query to an engine. */
   @FunctionalInterface
   interface Question {
     /**
-     * @param role of the engine, which may have a key of its own
-     * @throws IOException if there is no answer in time
+     * @param role role of the engine, which may have its own key
+     * @throws IOException if there is no response in time
      */
     EngineClient.Answer ask(Role role, String url, Duration patience) throws IOException;
   }
@@ -46,9 +46,10 @@ final class SourceFinder {
   }
 
   /**
-   * The sources of a worker; none if its engine does not publish.
+   * The sources of a worker; empty if its engine does not publish.
    *
-   * @throws IOException if that cannot be found out now, or is of no use; the message says why
+   * @throws IOException if they cannot be determined or are unusable; the message contains the
+   *     reason
    */
   List<SourceSpec> find(Worker worker) throws IOException {
     List<SourceSpec> all = sources(worker);

@@ -7,18 +7,18 @@ import io.pointsman.app.kvevents.wire.EventBatch;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where one rank of an engine announces what it stores.
+ * The publisher of one rank of an engine.
  *
- * @param rank the data-parallel rank, from 0
- * @param anyRank whether its batches may say any other rank: an engine that is one rank of a wider
- *     group stamps them with that, and nobody need know it who names its only publisher
+ * @param rank data-parallel rank, from 0
+ * @param anyRank true if batches may contain any rank; an engine that is one rank of a larger group
+ *     writes that rank, which a configuration of its only publisher need not contain
  * @param events its PUB socket
- * @param replay the ROUTER socket that repeats batches; null if there is none
- * @param topic of its messages, exactly
+ * @param replay its ROUTER socket for replays; null if there is none
+ * @param topic exact topic of its messages
  */
 public record SourceSpec(
     int rank, boolean anyRank, Endpoint events, @Nullable Endpoint replay, String topic) {
-  /** Highest rank, and one more. */
+  /** Upper bound of ranks, exclusive. */
   public static final int MOST_RANKS = 1024;
 
   public SourceSpec {
@@ -30,17 +30,17 @@ public record SourceSpec(
     }
   }
 
-  /** One whose batches say its rank, or none. */
+  /** A source with batches that contain its rank or no rank. */
   public SourceSpec(int rank, Endpoint events, @Nullable Endpoint replay, String topic) {
     this(rank, false, events, replay, topic);
   }
 
-  /** Whether a batch that says {@code told} is this one's. */
+  /** True if a batch with this rank belongs to this source. */
   boolean accepts(int told) {
     return anyRank || told == rank || told == EventBatch.NO_RANK;
   }
 
-  /** The same where endpoints without a host are those of {@code host}. */
+  /** This source, with {@code host} in endpoints that have no host. */
   SourceSpec at(String host) {
     return new SourceSpec(
         rank, anyRank, events.at(host), replay == null ? null : replay.at(host), topic);

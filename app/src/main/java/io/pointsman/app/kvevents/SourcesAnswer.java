@@ -12,23 +12,23 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads what engines say of their publishers: an object with a member for each rank, or a list,
- * bare or as the member {@code sources}, whose items name their ranks; or the whole configuration
- * of vLLM or SGLang.
+ * Parses the engines' reports of their publishers. The report is an object with one member per
+ * rank, or a list with ranks in its items, bare or as the member {@code sources}. It can also be
+ * the whole configuration of vLLM or SGLang.
  */
 final class SourcesAnswer {
   private static final JsonMapper JSON = new JsonMapper();
 
-  /** Where SGLang publishes if it is not told where. */
+  /** SGLang's default endpoint. */
   private static final String DEFAULT_ENDPOINT = "tcp://*:5557";
 
   private SourcesAnswer() {}
 
   /**
-   * The publishers that {@code GET /kv_event_sources} tells, in the order of their ranks; none if
-   * events are off.
+   * The publishers in a response to {@code GET /kv_event_sources}, ordered by rank; empty if events
+   * are disabled.
    *
-   * @throws IOException if it is something else, or of a kind that cannot be heard
+   * @throws IOException if the response is malformed or describes an unsupported publisher
    */
   static List<SourceSpec> sources(byte[] body) throws IOException {
     JsonNode root = tree(body);
@@ -49,13 +49,13 @@ final class SourcesAnswer {
   }
 
   /**
-   * The publishers by vLLM's {@code vllm_config.kv_events_config}, whose endpoint is that of rank
-   * 0. Where the load of a group's ranks is balanced outside of it ({@code
-   * data_parallel_external_lb}, {@code data_parallel_hybrid_lb}), the engine that answers has its
-   * own ranks alone. SGLang tells its arguments: {@code kv_events_config}, a text of JSON, and
-   * {@code dp_size}.
+   * The publishers in an engine's configuration. In vLLM's {@code vllm_config.kv_events_config} the
+   * endpoint is that of rank 0. With external or hybrid load balancing ({@code
+   * data_parallel_external_lb}, {@code data_parallel_hybrid_lb}), the responding engine has only
+   * its own ranks. SGLang reports its arguments: {@code kv_events_config}, a JSON text, and {@code
+   * dp_size}.
    *
-   * @throws IOException if it is something else, or of a kind that cannot be heard
+   * @throws IOException if the response is malformed or describes an unsupported publisher
    */
   static List<SourceSpec> configured(byte[] body) throws IOException {
     JsonNode root = tree(body);
@@ -83,7 +83,7 @@ final class SourcesAnswer {
   private static List<SourceSpec> sglang(JsonNode arguments) throws IOException {
     List<SourceSpec> sources = new ArrayList<>();
     JsonNode text = arguments.path("kv_events_config");
-    // It publishes nothing unless it is told how.
+    // SGLang publishes nothing by default.
     if (text.isTextual()
         && JSON.readTree(text.asText()) instanceof ObjectNode events
         && events.hasNonNull("publisher")) {

@@ -1,4 +1,4 @@
-/** Hears what engines announce of their KV caches, and where they announce it. */
+/** Subscriptions to the KV events of engines, including the discovery of their publishers. */
 @NullMarked
 package io.pointsman.app.kvevents;
 

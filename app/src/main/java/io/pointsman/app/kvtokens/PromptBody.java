@@ -14,15 +14,15 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is asked of engines about one request, and whether it can be: only requests whose prompt
- * depends on nothing but what the routing key covers, so that equal keys mean equal ids.
+ * Queries to engines about the prompt of one request, if it is eligible. A prompt is eligible if it
+ * depends only on data that the routing key covers. Equal keys then mean equal token ids.
  */
 final class PromptBody {
   private static final JsonMapper JSON = new JsonMapper();
 
   /**
-   * Members that change the prompt, or what its blocks are announced as, and stand in no routing
-   * key or in none that announcements know.
+   * Members that change the prompt or the identity of its blocks in KV events. Routing keys do not
+   * cover them, or cover them in a way unknown to KV events.
    */
   private static final Set<String> FORBIDDEN =
       Set.of(
@@ -52,7 +52,7 @@ final class PromptBody {
           "previous_response_id",
           "conversation");
 
-  /** Members that {@code /tokenize} does not take in, or not alike in all versions. */
+  /** Members that {@code /tokenize} ignores, or treats differently in some versions. */
   private static final List<String> RENDERED_ONLY =
       List.of("tools", "tool_choice", "functions", "function_call", "response_format", "documents");
 
@@ -78,7 +78,7 @@ final class PromptBody {
     this.root = root;
   }
 
-  /** Whether requests by this route can be asked for. */
+  /** True if prompts of this endpoint can be queried. */
   static boolean asks(Endpoint endpoint) {
     return path(endpoint) != null;
   }
@@ -93,7 +93,7 @@ final class PromptBody {
                 : endpoint == Endpoint.MESSAGES ? "/v1/messages" : null;
   }
 
-  /** Null if its ids cannot be asked for, or not be kept for others. */
+  /** The queries for a request; null if its token ids cannot be queried or reused. */
   static @Nullable PromptBody of(Endpoint endpoint, byte[] body) {
     JsonNode root;
     try {
@@ -152,24 +152,23 @@ final class PromptBody {
     return !content.isObject();
   }
 
-  /** Whether it is one text, not a conversation. */
+  /** True if the prompt is one text and not a conversation. */
   boolean oneText() {
     return endpoint == Endpoint.COMPLETIONS;
   }
 
-  /** Where its rendering is asked for. */
+  /** The path that renders the prompt. */
   String renderPath() {
     return path(endpoint) + "/render";
   }
 
-  /** What is sent there: the request itself. */
+  /** The body for {@link #renderPath}: the request itself. */
   byte[] renderBody() {
     return body;
   }
 
   /**
-   * What is sent to {@code /tokenize} instead where there is no rendering; null if that would not
-   * come to the same.
+   * The body for {@code /tokenize}, if rendering is not available; null if the result would differ.
    */
   byte @Nullable [] tokenizeBody() {
     boolean chat = endpoint == Endpoint.CHAT_COMPLETIONS;
@@ -198,8 +197,8 @@ final class PromptBody {
   }
 
   /**
-   * The request with nothing but the messages that conversations have in common at their beginning;
-   * null if there are none, or nothing else.
+   * The request with only its leading system messages, which conversations share; null if there are
+   * none or no others.
    */
   byte @Nullable [] beginning() {
     if (endpoint != Endpoint.CHAT_COMPLETIONS) {
@@ -214,7 +213,7 @@ final class PromptBody {
     return leading == 0 || leading == messages.size() ? null : withMessages(leading);
   }
 
-  /** The bytes as they came, since routing keys tell apart how they are escaped. */
+  /** Cuts the original bytes, because routing keys depend on the way in which text is escaped. */
   private byte @Nullable [] withMessages(int kept) {
     try (JsonParser in = JSON.createParser(body)) {
       in.nextToken();

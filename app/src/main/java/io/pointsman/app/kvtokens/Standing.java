@@ -5,15 +5,15 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Whether one worker can be asked: one that failed rests, twice as long each time; one that has
- * answered is left alone until the question has taken no more than its share of the time; a route
- * that it does not have is not tried again for long. Guarded by itself.
+ * Decides whether one worker can be queried. After a failure the worker rests, twice as long each
+ * time. After a query it is spared until queries have taken at most their share of the time. A
+ * missing route is not tried again for 5 minutes. Guarded by itself.
  */
 final class Standing {
   static final long FIRST_REST = Duration.ofSeconds(1).toNanos();
   static final long LONGEST_REST = Duration.ofMinutes(1).toNanos();
 
-  /** An engine may be replaced by one that has the route. */
+  /** Limited, because an engine may be replaced by one with the route. */
   static final long NO_ROUTE = Duration.ofMinutes(5).toNanos();
 
   private final Map<String, Long> missingUntil = new HashMap<>();
@@ -21,7 +21,7 @@ final class Standing {
   private long restsUntil;
   private boolean rests;
 
-  /** Time that it is left alone for, in parts of what the question took; 0 for no limit. */
+  /** Time without queries after a query, as a multiple of its duration; 0: no limit. */
   private final double sparing;
 
   private long sparedUntil;
@@ -29,7 +29,7 @@ final class Standing {
   private boolean asking;
 
   /**
-   * @param share of its time that questions may take, above 0; 1 for no limit
+   * @param share share of its time that queries may take, above 0; 1: no limit
    */
   Standing(double share) {
     sparing = 1 / share - 1;
@@ -40,13 +40,13 @@ final class Standing {
     return rests;
   }
 
-  /** Whether it has had enough questions for now. */
+  /** True if the worker must not get further queries for the moment. */
   synchronized boolean spared(long now) {
     spared = spared && now - sparedUntil < 0;
     return spared || asking;
   }
 
-  /** Begins to ask; false if it is not to be asked now. */
+  /** Begins a query; false if the worker must not be queried at this time. */
   synchronized boolean begin(long now) {
     if (spared(now)) {
       return false;
@@ -55,7 +55,7 @@ final class Standing {
     return true;
   }
 
-  /** The question that began then is over, whatever came of it. */
+  /** Records the end of a query, whether it succeeded or not. */
   synchronized void end(long begun, long now) {
     asking = false;
     spared = true;
@@ -72,7 +72,7 @@ final class Standing {
     rest = FIRST_REST;
   }
 
-  /** Whether a route is worth trying; there are as many as are asked for. */
+  /** True unless the route is known to be missing. */
   synchronized boolean has(String path, long now) {
     Long until = missingUntil.get(path);
     return until == null || now - until >= 0;

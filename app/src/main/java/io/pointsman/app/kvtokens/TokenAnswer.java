@@ -5,15 +5,15 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the token ids that engines answer. */
+/** Parses token ids in the responses of engines. */
 final class TokenAnswer {
   private static final JsonMapper JSON = new JsonMapper();
 
   private TokenAnswer() {}
 
   /**
-   * The ids of {@code .../render}: {@code token_ids} of an object, or of the only one of a list;
-   * null if there are none, or content beside text ({@code features}).
+   * The ids of {@code .../render}: {@code token_ids} of an object, or of the only item of a list.
+   * Null if there are none, or if there is content besides text ({@code features}).
    */
   static int @Nullable [] rendered(byte[] answer) {
     JsonNode root = tree(answer);
@@ -21,7 +21,7 @@ final class TokenAnswer {
     return one.hasNonNull("features") ? null : ids(one.path("token_ids"));
   }
 
-  /** The ids of {@code /tokenize}: {@code tokens}, as many as {@code count}; null if not so. */
+  /** The ids of {@code /tokenize}: {@code tokens}, as many as {@code count}; null otherwise. */
   static int @Nullable [] tokenized(byte[] answer) {
     JsonNode root = tree(answer);
     int[] ids = ids(root.path("tokens"));

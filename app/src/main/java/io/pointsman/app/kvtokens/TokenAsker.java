@@ -31,49 +31,49 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks one engine for the token ids of each prompt that was sent to a worker as text and is not
- * known yet, so that the next turn's blocks can be compared with what engines announce. Beside the
- * traffic: a request is on its way when its prompt is asked for, and nothing waits for the answer.
+ * Queries engines for the token ids of prompts that came as text. The blocks of the next turn can
+ * then be compared with KV events. A request is already on its way when its prompt is queried, and
+ * nothing waits for the response.
  *
- * <p>Asked is the worker that has the request, else another of its model that does not rest. A
- * worker gets one question at a time, and questions take at most a share of its time: what comes in
- * between is not asked for, nor what is known for the most part. A few virtual threads ask; what
- * finds no room to wait is not asked for.
+ * <p>The query goes to the worker with the request, otherwise to another worker of its model that
+ * does not rest. A worker gets one query at a time, and queries take at most a share of its time.
+ * Prompts in between are not queried, nor prompts that are mostly known. A few virtual threads send
+ * the queries; prompts that exceed the queue are dropped.
  */
 public final class TokenAsker implements PromptListener, AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(TokenAsker.class);
 
-  /** Larger requests are not asked for. */
+  /** Maximum size of a request body in bytes; larger requests are not queried. */
   private static final int MOST_BODY = 2 << 20;
 
   private static final long MOST_WAITING_BYTES = 32L << 20;
   private static final String TOKENIZE = "/tokenize";
   private static final ListedHeaders NO_HEADERS = new ListedHeaders(Map.of());
 
-  /** How often it is looked whether the ids are of any use. */
+  /** Interval of the check whether token ids are useful. */
   private static final long LOOK_NANOS = Duration.ofMillis(200).toNanos();
 
-  /** A prompt of which so much is known is not asked for. */
+  /** Known share of a prompt from which on it is not queried. */
   private static final double MOSTLY = 0.75;
 
-  /** Workers that are considered besides the one that has the request. */
+  /** Maximum number of candidates besides the worker with the request. */
   private static final int CONSIDERED = 16;
 
-  /** Asks an engine; blocks. */
+  /** A blocking query to an engine. */
   @FunctionalInterface
   public interface Question {
     /**
-     * What an engine answers to a POST.
+     * The response to a POST.
      *
-     * @param authorization sent if the router has no key of its own; null for none
-     * @throws IOException if there is no answer in time
+     * @param authorization sent if the router has no key; null: none
+     * @throws IOException if there is no response in time
      */
     EngineClient.Answer post(
         Worker worker, String path, byte[] body, @Nullable String authorization, Duration timeout)
         throws IOException;
   }
 
-  @SuppressWarnings("ArrayRecordComponent") // handed over, never compared
+  @SuppressWarnings("ArrayRecordComponent") // passed on without copy, never compared
   private record Prompt(
       RequestFacts facts, @Nullable Worker worker, @Nullable String authorization, byte[] body) {}
 
@@ -89,13 +89,13 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
   private final AtomicLong waitingBytes = new AtomicLong();
   private final Map<Worker, Standing> standings = new ConcurrentHashMap<>();
 
-  /** Hashes of prompts that wait or are asked for: no more than there is room for. */
+  /** Hashes of prompts that are queued or being queried; limited by the queue. */
   private final Map<Long, Boolean> pending = new ConcurrentHashMap<>();
 
   private final List<Thread> threads = new ArrayList<>();
   private volatile boolean closed;
 
-  /** What {@link #useful} said last, and when; races only have it asked twice. */
+  /** Last result of {@link #useful} and its time; a race only causes a second check. */
   private volatile boolean wanted;
 
   private volatile long lookedAt;
@@ -103,9 +103,9 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
   /**
    * Does nothing before {@link #start}.
    *
-   * @param texts takes what is learned
-   * @param useful whether there is anything to compare ids with
-   * @param readers read the routing keys of prompts' beginnings
+   * @param texts receives the token ids
+   * @param useful true if there are KV events to compare token ids with
+   * @param readers compute the routing keys of the beginnings of prompts
    */
   public TokenAsker(
       TokenSettings settings,
@@ -126,7 +126,7 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
     lookedAt = ticker.nanos() - LOOK_NANOS;
   }
 
-  /** Begins to ask. */
+  /** Starts the querying threads. */
   public TokenAsker start() {
     for (int i = 0; i < settings.atOnce(); i++) {
       threads.add(Thread.ofVirtual().name("token-ids-" + i).start(this::run));
@@ -134,7 +134,7 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
     return this;
   }
 
-  /** What became of prompts. */
+  /** Results of all prompts. */
   public TokenTally tally() {
     return tally;
   }
@@ -150,7 +150,7 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
         && !pending.containsKey(facts.prefix().whole());
   }
 
-  /** The rest goes by placements where the known ids are announced. */
+  /** True if most of the prompt is known; policies infer the rest from placements. */
   private boolean mostlyKnown(PrefixBlocks prompt) {
     if (texts.knows(prompt)) {
       return true;
@@ -183,7 +183,7 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
     }
   }
 
-  /** What a header can carry; null for what it cannot. */
+  /** The value if it is valid in a header; otherwise null. */
   private static @Nullable String printable(@Nullable String value) {
     return value != null && value.chars().allMatch(c -> c >= ' ' && c <= '~') ? value : null;
   }
@@ -204,7 +204,7 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
     }
   }
 
-  /** Null if it is none that can be asked for. */
+  /** Queries one prompt; null if it is not eligible. */
   private @Nullable Result asked(Prompt prompt) {
     try {
       PromptBody body = PromptBody.of(prompt.facts.endpoint(), prompt.body);
@@ -249,7 +249,7 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
     return result;
   }
 
-  /** One that is spared only if all are; null if nobody can be asked now. */
+  /** The worker to query; one that is spared only if all are. Null if none can be queried. */
   private @Nullable Worker choose(Prompt prompt, PromptBody body, boolean tokenize) {
     Worker sent = prompt.worker;
     boolean sentMay = sent != null && mayBeAsked(sent, body, tokenize);
@@ -299,7 +299,7 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
     return standings.computeIfAbsent(worker, _ -> new Standing(settings.share()));
   }
 
-  /** {@link Result#NOBODY} if the worker has no such route. */
+  /** Sends one query; {@link Result#NOBODY} if the worker lacks the route. */
   private Result post(
       Prompt prompt, Worker worker, Standing standing, PromptBody body, String path, byte[] sent) {
     EngineClient.Answer answer;
@@ -348,7 +348,7 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
     return readers.read(endpoint, NO_HEADERS, body, 0, body.length, false).prefix().whole();
   }
 
-  /** Asks no more. */
+  /** Stops querying. */
   @Override
   public void close() {
     closed = true;

@@ -5,17 +5,16 @@ import static java.util.Objects.requireNonNull;
 import java.time.Duration;
 
 /**
- * Whether and how engines are asked for the token ids of prompts that came as text. Only while
- * their announcements are heard, without which the ids are of no use.
+ * Settings of queries to engines for the token ids of prompts that came as text. Queries are sent
+ * only while the router receives KV events, because token ids are useless without them.
  *
- * @param enabled whether they are asked at all
- * @param share of a worker's time that questions to it may take, above 0; 1 for no limit, and for
- *     several of them at once
- * @param atOnce questions under way at most, 1 to 256
- * @param queue prompts that wait to be asked for at most, 1 to 65,536; further ones are not asked
- *     for
- * @param timeout for each answer, at least 1 ms
- * @param maxBytes memory of what was learned, at least 1 MiB
+ * @param enabled true if engines are queried
+ * @param share share of a worker's time that queries may take, above 0; 1: no limit, also on
+ *     concurrent queries
+ * @param atOnce maximum number of concurrent queries, 1 to 256
+ * @param queue maximum number of queued prompts, 1 to 65,536; further ones are dropped
+ * @param timeout time limit of each query, at least 1 ms
+ * @param maxBytes memory for token ids in bytes, at least 1 MiB
  */
 public record TokenSettings(
     boolean enabled, double share, int atOnce, int queue, Duration timeout, long maxBytes) {

@@ -4,29 +4,28 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Counts what became of prompts whose token ids were wanted. Safe for threads. */
+/** Counts the results of token-id queries. Thread-safe. */
 public final class TokenTally {
-  /** What became of one. */
+  /** Result for one prompt. */
   public enum Result {
-    /** An engine has told its ids. */
+    /** An engine returned its token ids. */
     LEARNED,
-    /** An engine has answered, but not with ids that can be used: it has content beside text. */
+    /** An engine's response had no usable ids, for example because of content besides text. */
     UNUSABLE,
-    /** An engine has refused it as malformed. */
+    /** An engine refused the prompt as malformed. */
     REFUSED,
-    /** An engine has not answered in time, or with an error of its own. */
+    /** An engine did not respond in time, or responded with an error of its own. */
     FAILED,
-    /** No engine that could be asked has a route for it, or all rest after failures. */
+    /** No engine has a route for it, or all engines rest after failures. */
     NOBODY,
-    /** All engines that could be asked had enough questions for the time being. */
+    /** All engines have reached their share of queries for the moment. */
     SPARED,
-    /** There was no room for it to wait. */
+    /** The queue was full. */
     DROPPED
   }
 
   private final Map<Result, LongAdder> counts = new EnumMap<>(Result.class);
 
-  /** Nothing asked yet. */
   public TokenTally() {
     for (Result result : Result.values()) {
       counts.put(result, new LongAdder());
@@ -37,7 +36,7 @@ public final class TokenTally {
     adder(result).increment();
   }
 
-  /** How many came to this. */
+  /** Number of prompts with this result. */
   public long of(Result result) {
     return adder(result).sum();
   }

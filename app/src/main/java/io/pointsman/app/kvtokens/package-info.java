@@ -1,4 +1,4 @@
-/** Token ids of prompts that came as text, asked of engines beside the traffic. */
+/** Token ids of prompts that came as text, queried from engines beside the traffic. */
 @NullMarked
 package io.pointsman.app.kvtokens;
 

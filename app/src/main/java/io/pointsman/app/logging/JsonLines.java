@@ -5,7 +5,10 @@ import ch.qos.logback.classic.spi.IThrowableProxy;
 import ch.qos.logback.classic.spi.ThrowableProxyUtil;
 import com.fasterxml.jackson.core.io.JsonStringEncoder;
 
-/** One JSON object per line: time, level, logger, thread, message and, for failures, the stack. */
+/**
+ * Formats events as JSON, one object per line: time, level, logger, thread, message, and the stack
+ * trace of a failure.
+ */
 final class JsonLines extends LineEncoder {
   @Override
   void write(ILoggingEvent event, StringBuilder line) {

@@ -4,11 +4,11 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.encoder.EncoderBase;
 import java.nio.charset.StandardCharsets;
 
-/** A line for each event, in UTF-8; nothing before the first and after the last. */
+/** Encodes each event as lines in UTF-8, without header or footer. */
 abstract class LineEncoder extends EncoderBase<ILoggingEvent> {
   private static final byte[] NOTHING = {};
 
-  /** Appends the event with the end of its last line. */
+  /** Appends the event, including the final line end. */
   abstract void write(ILoggingEvent event, StringBuilder line);
 
   @Override

@@ -13,7 +13,7 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** The log in files: {@code pointsman.log}, put aside each day or when it is large. */
+/** Log files: {@code pointsman.log}, rotated daily and at 100 MiB. */
 final class LogFiles {
   private static final int DAYS = 30;
   private static final long MOST_BYTES_OF_A_FILE = 100L << 20;
@@ -22,9 +22,9 @@ final class LogFiles {
   private LogFiles() {}
 
   /**
-   * Writes files in a directory, which is made if it is not there.
+   * An appender for files in a directory, which is created if missing.
    *
-   * @throws UncheckedIOException if it cannot be written to
+   * @throws UncheckedIOException if the directory is not writable
    */
   static Appender<ILoggingEvent> in(
       String directory, Encoder<ILoggingEvent> encoder, LoggerContext context) {

@@ -10,12 +10,12 @@ import org.slf4j.spi.MDCAdapter;
 import org.slf4j.spi.SLF4JServiceProvider;
 
 /**
- * Gives SLF4J a Logback that is silent until {@link LogSetup} sets it up. Logback's own provider
- * would look for its services and configuration files in every jar first; the launched program has
- * neither. A router that is embedded keeps the provider of its host.
+ * Provides Logback to SLF4J, silent until {@link LogSetup} configures it. Logback's own provider
+ * would first search every jar for services and configuration files; the launched program has
+ * neither. An embedded router uses the provider of its host.
  */
 public final class LogProvider implements SLF4JServiceProvider {
-  /** The newest API version that Logback 1.5 is written against, as SLF4J has it checked. */
+  /** The newest API version that Logback 1.5 supports; SLF4J checks it. */
   private static final String API_VERSION = "2.0.99";
 
   private final LoggerContext context = new LoggerContext();
@@ -25,9 +25,9 @@ public final class LogProvider implements SLF4JServiceProvider {
   /** Called by SLF4J. */
   public LogProvider() {}
 
-  /** Has SLF4J take this provider; without effect once a logger was made. */
+  /** Makes SLF4J use this provider; no effect after the first logger was created. */
   public static void use() {
-    // Or it tells on standard error that it does as it is told.
+    // Otherwise SLF4J reports the choice of this provider on standard error.
     System.setProperty("slf4j.internal.verbosity", "WARN");
     System.setProperty(LoggerFactory.PROVIDER_PROPERTY_KEY, LogProvider.class.getName());
   }

@@ -3,11 +3,11 @@ package io.pointsman.app.logging;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What is logged and how.
+ * Settings of the log.
  *
- * @param level the least severe level that is written
- * @param format the form of a line
- * @param directory where files are written too, one a day; empty: none
+ * @param level least severe level that is written
+ * @param format format of a line
+ * @param directory directory for log files in addition to standard error; empty: no files
  */
 public record LogSettings(Level level, Format format, String directory) {
   public static final LogSettings DEFAULTS = new LogSettings(Level.INFO, Format.TEXT, "");
@@ -18,7 +18,7 @@ public record LogSettings(Level level, Format format, String directory) {
     requireNonNull(directory, "directory");
   }
 
-  /** Severity, from the least to the most severe; {@code OFF} writes nothing. */
+  /** Severity in ascending order; {@code OFF} writes nothing. */
   public enum Level {
     DEBUG,
     INFO,
@@ -27,9 +27,9 @@ public record LogSettings(Level level, Format format, String directory) {
     OFF
   }
 
-  /** The form of a line. */
+  /** Format of a line. */
   public enum Format {
-    /** For people. */
+    /** Text for people. */
     TEXT,
     /** One JSON object per line. */
     JSON

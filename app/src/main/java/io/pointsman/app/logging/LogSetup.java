@@ -13,12 +13,12 @@ import java.io.UncheckedIOException;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sets the log up: standard error and, if wanted, files, each written by a thread of its own behind
- * a bounded queue, so that a slow terminal, pipe or disk never holds up a request. When the queue
- * is full, lines are dropped.
+ * Configures the log: standard error and optional files. A separate thread writes each from a
+ * limited queue, because a slow terminal, pipe or disk must not delay requests. A full queue drops
+ * lines.
  */
 public final class LogSetup implements AutoCloseable {
-  /** Lines that may wait to be written. */
+  /** Maximum number of queued lines. */
   private static final int QUEUE = 4096;
 
   private static final int MOST_MILLIS_AT_END = 500;
@@ -30,21 +30,21 @@ public final class LogSetup implements AutoCloseable {
   }
 
   /**
-   * Logs from now on, until closed; standard error itself stays open.
+   * Starts logging, until closed; standard error itself stays open.
    *
-   * @throws UncheckedIOException if the directory of files cannot be written to
+   * @throws UncheckedIOException if the directory for files is not writable
    */
   public static LogSetup start(LogSettings settings) {
     return start(settings, new StandardError());
   }
 
-  /** Logs what is at least this severe from now on. */
+  /** Changes the minimum level. */
   public static void setLevel(LogSettings.Level least) {
     LoggerContext context = (LoggerContext) LoggerFactory.getILoggerFactory();
     context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME).setLevel(level(least));
   }
 
-  /** Logs to {@code out} from now on; closing the log closes it. */
+  /** Starts logging to {@code out}; closing the log closes it. */
   static LogSetup start(LogSettings settings, OutputStream out) {
     LoggerContext context = (LoggerContext) LoggerFactory.getILoggerFactory();
     OutputStreamAppender<ILoggingEvent> writer = new OutputStreamAppender<>();
@@ -98,7 +98,7 @@ public final class LogSetup implements AutoCloseable {
     };
   }
 
-  /** Writes what waits, for half a second at most, and logs no more. */
+  /** Writes the queued lines, for at most 500 ms, and stops logging. */
   @Override
   public void close() {
     context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME).detachAndStopAllAppenders();

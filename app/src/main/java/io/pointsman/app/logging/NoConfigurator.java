@@ -7,8 +7,8 @@ import ch.qos.logback.core.spi.ContextAwareBase;
 import org.slf4j.Logger;
 
 /**
- * Keeps Logback from looking for configuration files: the log is set up by {@link LogSetup} and
- * silent until then. Found by Logback as a service.
+ * Prevents Logback's search for configuration files; the log is silent until {@link LogSetup}
+ * configures it. Logback finds this class as a service.
  */
 public final class NoConfigurator extends ContextAwareBase implements Configurator {
   @Override

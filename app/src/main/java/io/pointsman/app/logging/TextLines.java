@@ -7,8 +7,8 @@ import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeFormatterBuilder;
 
 /**
- * One line per event: time in UTC to the millisecond, level, class and message; then, for failures,
- * the stack. Local time would have the JDK look for time zones in every jar at the start.
+ * Formats events as text: time in UTC with milliseconds, level, class and message, then the stack
+ * trace of a failure. Local time would make the JDK search every jar for time zones at the start.
  */
 final class TextLines extends LineEncoder {
   private static final int MILLIS = 3;

@@ -1,4 +1,4 @@
-/** How the router logs: asynchronously, in text or JSON, never a prompt, never a key. */
+/** Logging: asynchronous, as text or JSON, without prompts and keys. */
 @NullMarked
 package io.pointsman.app.logging;
 

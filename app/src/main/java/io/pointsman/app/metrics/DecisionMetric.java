@@ -1,6 +1,6 @@
 package io.pointsman.app.metrics;
 
-/** What is told of decisions: of policies, what they predict, and what they remember. */
+/** Metrics of decisions: policies, predictions, indexes. */
 enum DecisionMetric implements Metric {
   DECISIONS(
       Kind.COUNTER,

@@ -10,11 +10,11 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
-/** The series of one endpoint, each resolved once. Safe for use by any number of threads. */
+/** The series of one endpoint, each resolved once. Thread-safe. */
 final class EndpointSeries {
   private static final double NANOS = 1e9;
 
-  /** The meters that the series of all endpoints belong to. */
+  /** The meters with the series of all endpoints. */
   record Families(
       Counter requests,
       Histogram headers,
@@ -37,7 +37,7 @@ final class EndpointSeries {
   private final DistributionDataPoint firstBytes;
   private final DistributionDataPoint durations;
 
-  /** By status label, then by model label; made when first counted. */
+  /** By status label, then by model label; created on first use. */
   private final AtomicReferenceArray<@Nullable CounterDataPoint> requests;
 
   private final LongAdder succeeded = new LongAdder();
@@ -68,17 +68,17 @@ final class EndpointSeries {
     observe(durations, report.nanosToEnd());
   }
 
-  /** Requests answered with 2xx. */
+  /** Number of requests answered with 2xx. */
   long succeeded() {
     return succeeded.sum();
   }
 
-  /** Further attempts of requests, resending over a fresh connection not counted. */
+  /** Number of further attempts, without resends over a new connection. */
   long retries() {
     return retries.sum();
   }
 
-  /** Requests that ended, of those for the model whose label has this place. */
+  /** Number of ended requests for the model label with this index. */
   long ended(int model) {
     long sum = 0;
     for (int status = 0; status < StatusLabels.size(); status++) {

@@ -21,15 +21,15 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts what the engine decides. Every label's series is resolved when it is made, so that
- * counting allocates nothing.
+ * Counts the engine's decisions. All series are resolved at construction, so counting allocates
+ * nothing.
  */
 final class EngineMetrics implements EngineListener {
   private final Counter decided;
   private final Map<Role, PolicySeries> decisions = new EnumMap<>(Role.class);
   private final StageDecisions stages = new StageDecisions();
 
-  /** For whole requests for models that have a policy of their own. */
+  /** Series of models that have their own policy. */
   private volatile Map<String, PolicySeries> ofModels = Map.of();
 
   private final Map<RejectReason, CounterDataPoint> rejects = new EnumMap<>(RejectReason.class);
@@ -40,7 +40,7 @@ final class EngineMetrics implements EngineListener {
   private record PolicySeries(String policy, Map<PickReason, CounterDataPoint> byReason) {}
 
   /**
-   * @param policies the configured name of the policy for each role, used as a label
+   * @param policies configured name of the policy for each role, used as a label
    */
   EngineMetrics(Meters meters, Function<Role, String> policies, WorkerTallies tallies) {
     this.tallies = tallies;
@@ -64,7 +64,7 @@ final class EngineMetrics implements EngineListener {
     return new PolicySeries(policy, series);
   }
 
-  /** Counts whole requests for these models under the names of their own policies. */
+  /** Sets the policy names of models; whole requests for them are counted under these names. */
   void policiesOfModels(Map<String, String> names) {
     Map<String, PolicySeries> series = new HashMap<>();
     names.forEach((model, policy) -> series.put(model, series(policy)));
@@ -76,7 +76,7 @@ final class EngineMetrics implements EngineListener {
     return ModelNames.find(ofModels, model, decisions.get(request.role()));
   }
 
-  /** How often a worker was chosen for {@code reason}. */
+  /** Number of placements with this reason. */
   long decided(PickReason reason) {
     // Roles and models with the same policy share their series.
     return Stream.concat(decisions.values().stream(), ofModels.values().stream())
@@ -86,12 +86,12 @@ final class EngineMetrics implements EngineListener {
         .sum();
   }
 
-  /** What decisions came to, by stage. */
+  /** Decisions by stage. */
   StageDecisions stages() {
     return stages;
   }
 
-  /** How often no worker could be chosen. */
+  /** Number of requests for which no worker could be chosen. */
   long rejected() {
     return rejects.values().stream().mapToLong(CounterDataPoint::getLongValue).sum();
   }
@@ -120,7 +120,7 @@ final class EngineMetrics implements EngineListener {
           STICKY_FULL,
           PINNED,
           FALLBACK -> {
-        // These policies do not look at the prompt.
+        // Policies with these reasons ignore the prompt.
       }
     }
   }

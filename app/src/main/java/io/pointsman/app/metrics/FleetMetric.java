@@ -1,6 +1,6 @@
 package io.pointsman.app.metrics;
 
-/** What is told of workers, and of the sessions and leases that they have. */
+/** Metrics of workers, sessions and leases. */
 enum FleetMetric implements Metric {
   SESSIONS(
       Kind.GAUGE, "pointsman_sessions", "sessions", "Sticky sessions that are bound to a worker."),

@@ -6,8 +6,8 @@ import io.pointsman.engine.fleet.Worker;
 import java.util.function.ToDoubleFunction;
 
 /**
- * The fleet's metrics, read from its newest snapshot when they are scraped: a worker that has left
- * has no series any more.
+ * The fleet's metrics, read from its latest snapshot at each scrape. A worker that has left has no
+ * series.
  */
 final class FleetMetrics {
   private final Fleet fleet;
@@ -71,7 +71,7 @@ final class FleetMetrics {
     }
   }
 
-  /** 0 closed, 1 open, 2 half-open. */
+  /** The breaker's state as a number: 0 closed, 1 open, 2 half-open. */
   static double breakerState(Worker worker) {
     return switch (worker.breaker().state()) {
       case CLOSED -> 0;

@@ -5,7 +5,7 @@ import io.pointsman.app.kvevents.KvEventTally.Count;
 import io.pointsman.app.kvevents.KvEvents;
 import java.util.Map;
 
-/** The metrics of what engines announce of their caches, read when they are scraped. */
+/** The metrics of KV events, read at each scrape. */
 final class KvEventMetrics {
   private static final Map<Count, String> KINDS =
       Map.of(

@@ -1,6 +1,6 @@
 package io.pointsman.app.metrics;
 
-/** What is told of KV events, their index, and token ids of texts. */
+/** Metrics of KV events, the KV index, and token ids of texts. */
 enum KvMetric implements Metric {
   KV_INDEX_BYTES(
       Kind.GAUGE,

@@ -10,27 +10,29 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.function.Consumer;
 
-/** Makes the meters of {@link Metric} in one registry, each at most once. */
+/** Creates the meters of {@link Metric} in one registry, each at most once. */
 final class Meters {
-  /** Seconds until something of an answer comes: from a cached prompt to a long prefill. */
+  /**
+   * Buckets in seconds for the first part of a response: from a cached prompt to a long prefill.
+   */
   static final double[] FIRST_BYTE_SECONDS = {
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80,
     160
   };
 
-  /** Seconds of a whole exchange: from an embedding to a long reasoning stream. */
+  /** Buckets in seconds for a whole request: from an embedding to a long reasoning stream. */
   static final double[] DURATION_SECONDS = {
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300, 600, 1800
   };
 
   static final double[] RATIO = {0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 1};
 
-  /** Takes one value with its labels, in the order of {@link Metric#labels}. */
+  /** Receives one value with its labels, in the order of {@link Metric#labels}. */
   @FunctionalInterface
   interface Sink {
     void put(double value, String... labels);
 
-    /** The same for a count; above 2^53 it is rounded. */
+    /** Receives a count; above 2^53 it is rounded. */
     default void put(long value, String... labels) {
       put((double) value, labels);
     }
@@ -65,7 +67,7 @@ final class Meters {
         .register(registry);
   }
 
-  /** A gauge that is always 1 and says something by its labels. */
+  /** Creates a gauge that is always 1; its labels carry the information. */
   void info(Metric metric, String... labels) {
     claim(metric, Metric.Kind.INFO);
     Info.builder()
@@ -76,7 +78,7 @@ final class Meters {
         .setLabelValues(labels);
   }
 
-  /** A gauge or counter whose values are read when it is scraped. */
+  /** Creates a gauge or counter with values read at each scrape. */
   void pulled(Metric metric, Consumer<Sink> values) {
     switch (metric.kind()) {
       case GAUGE -> {
@@ -110,7 +112,7 @@ final class Meters {
     }
   }
 
-  /** The metrics made so far. */
+  /** The metrics created up to here. */
   Set<Metric> made() {
     return Set.copyOf(made);
   }

@@ -4,14 +4,13 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Every metric that the router exposes under its own names, an enum for each family: the lists from
- * which the meters are made and {@code docs/metrics.md} is written. Each label has a bounded set of
- * values.
+ * All metrics with the router's own names, one enum per family. The meters and {@code
+ * docs/metrics.md} are generated from them. Each label has a limited set of values.
  */
 sealed interface Metric
     permits RequestMetric, DecisionMetric, KvMetric, FleetMetric, ProcessMetric {
 
-  /** How values of a metric behave. */
+  /** The type of a metric. */
   enum Kind {
     COUNTER,
     GAUGE,
@@ -20,7 +19,7 @@ sealed interface Metric
     INFO
   }
 
-  /** What a scraper and a reader are told of a metric. */
+  /** Description of a metric, for scrapers and for the documentation. */
   record About(Kind kind, String metricName, String unit, String meaning, List<String> labels) {
     About(Kind kind, String metricName, String unit, String meaning, String... labels) {
       this(kind, metricName, unit, meaning, List.of(labels));

@@ -4,11 +4,11 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** Writes {@code docs/metrics.md} from the lists of metrics, so that the two cannot differ. */
+/** Generates {@code docs/metrics.md} from the lists of metrics. */
 final class MetricsPage {
   private MetricsPage() {}
 
-  /** The page as Markdown. */
+  /** The page in Markdown. */
   static String render() {
     StringBuilder page = new StringBuilder();
     page.append(

@@ -19,16 +19,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Serves {@code GET /metrics} and {@code GET /health} on a listener of its own, so that scrapes
- * never compete with requests and need not be reachable by clients. Runs on virtual threads.
+ * Serves {@code GET /metrics} and {@code GET /health} on a separate port. Scrapes then do not
+ * compete with requests, and clients need no access to metrics. Uses virtual threads.
  */
 public final class MetricsServer implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(MetricsServer.class);
   private static final int BACKLOG = 16;
   private static final String TYPE = "content-type";
 
-  // Of the JDK's servers in this process, which have no limits of their own and read these once:
-  // what a peer leaves half done must not keep descriptors that requests need. In seconds.
+  // Limits for all JDK HTTP servers of this process, in seconds and connections. By default they
+  // have none and read these properties once. Incomplete requests must not keep descriptors that
+  // client requests need.
   static {
     limit("sun.net.httpserver.maxReqTime", 5);
     limit("sun.net.httpserver.maxRspTime", 30);
@@ -47,8 +48,8 @@ public final class MetricsServer implements AutoCloseable {
   /**
    * Opens the listener.
    *
-   * @param address where; port 0 means any free one
-   * @throws IOException if it cannot be opened
+   * @param address address of the listener; port 0: any free port
+   * @throws IOException if the address cannot be bound
    */
   public static MetricsServer open(RouterMetrics metrics, InetSocketAddress address)
       throws IOException {
@@ -60,7 +61,6 @@ public final class MetricsServer implements AutoCloseable {
     return server;
   }
 
-  /** The port that it listens on. */
   public int port() {
     return server.getAddress().getPort();
   }
@@ -99,9 +99,9 @@ public final class MetricsServer implements AutoCloseable {
   }
 
   /**
-   * What a scrape is answered with.
+   * The response to a scrape.
    *
-   * @param accept the scraper's header of that name
+   * @param accept the scraper's Accept header
    */
   static LocalResponse page(PrometheusRegistry registry, @Nullable String accept)
       throws IOException {
@@ -133,8 +133,8 @@ public final class MetricsServer implements AutoCloseable {
   }
 
   /**
-   * Made at the first scrape: looking for the optional formats opens every jar, which a start need
-   * not wait for.
+   * Created at the first scrape, because the search for optional formats opens every jar and would
+   * delay the start.
    */
   private static final class Formats {
     static final ExpositionFormats ALL = ExpositionFormats.init();

@@ -1,14 +1,14 @@
 package io.pointsman.app.metrics;
 
 /**
- * Where metrics are served.
+ * Settings of the metrics server.
  *
- * @param enabled whether they are served at all
+ * @param enabled true if metrics are served
  * @param host address to listen on
- * @param port port to listen on; 0 for any free one
- * @param vllmRouterNames whether they are served under the names of vllm-router too
- * @param likeProductionStack whether they are served as by the router of the vLLM production stack
- *     too: under its names, and on the port of the clients
+ * @param port port to listen on; 0: any free port
+ * @param vllmRouterNames true if metrics also have the names of vllm-router
+ * @param likeProductionStack true if metrics also have the names of the vLLM production stack's
+ *     router and are also served on the client port
  */
 public record MetricsSettings(
     boolean enabled, String host, int port, boolean vllmRouterNames, boolean likeProductionStack) {

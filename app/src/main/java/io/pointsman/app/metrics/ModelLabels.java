@@ -7,16 +7,15 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Turns the model that a request names into a label from a bounded set: the names of models that
- * are configured or that the fleet serves, the first {@code most} of them, and two more. A client
- * can therefore not make series by inventing names. Safe for use by several threads; {@link #index}
- * allocates nothing.
+ * Maps the model in a request to a label from a limited set. Clients can therefore not create
+ * series with invented names. The set contains the first {@code most} configured or served models,
+ * and two more labels. Thread-safe; {@link #index} allocates nothing.
  */
 final class ModelLabels {
-  /** The label of a request that names no model. */
+  /** The label of a request without a model. */
   static final String NONE = "";
 
-  /** The label of every model without a label of its own. */
+  /** The label of all models without their own label. */
   static final String OTHER = "other";
 
   private static final int NONE_INDEX = 0;
@@ -26,7 +25,7 @@ final class ModelLabels {
   private final Map<String, Integer> indexes = new ConcurrentHashMap<>();
 
   /**
-   * @param most models with a label of their own; at least 0
+   * @param most maximum number of models with their own label; at least 0
    */
   ModelLabels(int most) {
     labels = new String[most + 2];
@@ -34,7 +33,7 @@ final class ModelLabels {
     labels[OTHER_INDEX] = OTHER;
   }
 
-  /** Gives labels to models that have none yet; any thread. */
+  /** Gives labels to models that have none. */
   synchronized void add(Iterable<String> models) {
     for (String model : models) {
       int next = indexes.size() + 2;
@@ -45,7 +44,7 @@ final class ModelLabels {
     }
   }
 
-  /** The place of the model's label, in {@code [0, size())}. */
+  /** The index of the model's label, in {@code [0, size())}. */
   int index(@Nullable String model) {
     if (model == null) {
       return NONE_INDEX;
@@ -54,7 +53,7 @@ final class ModelLabels {
     return index == null ? OTHER_INDEX : index;
   }
 
-  /** The places of all labels that were given, but for that of requests that name no model. */
+  /** The indexes of all labels in use, except that of requests without a model. */
   List<Integer> named() {
     List<Integer> places = new ArrayList<>(indexes.values());
     places.add(OTHER_INDEX);

@@ -10,10 +10,7 @@ import io.pointsman.engine.policy.RoutingRequest;
 import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
 import io.prometheus.metrics.core.metrics.Histogram;
 
-/**
- * Measures what policies predict against what comes: times to first token, and shares of prompts
- * found in caches.
- */
+/** Compares predictions with measurements: times to first token, and cached shares of prompts. */
 final class PredictionMetrics implements AnswerLearner {
   private final DistributionDataPoint predicted;
   private final DistributionDataPoint measured;
@@ -52,7 +49,7 @@ final class PredictionMetrics implements AnswerLearner {
   @Override
   public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
     Usage usage = lease.usage();
-    // Who continues from a finished prefill has no use for a cache of its own.
+    // A decode after a separate prefill does not use its own cache.
     boolean computes = request.role() != Role.DECODE;
     boolean expects = request.notes().expectsHits();
     if (computes && expects && usage.promptTokens() > 0 && usage.cachedTokens() >= 0) {

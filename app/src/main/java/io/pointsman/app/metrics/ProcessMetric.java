@@ -1,6 +1,6 @@
 package io.pointsman.app.metrics;
 
-/** What is told of the process: its version, its outlets, its memory. */
+/** Metrics of the process: version, exports, resources. */
 enum ProcessMetric implements Metric {
   BUILD_INFO(
       Kind.INFO,

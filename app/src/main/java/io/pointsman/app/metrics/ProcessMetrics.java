@@ -11,14 +11,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.function.ToDoubleFunction;
 
-/** What the process and its virtual machine use, read when it is scraped. */
+/** Resource usage of the process and the JVM, read at each scrape. */
 final class ProcessMetrics {
   private static final Path STATUS = Path.of("/proc/self/status");
 
   private ProcessMetrics() {}
 
   /**
-   * @param version the program's version
+   * @param version version of the program
    */
   static void register(Meters meters, String version) {
     meters.info(ProcessMetric.BUILD_INFO, version, System.getProperty("java.version", "unknown"));
@@ -99,7 +99,7 @@ final class ProcessMetrics {
         });
   }
 
-  /** Resident memory as the kernel counts it; 0 where there is no {@code /proc}. */
+  /** Resident memory in bytes, from the kernel; 0 without {@code /proc}. */
   private static double residentBytes() {
     try (var lines = Files.lines(STATUS)) {
       return lines

@@ -18,13 +18,13 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts what the data plane does. Series are resolved once, so that counting a request allocates
- * nothing after the first of its kind.
+ * Counts requests of the built-in proxy. Series are resolved once; counting allocates nothing after
+ * the first request of each kind.
  */
 final class ProxyMetrics implements ProxyListener {
   private static final double NANOS = 1e9;
 
-  /** Kinds of errors that have no status: places behind those of the statuses. */
+  /** Indexes of error kinds without a status, after those of the statuses. */
   private static final int LEFT = StatusLabels.size();
 
   private static final int CUT = LEFT + 1;
@@ -63,12 +63,11 @@ final class ProxyMetrics implements ProxyListener {
     meters.pulled(RequestMetric.RESPONSE_BYTES, sink -> sink.put(bytes.sum()));
   }
 
-  /** The series of an endpoint. */
   EndpointSeries of(Endpoint endpoint) {
     return requireNonNull(endpoints.get(endpoint), "endpoint");
   }
 
-  /** Requests that named a model and ended, by its label. */
+  /** Number of ended requests that named a model, by model label. */
   Map<String, Long> endedByModel() {
     Map<String, Long> byModel = new HashMap<>();
     for (int model : models.named()) {
@@ -78,7 +77,10 @@ final class ProxyMetrics implements ProxyListener {
     return byModel;
   }
 
-  /** Ends are read first: what starts meanwhile may be missed, but the count is never negative. */
+  /**
+   * Reads the ends first: a request that starts in between may be missing, but the result is never
+   * negative.
+   */
   private long inFlight() {
     long over = ended.sum();
     return started.sum() - over;

@@ -1,6 +1,6 @@
 package io.pointsman.app.metrics;
 
-/** What is told of requests, and of the two workers that serve a split one. */
+/** Metrics of requests, including split ones. */
 enum RequestMetric implements Metric {
   REQUESTS(
       Kind.COUNTER,

@@ -33,11 +33,11 @@ import java.util.function.ToLongBiFunction;
 import java.util.function.ToLongFunction;
 
 /**
- * All metrics of one router. Listens to the engine and to the data plane; what can be read instead
- * of counted is read when it is scraped.
+ * All metrics of one router. Counts events of the engine and the proxy; all other values are read
+ * at each scrape.
  */
 public final class RouterMetrics {
-  /** Models with a label of their own; requests for further ones count as {@code other}. */
+  /** Maximum number of models with their own label; further ones count as {@code other}. */
   static final int MOST_MODELS = 64;
 
   private final PrometheusRegistry registry = new PrometheusRegistry();
@@ -51,9 +51,9 @@ public final class RouterMetrics {
   private final SplitMetrics split;
 
   /**
-   * @param policies the configured name of the policy for each role, used as a label
-   * @param maxWorkers the fleet's largest number of workers
-   * @param version the program's version
+   * @param policies configured name of the policy for each role, used as a label
+   * @param maxWorkers maximum number of workers of the fleet
+   * @param version version of the program
    */
   public RouterMetrics(
       Fleet fleet, Function<Role, String> policies, int maxWorkers, Ticker ticker, String version) {
@@ -70,35 +70,35 @@ public final class RouterMetrics {
   }
 
   /**
-   * Counts whole requests for these models under the names of their own policies, and requests for
-   * them by name even before a worker serves them.
+   * Sets the policy names of models and creates labels for these models before a worker serves
+   * them.
    *
-   * @param names configured names by model
+   * @param names configured policy names by model
    */
   public void policiesOfModels(Map<String, String> names) {
     engine.policiesOfModels(names);
     models.add(names.keySet());
   }
 
-  /** What counts the engine's decisions. */
+  /** Counts the engine's decisions. */
   public EngineListener engineListener() {
     return engine;
   }
 
-  /** What counts the data plane's requests. */
+  /** Counts the proxy's requests. */
   public ProxyListener proxyListener() {
     return proxy;
   }
 
-  /** What counts requests that two workers may serve. */
+  /** Counts requests that can be split. */
   public SplitListener splitListener() {
     return split;
   }
 
   /**
-   * Reads the number of clients that are connected. Call once.
+   * Adds the number of client connections. Call once.
    *
-   * @param limit how many may be; 0 for as many as come
+   * @param limit maximum number of connections; 0: unlimited
    */
   public RouterMetrics clients(LongSupplier connected, long limit) {
     meters.pulled(RequestMetric.CLIENT_CONNECTIONS_LIMIT, sink -> sink.put(limit));
@@ -106,32 +106,32 @@ public final class RouterMetrics {
     return this;
   }
 
-  /** Reads the number of requests that wait for admission. Call once. */
+  /** Adds the number of requests that wait for admission. Call once. */
   public RouterMetrics queue(LongSupplier length) {
     meters.pulled(RequestMetric.QUEUE_LENGTH, sink -> sink.put(length.getAsLong()));
     return this;
   }
 
-  /** Reads the number of requests that are held back because every worker is full. Call once. */
+  /** Adds the number of requests deferred because every worker is full. Call once. */
   public RouterMetrics heldBack(LongSupplier held) {
     meters.pulled(RequestMetric.HELD_BACK, sink -> sink.put(held.getAsLong()));
     return this;
   }
 
-  /** Reads what is kept of requests' bodies. Call once. */
+  /** Adds the memory of buffered request bodies. Call once. */
   public RouterMetrics bodies(BodyBudget bodies) {
     meters.pulled(RequestMetric.BUFFERED_BYTES, sink -> sink.put(bodies.taken()));
     meters.pulled(RequestMetric.BUFFERS_REFUSED, sink -> sink.put(bodies.refused()));
     return this;
   }
 
-  /** Reads the number of requests that wait for prefill or decode workers. Call once. */
+  /** Adds the number of requests that wait for prefill or decode workers. Call once. */
   public RouterMetrics splitWaiting(IntSupplier waiting) {
     meters.pulled(RequestMetric.SPLIT_WAITING, sink -> sink.put(waiting.getAsInt()));
     return this;
   }
 
-  /** Reads prefix indexes as one: memory, bound, blocks and those forgotten. Call once. */
+  /** Adds the sums over prefix indexes: memory, limit, blocks and evictions. Call once. */
   public RouterMetrics prefixIndex(List<PrefixIndex> all) {
     List<PrefixIndex> indexes = List.copyOf(all);
     summed(DecisionMetric.PREFIX_INDEX_BYTES, indexes, PrefixIndex::bytes);
@@ -141,7 +141,7 @@ public final class RouterMetrics {
     return this;
   }
 
-  /** Reads which policies have fallen back to least load, and how often they have. Call once. */
+  /** Adds the fallbacks of policies to least load. Call once. */
   public RouterMetrics fallbacks(List<Insight> all) {
     List<Insight> insights = List.copyOf(all);
     summed(DecisionMetric.COST_FALLBACK, insights, i -> i.fallback().active() ? 1 : 0);
@@ -149,7 +149,7 @@ public final class RouterMetrics {
     return this;
   }
 
-  /** Reads what models of caches take, and what they may take. Call once. */
+  /** Adds the memory of cache models and its limit. Call once. */
   public RouterMetrics cacheModels(List<Insight> all) {
     List<Insight> insights = List.copyOf(all);
     summed(DecisionMetric.COST_CACHE_BYTES, insights, insight -> insight.memory().bytes());
@@ -162,14 +162,14 @@ public final class RouterMetrics {
   }
 
   /**
-   * What measures predictions against what comes, to be told as a learner of policies that predict.
-   * Call once.
+   * Compares predictions with measurements. Call once and register the result as a learner of
+   * policies that predict.
    */
   public AnswerLearner predictions() {
     return new PredictionMetrics(meters);
   }
 
-  /** Reads what was expected in caches, what was found, and why the rest was not. Call once. */
+  /** Adds expected and found cached tokens, and the reasons for cache misses. Call once. */
   public RouterMetrics lostHits(List<LostHits> all) {
     List<LostHits> sums = List.copyOf(all);
     meters.pulled(
@@ -196,13 +196,13 @@ public final class RouterMetrics {
         });
   }
 
-  /** Reads what came of engines' announcements. Call once. */
+  /** Adds the results of KV events. Call once. */
   public RouterMetrics kvEvents(KvEvents events, KvEventTally tally) {
     new KvEventMetrics(events, tally).register(meters);
     return this;
   }
 
-  /** Reads what became of questions for token ids, and what they were good for. Call once. */
+  /** Adds the results of token-id queries and lookups. Call once. */
   public RouterMetrics kvTokens(TokenTally tally, KnownTexts texts) {
     meters.pulled(
         KvMetric.KV_TOKEN_REQUESTS,
@@ -223,19 +223,19 @@ public final class RouterMetrics {
     return this;
   }
 
-  /** Reads what a shadow policy would have done. Call once. */
+  /** Adds the results of the shadow policy. Call once. */
   public RouterMetrics shadow(Supplier<ShadowReport> report) {
     ShadowMetrics.register(meters, report);
     return this;
   }
 
-  /** Reads the number of sticky sessions. Call once. */
+  /** Adds the number of sticky sessions. Call once. */
   public RouterMetrics sessions(LongSupplier count) {
     meters.pulled(FleetMetric.SESSIONS, sink -> sink.put(count.getAsLong()));
     return this;
   }
 
-  /** Reads what is known of caches by announcements, and what it was good for. Call once. */
+  /** Adds the state and the lookups of the KV index. Call once. */
   public RouterMetrics kvIndex(KvIndex index) {
     meters.pulled(KvMetric.KV_INDEX_BYTES, sink -> sink.put(index.bytes()));
     meters.pulled(KvMetric.KV_INDEX_MAX_BYTES, sink -> sink.put(index.maxBytes()));
@@ -251,7 +251,7 @@ public final class RouterMetrics {
     return this;
   }
 
-  /** Reads what is held for other planes, and what became of it. Call once. */
+  /** Adds the leases of external proxies. Call once. */
   public RouterMetrics heldLeases(Choices choices) {
     HoldTally tally = choices.tally();
     meters.pulled(FleetMetric.HELD_LEASES, sink -> sink.put(choices.open()));
@@ -274,7 +274,7 @@ public final class RouterMetrics {
     return this;
   }
 
-  /** Reads what became of requests that were to be written down. Call once. */
+  /** Adds the results of the trace capture. Call once. */
   public RouterMetrics capture(LongSupplier written, LongSupplier dropped, LongSupplier failed) {
     meters.pulled(
         ProcessMetric.CAPTURED_REQUESTS,
@@ -286,7 +286,7 @@ public final class RouterMetrics {
     return this;
   }
 
-  /** Reads what became of the spans of traced requests. Call once. */
+  /** Adds the results of span exports. Call once. */
   public RouterMetrics spans(LongSupplier exported, LongSupplier failed, LongSupplier dropped) {
     meters.pulled(
         ProcessMetric.TRACE_SPANS,
@@ -299,9 +299,9 @@ public final class RouterMetrics {
   }
 
   /**
-   * Offers what vllm-router calls by other names under those names too. Call once.
+   * Adds the metrics with vllm-router's names. Call once.
    *
-   * @param keepsSessions whether sessions stay with their workers
+   * @param keepsSessions true if sessions stay with their workers
    */
   public RouterMetrics withVllmRouterNames(boolean keepsSessions) {
     new VllmRouterMetrics(fleet, policies, engine, tallies, proxy, keepsSessions)
@@ -309,16 +309,13 @@ public final class RouterMetrics {
     return this;
   }
 
-  /**
-   * Offers what the router of the vLLM production stack calls by other names under those names too.
-   * Call once.
-   */
+  /** Adds the metrics with the names of the vLLM production stack's router. Call once. */
   public RouterMetrics withProductionStackNames() {
     new StackMetrics(fleet, proxy).register(registry);
     return this;
   }
 
-  /** Adds {@code GET /metrics} to what the router answers on the port of the clients. */
+  /** Adds {@code GET /metrics} to the client port. */
   public void addTo(LocalRoutes.Builder routes) {
     routes.on("GET", "/metrics", request -> MetricsServer.page(registry, request.header("accept")));
   }

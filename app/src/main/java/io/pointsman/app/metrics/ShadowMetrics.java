@@ -4,7 +4,7 @@ import io.pointsman.engine.shadow.ShadowReport;
 import io.pointsman.engine.shadow.ShadowReport.Side;
 import java.util.function.Supplier;
 
-/** What a shadow policy would have done, read when it is scraped. */
+/** The metrics of the shadow policy, read at each scrape. */
 final class ShadowMetrics {
   private static final String ACTING = "acting";
   private static final String SHADOW = "shadow";

@@ -11,7 +11,9 @@ import java.util.EnumMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Counts what becomes of requests that two workers may serve. Every series is resolved once. */
+/**
+ * Counts requests that can be split, and the results of their steps. Every series is resolved once.
+ */
 final class SplitMetrics implements SplitListener {
   private static final double NANOS = 1e9;
 

@@ -7,13 +7,13 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.List;
 
 /**
- * The metrics of the vLLM production stack's router that are known here, under its names, for
- * dashboards and autoscalers that exist. Nothing is counted for them.
+ * Metrics of the vLLM production stack's router under its names, for existing dashboards and
+ * autoscalers. They are read from this router's own counts.
  */
 final class StackMetrics {
   private static final Name PODS =
       new Name(
-          Metric.Kind.COUNTER, // a gauge there; no other kind may be called so here
+          Metric.Kind.COUNTER, // a gauge there, but the name is valid only for a counter here
           "vllm:healthy_pods_total",
           "1 while the engine is healthy, else 0.",
           List.of("server"));
@@ -31,7 +31,7 @@ final class StackMetrics {
               + " had count as other.",
           List.of("model"));
 
-  /** All of them, for the documentation. */
+  /** All metrics, for the documentation. */
   static final List<Name> ALL = List.of(PODS, RUNNING, INCOMING);
 
   private final Fleet fleet;

@@ -13,8 +13,8 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What decisions by prefixes and by sessions came to, for each stage of a request, in the terms of
- * vllm-router 0.1.17. A series begins with its first count, as there. Counting allocates nothing.
+ * Counts decisions by prefix and by session for each stage of a request, with the terms of
+ * vllm-router 0.1.17. As there, a series starts with its first count. Counting allocates nothing.
  */
 final class StageDecisions {
   private static final String CACHE_AWARE = "cache_aware";
@@ -41,7 +41,7 @@ final class StageDecisions {
   private final Map<String, Map<Role, Map<PrefixOutcome, LongAdder>>> byPrefix =
       new LinkedHashMap<>();
 
-  /** Of decode workers: those of other roles have no such series. */
+  /** Only for decode workers; other roles have no such series. */
   private final Map<SessionOutcome, LongAdder> bySession = adders(SessionOutcome.class);
 
   StageDecisions() {
@@ -62,7 +62,7 @@ final class StageDecisions {
     return adders;
   }
 
-  /** Counts a request that was placed by {@code policy}. */
+  /** Counts a request that {@code policy} has placed. */
   void count(String policy, RoutingRequest request) {
     Map<Role, Map<PrefixOutcome, LongAdder>> ofRoles = byPrefix.get(policy);
     Map<PrefixOutcome, LongAdder> counts = ofRoles == null ? null : ofRoles.get(request.role());
@@ -107,7 +107,7 @@ final class StageDecisions {
     };
   }
 
-  /** Decode workers are not compared by prompts. */
+  /** Prompts are not compared for decode workers. */
   private static @Nullable PrefixOutcome kvAware(Role role, PickNotes notes) {
     if (role == Role.DECODE) {
       return null;
@@ -126,7 +126,7 @@ final class StageDecisions {
     };
   }
 
-  /** A request without a prompt has no look-up. */
+  /** A request without a prompt has no lookup. */
   private static PrefixOutcome kvAware(KvTally.@Nullable Outcome lookup) {
     return switch (lookup) {
       case HIT, MISS -> PrefixOutcome.PREFIX_COST;
@@ -157,7 +157,7 @@ final class StageDecisions {
     };
   }
 
-  /** Tells decisions by policy, stage and outcome. */
+  /** Writes the decisions by policy, stage and outcome. */
   void prefixes(Meters.Sink sink) {
     byPrefix.forEach(
         (policy, ofRoles) ->
@@ -165,7 +165,7 @@ final class StageDecisions {
                 (role, counts) -> tell(sink, counts, policy, EngineMetrics.label(role))));
   }
 
-  /** Tells decisions on sessions by stage and outcome. */
+  /** Writes the decisions on sessions by stage and outcome. */
   void sessions(Meters.Sink sink) {
     tell(sink, bySession, EngineMetrics.label(Role.DECODE));
   }

@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Turns a status code into a label: the usual codes as they are, every other as its class. An
- * engine that invents codes can therefore not make series without end.
+ * Maps a status code to a label: common codes to themselves, all others to their class. An engine
+ * can thus create only a limited number of series.
  */
 final class StatusLabels {
   private static final int[] USUAL = {
@@ -32,7 +32,7 @@ final class StatusLabels {
 
   private StatusLabels() {}
 
-  /** The place of the label of {@code status}, in {@code [0, size())}; 0 for what is no status. */
+  /** The index of the label of {@code status}, in {@code [0, size())}; 0 for an invalid status. */
   static int index(int status) {
     return status >= 100 && status < BY_STATUS.length ? BY_STATUS[status] : 0;
   }

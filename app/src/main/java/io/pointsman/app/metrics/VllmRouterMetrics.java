@@ -20,13 +20,12 @@ import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 
 /**
- * The metrics of vllm-router whose meaning is the same here, under its names, for dashboards and
- * alerts that exist. Nothing is counted for them: they are read from this router's own counts when
- * they are scraped. The label {@code worker} is the worker's URL, as it is there; workers of one
- * URL, which only their ids tell apart, are one series.
+ * Metrics of vllm-router with the same meaning here, under its names, for existing dashboards and
+ * alerts. They are read from this router's own counts at each scrape. As there, the label {@code
+ * worker} is the worker's URL. Workers with the same URL and different ids share one series.
  */
 final class VllmRouterMetrics {
-  /** One of its metrics. */
+  /** One metric of vllm-router. */
   record Name(Metric.Kind kind, String metricName, String meaning, List<String> labels) {
     Name(Metric.Kind kind, String stem, String meaning, String... labels) {
       this(kind, "vllm_router_" + stem, meaning, List.of(labels));
@@ -104,7 +103,7 @@ final class VllmRouterMetrics {
           "stage",
           "outcome");
 
-  /** All of them, for the documentation. */
+  /** All metrics, for the documentation. */
   static final List<Name> ALL =
       List.of(
           REQUESTS,
@@ -139,7 +138,7 @@ final class VllmRouterMetrics {
   private final boolean keepsSessions;
 
   /**
-   * @param keepsSessions whether sessions stay with their workers
+   * @param keepsSessions true if sessions stay with their workers
    */
   VllmRouterMetrics(
       Fleet fleet,
@@ -198,7 +197,10 @@ final class VllmRouterMetrics {
     put(registry, PD_ERRORS, this::pdErrors);
   }
 
-  /** Nothing of a fleet that splits nothing: alarms on this series are for those that do. */
+  /**
+   * Writes nothing for a fleet without prefill and decode workers, because alerts use the presence
+   * of this series.
+   */
   private void pdErrors(Meters.Sink sink) {
     FleetSnapshot now = fleet.snapshot();
     if (!now.pool(Role.PREFILL).workers().isEmpty() || !now.pool(Role.DECODE).workers().isEmpty()) {
@@ -252,7 +254,10 @@ final class VllmRouterMetrics {
                 .forEach((url, sum) -> sink.put(sum, url)));
   }
 
-  /** A value of each worker by its label: a page with two equal series would not be written. */
+  /**
+   * A value per worker label, merged for equal labels, because a page must not contain a series
+   * twice.
+   */
   private Map<String, Double> byUrl(ToDoubleFunction<Worker> value, DoubleBinaryOperator merge) {
     return byUrl(fleet.snapshot().workers(), value, merge);
   }
@@ -272,7 +277,9 @@ final class VllmRouterMetrics {
     }
   }
 
-  /** The path of a route that vllm-router has too; of another one, this router's name for it. */
+  /**
+   * The path of a route that vllm-router also has; otherwise this router's name of the endpoint.
+   */
   private static String route(Endpoint endpoint) {
     return switch (endpoint) {
       case CHAT_COMPLETIONS -> "/v1/chat/completions";

@@ -7,12 +7,10 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts per worker, in a table by the worker's slot. A slot belongs to whoever was placed on last;
- * what is left of a worker that is gone is replaced by the slot's next owner, so that the table
- * never grows. Safe for use by any number of threads.
+ * Counts per worker, in a table indexed by the worker's slot. The first placement on a new worker
+ * replaces the counts of the slot's former owner, so the table never grows. Thread-safe.
  */
 final class WorkerTallies {
-  /** The counts of one worker. */
   static final class Tally {
     private final Worker worker;
     private final LongAdder placed = new LongAdder();
@@ -44,7 +42,7 @@ final class WorkerTallies {
   private final AtomicReferenceArray<@Nullable Tally> bySlot;
 
   /**
-   * @param maxWorkers the fleet's largest number of workers
+   * @param maxWorkers maximum number of workers of the fleet
    */
   WorkerTallies(int maxWorkers) {
     bySlot = new AtomicReferenceArray<>(maxWorkers);
@@ -66,7 +64,7 @@ final class WorkerTallies {
     }
   }
 
-  /** The worker's counts; null if nothing was placed on it yet. */
+  /** The worker's counts; null before the first placement on it. */
   @Nullable Tally of(Worker worker) {
     Tally tally = bySlot.get(worker.slot());
     return tally != null && tally.worker == worker ? tally : null;

@@ -1,4 +1,4 @@
-/** Prometheus metrics on a listener of their own. */
+/** Prometheus metrics on a separate port. */
 @NullMarked
 package io.pointsman.app.metrics;
 

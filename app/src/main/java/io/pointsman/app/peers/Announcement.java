@@ -14,15 +14,15 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an engine says of itself.
+ * The registration of an engine.
  *
  * @param role prefill or decode
- * @param httpAddress host:port of its API, IPv6 in brackets; with data parallelism an {@code @} and
- *     the rank may follow
- * @param kvAddress where other engines reach it
- * @param dpSize data-parallel ranks, 1 to {@link #MOST_RANKS}
- * @param tpSize tensor-parallel ranks, 1 to {@link #MOST_RANKS}
- * @param mode which side moves the blocks; null if it does not say
+ * @param httpAddress {@code host:port} of its API, IPv6 in brackets; with data parallelism
+ *     {@code @} and the rank may follow
+ * @param kvAddress address for other engines
+ * @param dpSize number of data-parallel ranks, 1 to {@link #MOST_RANKS}
+ * @param tpSize number of tensor-parallel ranks, 1 to {@link #MOST_RANKS}
+ * @param mode the side that moves the blocks; null if missing
  */
 record Announcement(
     Role role,
@@ -57,7 +57,7 @@ record Announcement(
     return at < 0 ? WorkerSpec.NO_RANK : Integer.parseInt(httpAddress.substring(at + 1));
   }
 
-  /** The workers that it stands for: one, or one for each rank. */
+  /** The workers of the engine: one, or one for each rank. */
   List<WorkerSpec> workers() {
     int at = httpAddress.indexOf('@');
     String authority = at < 0 ? httpAddress : httpAddress.substring(0, at);
@@ -78,7 +78,7 @@ record Announcement(
         : IntStream.range(0, dpSize).mapToObj(whole::withRank).toList();
   }
 
-  /** What is known of its workers besides, as an addition to {@code before}. */
+  /** Adds the engine's transfer data to {@code before}. */
   Peer told(Peer before) {
     return told(before, kvAddress, dpSize, tpSize, mode);
   }
@@ -89,7 +89,7 @@ record Announcement(
     return mode == null ? peer : peer.withMode(mode);
   }
 
-  /** Whether it stands for the same workers. */
+  /** True if both registrations describe the same workers. */
   boolean sameWorkers(Announcement other) {
     return role == other.role && httpAddress.equals(other.httpAddress) && dpSize == other.dpSize;
   }

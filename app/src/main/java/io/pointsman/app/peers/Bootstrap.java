@@ -19,10 +19,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Learns the engine ids of Mooncake's prefill workers from their bootstrap servers and keeps them
- * fresh: a worker is asked when it joins, when it is well again, and every few seconds; an engine
- * that has started anew has new ids. What was learned of a worker that is down is forgotten. One
- * thread looks around, questions are asked on virtual threads, one at a time for each server.
+ * Reads the engine ids of Mooncake's prefill workers from their bootstrap servers and refreshes
+ * them. A worker is queried when it joins, when it becomes healthy, and every 5 s; a restarted
+ * engine has new ids. The ids of an unhealthy worker are dropped. One thread polls the fleet;
+ * queries run on virtual threads, one at a time per worker.
  */
 public final class Bootstrap implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Bootstrap.class);
@@ -34,11 +34,11 @@ public final class Bootstrap implements AutoCloseable {
   private static final int STANDARD_PORT = 8998;
   private static final int MOST_AT_ONCE = 32;
 
-  /** Asks a server. */
+  /** A blocking query to a server. */
   @FunctionalInterface
   public interface Question {
     /**
-     * The body of a good answer.
+     * The body of a 2xx response.
      *
      * @throws IOException if there is none in time
      */
@@ -52,10 +52,10 @@ public final class Bootstrap implements AutoCloseable {
   private final Semaphore places = new Semaphore(MOST_AT_ONCE);
   private @Nullable Rounds rounds;
 
-  /** By worker; owned by the thread that looks around, as is all in it that is not volatile. */
+  /** By worker. Owned by the polling thread, like its fields that are not volatile. */
   private final Map<Worker, Watch> watches = new HashMap<>();
 
-  /** What is done about one worker. */
+  /** State of the queries to one worker. */
   private static final class Watch {
     private volatile boolean asking;
     private volatile long dueAt;
@@ -71,13 +71,13 @@ public final class Bootstrap implements AutoCloseable {
     this.ticker = ticker;
   }
 
-  /** Begins. */
+  /** Starts polling. */
   public Bootstrap start() {
     rounds = Rounds.start("bootstrap", LOOK, this::look);
     return this;
   }
 
-  /** Asks whom it is time to ask. */
+  /** Starts all due queries. */
   void look() {
     List<Worker> prefills =
         fleet.snapshot().workers().stream().filter(w -> w.spec().role() == Role.PREFILL).toList();
@@ -100,7 +100,7 @@ public final class Bootstrap implements AutoCloseable {
     }
   }
 
-  /** Questions that are not answered yet. */
+  /** Number of queries in progress. */
   int underWay() {
     return MOST_AT_ONCE - places.availablePermits();
   }

@@ -10,8 +10,8 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads what a bootstrap server of Mooncake tells: an object with a member for each data-parallel
- * rank, whose {@code engine_id} is that rank's.
+ * Parses the response of Mooncake's bootstrap server: an object with one member per data-parallel
+ * rank, which contains the rank's {@code engine_id}.
  */
 final class BootstrapAnswer {
   private static final JsonFactory JSON = new JsonFactory();
@@ -22,7 +22,7 @@ final class BootstrapAnswer {
   /**
    * The ids, rank 0 first.
    *
-   * @throws IOException if a rank or an id is missing, or {@code body} is something else
+   * @throws IOException if a rank or an id is missing, or {@code body} is malformed
    */
   static List<String> engineIds(byte[] body) throws IOException {
     TreeMap<Integer, String> byRank = new TreeMap<>();
@@ -48,7 +48,7 @@ final class BootstrapAnswer {
     return new ArrayList<>(byRank.values());
   }
 
-  /** -1 for members that are not about a rank. */
+  /** The rank; -1 for members that are not ranks. */
   private static int rank(String name) {
     return name.matches("[0-9]{1,4}") && Integer.parseInt(name) < Announcement.MOST_RANKS
         ? Integer.parseInt(name)

@@ -4,7 +4,7 @@ import io.pointsman.engine.env.Ticker;
 import java.time.Duration;
 import org.slf4j.Logger;
 
-/** Tells of messages that cannot be used, at most once in a while. Used by one thread. */
+/** Logs unusable messages, at most once per 30 s. Confined to one thread. */
 final class Complaints {
   private static final long PAUSE = Duration.ofSeconds(30).toNanos();
 

@@ -14,16 +14,16 @@ import org.msgpack.core.MessageUnpacker;
 import org.msgpack.value.ValueType;
 
 /**
- * Reads what engines send by ZeroMQ: maps of texts and small numbers in MessagePack. Lengths that a
- * message claims are compared with its own before anything is made of them.
+ * Parses the ZeroMQ messages of engines: maps of texts and small numbers in MessagePack. Lengths
+ * are checked against the message size before memory is allocated.
  */
 final class MessageReader {
-  /** Members of the largest map that is looked at; engines send six. */
+  /** Maximum members of a map; engines send six. */
   private static final int MOST_MEMBERS = 64;
 
   private MessageReader() {}
 
-  /** A message that cannot be used; the message says why, without quoting it. */
+  /** An unusable message; the text contains the reason, but not the message. */
   static final class Unusable extends Exception {
     private static final long serialVersionUID = 1;
 
@@ -33,9 +33,9 @@ final class MessageReader {
   }
 
   /**
-   * A registration; null if it is of a kind that says nothing of a worker.
+   * Parses a registration; null for a kind that does not describe a worker.
    *
-   * @throws Unusable if it is none
+   * @throws Unusable if the message is not a registration
    */
   static @Nullable Announcement registration(byte[] message) throws Unusable {
     Map<String, Object> map = map(message);
@@ -84,9 +84,9 @@ final class MessageReader {
   }
 
   /**
-   * The id of the request that a notification of LMCache is about.
+   * Parses LMCache's notification and returns its request id.
    *
-   * @throws Unusable if it is none
+   * @throws Unusable if the message is not a notification
    */
   static String notification(byte[] message) throws Unusable {
     Map<String, Object> map = map(message);
@@ -103,7 +103,7 @@ final class MessageReader {
     throw new Unusable(name + " (expected: a string)");
   }
 
-  /** The members that are texts or whole numbers; all others are passed over. */
+  /** The members that are texts or whole numbers; all others are skipped. */
   private static Map<String, Object> map(byte[] message) throws Unusable {
     try (MessageUnpacker in = MessagePack.newDefaultUnpacker(message)) {
       if (in.getNextFormat().getValueType() != ValueType.MAP) {

@@ -9,8 +9,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Where LMCache's prefill engines say that their blocks have arrived: a ZeroMQ PULL socket, a map
- * in MessagePack for each request and tensor-parallel rank.
+ * Receives notifications from LMCache's prefill engines about blocks that have arrived. The socket
+ * is a ZeroMQ PULL socket. Each message is a map in MessagePack, one per request and
+ * tensor-parallel rank.
  */
 public final class NotificationListener implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(NotificationListener.class);
@@ -22,12 +23,12 @@ public final class NotificationListener implements AutoCloseable {
   }
 
   /**
-   * Begins to listen.
+   * Starts listening.
    *
-   * @param address host:port; port 0 takes any free one
-   * @param arrived takes the id that a notification carries and says whether anybody waits for it;
-   *     must not block
-   * @throws IOException if the address cannot be had
+   * @param address {@code host:port}; port 0: any free port
+   * @param arrived gets the id in a notification and returns true if a request waits for it; must
+   *     not block
+   * @throws IOException if the address cannot be bound
    */
   public static NotificationListener open(String address, Predicate<String> arrived, Ticker ticker)
       throws IOException {
@@ -41,7 +42,7 @@ public final class NotificationListener implements AutoCloseable {
 
           @Override
           public void look() {
-            // Nothing ends by itself: whoever waits has a time limit of its own.
+            // Nothing to do: each waiting request has its own timeout.
           }
         };
     ZmqListener listener = ZmqListener.open("notifications", "PULL", address, sink, ticker);
@@ -59,12 +60,10 @@ public final class NotificationListener implements AutoCloseable {
     }
   }
 
-  /** The port that is listened on. */
   public int port() {
     return listener.port();
   }
 
-  /** Stops listening. */
   @Override
   public void close() {
     listener.close();

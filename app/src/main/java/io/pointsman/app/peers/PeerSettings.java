@@ -5,11 +5,10 @@ import static java.util.Objects.requireNonNull;
 import java.util.regex.Pattern;
 
 /**
- * Where engines speak to the router by ZeroMQ; an empty address listens nowhere.
+ * Addresses where engines send ZeroMQ messages to the router; empty: no listener.
  *
- * @param registrationAddress host:port at which P2P NCCL and MoRI-IO engines register
- * @param notificationAddress host:port at which LMCache's prefill engines say that blocks have
- *     arrived
+ * @param registrationAddress {@code host:port} for registrations of P2P NCCL and MoRI-IO engines
+ * @param notificationAddress {@code host:port} for notifications of LMCache's prefill engines
  */
 public record PeerSettings(String registrationAddress, String notificationAddress) {
   public static final PeerSettings DEFAULTS = new PeerSettings("", "");
@@ -29,18 +28,18 @@ public record PeerSettings(String registrationAddress, String notificationAddres
     }
   }
 
-  /** Whether it can be listened on: a host or {@code *}, and a port; 0 takes any free one. */
+  /** True for a host or {@code *}, and a port; port 0 means any free port. */
   public static boolean isAddress(String text) {
     var match = ADDRESS.matcher(text);
     return match.matches() && Integer.parseInt(match.group(2)) <= 65_535;
   }
 
   /**
-   * The same, if a protocol can be used with it.
+   * Returns these settings after a check against a protocol.
    *
    * @param protocol name of a protocol, or {@code off}
-   * @throws IllegalArgumentException if the protocol needs what is not there, or there is no use
-   *     for what is there
+   * @throws IllegalArgumentException if the protocol needs a missing address or cannot use a given
+   *     one
    */
   public PeerSettings with(String protocol) {
     boolean registers = !registrationAddress.isEmpty();

@@ -17,17 +17,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps the engines that announce themselves in the fleet for as long as they do. It removes only
- * workers that it has added; an engine that is a worker already is not added again, but what it
- * says of itself is taken. Time in which nobody listened ends no registration. Used by one thread.
+ * Keeps registered engines in the fleet while they repeat their registrations. Removes only workers
+ * that it has added. An engine that is already a worker is not added again, but its transfer data
+ * is stored. Time without a listener does not expire registrations. Confined to one thread.
  */
 final class Registrar {
   private static final Logger log = LoggerFactory.getLogger(Registrar.class);
 
-  /** An engine that is not heard for so long is gone; they speak every few seconds. */
+  /**
+   * A registration without repetition for this time expires; engines repeat it every few seconds.
+   */
   static final Duration LIFETIME = Duration.ofSeconds(5);
 
-  /** Looks are this close together unless the whole process stood still. */
+  /** Longer gaps between calls of {@link #look} mean that the whole process was paused. */
   private static final long HICCUP = Duration.ofSeconds(1).toNanos();
 
   private final Fleet fleet;
@@ -38,12 +40,12 @@ final class Registrar {
   private long lookedAt;
   private boolean full;
 
-  /** An engine that has announced itself. */
+  /** A registered engine. */
   private static final class Entry {
     private Announcement said;
     private long heardAt;
 
-    /** The workers that stand for it by id; null for those that others have added. */
+    /** The engine's workers by id; null for workers added by others. */
     private final Map<String, @Nullable Worker> workers = new LinkedHashMap<>();
 
     Entry(Announcement said) {
@@ -52,7 +54,7 @@ final class Registrar {
   }
 
   /**
-   * @param most engines that may be registered at once
+   * @param most maximum number of registered engines
    */
   Registrar(Fleet fleet, PeerTable peers, int most, Ticker ticker) {
     this.fleet = fleet;
@@ -62,7 +64,7 @@ final class Registrar {
     lookedAt = ticker.nanos();
   }
 
-  /** An engine says that it is there. */
+  /** Processes a registration. */
   void heard(Announcement said) {
     Entry entry = entries.get(said.httpAddress());
     if (entry != null && !entry.said.sameWorkers(said)) {
@@ -103,7 +105,7 @@ final class Registrar {
     }
   }
 
-  /** Whether a worker that others had added is there no longer. */
+  /** True if a worker that others had added has left. */
   private boolean othersHaveLeft(Entry entry) {
     for (Map.Entry<String, @Nullable Worker> each : entry.workers.entrySet()) {
       if (each.getValue() == null && fleet.snapshot().worker(each.getKey()) == null) {
@@ -114,8 +116,8 @@ final class Registrar {
   }
 
   /**
-   * Whether what the engine says is not known of one of its workers: it was removed and added again
-   * by others, which forgets what was known of it.
+   * True if the transfer data of one of the workers is missing: a removal and re-addition by others
+   * discards it.
    */
   private boolean unknown(Entry entry) {
     for (String id : entry.workers.keySet()) {
@@ -129,9 +131,9 @@ final class Registrar {
   }
 
   /**
-   * Adds the engine's workers that are not there, and takes note of what it says.
+   * Adds the engine's missing workers and stores its transfer data.
    *
-   * @return whether all of them have a place
+   * @return true if there is room for all of them
    */
   private boolean join(Entry entry) {
     List<WorkerSpec> missing = new ArrayList<>();
@@ -166,7 +168,7 @@ final class Registrar {
     }
   }
 
-  /** Lets go of engines that have not been heard for their time; to be called often. */
+  /** Removes engines with expired registrations; to be called frequently. */
   void look() {
     long now = ticker.nanos();
     long unheard = now - lookedAt > HICCUP ? now - lookedAt : 0;
@@ -194,7 +196,7 @@ final class Registrar {
     entry.workers.clear();
   }
 
-  /** Engines that are registered at present. */
+  /** Number of registered engines. */
   int size() {
     return entries.size();
   }

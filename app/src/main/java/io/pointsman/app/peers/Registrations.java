@@ -10,9 +10,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Where P2P NCCL and MoRI-IO engines announce themselves: a ZeroMQ ROUTER socket that takes one map
- * in MessagePack each few seconds. Whoever reaches it can put workers into the fleet, so it is
- * meant for a network of engines only.
+ * Receives registrations from P2P NCCL and MoRI-IO engines. The socket is a ZeroMQ ROUTER socket;
+ * each message is a map in MessagePack, repeated every few seconds. Every host that can connect can
+ * add workers, so the network must contain only engines.
  */
 public final class Registrations implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Registrations.class);
@@ -24,11 +24,11 @@ public final class Registrations implements AutoCloseable {
   }
 
   /**
-   * Begins to listen.
+   * Starts listening.
    *
-   * @param address host:port; port 0 takes any free one
-   * @param most engines that may be registered at once
-   * @throws IOException if the address cannot be had
+   * @param address {@code host:port}; port 0: any free port
+   * @param most maximum number of registered engines
+   * @throws IOException if the address cannot be bound
    */
   public static Registrations open(
       String address, Fleet fleet, PeerTable peers, int most, Ticker ticker) throws IOException {
@@ -51,7 +51,7 @@ public final class Registrations implements AutoCloseable {
     return new Registrations(listener);
   }
 
-  /** An empty frame may come before the map. */
+  /** Processes a message; an empty frame may precede the map. */
   private static void take(List<byte[]> frames, Registrar registrar, Complaints complaints) {
     int at = frames.size() > 1 && frames.getFirst().length == 0 ? 1 : 0;
     try {
@@ -64,12 +64,11 @@ public final class Registrations implements AutoCloseable {
     }
   }
 
-  /** The port that is listened on. */
   public int port() {
     return listener.port();
   }
 
-  /** Stops listening; the workers that have registered stay. */
+  /** Stops listening; registered workers stay in the fleet. */
   @Override
   public void close() {
     listener.close();

@@ -18,10 +18,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A bound ZeroMQ socket that is only read. Each connection has a virtual thread; messages are
- * handed over one at a time, whichever they come by. A connection that brings what it should not is
- * ended, and the others go on; connections are bounded, and whoever does not read on time is held
- * back by TCP.
+ * A bound ZeroMQ socket that only receives. Each connection has a virtual thread; messages are
+ * delivered one at a time over all connections. A connection that violates the protocol is closed;
+ * others continue. The number of connections is limited, and TCP slows senders down while messages
+ * are processed.
  */
 final class ZmqListener implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(ZmqListener.class);
@@ -29,17 +29,17 @@ final class ZmqListener implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(5);
   private static final int BACKLOG = 256;
 
-  /** Most connections at once; further ones are closed. */
+  /** Maximum number of connections; further ones are closed. */
   static final int MOST_CONNECTIONS = 4096;
 
-  /** Takes what comes; one call at a time, on any thread. */
+  /** Receives messages; one call at a time, on any thread. */
   interface Sink {
     /**
-     * @param frames at least one, without the sender's name
+     * @param frames at least one, without the sender's identity
      */
     void message(List<byte[]> frames);
 
-    /** Called about ten times a second. */
+    /** Called about ten times per second. */
     void look();
   }
 
@@ -67,12 +67,12 @@ final class ZmqListener implements AutoCloseable {
   }
 
   /**
-   * Binds and begins to read.
+   * Binds the socket and starts receiving.
    *
-   * @param name of what comes, for messages
-   * @param kind of socket, {@code ROUTER} or {@code PULL}
-   * @param address host:port; port 0 takes any free one, host {@code *} is every address
-   * @throws IOException if the address cannot be had
+   * @param name name of the messages, for the log
+   * @param kind type of the socket, {@code ROUTER} or {@code PULL}
+   * @param address {@code host:port}; port 0: any free port; host {@code *}: all addresses
+   * @throws IOException if the address cannot be bound
    */
   static ZmqListener open(String name, String kind, String address, Sink sink, Ticker ticker)
       throws IOException {
@@ -118,7 +118,7 @@ final class ZmqListener implements AutoCloseable {
     }
   }
 
-  /** Without a descriptor left, accepting fails again and again. */
+  /** Waits before the next attempt, because accepting fails repeatedly without free descriptors. */
   private void pause() {
     try {
       boolean _ = closing.await(LOOK.toNanos(), TimeUnit.NANOSECONDS);
@@ -140,7 +140,7 @@ final class ZmqListener implements AutoCloseable {
         inTurn(() -> sink.message(frames));
       }
     } catch (EOFException _) {
-      // The engine has left.
+      // The engine has disconnected.
     } catch (IOException e) {
       if (!closed()) {
         complain("a connection was closed: " + e.getMessage());
@@ -170,7 +170,7 @@ final class ZmqListener implements AutoCloseable {
     }
   }
 
-  /** Stops reading and gives the address back. */
+  /** Stops receiving and releases the address. */
   @Override
   public void close() {
     closing.countDown();
@@ -178,7 +178,7 @@ final class ZmqListener implements AutoCloseable {
     closeQuietly(server);
     connections.forEach(ZmqListener::closeQuietly);
     try {
-      // The address is free when nobody waits for connections any more.
+      // The address is free once the acceptor has ended.
       acceptor.join(PATIENCE);
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();

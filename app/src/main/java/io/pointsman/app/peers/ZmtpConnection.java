@@ -14,12 +14,11 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * One connection by which messages come: the receiving half of ZMTP 3.0 (ZeroMQ's wire protocol,
- * rfc.zeromq.org/spec/23) without security. Whatever is said of lengths is bounded before memory is
- * taken. Used by the thread that reads it.
+ * The receiving side of a ZMTP 3.0 connection (ZeroMQ's wire protocol, rfc.zeromq.org/spec/23),
+ * without security. Lengths are checked before memory is allocated. Confined to the reading thread.
  */
 final class ZmtpConnection {
-  /** Largest message, all of its frames together. */
+  /** Maximum message size in bytes, all frames together. */
   static final int MOST_BYTES = 64 << 10;
 
   static final int MOST_FRAMES = 64;
@@ -40,7 +39,7 @@ final class ZmtpConnection {
   private final DataInputStream in;
   private final OutputStream out;
 
-  @SuppressWarnings("ArrayRecordComponent") // handed over, never compared
+  @SuppressWarnings("ArrayRecordComponent") // passed on without copy, never compared
   private record Frame(int flags, byte[] body) {
     boolean has(int flag) {
       return (flags & flag) != 0;
@@ -54,10 +53,10 @@ final class ZmtpConnection {
   }
 
   /**
-   * Greets, and hears that the other side is ready.
+   * Performs the handshake.
    *
-   * @param kind of socket that this is, such as {@code ROUTER}
-   * @throws IOException if the other side does not speak the protocol, or not in time
+   * @param kind type of this socket, for example {@code ROUTER}
+   * @throws IOException if the peer does not speak the protocol, or not in time
    */
   void begin(String kind) throws IOException {
     socket.setSoTimeout(HANDSHAKE_MILLIS);
@@ -120,8 +119,8 @@ final class ZmtpConnection {
   /**
    * The frames of the next message; at least one.
    *
-   * @throws EOFException if the other side has left
-   * @throws IOException if what comes is no message, or too large
+   * @throws EOFException if the peer has disconnected
+   * @throws IOException if the data is malformed or too large
    */
   List<byte[]> next() throws IOException {
     List<byte[]> frames = new ArrayList<>(2);

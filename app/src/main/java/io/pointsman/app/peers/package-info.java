@@ -1,4 +1,7 @@
-/** Learns what prefill and decode engines must know of each other, and hears of them by ZeroMQ. */
+/**
+ * Data that prefill and decode engines need about each other, received from them by ZeroMQ or
+ * queried over HTTP.
+ */
 @NullMarked
 package io.pointsman.app.peers;
 

@@ -9,19 +9,19 @@ import io.pointsman.proxy.telemetry.TraceContext;
 import io.pointsman.request.RequestHeaders;
 import org.jspecify.annotations.Nullable;
 
-/** A request's place in a trace, read from and written to headers as W3C's Trace Context has it. */
+/** Reads and writes trace headers in the format of W3C Trace Context. */
 final class Propagation {
   private static final TextMapPropagator W3C = W3CTraceContextPropagator.getInstance();
   private static final Headers HEADERS = new Headers();
 
   private Propagation() {}
 
-  /** The place that a request's headers tell; a root if they tell none, or wrongly. */
+  /** The trace context in a request's headers; a root context if it is missing or invalid. */
   static Context from(RequestHeaders headers) {
     return W3C.extract(Context.root(), headers, HEADERS);
   }
 
-  /** What a request below {@code span} carries. */
+  /** The trace headers for a request below {@code span}. */
   static TraceContext of(Span span) {
     String[] values = {"", ""};
     W3C.inject(
@@ -44,7 +44,7 @@ final class Propagation {
       return name.equals("tracestate") ? joined(headers, name) : headers.first(name);
     }
 
-    /** A list may be spread over several headers. */
+    /** Joins the values, because a list may be spread over several headers. */
     private static @Nullable String joined(RequestHeaders headers, String name) {
       if (headers.first(name) == null) {
         return null;

@@ -3,8 +3,8 @@ package io.pointsman.app.tracing;
 import io.opentelemetry.api.common.AttributeKey;
 
 /**
- * Attributes of spans: those of OpenTelemetry's conventions for HTTP and generative AI by their
- * names there, the router's own under {@code pointsman}. docs/tracing.md explains them.
+ * Attributes of spans. HTTP and generative-AI attributes have the names of OpenTelemetry's
+ * conventions; the router's own begin with {@code pointsman}. docs/tracing.md explains them.
  */
 final class SpanKeys {
   static final AttributeKey<String> METHOD = AttributeKey.stringKey("http.request.method");

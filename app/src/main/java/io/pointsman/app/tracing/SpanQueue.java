@@ -20,14 +20,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Hands ended spans to an exporter, in batches, on a thread of its own. What does not fit into the
- * bounded queue while the collector is slow or away is dropped; every span is counted once: as
- * exported, failed or dropped. Ending a span never blocks.
+ * Exports ended spans in batches on a separate thread. A span that does not fit into the limited
+ * queue is dropped. Every span is counted once: as exported, failed or dropped. Ending a span never
+ * blocks.
  */
 final class SpanQueue implements SpanProcessor, AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(SpanQueue.class);
 
-  /** Spans that may wait; with the attributes of this router about 2 KB each. */
+  /** Maximum number of queued spans; each takes about 2 KB with this router's attributes. */
   static final int CAPACITY = 8192;
 
   private static final int BATCH = 512;
@@ -44,14 +44,17 @@ final class SpanQueue implements SpanProcessor, AutoCloseable {
   private final LongAdder dropped = new LongAdder();
   private final Thread thread;
 
-  /** When the flush at the end must be over; set before {@link #closing} is. */
+  /**
+   * Deadline of the final flush, on the ticker's scale; set before {@link #closing} is counted
+   * down.
+   */
   private volatile long flushUntil;
 
-  /** Whether the last export failed; belongs to the thread. */
+  /** True if the last export failed. Owned by the exporting thread. */
   private boolean away;
 
   /**
-   * @param longestFlush how long spans that wait at the end may take to be exported
+   * @param longestFlush time limit of the final flush
    */
   SpanQueue(SpanExporter exporter, Ticker ticker, int capacity, Duration longestFlush) {
     this.exporter = exporter;
@@ -132,22 +135,22 @@ final class SpanQueue implements SpanProcessor, AutoCloseable {
     }
   }
 
-  /** Spans that the collector has taken. */
+  /** Number of exported spans. */
   long exported() {
     return exported.sum();
   }
 
-  /** Spans lost because the collector did not take them. */
+  /** Number of spans lost to failed exports. */
   long failed() {
     return failed.sum();
   }
 
-  /** Spans lost because too many were waiting. */
+  /** Number of spans dropped because the queue was full. */
   long dropped() {
     return dropped.sum();
   }
 
-  /** Exports what waits, for a bounded time, and ends. */
+  /** Exports the queued spans within the time limit, and stops. */
   @Override
   public void close() {
     flushUntil = ticker.nanos() + longestFlush.toNanos();

@@ -19,8 +19,8 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The spans of one request: one for what the client waits for, and below it one for each attempt on
- * a worker. Belongs to the client's event loop.
+ * The spans of one request: one for the client's request, with one child for each attempt on a
+ * worker. Owned by the client's event loop.
  */
 final class TracedRequest implements RequestTrace {
   private static final String CLIENT_LEFT = "client_left";
@@ -36,9 +36,9 @@ final class TracedRequest implements RequestTrace {
   private @Nullable Span attempt;
 
   /**
-   * @param parent the client's place in a trace
-   * @param request the span of the request, which has begun
-   * @param method one of the usual ones, or {@code _OTHER}
+   * @param parent the client's trace context
+   * @param request the started span of the request
+   * @param method a standard method, or {@code _OTHER}
    */
   TracedRequest(
       Tracer tracer, Context parent, Span request, String method, String path, String policy) {
@@ -115,7 +115,7 @@ final class TracedRequest implements RequestTrace {
   @Override
   public void ended(RequestReport report) {
     String error = error(report);
-    // An answer of 4xx is an error of the worker's client, which the router is.
+    // A 4xx response is the fault of the worker's client: of this router.
     boolean refused = error == null && report.status() >= 400;
     endAttempt(0, refused ? Integer.toString(report.status()) : error);
     if (request.isRecording()) {
@@ -128,8 +128,8 @@ final class TracedRequest implements RequestTrace {
   }
 
   /**
-   * @param status the status of its answer, if it is not known yet; 0 for none
-   * @param error what went wrong; null for nothing
+   * @param status status of the response, if not yet set; 0: none
+   * @param error type of the error; null: none
    */
   private void endAttempt(int status, @Nullable String error) {
     Span under = attempt;
@@ -149,7 +149,7 @@ final class TracedRequest implements RequestTrace {
     under.end();
   }
 
-  /** What kept a request from being served well; null if it was, or if it was itself wrong. */
+  /** The error type of a request that failed; null if it succeeded or was itself invalid. */
   private static @Nullable String error(RequestReport report) {
     if (report.clientLeft()) {
       return CLIENT_LEFT;

@@ -9,10 +9,11 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The span of a request whose answer the router reads itself. Belongs to the client's event loop.
+ * The span of a request with a response that the router itself reads. Owned by the client's event
+ * loop.
  */
 record TracedSide(Span span) implements SideTrace {
-  /** What is told of a request to a worker that was given up. */
+  /** Error type of an aborted request to a worker. */
   static final String ABORTED = "aborted";
 
   @Override

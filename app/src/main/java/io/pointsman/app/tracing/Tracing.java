@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Traces requests with OpenTelemetry and exports their spans by OTLP. Continues the traces of
- * clients; loaded only if tracing is on.
+ * clients. Loaded only if tracing is enabled.
  */
 public final class Tracing implements RequestTracer, AutoCloseable {
   private static final String SCOPE = "io.pointsman";
@@ -34,14 +34,17 @@ public final class Tracing implements RequestTracer, AutoCloseable {
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
   private static final Duration LONGEST_FLUSH = Duration.ofSeconds(3);
 
-  /** Clients choose paths and models: they are not to fill the queue. */
+  /**
+   * Limits attribute values, because clients choose paths and models and must not fill the memory.
+   */
   private static final int LONGEST_VALUE = 1024;
 
   private static final Set<String> METHODS =
       Set.of("GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH");
 
   /**
-   * OpenTelemetry's own log, which {@link SpanQueue} speaks for; held, or its level is forgotten.
+   * OpenTelemetry's own log, which is off because {@link SpanQueue} logs instead. The field
+   * prevents garbage collection, which would reset its level.
    */
   private static final Logger QUIET = Logger.getLogger("io.opentelemetry");
 
@@ -67,11 +70,11 @@ public final class Tracing implements RequestTracer, AutoCloseable {
   }
 
   /**
-   * Traces from now on, until closed.
+   * Starts tracing, until closed.
    *
    * @param policy name of the policy
-   * @param instance what tells this router from others of the same name
-   * @param version the program's version
+   * @param instance distinguishes this router from others with the same service name
+   * @param version version of the program
    */
   public static Tracing start(
       TracingSettings settings, String policy, String instance, String version, Ticker ticker) {
@@ -79,7 +82,7 @@ public final class Tracing implements RequestTracer, AutoCloseable {
     return start(settings, exporter(settings), policy, instance, version, ticker);
   }
 
-  /** The same with another exporter. */
+  /** Starts tracing with the given exporter. */
   static Tracing start(
       TracingSettings settings,
       SpanExporter exporter,
@@ -141,9 +144,7 @@ public final class Tracing implements RequestTracer, AutoCloseable {
     return new TracedRequest(tracer, parent, request, known, path, policy);
   }
 
-  /**
-   * The template of the path; empty for a path that is only passed on, of which there is no end.
-   */
+  /** The template of the path; empty for transparent paths, because their number is unlimited. */
   private static String route(Endpoint endpoint, String path) {
     return switch (endpoint) {
       case TRANSPARENT -> "";
@@ -170,7 +171,7 @@ public final class Tracing implements RequestTracer, AutoCloseable {
           IMAGES_GENERATIONS,
           IMAGES_EDITS,
           IMAGES_VARIATIONS ->
-          path; // one of the few paths of the route's table
+          path; // one of the fixed paths of the route table
     };
   }
 
@@ -179,22 +180,22 @@ public final class Tracing implements RequestTracer, AutoCloseable {
     return route.isEmpty() ? verb : verb + " " + route;
   }
 
-  /** Spans that the collector has taken. */
+  /** Number of exported spans. */
   public long exported() {
     return queue.exported();
   }
 
-  /** Spans lost because the collector did not take them. */
+  /** Number of spans lost to failed exports. */
   public long failed() {
     return queue.failed();
   }
 
-  /** Spans lost because too many were waiting. */
+  /** Number of spans dropped because the queue was full. */
   public long dropped() {
     return queue.dropped();
   }
 
-  /** Exports what waits, for a few seconds at most, and traces no more. */
+  /** Exports the queued spans, for at most 3 s, and stops tracing. */
   @Override
   public void close() {
     queue.close();

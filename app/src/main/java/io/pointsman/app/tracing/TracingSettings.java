@@ -5,15 +5,15 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Which requests are traced and where their traces go.
+ * Settings of request tracing.
  *
- * @param enabled whether requests are traced at all
+ * @param enabled true if requests are traced
  * @param endpoint URL of the collector, {@code http://} or {@code https://}
- * @param protocol what the collector speaks there
- * @param samplingRatio share of the traces begun here that are exported, 0 to 1; a trace that the
- *     client has begun is exported if the client exports it
- * @param excludedPaths paths, without query string, of requests that are not traced
- * @param serviceName how the router is called in traces
+ * @param protocol protocol of the collector
+ * @param samplingRatio exported share of the traces that begin here, 0 to 1; a client's trace is
+ *     exported if the client exports it
+ * @param excludedPaths paths that are not traced, without query string
+ * @param serviceName name of the router in traces
  */
 public record TracingSettings(
     boolean enabled,
@@ -23,9 +23,9 @@ public record TracingSettings(
     List<String> excludedPaths,
     String serviceName) {
 
-  /** The two forms of OTLP. */
+  /** The variants of OTLP. */
   public enum Protocol {
-    /** Over gRPC; usually port 4317. */
+    /** gRPC; usually port 4317. */
     GRPC,
     /** Protobuf in HTTP requests; usually port 4318. */
     HTTP
@@ -64,7 +64,7 @@ public record TracingSettings(
     }
   }
 
-  /** Where spans are sent: over HTTP that is {@code /v1/traces} unless a path is given. */
+  /** The URL for exports; for HTTP without a path it gets {@code /v1/traces}. */
   String target() {
     String path = URI.create(endpoint).getPath();
     boolean bare = path == null || path.isEmpty() || path.equals("/");

@@ -1,4 +1,4 @@
-/** Traces of single requests, by OpenTelemetry; nothing else in the program sees its classes. */
+/** Request tracing with OpenTelemetry; no other package uses its classes. */
 @NullMarked
 package io.pointsman.app.tracing;
 

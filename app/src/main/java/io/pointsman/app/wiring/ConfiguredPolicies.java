@@ -5,13 +5,13 @@ import io.pointsman.app.disagg.DisaggSettings;
 import io.pointsman.app.explain.ShadowApi;
 import io.pointsman.engine.fleet.Role;
 
-/** Which policy the configuration names for whom. */
+/** The configured policy of each role. */
 final class ConfiguredPolicies {
   private static final String COST = "cost";
 
   private ConfiguredPolicies() {}
 
-  /** Of requests that no model's own policy is for. */
+  /** The policy of a role for models without their own policy. */
   static String of(PointsmanConfig config, Role role) {
     DisaggSettings disagg = config.disagg();
     return switch (role) {
@@ -22,8 +22,8 @@ final class ConfiguredPolicies {
   }
 
   /**
-   * Whether workers of a role are asked how large their KV memory is: only {@code cost} needs to
-   * know, and the model that a shadow policy is measured by.
+   * True if workers of a role must be queried for the size of their KV cache. Only {@code cost}
+   * needs it, and the model that evaluates a shadow policy.
    */
   static boolean needKvCapacity(PointsmanConfig config, Role role) {
     boolean ofModel = config.models().stream().anyMatch(model -> model.policy().equals(COST));

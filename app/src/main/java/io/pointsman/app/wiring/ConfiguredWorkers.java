@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Has a fleet follow the configured workers when the configuration is read anew. It goes by what is
- * in the fleet, since workers are added and removed by others too.
+ * Applies a changed list of configured workers to a fleet. Compares with the fleet itself, because
+ * others add and remove workers too.
  */
 final class ConfiguredWorkers {
   private static final Logger log = LoggerFactory.getLogger(ConfiguredWorkers.class);
@@ -25,11 +25,10 @@ final class ConfiguredWorkers {
   }
 
   /**
-   * Adds those of {@code next} that the fleet lacks or has with other settings, and removes those
-   * that were configured before only. An engine that somebody else added under another id stays
-   * that worker.
+   * Adds workers of {@code next} that the fleet lacks or has with other settings. Removes workers
+   * that are only in {@code before}. An engine that others added under another id stays unchanged.
    *
-   * @throws IllegalStateException if there is no place for all; nothing is changed then
+   * @throws IllegalStateException if there is no room for all; nothing is changed in this case
    */
   void change(List<WorkerSpec> before, List<WorkerSpec> next) {
     FleetSnapshot now = fleet.snapshot();

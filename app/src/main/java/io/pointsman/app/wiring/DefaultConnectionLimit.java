@@ -6,20 +6,20 @@ import io.pointsman.proxy.ProxySettings;
 import java.lang.management.ManagementFactory;
 import java.lang.management.OperatingSystemMXBean;
 
-/** How many clients may be connected where nothing is said of it. */
+/** The default maximum number of client connections. */
 final class DefaultConnectionLimit {
-  /** Of the descriptors that are left; the rest is for connections to workers. */
+  /** Share of the free descriptors; the rest is for connections to workers. */
   private static final double CLIENTS_SHARE = 0.75;
 
-  /** For what is opened later: listeners, scrapes, probes, logs. */
+  /** Reserve for descriptors opened later: listeners, scrapes, probes, logs. */
   private static final int LATER = 64;
 
-  /** For what each event loop opens. */
+  /** Descriptors per event loop. */
   private static final int PER_LOOP = 4;
 
   private DefaultConnectionLimit() {}
 
-  /** The settings, with a bound of clients where the system has one of descriptors. */
+  /** The settings with a limit, if the system limits descriptors. */
   static ProxySettings in(ProxySettings settings) {
     OperatingSystemMXBean os = ManagementFactory.getOperatingSystemMXBean();
     return os instanceof UnixOperatingSystemMXBean unix
@@ -28,10 +28,10 @@ final class DefaultConnectionLimit {
   }
 
   /**
-   * The same of a process with so many descriptors.
+   * The settings with a limit for a process with these descriptors.
    *
-   * @param most that it may have; 0 or less if that is not known
-   * @param open that it has by now
+   * @param most maximum number of descriptors; 0 or less if unknown
+   * @param open number of open descriptors
    */
   static ProxySettings in(ProxySettings settings, long most, long open) {
     ListenSettings listen = settings.listen();

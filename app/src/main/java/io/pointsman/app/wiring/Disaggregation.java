@@ -35,7 +35,7 @@ import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Prefill and decode on two workers, put together as configured. */
+/** Builds prefill and decode on separate workers from the configuration. */
 final class Disaggregation {
   private static final Logger LOG = LoggerFactory.getLogger(Disaggregation.class);
 
@@ -46,7 +46,7 @@ final class Disaggregation {
   private final HeldPrefixes held;
   private final Ticker ticker;
 
-  /** Those of the last snapshot; written under the fleet's lock. */
+  /** The workers of the last snapshot; written under the fleet's lock. */
   private Set<Worker> present = Set.of();
 
   Disaggregation(DisaggSettings settings, Fleet fleet, int maxWorkers, Ticker ticker) {
@@ -58,26 +58,26 @@ final class Disaggregation {
     fleet.listen(this::follow);
   }
 
-  /** Whether prefill workers tell their engines' ids by servers of their own. */
+  /** True if prefill workers report their engine ids by bootstrap servers. */
   boolean asksBootstrapServers() {
     return settings.protocol().equals("mooncake");
   }
 
-  /** What is known of workers as peers: whoever learns of them tells it here. */
+  /** Transfer data of workers; written by all sources of such data. */
   PeerTable peers() {
     return peers;
   }
 
-  /** Who waits for which notifications: whoever receives them tells it here. */
+  /** Requests that wait for notifications; the receiver of notifications reports them here. */
   NotificationTable notifications() {
     return notifications;
   }
 
   /**
-   * The policies of all roles: {@code regular} for whole requests, those configured for stages.
+   * The policies of all roles: {@code regular} for whole requests, and those of the stages.
    *
-   * @param forPrefill makes a policy by its name
-   * @param forDecode the same
+   * @param forPrefill creates a prefill policy by name
+   * @param forDecode creates a decode policy by name
    */
   StagePolicies policies(
       PolicySetup regular,
@@ -90,9 +90,9 @@ final class Disaggregation {
   }
 
   /**
-   * The policy of a name for decode workers, which knows one more than others.
+   * A policy for decode workers, which have one policy more than other roles.
    *
-   * @param others makes all others
+   * @param others creates all other policies
    */
   PolicySetup decodePolicy(
       String name, PolicyParts parts, BiFunction<String, PolicyParts, PolicySetup> others) {
@@ -103,16 +103,16 @@ final class Disaggregation {
       return others.apply("least_load", parts);
     }
     int gap = settings.split().maxLoadGap();
-    // What is held is learned whatever the policy is.
+    // The table learns cached prefixes under every policy.
     PolicySetup joint = new PolicySetup(new JointPolicy(held, gap, parts.dice()), List.of());
     return Policies.withAffinity(joint, parts);
   }
 
   /**
-   * What carries the requests out.
+   * Executes split requests in the built-in proxy.
    *
-   * @param affinity which headers name a conversation and its owner
-   * @param told whether answers say who served them
+   * @param affinity headers for conversations and their owners
+   * @param told true if responses name the serving worker
    */
   SplitPlane plane(
       RoutingEngine engine,
@@ -134,19 +134,19 @@ final class Disaggregation {
         dice);
   }
 
-  /** Choice of two workers, for planes that carry the requests out themselves. */
+  /** Chooses two workers, for external proxies. */
   SplitChoices choices(RoutingEngine engine, Choices choices, Dice dice) {
     SplitRouter router = new SplitRouter(engine, held, settings.split(), ticker);
     return new SplitChoices(choices, router, protocol.protocol(), dice);
   }
 
-  /** The same as an answer to other processes. */
+  /** The choices of {@link #choices}, for responses to other processes. */
   SplitPlaces places(RoutingEngine engine, Choices choices, Dice dice) {
     SplitChoices split = choices(engine, choices, dice);
     return new SplitPlaces(split, settings.protocol(), engine.fleet(), dice);
   }
 
-  /** Called under the fleet's lock, so one after the other. */
+  /** Called under the fleet's lock, one call at a time. */
   private void follow(FleetSnapshot snapshot) {
     Set<Worker> now = new HashSet<>(snapshot.workers());
     for (Worker worker : present) {

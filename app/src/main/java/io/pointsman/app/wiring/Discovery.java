@@ -6,16 +6,16 @@ import io.pointsman.kubernetes.KubernetesSettings;
 import io.pointsman.kubernetes.PodDiscovery;
 
 /**
- * Follows a cluster's pods. Apart from the router's assembly, so that a router without Kubernetes
- * loads no class of it.
+ * Starts pod discovery. Separate from the router's assembly; a router without Kubernetes then loads
+ * none of its classes.
  */
 final class Discovery {
   private Discovery() {}
 
   /**
-   * Begins.
+   * Starts discovery.
    *
-   * @throws IllegalArgumentException if what is configured of the cluster cannot be used
+   * @throws IllegalArgumentException if the cluster's configuration is invalid
    */
   static AutoCloseable start(KubernetesSettings settings, Fleet fleet, Ticker ticker) {
     return PodDiscovery.start(settings, fleet, ticker);

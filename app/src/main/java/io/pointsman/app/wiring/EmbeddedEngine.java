@@ -38,13 +38,13 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The engine within another program, which carries the bytes itself: workers are probed, requests
- * are read and placed as in the router, and no port is opened. Safe for threads.
+ * The engine for a program that forwards requests itself. Workers are probed, and requests are read
+ * and placed as in the router. No port is opened. Thread-safe.
  */
 public final class EmbeddedEngine implements AutoCloseable {
   private static final Duration LEASE_LOOK = Duration.ofMillis(50);
 
-  /** Metrics are for whoever embeds it. */
+  /** The embedding program provides its own metrics. */
   private static final EngineListener NOBODY = _ -> {};
 
   private final Deque<AutoCloseable> opened;
@@ -57,7 +57,7 @@ public final class EmbeddedEngine implements AutoCloseable {
   private final PromptListener prompts;
 
   /**
-   * @param opened takes what is to be closed, the newest first; also if this is never complete
+   * @param opened receives the resources to close, newest first; also if the constructor fails
    */
   private EmbeddedEngine(PointsmanConfig config, Deque<AutoCloseable> opened) {
     this.opened = opened;
@@ -118,12 +118,15 @@ public final class EmbeddedEngine implements AutoCloseable {
     }
   }
 
-  /** What a session leaves on a prefill worker is found by its prefix. */
+  /**
+   * Prefill policies have no affinity: the prefix finds the state that a session leaves on a
+   * prefill worker.
+   */
   private static PolicyParts withoutAffinity(PolicyParts parts) {
     return parts.with(parts.settings().withAffinity(SessionAffinity.Mode.OFF));
   }
 
-  /** Where engines tell of themselves, as far as their protocol has them do so. */
+  /** Opens the listeners that the protocol needs. */
   private void listen(PointsmanConfig config, Disaggregation two, Ticker ticker) {
     try {
       PeerListeners.open(config.peers(), two, fleet, config.fleet().maxWorkers(), ticker, opened);
@@ -133,9 +136,9 @@ public final class EmbeddedEngine implements AutoCloseable {
   }
 
   /**
-   * Starts to watch the workers.
+   * Starts probing the workers.
    *
-   * @throws StartException if it cannot start; nothing is left behind
+   * @throws StartException if the engine cannot start; all resources are then released
    */
   public static EmbeddedEngine start(PointsmanConfig config) {
     Deque<AutoCloseable> opened = new ArrayDeque<>();
@@ -155,32 +158,32 @@ public final class EmbeddedEngine implements AutoCloseable {
     return fleet;
   }
 
-  /** Where requests go: choose, confirm, renew, settle. */
+  /** Chooses workers for requests, and confirms, renews and settles leases. */
   public Choices choices() {
     return choices;
   }
 
   /**
-   * Where requests to prefill and decode workers go; null without {@code disaggregation.protocol}.
-   * Their leases are those of {@link #choices}.
+   * Chooses prefill and decode workers; null without {@code disaggregation.protocol}. Its leases
+   * belong to {@link #choices}.
    */
   public @Nullable SplitChoices splitChoices() {
     return splitChoices;
   }
 
-  /** Who else could serve a request. */
+  /** Finds further workers that can serve a request. */
   public Alternatives alternatives() {
     return alternatives;
   }
 
   /**
-   * Reads a client's request into the question to {@link #choices}.
+   * Reads a client's request for {@link #choices}.
    *
-   * @param path of the request, such as {@code /v1/chat/completions}
-   * @param headers values by name, in whatever case
-   * @param body as it came; not changed and not kept
-   * @throws IllegalArgumentException if the path needs a JSON object and the body is none, or if it
-   *     names no model where workers serve different ones; the message is for the client
+   * @param path path of the request, for example {@code /v1/chat/completions}
+   * @param headers values by name; names are case-insensitive
+   * @param body the original body; not changed and not kept
+   * @throws IllegalArgumentException if the body must be a JSON object and is not, or if it must
+   *     name a model and does not; the message is for the client
    */
   public RoutingRequest read(
       String method, String path, Map<String, List<String>> headers, byte[] body) {
@@ -194,9 +197,9 @@ public final class EmbeddedEngine implements AutoCloseable {
   }
 
   /**
-   * Reads a client's request into the question to {@link #splitChoices}.
+   * Reads a client's request for {@link #splitChoices}.
    *
-   * @param id the client's request id, or one made for it; visible ASCII
+   * @param id the client's request id, or a generated one; visible ASCII
    * @throws IllegalArgumentException as {@link #read}
    */
   public SplitChoices.Asked readForTwo(
@@ -226,7 +229,7 @@ public final class EmbeddedEngine implements AutoCloseable {
     return facts;
   }
 
-  /** Ends all watching. Leases that are held stay as they are. */
+  /** Stops probing and releases all resources. Open leases stay unchanged. */
   @Override
   public void close() {
     OpenedParts.closeAll(opened);

@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks servers for clients' keys: 200 confirms one, and anything else refuses it but for what tells
- * of the server alone.
+ * Queries servers about clients' keys. Status 200 confirms a key; any other refuses it, except
+ * those about the state of the server.
  */
 final class KeyServers implements KeyValidation.Question {
   private static final Logger log = LoggerFactory.getLogger(KeyServers.class);

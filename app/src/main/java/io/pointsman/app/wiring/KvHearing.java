@@ -11,17 +11,17 @@ import java.time.InstantSource;
 import java.util.function.BiConsumer;
 
 /**
- * Hears what engines store. Apart from the router's assembly, so that a router that does not listen
- * loads no class of ZeroMQ.
+ * Starts subscriptions to KV events. Separate from the router's assembly; a router without
+ * subscriptions then loads no ZeroMQ classes.
  */
 final class KvHearing {
   private KvHearing() {}
 
   /**
-   * Begins.
+   * Starts the subscriptions.
    *
-   * @param feed hears what is announced
-   * @param measure takes what can be measured of it, before it begins
+   * @param feed receives the events
+   * @param measure receives the metrics before the start
    */
   static AutoCloseable start(
       KvEventSettings settings,

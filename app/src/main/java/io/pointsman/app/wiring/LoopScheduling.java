@@ -17,30 +17,34 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Has event loops run before the JVM's compiler where both want the same core, as in the first
- * minutes of a busy router. Each loop asks Linux's scheduler for slices of 0.1 ms, so that it runs
- * soon after it wakes (systems before Linux 6.12 take no notice); the compiler's threads become
- * nicer, so that a loop that needs more than half of the core has it, and a pause of the collector
- * is not spent on compiling. The optimizing compiler becomes nicer again when most is compiled:
- * what then follows for a minute is seldom used, and a loop that has had its share waits until the
- * compiler's slice is over. No privilege is needed.
+ * Gives event loops priority over the JIT compiler when both want the same core, as in the first
+ * minutes of a busy router.
+ *
+ * <p>Each loop requests slices of 0.1 ms from Linux's scheduler, so it runs soon after it wakes;
+ * Linux before 6.12 ignores this. The compiler's threads get a higher niceness. A loop that needs
+ * more than half of the core then gets it, and garbage collection does not lose time to
+ * compilation.
+ *
+ * <p>The optimizing compiler gets an even higher niceness once most code is compiled, because the
+ * rest is seldom used. A loop that has used its share would otherwise wait for the compiler's
+ * slice. No privilege is needed.
  */
 final class LoopScheduling {
   private static final Logger log = LoggerFactory.getLogger(LoopScheduling.class);
 
-  /** The shortest that Linux grants. */
+  /** The shortest slice that Linux grants. */
   static final long SLICE_NANOS = 100_000;
 
   /**
-   * How much nicer than the process the compiler is: a loop that needs a little more than half of a
-   * core has it. A saturated router must be compiled soon, too.
+   * Niceness of the compiler relative to the process. A loop that needs slightly more than half of
+   * a core gets it. More would delay the compilation that a saturated router needs.
    */
   static final int COMPILER_NICENESS = 1;
 
   /**
-   * How much nicer the optimizing compiler is by the processor time that it has used: with 5 a loop
-   * has three quarters of a core, with 10 nine tenths, with 15 all but a thirtieth. That is left to
-   * it for good: a router that is saturated must be compiled anew where its work changes.
+   * Niceness of the optimizing compiler by its used processor time. With 5 a loop gets three
+   * quarters of a core, with 10 nine tenths, with 15 all but a thirtieth. The compiler always keeps
+   * that share, because a saturated router needs compilation when its load changes.
    */
   enum Phase {
     MOSTLY_COMPILED(Duration.ofMillis(2500), 5),
@@ -58,14 +62,14 @@ final class LoopScheduling {
 
   private static final int MOST_NICE = 19;
 
-  /** In which unit {@code /proc} tells processor time to programs, on every machine of ours. */
+  /** The unit of processor time in {@code /proc} on all supported machines. */
   private static final Duration TICK = Duration.ofMillis(10);
 
   private static final Duration BETWEEN_LOOKS = Duration.ofSeconds(1);
   private static final String FIRST_COMPILER = "C1 CompilerThre";
   private static final String OPTIMIZING_COMPILER = "C2 CompilerThre";
 
-  /** A start can do without the calls' binding, and wants the compiler. */
+  /** Delay after the start, which must not wait for binding the calls and needs the compiler. */
   private static final Duration AFTER_START = Duration.ofSeconds(1);
 
   private static final int SCHED_OTHER = 0;
@@ -73,7 +77,7 @@ final class LoopScheduling {
 
   private LoopScheduling() {}
 
-  /** Asks on behalf of all loops of a server, soon and once. */
+  /** Applies the scheduling for all loops of a server, once and after a short delay. */
   static void request(ProxyServer server) {
     if (!SchedulerCalls.available()) {
       return;
@@ -96,7 +100,7 @@ final class LoopScheduling {
             });
   }
 
-  /** Asks for the calling thread, whose niceness and other attributes stay what they are. */
+  /** Requests short slices for the calling thread; its other attributes stay. */
   static void askForShortSlices(SchedulerCalls calls) {
     MemorySegment attributes = shared(calls, 0);
     if (attributes != null) {
@@ -118,12 +122,12 @@ final class LoopScheduling {
   }
 
   /**
-   * Makes threads nicer than the calling one. Threads that the compiler starts later have the
-   * niceness of the one that starts them, another one of the compiler's.
+   * Raises the niceness of threads above that of the calling thread. Compiler threads started later
+   * inherit it from the compiler thread that starts them.
    *
-   * @param tasks a directory per thread of this process, whose {@code comm} has its name
-   * @param name of the threads, cut at 15 characters
-   * @throws IOException if they cannot be listed
+   * @param tasks a directory per thread of this process, with its name in {@code comm}
+   * @param name name of the threads, truncated to 15 characters
+   * @throws IOException if the threads cannot be listed
    */
   static void makeNicer(SchedulerCalls calls, Path tasks, String name, int niceness)
       throws IOException {
@@ -138,10 +142,10 @@ final class LoopScheduling {
   }
 
   /**
-   * Processor time that the optimizing compiler's threads have used.
+   * Processor time used by the optimizing compiler's threads.
    *
-   * @param tasks a directory per thread of this process, whose {@code stat} is as proc(5) says
-   * @throws IOException if they cannot be listed
+   * @param tasks a directory per thread of this process, with {@code stat} as in proc(5)
+   * @throws IOException if the threads cannot be listed
    */
   static Duration used(Path tasks) throws IOException {
     Duration used = Duration.ZERO;
@@ -151,11 +155,11 @@ final class LoopScheduling {
     return used;
   }
 
-  /** User and system time; 0 of one that has ended. */
+  /** User and system time in ticks; 0 for a thread that has ended. */
   private static long ticks(Path thread) {
     try {
       String stat = Files.readString(thread.resolve("stat"));
-      // The name, in parentheses, may have spaces; behind it comes the third member.
+      // The name, in parentheses, may contain spaces; the third member follows it.
       String[] members = stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1);
       return Long.parseLong(members[14 - 3]) + Long.parseLong(members[15 - 3]);
     } catch (IOException e) {
@@ -193,8 +197,8 @@ final class LoopScheduling {
   }
 
   /**
-   * A thread's attributes; null if they are not told, or if somebody has given it a real-time
-   * policy, which is better.
+   * A thread's attributes; null if they are unavailable, or if the thread has a real-time policy,
+   * which is better.
    */
   private static @Nullable MemorySegment shared(SchedulerCalls calls, long thread) {
     MemorySegment attributes = calls.attributes(thread);

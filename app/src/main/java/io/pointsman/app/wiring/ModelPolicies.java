@@ -17,7 +17,7 @@ final class ModelPolicies {
   private final Map<String, String> names = new HashMap<>();
 
   /**
-   * @param common what the policies for all models are made of
+   * @param common parts of the policies for all models
    */
   ModelPolicies(PointsmanConfig config, PolicyClasses classes, PolicyParts common, Tiers tiers) {
     for (ModelRouting model : config.models()) {
@@ -27,19 +27,17 @@ final class ModelPolicies {
     }
   }
 
-  /** By model. */
+  /** Policies by model. */
   Map<String, PolicySetup> setups() {
     return setups;
   }
 
-  /** Configured names by model, as labels. */
+  /** Configured policy names by model, for labels. */
   Map<String, String> names() {
     return names;
   }
 
-  /**
-   * The configured name for a model or its adapter; {@code common} if it has no policy of its own.
-   */
+  /** The configured policy name for a model or its adapter; {@code common} if it has none. */
   static String name(Map<String, String> names, @Nullable String model, String common) {
     return ModelNames.find(names, model, common);
   }

@@ -30,16 +30,16 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Those who look on while requests are placed and answered, after what learns for the policies:
- * they change nothing.
+ * Observers of placements and responses: metrics, decision log, trace capture, shadow policy. They
+ * run after the policies' learners and change nothing.
  */
 final class Observers {
-  /** How long what happened waits for the shadow policy to look at it. */
+  /** Interval at which the shadow policy processes recorded events. */
   private static final Duration SHADOW_PAUSE = Duration.ofMillis(10);
 
   private static final Duration FALLBACK_LOOK = Duration.ofSeconds(1);
 
-  /** Memory for each of the two models by which a shadow policy is compared. */
+  /** Memory in bytes for each of the two models that evaluate a shadow policy. */
   private static final long SHADOW_BYTES = 32L << 20;
 
   private final PointsmanConfig config;
@@ -49,7 +49,7 @@ final class Observers {
   private final BiFunction<Role, @Nullable String, String> policyNames;
 
   /**
-   * @param policyNames the configured name of the policy for a role and a model
+   * @param policyNames configured name of the policy for a role and a model
    */
   Observers(
       PointsmanConfig config,
@@ -67,12 +67,12 @@ final class Observers {
   }
 
   /**
-   * The policies with those who look on. Call once.
+   * Adds the observers to the policies. Call once.
    *
-   * @param create makes a policy by its name
-   * @param parts what the acting policies are made of
-   * @param control takes what is to be closed at the end
-   * @throws IOException if requests are to be written down and cannot
+   * @param create creates a policy by name
+   * @param parts parts of the active policies
+   * @param control receives the resources to close
+   * @throws IOException if the trace capture cannot be written
    */
   StagePolicies watch(
       StagePolicies policies,
@@ -108,7 +108,7 @@ final class Observers {
     return watched.each(setup -> setup.withAnswers(second));
   }
 
-  /** Null if none is configured. */
+  /** Null if no shadow policy is configured. */
   private @Nullable ShadowPolicy shadow(
       Fleet fleet, BiFunction<String, PolicyParts, PolicySetup> create, PolicyParts parts) {
     String name = config.shadowPolicy();
@@ -128,14 +128,17 @@ final class Observers {
         cost.withMaxBytes(Math.min(cost.maxBytes(), SHADOW_BYTES)));
   }
 
-  /** Where nobody learns from answers, none is looked at for the sake of a log. */
+  /**
+   * Observes responses only if a policy learns from them; the log alone does not justify reading
+   * them.
+   */
   private PolicySetup watched(PolicySetup setup, AnswerLearner predictions) {
     return setup.answerLearners().isEmpty()
         ? setup.with(log)
         : setup.withAnswers(predictions).withAnswers(log);
   }
 
-  /** What policies that predict can tell of themselves, each once. */
+  /** The insights of policies that predict, each once. */
   private static List<Insight> insights(StagePolicies policies) {
     Set<Insight> all = new LinkedHashSet<>();
     for (PolicySetup setup : policies.all()) {
@@ -147,7 +150,7 @@ final class Observers {
     return List.copyOf(all);
   }
 
-  /** Adds what they answer themselves. */
+  /** Adds the observers' routes. */
   void addTo(LocalRoutes.Builder routes) {
     new DecisionsApi(log, policyNames).addTo(routes);
     ShadowPolicy second = shadow;

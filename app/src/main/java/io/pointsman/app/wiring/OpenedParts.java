@@ -4,13 +4,13 @@ import java.util.Deque;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Ends what has been opened one after the other. */
+/** Closes resources in reverse order of opening. */
 final class OpenedParts {
   private static final Logger log = LoggerFactory.getLogger(OpenedParts.class);
 
   private OpenedParts() {}
 
-  /** Closes all of them, the newest first; one that cannot be closed keeps no other one open. */
+  /** Closes all parts, newest first; a failure does not prevent the others. */
   static void closeAll(Deque<AutoCloseable> parts) {
     while (!parts.isEmpty()) {
       try {

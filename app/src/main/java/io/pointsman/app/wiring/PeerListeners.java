@@ -14,18 +14,18 @@ import java.time.Duration;
 import java.util.Deque;
 
 /**
- * What learns of engines as peers while the router runs. Apart from the router's assembly, so that
- * a router that hears of none loads no class of ZeroMQ.
+ * Starts the receivers of data about engines as peers. Separate from the router's assembly; a
+ * router without them then loads no ZeroMQ classes.
  */
 final class PeerListeners {
   private PeerListeners() {}
 
   /**
-   * Begins with all that the settings ask for.
+   * Starts the receivers that the settings require.
    *
-   * @param most engines that may register at once
-   * @param control takes what is to be closed, also if this ends early
-   * @throws IOException if an address cannot be had
+   * @param most maximum number of registered engines
+   * @param control receives the resources to close, also if this method fails
+   * @throws IOException if an address cannot be bound
    */
   static void open(
       PeerSettings settings,

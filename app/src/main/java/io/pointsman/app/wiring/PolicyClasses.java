@@ -20,16 +20,16 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes the configured policy: one of ours by its name, or a class that somebody else wrote, from
- * the class path or from the jars of the plug-in directory.
+ * Creates configured policies: a built-in one by name, or a user's class from the class path or
+ * from jars in the plug-in directory.
  */
 final class PolicyClasses {
   private final String directory;
   private final Deque<AutoCloseable> opened;
 
   /**
-   * @param directory where plug-ins are; empty for none
-   * @param opened takes what is to be closed at the end
+   * @param directory plug-in directory; empty: none
+   * @param opened receives the resources to close
    */
   PolicyClasses(String directory, Deque<AutoCloseable> opened) {
     this.directory = directory;
@@ -37,9 +37,9 @@ final class PolicyClasses {
   }
 
   /**
-   * The policy of this name.
+   * Creates a policy.
    *
-   * @throws IllegalArgumentException if there is none, or if its class cannot be used
+   * @throws IllegalArgumentException if the name is unknown or the class cannot be used
    */
   PolicySetup create(String name, PolicyParts parts) {
     PolicySetup setup = name.contains(".") ? custom(name, parts) : Policies.create(name, parts);
@@ -92,7 +92,7 @@ final class PolicyClasses {
     return loader;
   }
 
-  /** By the constructor that takes {@link PolicyParts}, else by the one that takes nothing. */
+  /** Uses the constructor with {@link PolicyParts}, otherwise the one without parameters. */
   private static Object make(Class<?> type, PolicyParts parts) {
     try {
       for (Constructor<?> constructor : type.getConstructors()) {

@@ -8,11 +8,13 @@ import io.pointsman.engine.policy.tier.AdapterTable;
 import io.pointsman.engine.policy.tier.TierSettings;
 import io.pointsman.engine.policy.tier.Tiers;
 
-/** Puts together which workers are preferred, whatever the policy. */
+/** Builds the preferences for workers that apply to all policies. */
 final class PreferredWorkers {
   private PreferredWorkers() {}
 
-  /** Adapters are told from models only where {@code base:adapter} goes to the workers of base. */
+  /**
+   * Tracks adapters only if requests for {@code base:adapter} go to the workers of the base model.
+   */
   static Tiers of(PointsmanConfig config, Fleet fleet, Dice dice) {
     TierSettings settings = config.tiers();
     AdapterTable adapters = null;

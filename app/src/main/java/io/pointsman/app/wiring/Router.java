@@ -69,8 +69,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A running router: fleet, engine, data plane and the control work around them. The port is open
- * before any worker is up.
+ * A running router: fleet, engine, proxy and background tasks. The port opens before any worker is
+ * healthy.
  */
 public final class Router implements AutoCloseable {
   private static final Duration LOOK = Duration.ofSeconds(1);
@@ -95,8 +95,8 @@ public final class Router implements AutoCloseable {
   /**
    * Starts a router.
    *
-   * @param version the program's version, for metrics
-   * @throws StartException if it cannot start; nothing is left behind
+   * @param version version of the program, for metrics
+   * @throws StartException if the router cannot start; all resources are then released
    */
   public static Router start(PointsmanConfig config, String version) {
     Deque<AutoCloseable> control = new ArrayDeque<>();
@@ -116,19 +116,19 @@ public final class Router implements AutoCloseable {
     }
   }
 
-  /** The parts, before they run. */
+  /** The parts of a router before it runs. */
   private static final class Assembly {
     private final PointsmanConfig config;
     private final Ticker ticker = new SystemTicker();
     private final Dice dice = new ThreadDice();
     private final AtomicBoolean draining = new AtomicBoolean();
 
-    /** What has been opened, the newest first; also if this is never complete. */
+    /** Resources to close, newest first; filled even if the assembly fails. */
     private final Deque<AutoCloseable> control;
 
     private final Fleet fleet;
 
-    /** Configured names of the policies of models that have their own. */
+    /** Configured policy names by model. */
     private Map<String, String> modelPolicies = Map.of();
 
     private final RouterMetrics metrics;
@@ -138,7 +138,7 @@ public final class Router implements AutoCloseable {
     private final RequestTracer tracer;
     private final Observers observers;
 
-    /** What workers announce of their caches: whoever hears of it feeds its index. */
+    /** The KV index and the token ids of texts; the KV-event sources feed the index. */
     private final KvKnowledge knowledge;
 
     Assembly(PointsmanConfig config, String version, Deque<AutoCloseable> control) {
@@ -189,7 +189,7 @@ public final class Router implements AutoCloseable {
       }
     }
 
-    /** The one place that loads what tracing needs. */
+    /** Only this method loads the classes for tracing. */
     private Tracing tracing(String version) {
       Tracing tracing =
           Tracing.start(config.tracing(), config.policy(), instance(), version, ticker);
@@ -235,7 +235,8 @@ public final class Router implements AutoCloseable {
               ? StagePolicies.same(policy)
               : two.policies(
                   policy,
-                  // What a session leaves on a prefill worker is found by its prefix.
+                  // Prefill policies have no affinity: the prefix finds the state that a session
+                  // leaves on a prefill worker.
                   name -> tiers.around(classes.create(name, withoutAffinity(parts))),
                   name -> tiers.around(two.decodePolicy(name, parts, classes::create)));
       StagePolicies policies = ofRoles.with(models.setups());
@@ -294,7 +295,7 @@ public final class Router implements AutoCloseable {
       return parts.with(parts.settings().withAffinity(SessionAffinity.Mode.OFF));
     }
 
-    /** What several policies remember is told as one figure. */
+    /** Adds the metrics; those of several policies are summed. */
     private void measure(StagePolicies policies, ProxyServer server) {
       metrics
           .clients(server::clients, server.clientsLimit())
@@ -327,7 +328,7 @@ public final class Router implements AutoCloseable {
           : new KeyValidation(config.auth(), new KeyServers(ticker), ticker);
     }
 
-    /** What the router answers itself. */
+    /** Builds the routes that the router answers itself. */
     private LocalRoutes routes(
         StagePolicies policies,
         RoutingEngine engine,
@@ -425,7 +426,7 @@ public final class Router implements AutoCloseable {
     return "http://" + (host.contains(":") ? "[" + host + "]" : host) + ":" + port;
   }
 
-  /** The URL of the metrics; null if they are off. */
+  /** The URL of the metrics; null if they are disabled. */
   public @Nullable String metricsUrl() {
     return metrics == null ? null : url(config.metrics().host(), metrics.port()) + "/metrics";
   }
@@ -435,35 +436,35 @@ public final class Router implements AutoCloseable {
   }
 
   /**
-   * Makes the configured workers {@code next} instead of {@code before}, while the router runs. One
-   * that was removed through the API comes back, and one whose settings differ is replaced; both
-   * take traffic after their first good probe. Those that others added stay; what is in flight on
-   * one that goes runs to its end.
+   * Replaces the configured workers {@code before} by {@code next} at run time. A worker that was
+   * removed through the API is added again, and one with other settings is replaced. Both get
+   * traffic after their first good probe. Workers added by others stay; requests on removed workers
+   * continue to their end.
    *
-   * @throws IllegalStateException if there is no place for all; nothing is changed then
+   * @throws IllegalStateException if there is no room for all; nothing is changed in this case
    */
   public void configureWorkers(List<WorkerSpec> before, List<WorkerSpec> next) {
     new ConfiguredWorkers(fleet).change(before, next);
   }
 
-  /** Client requests for workers that are under way, those that wait for admission included. */
+  /** Number of active client requests for workers, including requests that wait for admission. */
   public int running() {
     return server.running();
   }
 
-  /** Client requests that wait for admission. */
+  /** Number of client requests that wait for admission. */
   public int queued() {
     return server.queued();
   }
 
-  /** Requests placed on workers and not ended yet. */
+  /** Number of requests placed on workers and not ended. */
   public int inFlight() {
     return fleet.snapshot().workers().stream().mapToInt(Worker::inFlight).sum();
   }
 
   /**
-   * Stops: readiness turns false, the port closes after the drain delay, requests that are under
-   * way end within the drain timeout; then everything ends.
+   * Stops the router. Readiness becomes false, the port closes after the drain delay, and active
+   * requests get the drain timeout to end. Then everything is closed.
    */
   @Override
   public void close() {

@@ -11,12 +11,12 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code sched_getattr(2)} and {@code sched_setattr(2)}, which the C library of older systems has
- * no names for. Threads are named by the ids that Linux gives them; 0 is the calling thread.
+ * {@code sched_getattr(2)} and {@code sched_setattr(2)}, which older C libraries do not provide.
+ * Threads are identified by their Linux ids; 0 is the calling thread.
  */
 @SuppressWarnings("restricted") // only with native access enabled
 final class SchedulerCalls {
-  /** {@code struct sched_attr} in its first form, and where its members are. */
+  /** The first version of {@code struct sched_attr}: size and offsets. */
   private static final int BYTES = 48;
 
   static final int POLICY = 4;
@@ -28,7 +28,7 @@ final class SchedulerCalls {
   private final MethodHandle set;
 
   /**
-   * Binds the calls, which takes a tenth of a second of a core.
+   * Binds the calls, which takes about 0.1 s of processor time.
    *
    * @throws IllegalStateException if they are not {@linkplain #available() available}
    */
@@ -51,14 +51,14 @@ final class SchedulerCalls {
             syscall, FunctionDescriptor.of(word, word, word, pointer, word), variadic);
   }
 
-  /** Whether this system has the calls; not whether it takes notice. */
+  /** True if this system has the calls; it may still ignore them. */
   static boolean available() {
     return System.getProperty("os.name").equals("Linux")
         && numbers() != null
         && SchedulerCalls.class.getModule().isNativeAccessEnabled();
   }
 
-  /** What {@code sched_setattr} and {@code sched_getattr} are called by; null if not known. */
+  /** System call numbers of {@code sched_setattr} and {@code sched_getattr}; null if unknown. */
   private static long @Nullable [] numbers() {
     return switch (System.getProperty("os.arch").toLowerCase(Locale.ROOT)) {
       case "amd64", "x86_64" -> new long[] {314, 315};
@@ -67,22 +67,22 @@ final class SchedulerCalls {
     };
   }
 
-  /** Those of a thread; null if the system does not tell. */
+  /** The attributes of a thread; null if the system refuses. */
   @Nullable MemorySegment attributes(long thread) {
     MemorySegment found = Arena.ofAuto().allocate(BYTES, Long.BYTES);
     try {
       long refused = (long) get.invokeExact(numbers[1], thread, found, (long) BYTES, 0L);
       return refused == 0 ? found : null;
-    } catch (Throwable e) { // what invokeExact declares
+    } catch (Throwable e) { // declared by invokeExact
       throw new IllegalStateException("sched_getattr: not callable", e);
     }
   }
 
-  /** False if the system refuses. */
+  /** Sets the attributes of a thread; false if the system refuses. */
   boolean change(long thread, MemorySegment attributes) {
     try {
       return (long) set.invokeExact(numbers[0], thread, attributes, 0L) == 0;
-    } catch (Throwable e) { // what invokeExact declares
+    } catch (Throwable e) { // declared by invokeExact
       throw new IllegalStateException("sched_setattr: not callable", e);
     }
   }

@@ -1,6 +1,6 @@
 package io.pointsman.app.wiring;
 
-/** Something that the router needs to start is not there; the message says what. */
+/** The router cannot start; the message contains the reason. */
 public final class StartException extends RuntimeException {
   private static final long serialVersionUID = 1;
 

@@ -16,9 +16,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Linux's transparent huge pages, by {@code madvise(2)}. Each piece is found and filled by a thread
- * that ends with it: a large page takes the system up to milliseconds to clear, and that only a few
- * dozen times in a router's life.
+ * Linux's transparent huge pages, by {@code madvise(2)}. A short-lived thread allocates and fills
+ * each piece, because clearing a large page takes up to milliseconds. This happens only a few dozen
+ * times in a router's life.
  */
 final class SystemLargePages implements LargePages {
   private static final Logger log = LoggerFactory.getLogger(SystemLargePages.class);
@@ -29,7 +29,7 @@ final class SystemLargePages implements LargePages {
 
   private SystemLargePages() {}
 
-  /** What this machine has: {@link LargePages#NONE} where it offers none on request. */
+  /** Large pages of this machine; {@link LargePages#NONE} if it does not offer them on request. */
   static LargePages ofThisMachine() {
     try {
       String offered = Files.exists(OFFERED) ? Files.readString(OFFERED) : "";
@@ -58,7 +58,10 @@ final class SystemLargePages implements LargePages {
             });
   }
 
-  /** Bound only when it is needed, because that takes longer than the rest of a start. */
+  /**
+   * C library functions, bound on first use, because binding takes longer than the rest of the
+   * start.
+   */
   @SuppressWarnings("restricted") // only with native access enabled
   private static final class Libc {
     private static final Linker LINKER = Linker.nativeLinker();
@@ -82,7 +85,7 @@ final class SystemLargePages implements LargePages {
       return LINKER.downcallHandle(LINKER.defaultLookup().findOrThrow(name), descriptor);
     }
 
-    /** Zeroed memory; null if there is none. */
+    /** Allocates zeroed memory; null if there is none. */
     static @Nullable MemorySegment allocate(long bytes) {
       try {
         MemorySegment address = (MemorySegment) ALIGNED_ALLOC.invokeExact(PAGE_BYTES, bytes);
@@ -92,7 +95,7 @@ final class SystemLargePages implements LargePages {
         int refused = (int) MADVISE.invokeExact(address, bytes, MADV_HUGEPAGE);
         log.debug("madvise: {}", refused);
         return address.reinterpret(bytes, Arena.ofAuto(), Libc::free).fill((byte) 0);
-      } catch (Throwable e) { // what invokeExact declares
+      } catch (Throwable e) { // declared by invokeExact
         throw new IllegalStateException("aligned_alloc, madvise: not callable", e);
       }
     }
@@ -100,7 +103,7 @@ final class SystemLargePages implements LargePages {
     private static void free(MemorySegment memory) {
       try {
         FREE.invokeExact(memory);
-      } catch (Throwable e) { // what invokeExact declares
+      } catch (Throwable e) { // declared by invokeExact
         throw new IllegalStateException("free: not callable", e);
       }
     }

@@ -2,7 +2,7 @@ package io.pointsman.app.wiring;
 
 import io.pointsman.engine.env.Ticker;
 
-/** The machine's monotonic clock. */
+/** The system's monotonic clock. */
 public final class SystemTicker implements Ticker {
   @Override
   public long nanos() {

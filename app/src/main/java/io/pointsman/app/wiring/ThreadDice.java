@@ -3,7 +3,7 @@ package io.pointsman.app.wiring;
 import io.pointsman.engine.env.Dice;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** Dice of each thread's own, unseeded. */
+/** Random numbers from each thread's own unseeded generator. */
 public final class ThreadDice implements Dice {
   @Override
   public int roll(int bound) {

@@ -21,20 +21,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What is known of engines' caches, and who asks for what is missing. Apart from the router's
- * assembly, so that a router that does not ask loads no class of it.
+ * Starts queries for token ids and creates their store. Separate from the router's assembly; a
+ * router without such queries then loads none of these classes.
  */
 final class TokenAsking {
   private static final Logger log = LoggerFactory.getLogger(TokenAsking.class);
 
-  /** Policies that compare prompts with announcements. */
+  /** Policies that compare prompts with KV events. */
   private static final Set<String> COMPARE = Set.of("cost", "kv_aware");
 
   private TokenAsking() {}
 
   /**
-   * Whether engines' announcements are heard: only where a policy that decides goes by them. What
-   * somebody else's class goes by is not known.
+   * True if the router must subscribe to KV events: only if a policy that decides uses them. A
+   * user's policy class is assumed to use them.
    */
   static boolean hears(PointsmanConfig config) {
     if (config.kvEvents().mode() == KvEventSettings.Mode.OFF) {
@@ -51,7 +51,7 @@ final class TokenAsking {
     return wanted;
   }
 
-  /** What texts' ids are kept in; such that knows none if nobody is to ask for them. */
+  /** The store of token ids; {@link TokenKeys#NONE} if token ids are not queried. */
   static TokenKeys texts(PointsmanConfig config, Ticker ticker) {
     boolean heard = config.kvEvents().mode() != KvEventSettings.Mode.OFF;
     return heard && config.kvTokens().enabled() && deciding(config).anyMatch(COMPARE::contains)
@@ -59,7 +59,7 @@ final class TokenAsking {
         : TokenKeys.NONE;
   }
 
-  /** Names of the policies that decide; a shadow goes by its own placements unless it is one. */
+  /** Names of all policies except the shadow policy, which uses its own placements. */
   private static Stream<String> deciding(PointsmanConfig config) {
     Stream<String> ofStages =
         config.disagg().enabled()
@@ -70,11 +70,11 @@ final class TokenAsking {
   }
 
   /**
-   * Begins to ask.
+   * Starts the queries.
    *
-   * @param opened takes what is to be closed at the end
-   * @param measure takes what can be measured of it
-   * @return who is to be told of prompts that were sent
+   * @param opened receives the resources to close
+   * @param measure receives the metrics
+   * @return the listener for prompts that are sent
    */
   static PromptListener start(
       PointsmanConfig config,

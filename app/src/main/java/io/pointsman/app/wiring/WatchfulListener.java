@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Has a worker probed on which requests fail, logs policies that fail, and says which decisions are
- * to be explained.
+ * Triggers probes of failing workers, logs failures of policies, and selects decisions to be
+ * explained.
  */
 final class WatchfulListener implements EngineListener {
   private static final Logger log = LoggerFactory.getLogger(WatchfulListener.class);
@@ -25,7 +25,7 @@ final class WatchfulListener implements EngineListener {
   private final BooleanSupplier draws;
 
   /**
-   * @param draws whether chance wants the next decision explained
+   * @param draws returns true if the next decision is in the random sample
    */
   WatchfulListener(EngineListener next, Prober prober, BooleanSupplier draws) {
     this.next = next;
@@ -56,7 +56,7 @@ final class WatchfulListener implements EngineListener {
     next.settled(lease, outcome);
   }
 
-  /** Whether a probe would tell something: nobody listens there, or the breaker has opened. */
+  /** True if a probe is useful: the connection failed, or the breaker is open. */
   private static boolean tells(Failure failure, Worker worker) {
     return failure == Failure.CONNECT || worker.breaker().state() == CircuitBreaker.State.OPEN;
   }

@@ -1,4 +1,7 @@
-/** Puts the router together: the only place that makes adapters, clocks and dice. */
+/**
+ * Assembly of the router: the only package that creates adapters, clocks and random number
+ * generators.
+ */
 @NullMarked
 package io.pointsman.app.wiring;
 

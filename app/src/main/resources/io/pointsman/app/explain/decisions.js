@@ -3,7 +3,7 @@
 const EVERY_MILLIS = 2000;
 const SHOWN = 50;
 
-/** Why a worker was chosen. */
+/** Texts for the reason of a choice. */
 const REASONS = {
   random: "chosen at random",
   turn: "next in round robin",
@@ -23,7 +23,7 @@ const REASONS = {
   fallback: "the policy failed; fewest requests in flight",
 };
 
-/** What became of each candidate. */
+/** Texts for the verdict on a candidate. */
 const VERDICTS = {
   chosen: "chosen",
   out: "not available: unhealthy, draining, resting, stalled or full",
@@ -39,7 +39,7 @@ const VERDICTS = {
 const opened = new Set();
 let paused = false;
 
-/** An element with attributes and children; texts are never taken for HTML. */
+/** Creates an element with attributes and children. Texts are inserted as text, never as HTML. */
 function element(name, attributes, ...children) {
   const made = document.createElement(name);
   Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
@@ -116,7 +116,7 @@ function decisionRow(decision) {
   return row;
 }
 
-/** A decision's row, and below it what the policy thought if it is open. */
+/** The rows of a decision: the decision itself and, if it is open, its details. */
 function decisionRows(decision) {
   const row = decisionRow(decision);
   if (!opened.has(decision.number)) {
@@ -126,7 +126,7 @@ function decisionRows(decision) {
   return [row, row.detail];
 }
 
-/** Whoever has come to a decision by the keyboard stays there when its row is made anew. */
+/** Runs a change that replaces rows. The decision with the keyboard focus keeps it. */
 function keepingFocus(change) {
   const number = document.activeElement?.dataset.number;
   change();
@@ -172,7 +172,7 @@ function candidateRow(one, dearest) {
   return row;
 }
 
-/** A candidate's cost as what it consists of. */
+/** A bar with the components of a candidate's cost. */
 function bar(one, dearest) {
   if (one.cost_ms === undefined) {
     return "";

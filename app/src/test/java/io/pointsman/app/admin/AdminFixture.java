@@ -30,7 +30,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** The router's own endpoints over a fleet that can be set up as wanted, without a wire. */
+/** The router's own endpoints over a configurable fleet, without sockets. */
 final class AdminFixture {
   final FakeClock clock = new FakeClock();
   final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
@@ -45,13 +45,13 @@ final class AdminFixture {
               PolicySettings.DEFAULTS));
   final SessionTable sessions = requireNonNull(policy.sessions());
 
-  /** URLs of engines whose next probe is good. */
+  /** URLs of engines that pass their next probe. */
   final Set<String> up = ConcurrentHashMap.newKeySet();
 
-  /** Answers of engines by URL with path; anything else is 404. */
+  /** Status of engine responses by URL with path; all others are 404. */
   final Map<String, Integer> engineStatus = new ConcurrentHashMap<>();
 
-  /** What engines were asked. */
+  /** Requests to engines. */
   final Set<String> asked = ConcurrentHashMap.newKeySet();
 
   boolean draining;
@@ -80,7 +80,7 @@ final class AdminFixture {
     routes = builder.build();
   }
 
-  /** Time passes, and engines that are up are found to be. */
+  /** Advances the clock and reports good probes of running engines. */
   private void pass(Duration time) {
     clock.advance(time);
     for (Worker worker : fleet.snapshot().workers()) {

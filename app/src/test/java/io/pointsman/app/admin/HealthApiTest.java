@@ -48,7 +48,7 @@ class HealthApiTest {
   }
 
   @Test
-  void whereHealthTellsOfWorkersItIsNotWellWhileItStops() throws Exception {
+  void healthOfWorkersFailsWhileTheRouterStops() throws Exception {
     admin.healthyWorker("http://a:1");
     admin.draining = true;
     assertThat(admin.get("/health").status()).isEqualTo(503);
@@ -91,7 +91,7 @@ class HealthApiTest {
   }
 
   @Test
-  void prefillAloneServesNothing() throws Exception {
+  void prefillAloneIsNotReady() throws Exception {
     AdminFixture two = twoRoles(true);
     ofRole(two, Role.PREFILL, "http://p:1").probed(true);
     ofRole(two, Role.DECODE, "http://d:1").probed(false);
@@ -106,7 +106,7 @@ class HealthApiTest {
   }
 
   @Test
-  void decodeAloneServesWhereItMayServeWholeRequests() throws Exception {
+  void decodeAloneIsReadyIfItMayServeWholeRequests() throws Exception {
     for (boolean whole : List.of(true, false)) {
       AdminFixture two = twoRoles(whole);
       ofRole(two, Role.DECODE, "http://d:1").probed(true);

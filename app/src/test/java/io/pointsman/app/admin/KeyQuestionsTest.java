@@ -17,7 +17,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Questions for clients' keys that take their time. */
+/** Concurrent queries about clients' keys. */
 @Timeout(60)
 class KeyQuestionsTest {
   private final AtomicInteger asked = new AtomicInteger();
@@ -68,7 +68,7 @@ class KeyQuestionsTest {
   }
 
   @Test
-  void questionsUnderWayAreBounded() throws Exception {
+  void concurrentQueriesAreLimited() throws Exception {
     List<Future<Verdict>> all = new ArrayList<>();
     for (int i = 0; i < KeyValidation.MOST_QUESTIONS; i++) {
       all.add(ask("valid-" + i));

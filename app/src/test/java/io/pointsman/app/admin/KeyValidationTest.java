@@ -35,12 +35,12 @@ class KeyValidationTest {
   @ParameterizedTest
   @NullSource
   @ValueSource(strings = {"", "Bearer", "Bearer ", "Basic abc", "Bearer a\u00e4", "Bearer a b"})
-  void whatIsNoKeyIsRefusedUnasked(@Nullable String authorization) {
+  void aHeaderWithoutAKeyIsRefusedWithoutAQuery(@Nullable String authorization) {
     assertThat(keys.known(authorization)).isEqualTo(Verdict.REFUSED);
   }
 
   @Test
-  void aKeyThatIsTooLongIsRefusedUnasked() {
+  void aTooLongKeyIsRefusedWithoutAQuery() {
     assertThat(keys.known("Bearer " + "k".repeat(5000))).isEqualTo(Verdict.REFUSED);
   }
 
@@ -54,14 +54,14 @@ class KeyValidationTest {
   }
 
   @Test
-  void afterTheFirstConfirmationNobodyElseIsAsked() {
+  void noServerIsQueriedAfterAConfirmation() {
     valid.add("http://one k");
     assertThat(keys.ask("Bearer k")).isEqualTo(Verdict.ADMITTED);
     assertThat(asked).containsExactly("http://one k");
   }
 
   @Test
-  void aVerdictEnds() {
+  void aVerdictExpires() {
     valid.add("http://one k");
     keys.ask("Bearer k");
     keys.ask("Bearer wrong");
@@ -74,14 +74,14 @@ class KeyValidationTest {
   }
 
   @Test
-  void aServerThatCannotBeAskedIsNoVerdict() {
+  void anUnreachableServerGivesNoVerdict() {
     away.addAll(List.of("http://one", "http://two"));
     assertThat(keys.ask("Bearer k")).isEqualTo(Verdict.UNKNOWN);
     assertThat(keys.known("Bearer k")).isEqualTo(Verdict.UNKNOWN);
   }
 
   @Test
-  void aKeyIsNotRefusedWhileAServerThatMayKnowItCannotBeAsked() {
+  void aKeyIsNotRefusedWhileOneServerIsUnreachable() {
     away.add("http://two");
     assertThat(keys.ask("Bearer k")).isEqualTo(Verdict.UNKNOWN);
     away.clear();
@@ -90,7 +90,7 @@ class KeyValidationTest {
   }
 
   @Test
-  void aServerThatCannotBeAskedTakesNothingFromTheWordOfAnother() {
+  void anUnreachableServerDoesNotPreventAConfirmation() {
     away.add("http://one");
     valid.add("http://two k");
     assertThat(keys.ask("Bearer k")).isEqualTo(Verdict.ADMITTED);
@@ -98,7 +98,7 @@ class KeyValidationTest {
   }
 
   @Test
-  void inventedKeysDoNotPileUpAndPushNoValidOneOut() {
+  void inventedKeysAreLimitedAndEvictNoValidKey() {
     valid.add("http://one first");
     keys.ask("Bearer first");
     for (int i = 0; i <= KeyValidation.MOST_VERDICTS; i++) {
@@ -110,7 +110,7 @@ class KeyValidationTest {
   }
 
   @Test
-  void aKeyThatIsNoLongerValidIsNotAdmittedByItsOldVerdict() {
+  void aRevokedKeyIsNotAdmittedByItsOldVerdict() {
     valid.add("http://one k");
     keys.ask("Bearer k");
     clock.advance(Duration.ofSeconds(60));

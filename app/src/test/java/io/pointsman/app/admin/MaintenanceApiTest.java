@@ -31,14 +31,14 @@ class MaintenanceApiTest {
   }
 
   @Test
-  void anEngineThatFlushesByAnotherNameIsFlushed() throws Exception {
+  void anEngineWithAnotherFlushPathIsFlushed() throws Exception {
     admin.healthyWorker("http://a:1");
     admin.engineStatus.put("http://a:1/reset_prefix_cache", 200);
     assertThat(admin.post("/flush_cache").status()).isEqualTo(200);
   }
 
   @Test
-  void oneEngineThatFailsIsTold() throws Exception {
+  void aFailingEngineIsReported() throws Exception {
     admin.healthyWorker("http://a:1");
     admin.healthyWorker("http://b:1");
     admin.engineStatus.put("http://a:1/flush_cache", 200);
@@ -84,7 +84,7 @@ class MaintenanceApiTest {
   }
 
   @Test
-  void schedulingIsOff() throws Exception {
+  void programSchedulingIsNotSupported() throws Exception {
     LocalResponse response = admin.get("/scheduling/diagnostics");
     assertThat(response.status()).isEqualTo(404);
     assertThat(text(response)).startsWith("{\"enabled\":false");

@@ -41,7 +41,7 @@ class MembershipTest {
   }
 
   @Test
-  void additionsWaitSideBySide() throws Exception {
+  void concurrentAdditionsDoNotWaitForEachOther() throws Exception {
     Fleet fleet = fleet(16);
     CountDownLatch bothWait = new CountDownLatch(2);
     Membership membership =
@@ -67,7 +67,7 @@ class MembershipTest {
   }
 
   @Test
-  void aWorkerThatJoinsIsKnownToJoin() throws Exception {
+  void aJoiningWorkerIsKnownAsJoining() throws Exception {
     Fleet fleet = fleet(16);
     List<Boolean> joining = new ArrayList<>();
     Membership[] itself = new Membership[1];
@@ -88,7 +88,7 @@ class MembershipTest {
   }
 
   @Test
-  void whoAddsAWorkerThatJoinsWaitsForItToo() throws Exception {
+  void aSecondAdditionOfAJoiningWorkerWaitsToo() throws Exception {
     Fleet fleet = fleet(16);
     List<@Nullable String> second = new ArrayList<>();
     int[] pauses = new int[1];
@@ -112,7 +112,7 @@ class MembershipTest {
   }
 
   @Test
-  void anEngineThatIsThereAsSomethingElseIsNotSaidToBeAdded() throws Exception {
+  void anEngineWithAnotherDescriptionIsRefused() throws Exception {
     Fleet fleet = fleet(16);
     fleet.add(WorkerSpec.of("http://a:1").withRole(Role.PREFILL)).probed(true);
     fleet.add(WorkerSpec.of("http://b:1")).probed(true);
@@ -129,7 +129,7 @@ class MembershipTest {
   }
 
   @Test
-  void aWorkerOfOtherModelsIsNotSaidToBeAdded() throws Exception {
+  void anEngineWithOtherModelsIsRefused() throws Exception {
     Fleet fleet = fleet(16);
     Membership membership =
         new Membership(fleet, SETTINGS, DisaggSettings.DEFAULTS, clock::nanos, _ -> {});
@@ -147,7 +147,7 @@ class MembershipTest {
   }
 
   @Test
-  void aWorkerRemovedWhileItJoinsIsNotWaitedFor() throws Exception {
+  void aRemovalEndsTheWaitForAJoiningWorker() throws Exception {
     Fleet fleet = fleet(16);
     Membership membership =
         new Membership(
@@ -172,7 +172,7 @@ class MembershipTest {
   }
 
   @Test
-  void aWorkerThatTookThePlaceOfOneThatJoinedIsLeftAlone() throws Exception {
+  void aReplacementOfAJoiningWorkerIsKept() throws Exception {
     Fleet fleet = fleet(16);
     Membership membership =
         new Membership(

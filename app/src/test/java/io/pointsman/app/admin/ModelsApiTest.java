@@ -60,7 +60,7 @@ class ModelsApiTest {
   }
 
   @Test
-  void twoHyphensStandForASlashWhereNoModelIsCalledSo() throws Exception {
+  void twoHyphensMeanASlashIfNoModelHasThatName() throws Exception {
     admin.healthyWorker("http://a:1", "meta/llama-3", "a--b", "a/b");
     assertThat(json(admin.get("/v1/models/meta--llama-3")).path("id").asText())
         .isEqualTo("meta/llama-3");
@@ -68,7 +68,7 @@ class ModelsApiTest {
   }
 
   @Test
-  void aModelThatNobodyServesIsNotFound() throws Exception {
+  void anUnknownModelIsNotFound() throws Exception {
     LocalResponse response = admin.get("/v1/models/none");
     assertThat(response.status()).isEqualTo(404);
     assertThat(json(response).path("error").path("code").asText()).isEqualTo("model_not_found");
@@ -77,7 +77,7 @@ class ModelsApiTest {
   }
 
   @Test
-  void aWorkerThatLeavesTakesItsModelsAlong() throws Exception {
+  void modelsOfALeavingWorkerDisappear() throws Exception {
     Worker worker = admin.healthyWorker("http://a:1", "llama");
     says(worker, "{\"data\":[{\"id\":\"llama\",\"max_model_len\":1}]}");
     admin.fleet.remove("a:1");
@@ -85,7 +85,7 @@ class ModelsApiTest {
   }
 
   @Test
-  void answersThatAreNoListsChangeNothing() throws Exception {
+  void invalidResponsesChangeNothing() throws Exception {
     Worker worker = admin.healthyWorker("http://a:1", "llama");
     says(worker, "{\"data\":[{\"id\":\"llama\",\"max_model_len\":5}]}");
     says(worker, "<html>");

@@ -32,7 +32,7 @@ class WorkersApiTest {
   }
 
   @Test
-  void aWorkerThatStaysSickIsNotAdded() throws Exception {
+  void anUnhealthyWorkerIsNotAdded() throws Exception {
     LocalResponse response = admin.post("/add_worker?url=http://a:1");
     assertThat(response.status()).isEqualTo(400);
     assertThat(text(response)).contains("did not become healthy within 10 s");
@@ -40,7 +40,7 @@ class WorkersApiTest {
   }
 
   @Test
-  void aWorkerThatIsThereIsNotAddedTwice() throws Exception {
+  void anExistingWorkerIsNotAddedTwice() throws Exception {
     admin.healthyWorker("http://a:1");
     assertThat(admin.post("/add_worker?url=http%3A%2F%2Fa%3A1%2F").status()).isEqualTo(200);
     assertThat(admin.fleet.snapshot().workers()).hasSize(1);
@@ -54,7 +54,7 @@ class WorkersApiTest {
         "/add_worker?url=ftp://a",
         "/add_worker?url=http://"
       })
-  void aUrlThatIsNoneIsRefused(String target) throws Exception {
+  void anInvalidUrlIsRefused(String target) throws Exception {
     LocalResponse response = admin.post(target);
     assertThat(response.status()).isEqualTo(400);
     assertThat(text(response)).contains("(expected: ");
@@ -84,7 +84,7 @@ class WorkersApiTest {
   }
 
   @Test
-  void theListOfWorkersSaysHowTheyAre() throws Exception {
+  void theListContainsTheStateOfEachWorker() throws Exception {
     Worker worker = admin.healthyWorker("http://a:1", "llama");
     Lease running = lease(worker);
     lease(worker).succeeded();
@@ -119,7 +119,7 @@ class WorkersApiTest {
   }
 
   @Test
-  void aWorkerThatIsNotThereIsNotFound() throws Exception {
+  void anUnknownWorkerIsNotFound() throws Exception {
     LocalResponse response = admin.get("/workers/http%3A%2F%2Fb%3A1");
     assertThat(response.status()).isEqualTo(404);
     assertThat(json(response).path("code").asText()).isEqualTo("WORKER_NOT_FOUND");
@@ -139,7 +139,7 @@ class WorkersApiTest {
   }
 
   @Test
-  void aWorkerThatIsThereIsNotAddedForAModelThatItDoesNotServe() throws Exception {
+  void anExistingWorkerIsNotAddedForAnotherModel() throws Exception {
     admin.healthyWorker("http://a:1", "llama");
     LocalResponse same =
         admin.send("POST", "/workers", "{\"url\":\"http://a:1\",\"model_id\":\"llama\"}");
@@ -184,7 +184,7 @@ class WorkersApiTest {
         "\"bootstrap_port\":0",
         "\"kv_address\":\"a b\""
       })
-  void aRoleOrPeerThatCannotBeIsRefused(String member) throws Exception {
+  void anInvalidRoleOrPeerIsRefused(String member) throws Exception {
     admin.up.add("http://a:1");
     LocalResponse response =
         admin.send("POST", "/workers", "{\"url\":\"http://a:1\"," + member + "}");

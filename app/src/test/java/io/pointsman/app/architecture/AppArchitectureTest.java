@@ -34,7 +34,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.NullMarked;
 import org.junit.jupiter.api.Test;
 
-/** The arrows between the modules, as docs/architecture.md draws them. */
+/** The dependencies between modules, as in docs/architecture.md. */
 class AppArchitectureTest {
   private static final JavaClasses ALL =
       new ClassFileImporter()
@@ -43,7 +43,7 @@ class AppArchitectureTest {
 
   private static final String WIRING = "io.pointsman.app.wiring..";
 
-  /** What only the wiring makes. */
+  /** Classes that only the wiring may create. */
   private static final Set<String> ADAPTERS =
       Set.of(
           ProxyServer.class.getName(),
@@ -86,7 +86,7 @@ class AppArchitectureTest {
           .should()
           .dependOnClassesThat(resideInAnyPackage("io.opentelemetry.."));
 
-  /** What must be handed in instead. */
+  /** Clock and random number generator, which must be passed as parameters. */
   private static final class ClockOrDice {
     static boolean is(AccessTarget target) {
       JavaClass owner = target.getOwner();
@@ -116,7 +116,7 @@ class AppArchitectureTest {
   }
 
   @Test
-  void theProgramIsSeenByNobody() {
+  void noModuleDependsOnApp() {
     blind("io.pointsman.proxy..", "io.pointsman.app..", "io.pointsman.sim..").check(ALL);
     blind("io.pointsman.request..", "io.pointsman.app..", "io.pointsman.proxy..").check(ALL);
     blind("io.pointsman.engine..", "io.pointsman.app..", "io.pointsman.request..").check(ALL);
@@ -160,7 +160,7 @@ class AppArchitectureTest {
   }
 
   @Test
-  void enginesAreHeardByZeroMqInTwoPackages() {
+  void onlyTwoPackagesUseZeroMq() {
     noClasses()
         .that(
             resideInAnyPackage("io.pointsman.app..")
@@ -222,7 +222,7 @@ class AppArchitectureTest {
         .hasMessageContaining("opentelemetry");
   }
 
-  /** Breaks the rules on purpose; never run. */
+  /** Violates the rules on purpose; never executed. */
   static final class Wrong {
     Stream<Object> everything() {
       return Stream.of(

@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The page of packages says of each what its {@code package-info} says. */
+/** docs/packages.md contains the {@code package-info} of each package. */
 class PackagesPageTest {
   private static final Path ROOT = Path.of(System.getProperty("pointsman.root", ".."));
   private static final Path PAGE = ROOT.resolve("docs").resolve("packages.md");

@@ -96,7 +96,7 @@ class TraceCaptureTest implements EngineListener {
   }
 
   @Test
-  void lineTellsTimesLengthsHashesAndTheDecision() throws Exception {
+  void lineContainsTimesLengthsHashesAndDecision() throws Exception {
     PrefixBlocks prompt = prompt(1, 10);
     try (TraceCapture capture = capture(LEAST, 1)) {
       RoutingEngine engine = engine(capture);
@@ -115,7 +115,7 @@ class TraceCaptureTest implements EngineListener {
     assertThat(line.path("held_ms").asDouble()).isZero();
     assertThat(line.path("input_length").asInt()).isEqualTo(200);
     assertThat(line.path("output_length").asInt()).isEqualTo(7);
-    // 160 ids by the router's count are 200 tokens by the engine's, in hashes of four blocks of 16.
+    // The router counts 160 ids, the engine 200 tokens; a hash covers four blocks of 16.
     assertThat(line.path("block_tokens").asDouble()).isEqualTo(80);
     assertThat(line.path("hash_ids")).hasSize(3);
     assertThat(line.path("hash_ids").get(0).asLong()).isEqualTo(prompt.hashes()[3]);
@@ -131,9 +131,12 @@ class TraceCaptureTest implements EngineListener {
     assertThat(line.path("end").asText()).isEqualTo("ok");
   }
 
-  /** As engines tell of embeddings and scores; the shortest answer that can be replayed. */
+  /**
+   * Engines report such usage for embeddings and scores; one token is the shortest replayable
+   * response.
+   */
   @Test
-  void requestWithoutAnAnswerOfTokensIsWrittenAsOneToken() throws Exception {
+  void requestWithoutOutputTokensIsWrittenWithOneToken() throws Exception {
     try (TraceCapture capture = capture(LEAST, 1)) {
       Lease lease = place(engine(capture), prompt(1, 4));
       lease.reported(new Usage(100, 0, 0));
@@ -146,7 +149,7 @@ class TraceCaptureTest implements EngineListener {
   }
 
   @Test
-  void requestThatWasHeldBackHasTheTimeAtWhichItCame() throws Exception {
+  void deferredRequestHasItsArrivalTime() throws Exception {
     try (TraceCapture capture = capture(LEAST, 1)) {
       RoutingEngine engine = engine(capture);
       clock.advance(Duration.ofMillis(1500));
@@ -165,9 +168,9 @@ class TraceCaptureTest implements EngineListener {
     assertThat(line.path("ttft_ms").asDouble()).isEqualTo(40);
   }
 
-  /** What waits to be written is weighed by its hashes. */
+  /** The queue estimates memory only by hashes. */
   @Test
-  void longNameOfAModelIsNotKept() throws Exception {
+  void longModelNameIsTruncated() throws Exception {
     try (TraceCapture capture = capture(LEAST, 1)) {
       String model = "x".repeat(1 << 20);
       RoutingRequest request = RoutingRequest.builder().model(model).prefix(prompt(1, 4)).build();
@@ -181,7 +184,7 @@ class TraceCaptureTest implements EngineListener {
   }
 
   @Test
-  void requestThatIsTriedAgainIsToldOnceFromItsFirstDecisionOn() throws Exception {
+  void retriedRequestIsWrittenOnceFromItsFirstDecision() throws Exception {
     try (TraceCapture capture = capture(LEAST, 1)) {
       RoutingEngine engine = engine(capture);
       fleet.add(WorkerSpec.of("http://w:2")).probed(true);
@@ -203,7 +206,7 @@ class TraceCaptureTest implements EngineListener {
   }
 
   @Test
-  void requestsThatEndInTheMiddleOfTheirAnswersAreWrittenAndSayHow() throws Exception {
+  void requestsCutDuringTheResponseAreWrittenWithTheirEnd() throws Exception {
     try (TraceCapture capture = capture(LEAST, 1)) {
       RoutingEngine engine = engine(capture);
       Lease left = place(engine, prompt(1, 4));
@@ -222,7 +225,7 @@ class TraceCaptureTest implements EngineListener {
   }
 
   @Test
-  void whatEnginesDoNotTellIsEstimated() throws Exception {
+  void missingTokenCountsAreEstimated() throws Exception {
     try (TraceCapture capture = capture(LEAST, 1)) {
       place(engine(capture), prompt(1, 4)).succeeded();
     }
@@ -278,7 +281,7 @@ class TraceCaptureTest implements EngineListener {
   }
 
   @Test
-  void filesAreBoundedInSizeAndNumberAndHoldWholeLines() throws Exception {
+  void filesAreLimitedInSizeAndNumberAndContainWholeLines() throws Exception {
     TraceCapture capture = capture(LEAST, 3);
     try (capture) {
       RoutingEngine engine = engine(capture);
@@ -305,7 +308,7 @@ class TraceCaptureTest implements EngineListener {
   }
 
   @Test
-  void fileThatIsThereIsPutAside() throws Exception {
+  void existingFileIsRotated() throws Exception {
     Files.writeString(file(), "before\n");
     try (TraceCapture capture = capture(LEAST, 2)) {
       place(engine(capture), prompt(1, 4)).succeeded();
@@ -316,7 +319,7 @@ class TraceCaptureTest implements EngineListener {
   }
 
   @Test
-  void diskThatTakesNothingIsCounted() throws Exception {
+  void writeErrorsAreCounted() throws Exception {
     TraceCapture capture =
         new TraceCapture(new CaptureSettings("/dev/full", LEAST, 1), clock::nanos);
     try (capture) {
@@ -331,8 +334,8 @@ class TraceCaptureTest implements EngineListener {
   }
 
   @Test
-  void whatTheLineHasNoRoomForIsCounted() throws Exception {
-    // Too long for a file, so that the disk is left alone.
+  void requestsThatExceedTheQueueAreCounted() throws Exception {
+    // Too long for a file, so nothing is written to disk.
     PrefixBlocks huge = new PrefixBlocks(new long[1_500_000], 1_500_000, 1_500_000, 1, 1_500_000);
     TraceCapture capture = capture(LEAST, 1);
     try (capture) {
@@ -362,7 +365,7 @@ class TraceCaptureTest implements EngineListener {
   }
 
   @Test
-  void directoryInTheFilesPlaceIsLeftWhereItIs() throws Exception {
+  void directoryInPlaceOfTheFileIsNotChanged() throws Exception {
     Path kept = Files.createDirectories(file().resolve("kept"));
     for (int files : List.of(1, 8)) {
       assertThatThrownBy(() -> capture(LEAST, files))

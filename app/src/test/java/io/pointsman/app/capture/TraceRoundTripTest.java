@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
-/** Traffic through the router is written down, and what was written is replayed. */
+/** Captures traffic through the router and replays it. */
 @SuppressWarnings("try") // tests may be interrupted
 @Timeout(180)
 class TraceRoundTripTest {
@@ -59,7 +59,7 @@ class TraceRoundTripTest {
     return Router.start(PointsmanConfig.from(values), "test");
   }
 
-  /** Conversations of token ids that grow by 200 a turn, one after the other. */
+  /** The body of a turn; conversations grow by 200 token ids per turn. */
   private static String body(int conversation, int turn) {
     String ids =
         IntStream.range(0, (turn + 1) * 200)
@@ -122,13 +122,14 @@ class TraceRoundTripTest {
 
     assertThat(lines).hasSize(CONVERSATIONS * TURNS);
     assertThat(row.path("requests").asInt()).isEqualTo(CONVERSATIONS * TURNS);
-    // Each turn finds the one before, 45 of 55 parts of all prompts, unless it went elsewhere.
+    // Each turn finds the previous one, 45 of 55 parts of all prompts, unless it went to another
+    // worker.
     assertThat((double) cached / prompt).isBetween(0.5, 0.82);
     assertThat(row.path("hit").asDouble()).isCloseTo((double) cached / prompt, within(0.15));
   }
 
   @Test
-  void promptThatWasOnlyCountedIsNeitherExpectedNorWrittenDown() throws Exception {
+  void tokenCountRequestIsNeitherExpectedNorCaptured() throws Exception {
     Path file = directory.resolve("traffic.jsonl");
     SimConfig engine = SimConfig.instant().withModels("m");
     String message =
@@ -151,7 +152,7 @@ class TraceRoundTripTest {
   }
 
   @Test
-  void textIsNotWrittenDown() throws Exception {
+  void textIsNotCaptured() throws Exception {
     Path file = directory.resolve("traffic.jsonl");
     try (SimEngine engine = SimEngine.start(SimConfig.instant().withModels("m"));
         HttpClient http = HttpClient.newHttpClient()) {

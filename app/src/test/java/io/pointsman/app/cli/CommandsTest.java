@@ -48,7 +48,7 @@ class CommandsTest {
   }
 
   @Test
-  void flagsOfTheOtherRouterCalledVllmRouterNameItsCommand() {
+  void flagsOfTheSiblingRouterNameItsCommand() {
     String[] stack = {
       "--service-discovery", "static", "--static-backends", "http://a:1", "--routing-logic=session"
     };
@@ -70,13 +70,13 @@ class CommandsTest {
   }
 
   @Test
-  void flagsThatNoRouterKnowsNameNoOtherCommand() {
+  void unknownFlagsGiveNoHintToAnotherCommand() {
     assertThat(run("vllm-router", "--polcy", "random", "--routing", "x")).isEqualTo(2);
     assertThat(err.toString()).contains("--polcy: unknown flag").doesNotContain("production");
   }
 
   @Test
-  void noCommandIsRefusedWithTheirNames() {
+  void aMissingCommandIsRefusedWithTheCommandNames() {
     assertThat(run()).isEqualTo(2);
     assertThat(err.toString()).contains("serve").contains("demo").contains("check-config");
   }
@@ -127,7 +127,7 @@ class CommandsTest {
   }
 
   @Test
-  void checkConfigPrintsWhatWouldBeInForce(@TempDir Path folder) throws Exception {
+  void checkConfigPrintsTheEffectiveConfiguration(@TempDir Path folder) throws Exception {
     Path file =
         Files.writeString(
             folder.resolve("router.yaml"),
@@ -138,7 +138,7 @@ class CommandsTest {
   }
 
   @Test
-  void checkConfigSaysWhatIsWrong(@TempDir Path folder) throws Exception {
+  void checkConfigReportsProblems(@TempDir Path folder) throws Exception {
     Path file = Files.writeString(folder.resolve("router.yaml"), "polcy: random\n");
     assertThat(run("check-config", file.toString())).isEqualTo(2);
     assertThat(err.toString()).contains(file + ":1: polcy: unknown key (did you mean policy?)");
@@ -154,7 +154,7 @@ class CommandsTest {
   }
 
   @Test
-  void aSwitchMayStandAlone() {
+  void aSwitchNeedsNoValue() {
     assertThat(run("check-config", "--sse-keepalive", "--cors-enabled", "--worker-header=false"))
         .isZero();
     assertThat(out.toString())

@@ -23,10 +23,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The script that builds and starts the program, with a Java and a Maven that only say so. */
+/**
+ * The script that builds and starts the program, with fake Java and Maven programs that only report
+ * their calls.
+ */
 @Timeout(120)
 class LauncherScriptTest {
-  /** Writes what the build brings; while there is a file {@code hold} it does not end. */
+  /** Writes the build's output; blocks while the file {@code hold} exists. */
   private static final String MAVEN =
       """
       #!/bin/sh
@@ -161,7 +164,7 @@ class LauncherScriptTest {
   }
 
   @Test
-  void whoComesWhileAnotherBuildsSaysSoAndWaits() throws Exception {
+  void aSecondStartReportsTheBuildAndWaits() throws Exception {
     holdBuilds();
     Process first = start();
     awaitBuild();
@@ -174,7 +177,7 @@ class LauncherScriptTest {
     assertThat(builds()).isEqualTo(1);
   }
 
-  /** As on macOS. */
+  /** The situation on macOS. */
   @Test
   void itWaitsWithoutFlockToo() throws Exception {
     assumeThat(program("perl")).isNotNull();
@@ -192,14 +195,14 @@ class LauncherScriptTest {
   }
 
   @Test
-  void itBuildsWhereThereIsNothingToLockWith() throws Exception {
+  void itBuildsWithoutALockingProgram() throws Exception {
     Process run = start(home.resolve("pointsman").toString(), withOnly());
     assertThat(end(run)).as(said("err", run)).isZero();
     assertThat(said("out", run)).isEqualTo("java runs serve\n");
     assertThat(builds()).isEqualTo(1);
   }
 
-  /** An environment with what the launcher cannot do without, and {@code more}. */
+  /** An environment with only the programs that the launcher needs, and {@code more}. */
   private Map<String, String> withOnly(String... more) throws IOException {
     Path few = Files.createDirectories(folder.resolve("few"));
     List<String> names =
@@ -225,7 +228,7 @@ class LauncherScriptTest {
   }
 
   @Test
-  void aBuildThatWasKilledHoldsUpNobody() throws Exception {
+  void aKilledBuildDoesNotBlockLaterStarts() throws Exception {
     holdBuilds();
     Process killed = start();
     awaitBuild();
@@ -240,7 +243,7 @@ class LauncherScriptTest {
   }
 
   @Test
-  void aTreeThatCannotBeWrittenIsToldAtOnce() throws Exception {
+  void aReadOnlyTreeIsReportedAtOnce() throws Exception {
     Files.createDirectories(home.resolve("target/building.lock"));
     Process run = start();
     assertThat(end(run)).isEqualTo(1);

@@ -6,7 +6,7 @@ import org.junit.jupiter.api.Test;
 
 class OpenJarsTest {
   @Test
-  void whatIsLookedForIsThere() {
+  void everyResourceExists() {
     assertThat(OpenJars.open()).isEmpty();
   }
 }

@@ -29,7 +29,7 @@ class PlaneKeyTest {
   }
 
   @Test
-  void whatCannotBeAKeyIsRefusedWithoutBeingRepeated() throws IOException {
+  void anInvalidKeyIsRefusedWithoutPrintingIt() throws IOException {
     for (String wrong : new String[] {"", "two words", "umlaut-\u00e4", "x".repeat(4097)}) {
       assertThatThrownBy(() -> PlaneKey.OF_ROUTER.of(wrong, null, Map.of()))
           .isInstanceOf(ConfigException.class)
@@ -48,7 +48,7 @@ class PlaneKeyTest {
   }
 
   @Test
-  void theKeyForEnginesHasPlacesOfItsOwn() throws IOException {
+  void theEnginesKeyHasItsOwnFlagsAndVariable() throws IOException {
     Map<String, String> environment =
         Map.of("POINTSMAN_API_KEY", "routers", "POINTSMAN_ENGINE_API_KEY", "engines");
 

@@ -34,7 +34,7 @@ class DiscoveryFlagsTest {
   }
 
   @Test
-  void everyFlagArrives() {
+  void everyFlagIsTranslated() {
     assertThat(
             launched(
                 "--service-discovery --selector app=vllm tier.example/x=a_b"
@@ -50,7 +50,7 @@ class DiscoveryFlagsTest {
   }
 
   @Test
-  void aSelectorAloneFindsNothingAsThere() {
+  void aSelectorWithoutDiscoveryHasNoEffect() {
     assertThat(launched("--selector app=vllm").enabled()).isFalse();
   }
 
@@ -62,7 +62,7 @@ class DiscoveryFlagsTest {
   }
 
   @Test
-  void discoveryBesideTheOneServerOfOpenAisKindIsRefused() {
+  void discoveryWithAnOpenAiBackendIsRefused() {
     assertThat(
             refused("--backend openai --worker-urls http://a --service-discovery --selector a=b"))
         .containsExactly(
@@ -77,7 +77,7 @@ class DiscoveryFlagsTest {
     "--service-discovery-namespace Team, --service-discovery-namespace: Team (expected: a name",
     "--service-discovery-port 0, --service-discovery-port: 0 (expected: ",
   })
-  void whatIsWrongIsRefusedWithTheReason(String line, String reason) {
+  void invalidFlagsAreRefusedWithTheReason(String line, String reason) {
     assertThat(refused(line)).singleElement().asString().startsWith(reason);
   }
 
@@ -99,12 +99,12 @@ class DiscoveryFlagsTest {
   }
 
   @Test
-  void withoutDiscoveryTheyFindNothingAsThere() {
+  void roleSelectorsWithoutDiscoveryHaveNoEffect() {
     assertThat(launched("--prefill-selector role=prefill").enabled()).isFalse();
   }
 
   @Test
-  void splitDiscoveryWithoutAnyOfThemIsRefused() {
+  void splitDiscoveryWithoutASelectorIsRefused() {
     assertThat(refused("--vllm-pd-disaggregation --service-discovery --selector a=b"))
         .singleElement()
         .asString()
@@ -112,7 +112,7 @@ class DiscoveryFlagsTest {
   }
 
   @Test
-  void theyAreRefusedWhereNothingIsSplit() {
+  void roleSelectorsAreRefusedWithoutDisaggregation() {
     assertThat(refused("--service-discovery --selector a=b --decode-selector c=d"))
         .singleElement()
         .asString()

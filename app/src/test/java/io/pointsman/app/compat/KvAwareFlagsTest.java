@@ -34,7 +34,7 @@ class KvAwareFlagsTest {
   }
 
   @Test
-  void policyAndItsKnobsAreTranslated() {
+  void policyAndItsParametersAreTranslated() {
     PointsmanConfig config =
         config(
             "--policy kv_aware --router-temperature 2.5 --kv-penalty-host 0.7"
@@ -60,7 +60,7 @@ class KvAwareFlagsTest {
   }
 
   @Test
-  void affinityIsHardAndOfDecodeWorkersSoft() {
+  void affinityIsHardButSoftForDecodeWorkers() {
     PolicySettings regular =
         config("--policy kv_aware --kv-aware-session-affinity-ttl-secs 90").policies();
     assertThat(regular.affinity()).isEqualTo(Mode.HARD);
@@ -82,12 +82,12 @@ class KvAwareFlagsTest {
         "--policy random --kv-aware-session-affinity-ttl-secs 60",
         PAIR + "--policy random --kv-aware-session-affinity-ttl-secs 60"
       })
-  void whatIsWrongIsRefused(String line) {
+  void invalidFlagsAreRefused(String line) {
     assertThat(refused(line)).hasSize(1);
   }
 
   @Test
-  void enginesAreAskedWhereTheyPublishUnlessAFlagSays() {
+  void enginesWithoutAFlagAreQueriedForTheirPublishers() {
     PointsmanConfig config =
         config(
             "--policy kv_aware --worker-urls http://a:1 http://b:2 --kv-event-source"
@@ -103,7 +103,7 @@ class KvAwareFlagsTest {
   }
 
   @Test
-  void publishersOfPrefillEnginesAreTold() {
+  void publishersOfPrefillEnginesAreTranslated() {
     PointsmanConfig config =
         config(PAIR + "--prefill-policy kv_aware --pd-kv-events http://p:1=tcp://p:5557");
     assertThat(config.kvEvents().mode()).isEqualTo(KvEventSettings.Mode.AUTO);
@@ -122,7 +122,7 @@ class KvAwareFlagsTest {
         "--policy kv_aware --worker-urls http://a:1 --kv-event-source http://a:1=tcp://a:1"
             + " --kv-event-replay-source http://a:1=tcp://a:2,tcp://a:3"
       })
-  void publishersThatNobodyWouldHearAreRefused(String line) {
+  void unusablePublishersAreRefused(String line) {
     assertThat(refused(line)).hasSize(1);
   }
 

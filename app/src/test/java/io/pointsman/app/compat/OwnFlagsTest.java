@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Flags of {@code serve} beside those of another router. */
+/** Flags of {@code serve} on the command line of another router. */
 class OwnFlagsTest {
   private static ConfigValues stack(String further) {
     String line =
@@ -38,7 +38,7 @@ class OwnFlagsTest {
   }
 
   @Test
-  void theyAreTakenBesideThose() {
+  void ownFlagsAreAcceptedBesideTheOthers() {
     ConfigValues values = stack("--metrics-host 0.0.0.0 --decide-enabled=false --drain-delay 5s");
     assertThat(values.get(OperationKeys.METRICS_HOST)).isEqualTo("0.0.0.0");
     assertThat(values.get(DecideKeys.ENABLED)).isFalse();
@@ -48,7 +48,7 @@ class OwnFlagsTest {
   }
 
   @Test
-  void theyWinOverWhatThoseStandFor() {
+  void ownFlagsWinOverTheOthers() {
     assertThat(stack("--static-backend-health-checks").get(AdminKeys.ENABLED)).isFalse();
     assertThat(stack("--admin-enabled --admin-refused-paths /a /b").get(AdminKeys.ENABLED))
         .isTrue();
@@ -57,13 +57,13 @@ class OwnFlagsTest {
   }
 
   @Test
-  void aNameThatBothUseIsTheOtherRouters() {
+  void aSharedNameBelongsToTheOtherRouter() {
     assertThat(vllmRouter("--policy random --port 7").get(FrontKeys.PORT)).isEqualTo(7);
     assertThat(vllmRouter("--policy random").get(RoutingKeys.POLICY)).isEqualTo("random");
   }
 
   @Test
-  void whatIsWrongWithOneIsToldByItsName() {
+  void aProblemNamesTheOwnFlag() {
     assertThat(refused("--metrics-port x --decide-enabled=perhaps"))
         .hasSize(2)
         .anyMatch(problem -> problem.startsWith("--metrics-port: x"))
@@ -84,9 +84,9 @@ class OwnFlagsTest {
         .withMessageContaining("--admin-refused-paths: missing");
   }
 
-  /** The four that docs/vllm-router.md names; a fifth has to be named there, or another name. */
+  /** docs/vllm-router.md names these four; a fifth must be added there or renamed. */
   @Test
-  void whatBeginsOneOfTheOtherRoutersFlagsMeansThatOne() {
+  void aPrefixOfTheOtherRoutersFlagMeansThatFlag() {
     List<Flag> flags = VllmRouterLauncher.FLAGS.flags();
     List<String> theirs = flags.stream().flatMap(flag -> flag.names().stream()).toList();
     assertThat(

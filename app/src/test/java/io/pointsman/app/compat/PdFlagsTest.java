@@ -58,7 +58,7 @@ class PdFlagsTest {
   }
 
   @Test
-  void withoutFurtherFlagsItIsNixlWithThePolicyOfAll() {
+  void theDefaultIsNixlWithTheCommonPolicy() {
     ConfigValues values = translated(PAIR + " --policy power_of_two");
     assertThat(values.get(DisaggKeys.PROTOCOL)).isEqualTo("nixl");
     assertThat(values.get(DisaggKeys.PREFILL_POLICY)).isEqualTo("power_of_two");
@@ -70,7 +70,7 @@ class PdFlagsTest {
   }
 
   @Test
-  void everyFlagArrives() {
+  void everyFlagIsTranslated() {
     ConfigValues values =
         translated(
             PAIR
@@ -98,20 +98,20 @@ class PdFlagsTest {
   }
 
   @Test
-  void ranksAreWorkersOfTheirOwnInBothRoles() {
+  void eachRankIsAWorkerInBothRoles() {
     assertThat(translated(PAIR + " --intra-node-data-parallel-size 2").get(RoutingKeys.WORKERS))
         .extracting(WorkerSpec::id)
         .containsExactly("p1:8000@0", "p1:8000@1", "d1:8000@0", "d1:8000@1");
   }
 
   @Test
-  void enginesThatRegisterOrAreFoundNeedNotBeListed() {
+  void registeredOrDiscoveredEnginesNeedNoFlags() {
     translated("--vllm-pd-disaggregation --vllm-discovery-address 127.0.0.1:30001");
     translated("--vllm-pd-disaggregation --service-discovery --prefill-selector a=b");
   }
 
   @Test
-  void theKeyOfTheEnvironmentIsTheEngines() {
+  void theKeyInTheEnvironmentIsForEngines() {
     Map<String, String> environment = Map.of("OPENAI_API_KEY", "k1");
     assertThat(translated(PAIR, environment).get(ForwardKeys.API_KEY)).isEqualTo("k1");
     assertThat(translated(PAIR + " --api-key k2", environment).get(ForwardKeys.API_KEY))
@@ -122,7 +122,7 @@ class PdFlagsTest {
   }
 
   @Test
-  void theKeyOfTheEnvironmentReplacesTheClientsWhereEnginesAreListed() {
+  void theKeyInTheEnvironmentReplacesTheClientsForListedEngines() {
     Map<String, String> environment = Map.of("OPENAI_API_KEY", "k1");
     assertThat(translated(PAIR, environment).get(ForwardKeys.API_KEY_REPLACES)).isTrue();
     assertThat(translated(PAIR + " --api-key k2").get(ForwardKeys.API_KEY_REPLACES)).isFalse();
@@ -162,7 +162,7 @@ class PdFlagsTest {
     "--vllm-discovery-address 30001, --vllm-discovery-address: 30001 (expected: host:port",
     "--worker-urls http://a, --worker-urls: given with --vllm-pd-disaggregation",
   })
-  void whatIsWrongIsRefusedWithTheReason(String flags, String reason) {
+  void invalidFlagsAreRefusedWithTheReason(String flags, String reason) {
     assertThat(refused(PAIR + " " + flags)).singleElement().asString().startsWith(reason);
   }
 
@@ -185,7 +185,7 @@ class PdFlagsTest {
   }
 
   @Test
-  void theOneServerOfOpenAisKindIsNotSplit() {
+  void anOpenAiBackendIsNotSplit() {
     assertThat(refused("--vllm-pd-disaggregation --backend openai --worker-urls http://a"))
         .anyMatch(problem -> problem.startsWith("--vllm-pd-disaggregation: given with --backend"));
   }

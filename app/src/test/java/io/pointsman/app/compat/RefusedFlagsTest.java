@@ -26,7 +26,7 @@ class RefusedFlagsTest {
   }
 
   @Test
-  void anAmbiguousBeginningIsRefusedWithWhatItMayMean() {
+  void anAmbiguousPrefixIsRefusedWithItsMeanings() {
     assertThat(refused("--retry 3"))
         .first()
         .asString()
@@ -48,7 +48,7 @@ class RefusedFlagsTest {
   }
 
   @Test
-  void allProblemsAreToldAtOnce() {
+  void allProblemsAreReportedTogether() {
     assertThat(refused("--port x --cache-threshold 2 --worker-urls ftp://a"))
         .hasSize(3)
         .anyMatch(p -> p.startsWith("--port: x (expected: "))
@@ -87,7 +87,7 @@ class RefusedFlagsTest {
 
   @ParameterizedTest
   @MethodSource("later")
-  void whatIsNotBuiltYetIsRefusedByName(Flag flag) {
+  void unsupportedFeaturesAreRefusedByName(Flag flag) {
     String line = flag.shape() == Flag.Shape.SWITCH ? flag.name() : flag.name() + " 7";
     assertThat(refused(line))
         .singleElement()
@@ -101,7 +101,7 @@ class RefusedFlagsTest {
 
   @ParameterizedTest
   @MethodSource("withDefault")
-  void whatIsNotBuiltYetIsAcceptedAtItsDefault(Flag flag) {
+  void unsupportedFeaturesAreAcceptedAtTheirDefault(Flag flag) {
     assertThat(translated(flag.name() + " " + flag.standard())).isNotNull();
   }
 
@@ -118,7 +118,7 @@ class RefusedFlagsTest {
   }
 
   @Test
-  void aPolicyThatThereIsNotIsRefused() {
+  void anUnknownPolicyIsRefused() {
     assertThat(refused("--policy cash_aware")).singleElement().asString().contains("cache_aware");
   }
 

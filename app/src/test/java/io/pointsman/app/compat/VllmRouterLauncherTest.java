@@ -39,7 +39,7 @@ class VllmRouterLauncherTest {
   }
 
   @Test
-  void requestsThatAreUnderWayAreNotCutAtTheEnd() {
+  void activeRequestsAreNotCutAtShutdown() {
     ConfigValues values = VllmRouterLauncher.translate(List.of(), Map.of());
     assertThat(values.get(OperationKeys.DRAIN_TIMEOUT)).isEqualTo(Duration.ofHours(24));
   }
@@ -101,7 +101,7 @@ class VllmRouterLauncherTest {
         "API_KEY_VALIDATION_URLS=https://keys.example/check",
         "A=b\n  export API_KEY_VALIDATION_URLS = \"https://keys.example\""
       })
-  void keysThatAreAskedForInAFileAreNotPassedOver(String text) throws IOException {
+  void keyValidationInAnEnvFileIsNotIgnored(String text) throws IOException {
     Files.writeString(directory.resolve(".env"), text);
     Path below = Files.createDirectories(directory.resolve("below"));
     for (Path at : List.of(directory, below)) {
@@ -132,7 +132,7 @@ class VllmRouterLauncherTest {
         "API_KEY_VALIDATION_URLS= # none",
         "OTHER_API_KEY_VALIDATION_URLS=https://k"
       })
-  void aFileThatAsksForNoKeysIsPassedOver(String text) throws IOException {
+  void anEnvFileWithoutKeyValidationIsIgnored(String text) throws IOException {
     Files.writeString(directory.resolve(".env"), text);
     assertThat(
             VllmRouterLauncher.translate(List.of(), Map.of(), directory)
@@ -148,7 +148,7 @@ class VllmRouterLauncherTest {
   }
 
   @Test
-  void listsThatAreGivenInPiecesAddUp() {
+  void repeatedListsAddUp() {
     PointsmanConfig config =
         launched(
             "--worker-urls http://a:1 http://b:2 --worker-urls=http://c:3"
@@ -162,7 +162,7 @@ class VllmRouterLauncherTest {
   }
 
   @Test
-  void everyFlagForTheListenerArrives() {
+  void everyListenerFlagIsTranslated() {
     PointsmanConfig config =
         launched(
             "--host 0.0.0.0 --port 8000 --max-payload-size 1048576 --request-id-headers x-a x-b"
@@ -182,7 +182,7 @@ class VllmRouterLauncherTest {
   }
 
   @Test
-  void everyFlagForWatchingArrives() {
+  void everyProbeAndBreakerFlagIsTranslated() {
     PointsmanConfig config =
         launched(
             "--worker-startup-timeout-secs 5 --health-failure-threshold 4"
@@ -205,7 +205,7 @@ class VllmRouterLauncherTest {
   }
 
   @Test
-  void everyFlagForForwardingAndOperationArrives() {
+  void everyForwardingAndOperationFlagIsTranslated() {
     PointsmanConfig config =
         launched(
             "--request-timeout-secs 14400 --pool-idle-timeout-secs 0 --retry-max-retries 3"
@@ -237,7 +237,7 @@ class VllmRouterLauncherTest {
   }
 
   @Test
-  void everyFlagForRoutingArrives() {
+  void everyRoutingFlagIsTranslated() {
     ConfigValues values =
         translated(
             "--worker-urls http://a:1 http://b:2/ --policy consistent_hash --cache-threshold 0.99"
@@ -299,7 +299,7 @@ class VllmRouterLauncherTest {
   }
 
   @Test
-  void serversThatKnowKeysComeByFlagOrEnvironment() {
+  void validationServersComeFromFlagOrEnvironment() {
     assertThat(launched("--api-key-validation-urls http://a http://b").auth().validationUrls())
         .containsExactly("http://a", "http://b");
     ConfigValues values =
@@ -310,7 +310,7 @@ class VllmRouterLauncherTest {
   }
 
   @Test
-  void noNameStandsForTwoFlags() {
+  void noTwoFlagsShareAName() {
     List<String> names =
         VllmRouterLauncher.FLAGS.flags().stream().flatMap(f -> f.names().stream()).toList();
     assertThat(names).doesNotHaveDuplicates().allMatch(name -> name.startsWith("--"));
@@ -353,7 +353,7 @@ class VllmRouterLauncherTest {
   }
 
   @Test
-  void anOpenAiServerIsWatchedByItsModelsAndMayWantAKey() {
+  void anOpenAiServerIsProbedByItsModelsAndMayRequireAKey() {
     PointsmanConfig config = launched("--backend openai --worker-urls https://api.example/base");
     assertThat(config.workers()).containsExactly(WorkerSpec.of("https://api.example/base"));
     assertThat(config.probes().endpoint()).isEqualTo("/v1/models");
@@ -379,7 +379,7 @@ class VllmRouterLauncherTest {
   }
 
   @Test
-  void theFlagsOfTracingArrive() {
+  void tracingFlagsAreTranslated() {
     TracingSettings tracing =
         launched(
                 "--enable-trace --otlp-traces-endpoint collector:4317 --otel-sampling-ratio 0.25"
@@ -392,7 +392,7 @@ class VllmRouterLauncherTest {
   }
 
   @Test
-  void theCollectorMayStandInTheEnvironment() {
+  void theCollectorCanComeFromTheEnvironment() {
     Map<String, String> environment = Map.of("OTEL_EXPORTER_OTLP_ENDPOINT", "https://c:1");
     assertThat(
             PointsmanConfig.from(VllmRouterLauncher.translate(List.of(), environment))

@@ -13,7 +13,7 @@ class VllmRouterPageTest {
 
   /** Run with {@code -Dpointsman.write-docs=true} to rewrite the table. */
   @Test
-  void thePageListsTheFlagsAsTheyAre() throws IOException {
+  void thePageMatchesTheFlags() throws IOException {
     String page = Files.readString(PAGE);
     if (Boolean.getBoolean("pointsman.write-docs")) {
       Files.writeString(PAGE, VllmRouterLauncher.FLAGS.in(page, "VllmRouterPageTest"));

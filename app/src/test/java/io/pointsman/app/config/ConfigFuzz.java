@@ -3,16 +3,16 @@ package io.pointsman.app.config;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 /**
- * Fuzz target: reads any text as a configuration file. What must hold: it is refused with lines
- * that name the file, or what it chooses is printed as a file that reads back to the same; nothing
- * but a {@link ConfigException} is ever thrown.
+ * Fuzz target: parses any text as a configuration file. A refused text gets messages that name the
+ * file. An accepted text is printed as a file that reads back to the same values. Only {@link
+ * ConfigException} may be thrown.
  */
 public final class ConfigFuzz {
   private static final String NAME = "fuzz.yaml";
 
   private ConfigFuzz() {}
 
-  /** One input; throws if anything does not hold. */
+  /** Checks one input; throws if a condition is violated. */
   public static void fuzzerTestOneInput(byte[] input) {
     ConfigValues values;
     try {

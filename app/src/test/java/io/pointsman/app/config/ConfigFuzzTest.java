@@ -4,7 +4,7 @@ import io.pointsman.testkit.fuzz.Corpus;
 import java.io.IOException;
 import org.junit.jupiter.api.Test;
 
-/** The bounded run of {@link ConfigFuzz}; {@code it/fuzz config} is the long one. */
+/** The short run of {@link ConfigFuzz}; {@code it/fuzz config} is the long one. */
 class ConfigFuzzTest {
   @Test
   void corpusAndItsMutationsAreRefusedOrReadBack() throws IOException {

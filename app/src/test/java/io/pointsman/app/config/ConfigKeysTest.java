@@ -55,7 +55,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class ConfigKeysTest {
-  /** Written values, so that each type has one that differs from any key's default. */
+  /** Texts of values; for every key, one of them differs from the default. */
   private static final List<String> CANDIDATES =
       List.of(
           "false",
@@ -129,7 +129,7 @@ class ConfigKeysTest {
     assertThat(ignored).isEmpty();
   }
 
-  /** Keys that are refused without a protocol, or with all but one. */
+  /** Keys that are valid only with a protocol, or only with this one. */
   private static final Map<Key<?>, String> PROTOCOLS =
       Map.of(
           PeerKeys.REGISTRATION_ADDRESS, "p2p_nccl",
@@ -149,7 +149,7 @@ class ConfigKeysTest {
     return protocol == null ? values : values.set(DisaggKeys.PROTOCOL, protocol);
   }
 
-  /** What the configuration is without the key; null if it is refused then. */
+  /** The configuration without the key; null if it is invalid. */
   private static @Nullable PointsmanConfig without(Key<?> key) {
     try {
       return PointsmanConfig.from(base(key));
@@ -193,7 +193,7 @@ class ConfigKeysTest {
         OperationKeys.class,
         TracingKeys.class
       })
-  void everyKeyThatIsDefinedIsRegistered(Class<?> keys) throws Exception {
+  void everyDefinedKeyIsRegistered(Class<?> keys) throws Exception {
     List<Key<?>> defined = new ArrayList<>();
     for (Field field : keys.getFields()) {
       defined.add((Key<?>) field.get(null));
@@ -216,7 +216,7 @@ class ConfigKeysTest {
   }
 
   @Test
-  void everyKeySaysWhatItMeansInSentences() {
+  void everyKeyIsDescribedInSentences() {
     for (Key<?> key : ConfigKeys.all()) {
       assertThat(key.meaning()).as(key.path()).endsWith(".");
       assertThat(key.extremes()).as(key.path()).endsWith(".");
@@ -224,7 +224,7 @@ class ConfigKeysTest {
   }
 
   @Test
-  void whatIsPrintedReadsBackTheSame() {
+  void aPrintedConfigurationReadsBackUnchanged() {
     for (Key<?> key : ConfigKeys.all()) {
       if (key.isSecret()) {
         continue;
@@ -237,7 +237,7 @@ class ConfigKeysTest {
   }
 
   @Test
-  void ownQuestionsCarryTheKeyOfRequestsUnlessTheyHaveOneOfTheirOwn() {
+  void probesUseTheRequestKeyUnlessTheyHaveTheirOwn() {
     ConfigValues values = new ConfigValues().set(ForwardKeys.API_KEY, "k");
     assertThat(PointsmanConfig.from(values).controlKeys()).isEqualTo(EngineKeys.of("k"));
     values.set(FleetKeys.HEALTH_API_KEY, "own");
@@ -261,7 +261,7 @@ class ConfigKeysTest {
   }
 
   @Test
-  void endpointsThatNobodyWouldUseAreRefused() {
+  void unusedEndpointsAreRefused() {
     assertThatThrownBy(
             () -> PointsmanConfig.from(new ConfigValues().set(KvEventKeys.ENDPOINT, "tcp://*:1")))
         .hasMessageStartingWith("kv-events: endpoint: set while the mode is not static");
@@ -275,7 +275,7 @@ class ConfigKeysTest {
   }
 
   @Test
-  void labelsThatAreNoEndpointsAreRefused() {
+  void invalidEndpointLabelsAreRefused() {
     WorkerSpec worker = WorkerSpec.of("http://a:1").withLabels(Map.of("kv-events", "ipc://x"));
     ConfigValues values = new ConfigValues().set(RoutingKeys.WORKERS, List.of(worker));
     assertThatThrownBy(() -> PointsmanConfig.from(values))
@@ -284,7 +284,7 @@ class ConfigKeysTest {
   }
 
   @Test
-  void addressesOfEnginesThatNoProtocolNeedsAreRefused() {
+  void addressesThatTheProtocolDoesNotUseAreRefused() {
     assertThatThrownBy(
             () ->
                 PointsmanConfig.from(new ConfigValues().set(PeerKeys.REGISTRATION_ADDRESS, "a:1")))
@@ -315,7 +315,7 @@ class ConfigKeysTest {
   }
 
   @Test
-  void contradictionsAreToldInTheWordsOfTheConfiguration() {
+  void contradictionsAreReportedWithConfigurationNames() {
     ConfigValues values =
         new ConfigValues()
             .set(ForwardKeys.RETRY_INITIAL_BACKOFF, Duration.ofMillis(100))

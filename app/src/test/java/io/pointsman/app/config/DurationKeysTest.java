@@ -23,7 +23,7 @@ class DurationKeysTest {
     return durations().stream().filter(key -> key.type().expected().contains("off")).toList();
   }
 
-  /** What a key reads, or why it does not. */
+  /** The value read for a key, or the error message. */
   private static String read(Key<?> key, String written) {
     try {
       return String.valueOf(key.type().read(new Raw.Scalar(written, "test")));
@@ -46,7 +46,7 @@ class DurationKeysTest {
 
   @ParameterizedTest
   @MethodSource("durations")
-  void allElseNeedsAUnit(Key<?> key) {
+  void otherDurationsNeedAUnit(Key<?> key) {
     assertThat(read(key, "30")).contains("(expected: ");
   }
 
@@ -63,7 +63,7 @@ class DurationKeysTest {
   }
 
   @Test
-  void whereZeroIsTooShortTheRangeIsNamed() {
+  void aForbiddenZeroIsRefusedWithTheRange() {
     assertThatThrownBy(() -> YamlConfig.parse("router.yaml", "limits: {hold-longest: 0}\n"))
         .hasMessage(
             "router.yaml:1: limits.hold-longest: 0 (expected: a duration such as 250ms, 30s, 2m or"

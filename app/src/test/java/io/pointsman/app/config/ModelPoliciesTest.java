@@ -19,7 +19,7 @@ class ModelPoliciesTest {
   }
 
   @Test
-  void whatIsNotSaidOfAModelIsAsForAll() {
+  void missingValuesOfAModelAreThoseForAllModels() {
     PointsmanConfig config =
         config(
             """
@@ -58,14 +58,14 @@ class ModelPoliciesTest {
         "[a]|a (expected: a group with model, policy",
         "[a=random, a=cost]|a (expected: each model once)"
       })
-  void whatIsWrongIsRefused(String written, String problem) {
+  void invalidValuesAreRefused(String written, String problem) {
     assertThatThrownBy(() -> config("model-policies: " + written))
         .isInstanceOf(ConfigException.class)
         .hasMessageContaining(problem);
   }
 
   @Test
-  void theyAreWrittenAsTheyAreRead() {
+  void modelPoliciesArePrintedAsRead() {
     List<ModelPolicy> policies =
         List.of(
             new ModelPolicy("a/b:c", Map.of("policy", "cost", "cost.price-floor", "0.5")),

@@ -18,7 +18,7 @@ class ModelQueuesTest {
   }
 
   @Test
-  void whatIsNotSaidOfAModelIsAsForAll() {
+  void missingValuesOfAModelAreThoseForAllModels() {
     PointsmanConfig config =
         config(
             """
@@ -52,14 +52,14 @@ class ModelQueuesTest {
         "[a=x]|max-concurrent-requests: x (expected:",
         "[a=1, a=2]|models: one appears twice (expected: each model once)"
       })
-  void whatIsWrongIsRefused(String written, String problem) {
+  void invalidValuesAreRefused(String written, String problem) {
     assertThatThrownBy(() -> config("limits: {models: " + written + "}"))
         .isInstanceOf(ConfigException.class)
         .hasMessageContaining(problem);
   }
 
   @Test
-  void theyAreWrittenAsTheyAreRead() {
+  void modelQueuesArePrintedAsRead() {
     List<ModelQueue> queues =
         List.of(new ModelQueue("a/b:c", 1, 0, 503), new ModelQueue("d", 9, null, null));
     String written = FrontKeys.MODEL_QUEUES.type().format(queues);

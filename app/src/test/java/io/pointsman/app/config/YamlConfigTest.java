@@ -35,7 +35,7 @@ class YamlConfigTest {
   }
 
   @Test
-  void anEmptyFileChoosesNothing() {
+  void anEmptyFileSetsNothing() {
     assertThat(ConfigText.of(parse(""))).isEqualTo(ConfigText.of(new ConfigValues()));
     assertThat(ConfigText.of(parse("# only a comment\n")))
         .isEqualTo(ConfigText.of(new ConfigValues()));
@@ -95,7 +95,7 @@ class YamlConfigTest {
         "workers: [{url: \"http://a:1\", id: e, rank: 0}, {url: \"http://a:1\", id: e, rank: 1}]",
         "workers: [{url: \"http://a:1\", max-in-flight: 2, id: e}, {url: \"http://a:1\", id: e}]",
       })
-  void anIdIsOfOneWorkerOnly(String written) {
+  void anIdBelongsToOneWorker(String written) {
     assertThatThrownBy(() -> PointsmanConfig.from(parse(written)))
         .isInstanceOf(ConfigException.class)
         .hasMessage("workers: e (expected: each id once)");
@@ -109,7 +109,7 @@ class YamlConfigTest {
   }
 
   @Test
-  void aWorkerThatIsWrittenTwiceIsOne() {
+  void aRepeatedWorkerIsOneWorker() {
     String written = "workers: [http://a:1, http://b:1, http://a:1/]";
     assertThat(PointsmanConfig.from(parse(written)).workers())
         .extracting(WorkerSpec::id)
@@ -137,7 +137,7 @@ class YamlConfigTest {
   }
 
   @Test
-  void whatIsNoRoleOrPeerIsRefused() {
+  void invalidRolesAndPeersAreRefused() {
     refused(
         "workers:\n  - {url: \"http://a:1\", role: both}\n",
         "router.yaml:2: workers[0]: role: both (expected: one of regular, prefill, decode)");
@@ -166,10 +166,13 @@ class YamlConfigTest {
     assertThat(config.fleet().maxPrefills()).isEqualTo(3);
   }
 
-  /** Engines that serve nothing without a hand-over are never asked to, by default or by will. */
+  /**
+   * Engines that need a hand-over never get whole requests, neither by default nor by
+   * configuration.
+   */
   @ParameterizedTest
   @ValueSource(strings = {"moriio", "p2p_nccl", "sglang"})
-  void halvesOfHandoversStandAlone(String protocol) {
+  void handOverOnlyProtocolsServeNoWholeRequests(String protocol) {
     String head = "disaggregation:\n  protocol: " + protocol + "\n";
     String address = protocol.equals("moriio") ? "  registration-address: \"127.0.0.1:1\"\n" : "";
     SplitSettings split = PointsmanConfig.from(parse(head + address)).disagg().split();
@@ -231,7 +234,7 @@ class YamlConfigTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"app=vllm,tier=a", "app==vllm,tier == a", "app = vllm, tier= a"})
-  void equalsSignsMayBeTwoAndHaveBlanksAround(String written) {
+  void labelsAcceptTwoEqualsSignsAndBlanks(String written) {
     assertThat(parse("kubernetes:\n  selector: \"" + written + "\"").get(KubernetesKeys.SELECTOR))
         .hasToString("app=vllm,tier=a");
   }
@@ -267,7 +270,7 @@ class YamlConfigTest {
   }
 
   @Test
-  void whatIsNoLabelOrNamespaceIsRefusedWithItsLine() {
+  void anInvalidLabelOrNamespaceIsRefusedWithItsLine() {
     String label =
         " (expected: label=value or label in (a, b), with letters, digits and -_. in label and"
             + " values)";
@@ -334,7 +337,7 @@ class YamlConfigTest {
   }
 
   @Test
-  void everythingThatIsWrongIsReportedAtOnce() {
+  void allProblemsAreReportedTogether() {
     assertThatThrownBy(() -> parse("a: 1\npolicy: x\nlisten:\n  port: x\n"))
         .isInstanceOfSatisfying(ConfigException.class, e -> assertThat(e.problems()).hasSize(3));
   }
@@ -354,7 +357,7 @@ class YamlConfigTest {
   }
 
   @Test
-  void whatIsNotYamlIsRefusedWithItsLine() {
+  void invalidYamlIsRefusedWithItsLine() {
     assertThatThrownBy(() -> parse("a: b\n  c: [\n"))
         .isInstanceOf(ConfigException.class)
         .hasMessageMatching("router.yaml:\\d: not YAML: .*");

@@ -13,13 +13,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A plane that dies with a thousand leases, by a clock that the test moves. */
+/** A proxy that dies with a thousand leases; the test controls the clock. */
 class AbandonedLeasesTest {
   private static final int ABANDONED = 1000;
   private static final Duration NANO = Duration.ofNanos(1);
 
   /**
-   * @param endsAt nanoseconds of the clock, as the answer told them
+   * @param endsAt expiry in nanoseconds of the clock, from the response
    */
   private record Held(String lease, long endsAt) {}
 
@@ -29,7 +29,7 @@ class AbandonedLeasesTest {
         .withWorkers(4);
   }
 
-  /** Asked for over ten seconds, with lifetimes in no order. */
+  /** Leases requested over ten seconds, with unordered durations. */
   private static List<Held> held(DecideFixture plane) throws Exception {
     List<Held> held = new ArrayList<>();
     for (int i = 0; i < ABANDONED; i++) {
@@ -47,7 +47,7 @@ class AbandonedLeasesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"least_load", "cost"})
-  void eachIsCountedBackAtTheTimeThatItsAnswerTold(String policy) throws Exception {
+  void eachLeaseEndsAtTheTimeInItsResponse(String policy) throws Exception {
     DecideFixture plane = fixture(policy);
     List<Held> held = held(plane);
     assertThat(plane.inFlight()).isEqualTo(ABANDONED);
@@ -68,9 +68,9 @@ class AbandonedLeasesTest {
     assertThat(plane.choices.tally().expired()).isEqualTo(ABANDONED);
   }
 
-  /** What a plane says in the last moment counts, and in the next one nothing does. */
+  /** A report one nanosecond before the expiry counts; one at the expiry does not. */
   @Test
-  void aReportCountsUpToThatTimeAndNotFromThenOn() throws Exception {
+  void aReportCountsOnlyBeforeThatTime() throws Exception {
     DecideFixture plane = fixture("least_load");
     List<Held> held = held(plane);
 

@@ -10,7 +10,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Requests for {@code base:adapter}, as Ray Serve's multiplexed models, on other planes. */
+/**
+ * Requests of external proxies for {@code base:adapter}, as with Ray Serve's multiplexed models.
+ */
 class AdaptersOfPlanesTest {
   private static final int TIMES = 10;
 
@@ -49,7 +51,7 @@ class AdaptersOfPlanesTest {
   }
 
   @Test
-  void anAdapterThatNobodyListsStaysWhereItWentFirst() throws Exception {
+  void anUnlistedAdapterStaysOnItsFirstWorker() throws Exception {
     plane.worker("http://a:1", "base");
     plane.worker("http://b:1", "base");
     JsonNode first = routed("base:x", 0);

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class DecideApiTest {
-  /** For {@code cost}, which gives short hits up for a worker that has nothing to do. */
+  /** A long prompt for {@code cost}, which ignores short hits in favour of an idle worker. */
   private static final String LONG = CHAT.replace("word ", "word ".repeat(100));
 
   private static final String DECIDE = "/v1/decide";
@@ -78,7 +78,7 @@ class DecideApiTest {
   }
 
   @Test
-  void askedForItTellsWhatThePolicyThoughtOfEachWorker() throws Exception {
+  void anExplanationContainsThePolicysViewOfEachWorker() throws Exception {
     DecideFixture plane = new DecideFixture("cost").withWorkers(3);
 
     JsonNode why = plane.decided(question(CHAT, ",\"explain\":true")).path("explanation");
@@ -99,7 +99,7 @@ class DecideApiTest {
   }
 
   @Test
-  void aBodyAsTextMayBeAsLongAsTheQuestionMay() throws Exception {
+  void aBodyAsTextMayFillTheWholeQuestion() throws Exception {
     DecideFixture plane = new DecideFixture("least_load").withWorkers(1);
     String prompt = "x".repeat(20_000_001);
 
@@ -125,7 +125,7 @@ class DecideApiTest {
   }
 
   @Test
-  void underCostAPromptIsHeldFromAnAnswerWithoutHold() throws Exception {
+  void underCostAPromptCountsAsCachedWithoutALease() throws Exception {
     DecideFixture cost = new DecideFixture("cost").withWorkers(4);
     String question = "{\"hold\":false,\"body\":" + LONG + "}";
     JsonNode first = cost.decided(question);
@@ -141,7 +141,7 @@ class DecideApiTest {
   }
 
   @Test
-  void underCostALeaseThatExpiresOrIsRefusedGivesItsPromptUp() throws Exception {
+  void underCostAPromptIsForgottenWithAnExpiredOrRefusedLease() throws Exception {
     DecideFixture cost = new DecideFixture("cost").withWorkers(4);
     String question = "{\"body\":" + LONG + "}";
     cost.decided(question);
@@ -224,7 +224,7 @@ class DecideApiTest {
   }
 
   @Test
-  void aRankIsTold() throws Exception {
+  void aRankIsPartOfTheResponse() throws Exception {
     DecideFixture plane = new DecideFixture("random");
     plane.fleet.add(WorkerSpec.of("http://w:1").withModels(Set.of("m")).withRank(3)).probed(true);
 
@@ -297,7 +297,7 @@ class DecideApiTest {
   }
 
   @Test
-  void whereWorkersServeDifferentModelsOneMustBeNamed() throws Exception {
+  void workersWithDifferentModelsRequireAModel() throws Exception {
     DecideFixture plane = new DecideFixture("random");
     plane.worker("http://a:1", "a");
     plane.worker("http://b:1", "b");
@@ -332,7 +332,9 @@ class DecideApiTest {
     assertThat(response.headers()).containsEntry("retry-after", "7");
   }
 
-  /** The clients of both endpoints are told the same, computed from what the worker has served. */
+  /**
+   * Clients of both endpoints get the same Retry-After, computed from the worker's served requests.
+   */
   @Test
   void aFullWorkerIs503WithItsPaceAsRetryAfter() throws Exception {
     DecideFixture plane = new DecideFixture("random");
@@ -352,7 +354,7 @@ class DecideApiTest {
     assertThat(routed.headers()).containsEntry("retry-after", "4");
   }
 
-  /** As the built-in proxy says when its queue is full. */
+  /** The built-in proxy sends the same status when its queue is full. */
   @Test
   void aFullWorkerIs429OnEveryEndpointWhereThatIsConfigured() throws Exception {
     DecideFixture plane = DecideFixture.withBusyStatus(429);
@@ -412,7 +414,7 @@ class DecideApiTest {
   }
 
   @Test
-  void wholePromptIsToldToWhoeverWantsIt() throws Exception {
+  void completePromptIsReportedToTheListener() throws Exception {
     DecideFixture plane = new DecideFixture("cache_aware").withWorkers(1);
     plane.decided("{\"headers\":{\"Authorization\":\"Bearer key\"},\"body\":" + CHAT + "}");
 
@@ -420,7 +422,7 @@ class DecideApiTest {
   }
 
   @Test
-  void promptThatIsCutOrGoesNowhereIsNotTold() throws Exception {
+  void truncatedOrRejectedPromptIsNotReported() throws Exception {
     DecideFixture plane = new DecideFixture("cache_aware").withWorkers(1);
     String head = CHAT.substring(0, 500).replace("\"", "\\\"");
     plane.decided(question("\"" + head + "\"", ",\"truncated\":true"));

@@ -44,7 +44,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** The endpoints for other planes over a fleet that can be set up as wanted, without a wire. */
+/** The endpoints for external proxies over a configurable fleet, without sockets. */
 final class DecideFixture implements EngineListener {
   static final String MODEL = "m";
   static final String CHAT =
@@ -56,10 +56,10 @@ final class DecideFixture implements EngineListener {
   final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
   final Choices choices;
 
-  /** What policies learn from planes: nanoseconds to first tokens, and each usage. */
+  /** Signals for policies from proxies: nanoseconds to first tokens, and each usage. */
   final List<Object> signals = new ArrayList<>();
 
-  /** Of those told of: worker, authorization, body. */
+  /** Reported prompts: worker, authorization, body. */
   final List<String> prompts = new ArrayList<>();
 
   private final LocalRoutes routes;
@@ -74,14 +74,14 @@ final class DecideFixture implements EngineListener {
     this(policy, settings, UnknownModel.REJECT, 503);
   }
 
-  /** One of a router that answers so while all workers are busy. */
+  /** A fixture with this status while all workers are busy. */
   static DecideFixture withBusyStatus(int status) {
     Duration ttl = Duration.ofSeconds(30);
     HoldSettings settings = new HoldSettings(64, ttl, ttl, ttl);
     return new DecideFixture("random", settings, UnknownModel.REJECT, status);
   }
 
-  /** One whose base models take requests for their adapters. */
+  /** A fixture where base models take requests for their adapters. */
   static DecideFixture withAdapters(String policy) {
     Duration ttl = Duration.ofSeconds(30);
     return new DecideFixture(
@@ -167,7 +167,7 @@ final class DecideFixture implements EngineListener {
     return worker;
   }
 
-  /** So many healthy workers that serve {@link #MODEL}, at {@code http://w0:1} and so on. */
+  /** Adds healthy workers that serve {@link #MODEL}: {@code http://w0:1} and so on. */
   DecideFixture withWorkers(int count) {
     for (int i = 0; i < count; i++) {
       worker("http://w" + i + ":1", MODEL);
@@ -189,7 +189,7 @@ final class DecideFixture implements EngineListener {
         .handle(new LocalRequest("POST", path, "", named, body, "req-1"));
   }
 
-  /** The answer to a question that must be answered with 200. */
+  /** The response to a question; fails unless its status is 200. */
   JsonNode decided(String question) throws Exception {
     LocalResponse response = post("/v1/decide", question);
     if (response.status() != 200) {

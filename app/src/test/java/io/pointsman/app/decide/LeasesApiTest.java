@@ -41,7 +41,7 @@ class LeasesApiTest {
   }
 
   @Test
-  void whatAPlaneReportsIsWhatPoliciesLearn() throws Exception {
+  void policiesLearnTheReportsOfProxies() throws Exception {
     String atOnce = lease();
     String atTheEnd = lease();
     String silent = lease();
@@ -87,7 +87,7 @@ class LeasesApiTest {
   }
 
   @Test
-  void aLeaseLastsExactlyAsLongAsWasTold() throws Exception {
+  void aLeaseLastsExactlyAsLongAsItsResponseStates() throws Exception {
     String lease = lease();
     plane.clock.advance(Duration.ofSeconds(30).minusNanos(1));
     plane.choices.expireDue();
@@ -134,7 +134,8 @@ class LeasesApiTest {
         "renew|{\"ttl_ms\":\"1\"}|ttl_ms: \"1\" (expected: a whole number from 1 to"
             + " 999999999999999)"
       })
-  void aWrongWordIs400AndChangesNothing(String what, String body, String message) throws Exception {
+  void anInvalidValueIs400AndChangesNothing(String what, String body, String message)
+      throws Exception {
     String lease = lease();
 
     LocalResponse response = say(lease, what, body);

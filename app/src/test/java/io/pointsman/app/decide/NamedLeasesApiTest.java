@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Leases whose ids their planes have made, over HTTP. */
+/** Leases with ids from their proxies, over HTTP. */
 class NamedLeasesApiTest {
   private static final String ID = "550e8400-e29b-41d4-a716-446655440000";
   private static final String EXPECTED = "(expected: 28 to 64 letters, digits, - and _)";
@@ -35,7 +35,7 @@ class NamedLeasesApiTest {
   }
 
   @Test
-  void aPlaneNamesItsLeaseWhereItAsksByV1Decide() throws Exception {
+  void aProxyNamesItsLeaseInV1Decide() throws Exception {
     String named = "\"lease\":\"" + ID + "\"";
 
     assertThat(json(decide(named)).path("lease").asText()).isEqualTo(ID);
@@ -48,7 +48,7 @@ class NamedLeasesApiTest {
   }
 
   @Test
-  void aQuestionThatComesAfterItsSettlementHoldsNothing() throws Exception {
+  void aQuestionAfterItsSettlementGetsNoLease() throws Exception {
     LocalResponse early = settle();
     assertThat(early.status()).isEqualTo(404);
     assertThat(json(early).path("error").path("code").asText()).isEqualTo("lease_not_found");
@@ -60,7 +60,7 @@ class NamedLeasesApiTest {
   }
 
   @Test
-  void aPlaneNamesItsLeaseWhereItAsksByInternalRoute() throws Exception {
+  void aProxyNamesItsLeaseInInternalRoute() throws Exception {
     LocalResponse held = route("x-pointsman-hold", "1000", "x-pointsman-lease", ID);
 
     assertThat(json(held).path("lease").asText()).isEqualTo(ID);
@@ -78,7 +78,7 @@ class NamedLeasesApiTest {
         "\"lease\":7|lease: of another type (expected: a string)",
         "\"lease\":\"" + ID + "\",\"hold\":false|lease: set (expected: no lease if hold is false)"
       })
-  void aLeaseThatCannotBeNamedSoIs400(String fields, String message) throws Exception {
+  void anInvalidLeaseIdIs400(String fields, String message) throws Exception {
     LocalResponse response = decide(fields);
 
     assertThat(response.status()).isEqualTo(400);
@@ -87,7 +87,7 @@ class NamedLeasesApiTest {
   }
 
   @Test
-  void aHeaderThatIsNoIdIs400() throws Exception {
+  void anInvalidLeaseHeaderIs400() throws Exception {
     LocalResponse response = route("x-pointsman-hold", "1000", "x-pointsman-lease", "a b");
 
     assertThat(response.status()).isEqualTo(400);

@@ -86,7 +86,7 @@ class RayRouteApiTest {
   }
 
   @Test
-  void aDeploymentIsToldWhereWorkersHaveOne() throws Exception {
+  void aDeploymentIsPartOfTheResponseIfTheWorkerHasOne() throws Exception {
     plane
         .fleet
         .add(
@@ -126,7 +126,7 @@ class RayRouteApiTest {
   }
 
   @Test
-  void aCutBodyIsRoutedOnItsPrefixWhetherItSaysSoOrNot() throws Exception {
+  void aTruncatedBodyIsRoutedByItsPrefixWithOrWithoutTheHeader() throws Exception {
     plane.withWorkers(4);
     Set<String> whole = replicas(1, CHAT);
     String head = CHAT.substring(0, CHAT.length() - 120);
@@ -136,7 +136,7 @@ class RayRouteApiTest {
   }
 
   @Test
-  void whatIsBrokenIsNoKeyEvenIfItBeginsWell() throws Exception {
+  void aMalformedBodyGivesNoKeyEvenIfItBeginsWell() throws Exception {
     plane.withWorkers(4);
 
     assertThat(replicas(60, CHAT.substring(0, CHAT.length() - 1) + ";;")).hasSize(4);
@@ -184,9 +184,9 @@ class RayRouteApiTest {
     assertThat(json(response).path("detail").asText()).isEqualTo(detail);
   }
 
-  /** Clients write the model behind the messages, so the head of a long body has none. */
+  /** Clients put the model after the messages, so a truncated body lacks it. */
   @Test
-  void aHeadWithoutAModelIsToldWhatItLacks() throws Exception {
+  void aTruncatedBodyWithoutAModelIsRefusedWithTheReason() throws Exception {
     plane.worker("http://a:1", "a");
     plane.worker("http://b:1", "b");
     String head = "{\"messages\":[{\"role\":\"user\",\"content\":\"word word";
@@ -205,7 +205,7 @@ class RayRouteApiTest {
   }
 
   @Test
-  void adaptersAndFurtherNamesOfOneModelNeedNotBeNamed() throws Exception {
+  void adaptersAndAliasesOfOneModelNeedNotBeNamed() throws Exception {
     plane.worker("http://a:1", "base", "base:one");
     plane.worker("http://b:1", "base", "alias");
 
@@ -213,7 +213,7 @@ class RayRouteApiTest {
   }
 
   @Test
-  void routesThatAreNotTypedNeedNoModel() throws Exception {
+  void transparentRoutesNeedNoModel() throws Exception {
     plane.worker("http://a:1", "a");
     plane.worker("http://b:1", "b");
 
@@ -230,9 +230,9 @@ class RayRouteApiTest {
         .hasSize(2);
   }
 
-  /** Planes pass some statuses on to their clients, 404 among them. */
+  /** Proxies forward some statuses to their clients, 404 among them. */
   @Test
-  void whereTheRouterDoesNotDecideItIs501() throws Exception {
+  void aDisabledDecisionServiceIs501() throws Exception {
     LocalRoutes.Builder routes = LocalRoutes.builder();
     RayRouteApi.off(routes);
     LocalEndpoint off =
@@ -257,7 +257,7 @@ class RayRouteApiTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"x-session-id", "X-Session-Id", "x_session_id", "X_SESSION-ID"})
-  void aSessionSticksWhateverTheSpellingOfItsHeader(String header) throws Exception {
+  void aSessionSticksInAnySpellingOfItsHeader(String header) throws Exception {
     DecideFixture hashed = new DecideFixture("consistent_hash").withWorkers(8);
     Set<String> chosen = new HashSet<>();
     for (String body : List.of("", "{", CHAT, "{\"model\":\"m\",\"prompt\":\"other\"}")) {
@@ -273,7 +273,7 @@ class RayRouteApiTest {
   }
 
   @Test
-  void aPlaneThatTellsTheEndGetsALease() throws Exception {
+  void aProxyThatReportsTheEndGetsALease() throws Exception {
     plane.withWorkers(2);
 
     String lease = routed(CHAT, "x-pointsman-hold", "5000").path("lease").asText();
@@ -285,9 +285,9 @@ class RayRouteApiTest {
     assertThat(plane.inFlight()).isZero();
   }
 
-  /** Its clients, who would be told of an error, cannot know what the router allows. */
+  /** An error would reach the proxy's clients, which cannot know the router's limit. */
   @Test
-  void aHoldThatIsTooLongIsCut() throws Exception {
+  void aTooLongLeaseIsShortened() throws Exception {
     plane.withWorkers(1);
 
     JsonNode held = routed(CHAT, "x-pointsman-hold", "600001");
@@ -300,7 +300,7 @@ class RayRouteApiTest {
   }
 
   @Test
-  void aPlaneThatTellsTheEndGetsErrorsToPassOn() throws Exception {
+  void aProxyThatReportsTheEndGetsErrorsForItsClients() throws Exception {
     LocalResponse none = plane.post(ROUTE, CHAT, "x-pointsman-hold", "5000");
     LocalResponse wrong = plane.post(ROUTE, CHAT, "x-pointsman-hold", "soon");
 
@@ -311,9 +311,9 @@ class RayRouteApiTest {
         .isEqualTo("x-pointsman-hold: soon (expected: milliseconds, 1 to 600000)");
   }
 
-  /** Planes hold answers in a buffer, so nothing that a client sends may make one long. */
+  /** Proxies buffer responses, so client data must not make a response long. */
   @Test
-  void aModelsNameHasABound() throws Exception {
+  void aModelsNameIsLimited() throws Exception {
     DecideFixture adapters = DecideFixture.withAdapters("random").withWorkers(1);
     String longest = "m:" + "a".repeat(1022);
 
@@ -328,16 +328,16 @@ class RayRouteApiTest {
     assertThat(echoed.status()).isEqualTo(400);
     assertThat(json(echoed).path("error").path("message").asText())
         .isEqualTo("model: a name of 1025 characters (expected: up to 1024)");
-    // Of a body no more than that is read as a name.
+    // Longer names in a body are not read.
     assertThat(flat.status()).isEqualTo(404);
     assertThat(flat.body()).hasSizeLessThan(1_200);
     assertThat(adapters.inFlight()).isZero();
   }
 
-  /** Scripts find texts without escapes, and put them into a request. */
+  /** Lua scripts find texts without escapes and copy them into a request. */
   @ParameterizedTest
   @ValueSource(strings = {"m:a\"b", "m:a\\b", "m:a\nb", "m:\u007f"})
-  void whatBecomesAHeaderHasNoEscapes(String model) throws Exception {
+  void headerValuesNeedNoEscapes(String model) throws Exception {
     DecideFixture adapters = DecideFixture.withAdapters("random").withWorkers(1);
     String body = new ObjectMapper().createObjectNode().put("model", model).toString();
 
@@ -350,9 +350,9 @@ class RayRouteApiTest {
         .isEqualTo("m:a");
   }
 
-  /** Another worker would not know the model, and a plane that balances does not look at it. */
+  /** Another worker may lack the model, and a proxy that balances itself ignores models. */
   @Test
-  void planesMayBalanceByThemselvesWhereAnyWorkerServesTheModel() throws Exception {
+  void proxiesMayBalanceThemselvesIfEveryWorkerServesTheModel() throws Exception {
     Worker dead = plane.worker("http://a:1", "m");
     assertThat(plane.post(ROUTE, "{\"model\":\"n\"}", "x-pointsman-hold", "9").headers())
         .as("unknown models are unknown")
@@ -379,7 +379,7 @@ class RayRouteApiTest {
   }
 
   @Test
-  void adaptersAndRanksAreToldAsHeadersToAdd() throws Exception {
+  void adaptersAndRanksAreHeadersInTheResponse() throws Exception {
     plane.fleet.add(WorkerSpec.of("http://w:1").withModels(Set.of("m")).withRank(2)).probed(true);
 
     assertThat(routed(CHAT).path("request_headers").path("X-data-parallel-rank").asText())
@@ -396,9 +396,9 @@ class RayRouteApiTest {
     assertThat(chosen).hasSize(4);
   }
 
-  /** Without the key that the plane itself came with. */
+  /** The prompt is reported without the proxy's own key. */
   @Test
-  void wholePromptIsToldToWhoeverWantsIt() throws Exception {
+  void completePromptIsReportedToTheListener() throws Exception {
     plane.worker("http://10.0.0.7:8123", "m");
     routed(CHAT, "authorization", "Bearer plane");
     routed(CHAT, "x-body-truncated", "true");

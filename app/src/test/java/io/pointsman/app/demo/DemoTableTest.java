@@ -20,7 +20,7 @@ class DemoTableTest {
   }
 
   @Test
-  void columnsStandBelowTheirHeadings() {
+  void columnsAreAlignedWithTheirHeadings() {
     assertThat(DemoTable.table(ROWS))
         .containsExactly(
             "  worker      in flight      served   cache hit    TTFT p50",
@@ -57,7 +57,7 @@ class DemoTableTest {
   }
 
   @Test
-  void aTerminalThatWasNeverDrawnOnIsLeftAlone() {
+  void anUnusedTerminalIsNotChanged() {
     try (DemoScreen _ = screen(true)) {
       assertThat(out.toString()).isEmpty();
     }
@@ -65,7 +65,7 @@ class DemoTableTest {
   }
 
   @Test
-  void aLineBelowTheRowsIsPartOfThePicture() {
+  void aFooterIsPartOfTheTable() {
     try (DemoScreen screen = screen(true)) {
       screen.show(1, ROWS, "leaks 0");
       screen.show(2, ROWS, "leaks 0");

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The demo as a whole, over real sockets. */
+/** The whole demo over sockets. */
 @Timeout(120)
 class DemoTest {
   private static String show(DemoSettings settings, CountDownLatch stop) throws Exception {
@@ -61,7 +61,7 @@ class DemoTest {
   }
 
   @Test
-  void endsWhenNobodyReadsAnyMore() throws Exception {
+  void endsWhenTheOutputIsClosed() throws Exception {
     OutputStream closed =
         new OutputStream() {
           @Override

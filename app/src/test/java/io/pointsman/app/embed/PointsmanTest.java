@@ -85,7 +85,7 @@ class PointsmanTest {
   }
 
   @Test
-  void whereWorkersServeDifferentModelsARequestMustNameOne() {
+  void workersWithDifferentModelsRequireAModel() {
     try (EmbeddedEngine engine =
         Pointsman.builder()
             .worker(WorkerSpec.of("http://127.0.0.1:1").withModels(Set.of("a")))
@@ -127,7 +127,7 @@ class PointsmanTest {
     try {
       return Files.readSymbolicLink(link).toString();
     } catch (IOException e) {
-      return ""; // closed meanwhile
+      return ""; // closed in the meantime
     }
   }
 
@@ -146,7 +146,7 @@ class PointsmanTest {
   }
 
   @Test
-  void twoWorkersAreChosenForARequestThatTheyShare() throws Exception {
+  void twoWorkersAreChosenForASplitRequest() throws Exception {
     try (SimEngine one = engine();
         SimEngine other = engine();
         EmbeddedEngine engine =
@@ -199,7 +199,7 @@ class PointsmanTest {
   }
 
   @Test
-  void whatIsWrongIsToldWhereItIsSaid() {
+  void invalidValuesAreReportedWithTheirKey() {
     Pointsman.Builder builder = Pointsman.builder();
 
     assertThatThrownBy(() -> builder.set("cache.treshold", "1"))
@@ -213,7 +213,7 @@ class PointsmanTest {
   }
 
   @Test
-  void aBodyThatIsNoneIsRefusedForTheClient() {
+  void anInvalidBodyIsRefusedForTheClient() {
     try (EmbeddedEngine engine = Pointsman.builder().startEngine()) {
       assertThatThrownBy(
               () -> engine.read("POST", "/v1/completions", HEADERS, "[]".getBytes(UTF_8)))

@@ -108,7 +108,7 @@ class DecisionsApiTest implements EngineListener {
   }
 
   @Test
-  void decisionIsToldWithWhatBecameOfIt() throws Exception {
+  void decisionIsListedWithItsOutcome() throws Exception {
     Lease lease = place(1);
     clock.advance(Duration.ofMillis(80));
     lease.progressed();
@@ -137,7 +137,7 @@ class DecisionsApiTest implements EngineListener {
     assertThat(log.inFlight()).isZero();
   }
 
-  /** Prompts of text are estimated at 1,600 tokens; the engines count 2,400. */
+  /** Text prompts are estimated at 1,600 tokens; the engines count 2,400. */
   @Test
   void oneEstimateOfThePromptIsShown() throws Exception {
     for (int i = 0; i < 50; i++) {
@@ -162,7 +162,7 @@ class DecisionsApiTest implements EngineListener {
   }
 
   @Test
-  void longNameOfAModelIsCut() throws Exception {
+  void longModelNameIsTruncated() throws Exception {
     place(1, "x".repeat(1 << 20)).ignored();
 
     assertThat(decisions("").get(0).path("model").asText()).isEqualTo("x".repeat(200));
@@ -177,7 +177,7 @@ class DecisionsApiTest implements EngineListener {
   }
 
   @Test
-  void newestAreKeptAndToldFirst() throws Exception {
+  void newestAreKeptAndListedFirst() throws Exception {
     for (int i = 0; i < 10; i++) {
       place(i).ignored();
     }
@@ -190,7 +190,7 @@ class DecisionsApiTest implements EngineListener {
   }
 
   @Test
-  void chanceDrawsItsShare() {
+  void configuredShareIsSampled() {
     log = log(new DecisionSettings(0.1, 10_000));
     int drawn = 0;
     for (int i = 0; i < 10_000; i++) {
@@ -204,7 +204,7 @@ class DecisionsApiTest implements EngineListener {
   }
 
   @Test
-  void logThatKeepsNothingTakesNothing() throws Exception {
+  void logWithoutSpaceStoresNothing() throws Exception {
     log = log(new DecisionSettings(1, 0));
     engine = engine("least_load");
     place(1).ignored();
@@ -213,7 +213,7 @@ class DecisionsApiTest implements EngineListener {
   }
 
   @Test
-  void policyWithoutOpinionTellsItsReason() throws Exception {
+  void policyWithoutEstimatesGivesItsReason() throws Exception {
     engine = engine("least_load");
     place(1).ignored();
 
@@ -226,7 +226,7 @@ class DecisionsApiTest implements EngineListener {
 
   @ParameterizedTest
   @ValueSource(strings = {"limit=0", "limit=many", "limit=-1", "limit=99999999999", "limit="})
-  void limitThatIsNoneIsRefused(String query) throws Exception {
+  void invalidLimitIsRefused(String query) throws Exception {
     LocalResponse answer = ask(query);
 
     assertThat(answer.status()).isEqualTo(400);
@@ -235,7 +235,7 @@ class DecisionsApiTest implements EngineListener {
   }
 
   @Test
-  void browserGetsThePageAndWhatItConsistsOf() throws Exception {
+  void browserGetsThePageAndItsParts() throws Exception {
     String browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
     LocalResponse page = ask("/decisions", "", browser);
@@ -255,14 +255,14 @@ class DecisionsApiTest implements EngineListener {
 
   @ParameterizedTest
   @ValueSource(strings = {"*/*", "application/json", ""})
-  void whoDoesNotAskForHtmlGetsJson(String accepted) throws Exception {
+  void clientWithoutHtmlGetsJson(String accepted) throws Exception {
     assertThat(ask("/decisions", "", accepted).headers())
         .containsEntry("content-type", "application/json")
         .containsEntry("vary", "accept");
   }
 
   @Test
-  void pageHasWordsForEachReasonAndVerdict() throws Exception {
+  void pageDescribesEachReasonAndVerdict() throws Exception {
     String script = text(ask("/decisions/page.js", "", "*/*"));
 
     for (PickReason reason : PickReason.values()) {
@@ -273,7 +273,7 @@ class DecisionsApiTest implements EngineListener {
     }
   }
 
-  /** A table of the page's script. */
+  /** A table in the page's script. */
   private static String words(String script, String name) {
     int begin = script.indexOf("const " + name + " = {");
     return script.substring(begin, script.indexOf("};", begin));

@@ -16,18 +16,18 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 
-/** HAProxy's runtime API: keeps each command and says what a test has it say. */
+/** A fake of HAProxy's runtime API: records commands and sends configured responses. */
 final class FakeRuntime implements AutoCloseable {
   private final ServerSocketChannel listener;
   private final ConcurrentLinkedQueue<String> commands = new ConcurrentLinkedQueue<>();
 
-  /** What is said to a command. */
+  /** The response to a command. */
   volatile UnaryOperator<String> says = _ -> "";
 
-  /** Commands that are done without a word, with the connection broken. */
+  /** Commands that are executed, but with the connection closed instead of a response. */
   volatile Predicate<String> breaks = _ -> false;
 
-  /** While true, commands are taken and nothing is said. */
+  /** While true, commands are read and get no response. */
   volatile boolean hangs;
 
   private final Queue<SocketChannel> hanging = new ConcurrentLinkedQueue<>();
@@ -38,7 +38,7 @@ final class FakeRuntime implements AutoCloseable {
     Thread.ofVirtual().name("fake-runtime").start(this::run);
   }
 
-  /** The commands since the last look. */
+  /** The commands since the last call. */
   List<String> told() {
     List<String> all = new ArrayList<>();
     for (String each = commands.poll(); each != null; each = commands.poll()) {

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 class FleetNamesTest {
   private static final Duration STEP = Duration.ofMillis(1);
 
-  /** What the resolver answers in turn; without one, it does not answer. */
+  /** The resolver's responses in order; it blocks without one. */
   private final BlockingQueue<List<String>> answers = new SynchronousQueue<>();
 
   private final BlockingQueue<String> lookedUp = new LinkedBlockingQueue<>();
@@ -41,7 +41,7 @@ class FleetNamesTest {
     }
   }
 
-  /** Answers the look-up under way, and waits for the next one, before which it has counted. */
+  /** Answers the pending lookup and waits for the next one; the answer has then been processed. */
   private void answer(String... addresses) throws InterruptedException {
     answers.put(List.of(addresses));
     assertThat(lookedUp.take()).isEqualTo("a");
@@ -58,7 +58,7 @@ class FleetNamesTest {
   }
 
   @Test
-  void nobodyWaitsForAResolver() throws Exception {
+  void callersNeverWaitForAResolver() throws Exception {
     begin();
 
     assertThat(names.of("a")).isEmpty();
@@ -66,7 +66,7 @@ class FleetNamesTest {
   }
 
   @Test
-  void anAddressCountsUntilThreeAnswersInARowMissIt() throws Exception {
+  void anAddressCountsUntilThreeResponsesLackIt() throws Exception {
     begin();
     answer("10.0.0.1");
     assertThat(names.of("a")).containsExactly("10.0.0.1");
@@ -84,7 +84,7 @@ class FleetNamesTest {
   }
 
   @Test
-  void aNameThatWasNeverAnsweredIsAnError() throws Exception {
+  void aNameThatWasNeverResolvedIsAnError() throws Exception {
     begin();
     answer();
     assertThatThrownBy(() -> names.of("a"))
@@ -98,7 +98,7 @@ class FleetNamesTest {
   }
 
   @Test
-  void aNameThatIsNotRetainedIsForgotten() throws Exception {
+  void aNameThatIsNotRetainedIsDropped() throws Exception {
     begin();
     answer("10.0.0.1");
     names.retain(Set.of("a"));

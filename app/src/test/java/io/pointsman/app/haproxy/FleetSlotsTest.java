@@ -65,7 +65,7 @@ class FleetSlotsTest {
     workers.put(id, URI.create(url));
   }
 
-  /** The commands that make a server a worker's. */
+  /** The commands that assign a server to a worker. */
   private static List<String> added(String id, String slot, int port) {
     return List.of(
         "set server workers/" + slot + " addr 10.0.0.1 port " + port,
@@ -78,7 +78,7 @@ class FleetSlotsTest {
   }
 
   @Test
-  void aServerIsReadyBeforeTheMapNamesItAndForgottenBeforeItRests() throws Exception {
+  void aServerIsInTheMapOnlyWhileItIsReady() throws Exception {
     worker("a", "http://a:8000");
     worker("b", "http://b");
     slots.follow(workers);
@@ -106,7 +106,7 @@ class FleetSlotsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"vllm_engine_1", "engine", "[::1]"})
-  void aNameIsKeptUntilItsLookUpHasAnswered(String host) throws Exception {
+  void aNameIsKeptUntilItsLookupHasEnded(String host) throws Exception {
     CountDownLatch answered = new CountDownLatch(1);
     AtomicInteger lookUps = new AtomicInteger();
     FleetSlots.Addresses slow =
@@ -149,7 +149,7 @@ class FleetSlotsTest {
   }
 
   @Test
-  void anotherAddressIsAnotherServer() throws Exception {
+  void aNewUrlGetsAnotherServer() throws Exception {
     worker("a", "http://a:8000");
     slots.follow(workers);
     haproxy.told();
@@ -182,7 +182,7 @@ class FleetSlotsTest {
   }
 
   @Test
-  void aNameThatIsUnknownHoldsUpNobodyAndIsAskedForAgainAfterAWhile() throws Exception {
+  void anUnknownNameDelaysNoOtherAndIsResolvedAgainLater() throws Exception {
     unknown.add("nowhere");
     worker("first", "http://nowhere:1");
     worker("second", "http://b:2");
@@ -204,7 +204,7 @@ class FleetSlotsTest {
   }
 
   @Test
-  void aNameWhoseAddressesAreNotKnownYetIsAddedWhenTheyAre() throws Exception {
+  void aWorkerIsAddedOnceItsNameIsResolved() throws Exception {
     found = List.of();
     worker("a", "http://a:1");
     slots.follow(workers);
@@ -221,7 +221,7 @@ class FleetSlotsTest {
     worker("b", "http://b:2");
     slots.follow(workers);
     haproxy.told();
-    // Another order is no move, nor is a name that nobody can look up for a while.
+    // Another order of addresses is no move, nor is a temporary failure of the lookup.
     found = List.of("10.0.0.2", "10.0.0.1");
     slots.follow(workers);
     unknown.addAll(List.of("a", "b"));
@@ -257,7 +257,7 @@ class FleetSlotsTest {
   }
 
   @Test
-  void workersThatHaproxyCannotHaveAreLeftOut() throws Exception {
+  void workersThatHaproxyCannotServeAreLeftOut() throws Exception {
     worker("tls", "https://a:443");
     worker("below", "http://a:1/prefix");
     worker("two words", "http://a:1");
@@ -273,7 +273,7 @@ class FleetSlotsTest {
   }
 
   @Test
-  void whatHaproxyRefusesForOneWorkerHoldsUpNobody() throws Exception {
+  void aRefusedCommandForOneWorkerDelaysNoOther() throws Exception {
     haproxy.says = command -> command.contains("port 1") ? "Invalid address" : "";
     worker("bad", "http://a:1");
     worker("good", "http://b:2");
@@ -289,7 +289,7 @@ class FleetSlotsTest {
   }
 
   @Test
-  void whatIsTooMuchForTheSlotsIsLeftOutUntilOneIsFree() throws Exception {
+  void workersWithoutASlotAreLeftOutUntilOneIsFree() throws Exception {
     for (int i = 0; i < 5; i++) {
       worker("w" + i, "http://a:" + (i + 1));
     }
@@ -307,8 +307,7 @@ class FleetSlotsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"addr", "state ready", "add map"})
-  void aServerOfWhichNobodyKnowsHowFarItIsRestsBeforeItsSlotIsUsedAgain(String last)
-      throws Exception {
+  void aServerInAnUnknownStateIsDisabledBeforeItsSlotIsReused(String last) throws Exception {
     slots = slots(1);
     haproxy.breaks = command -> command.contains(last);
     worker("a", "http://a:1");
@@ -328,7 +327,7 @@ class FleetSlotsTest {
   }
 
   @Test
-  void aServerThatIsRefusedAndCannotBePutToRestIsNotForgotten() throws Exception {
+  void aRefusedServerThatCannotBeDisabledIsNotForgotten() throws Exception {
     slots = slots(1);
     haproxy.says = command -> command.startsWith("add map") ? "No room." : "";
     haproxy.breaks = command -> command.contains("state maint");
@@ -349,7 +348,7 @@ class FleetSlotsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"del map", "state maint"})
-  void aWorkerThatReturnsAfterHalfARemovalIsAddedAnew(String last) throws Exception {
+  void aWorkerThatReturnsAfterAPartialRemovalIsAddedAgain(String last) throws Exception {
     worker("a", "http://a:1");
     slots.follow(workers);
     haproxy.breaks = command -> command.contains(last);
@@ -367,7 +366,7 @@ class FleetSlotsTest {
   }
 
   @Test
-  void aHaproxyThatIsGoneIsAnError() throws Exception {
+  void anUnreachableHaproxyIsAnError() throws Exception {
     haproxy.close();
     worker("a", "http://a:1");
 

@@ -39,11 +39,11 @@ class HaproxyFilesTest {
   }
 
   @Test
-  void everyNameIsFilledIn() throws IOException {
+  void everyPlaceholderIsReplaced() throws IOException {
     assertThat(written(SETTINGS)).doesNotContainPattern("@[A-Z_]+@");
   }
 
-  /** The lines that HAProxy heeds, in either way of asking. */
+  /** The configuration lines that HAProxy applies, for either protocol. */
   private static List<String> heeded(HaproxySettings settings) throws IOException {
     List<String> heeded = new ArrayList<>();
     Deque<Boolean> within = new ArrayDeque<>();
@@ -65,11 +65,10 @@ class HaproxyFilesTest {
     return heeded;
   }
 
-  /** A Lua script that throws is taken for one that has come to its end. */
+  /** HAProxy treats a Lua script that throws like one that has finished. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void ofAGuardedRouterNothingPassesWithoutItsWordWhicheverWayItIsAsked(boolean lua)
-      throws IOException {
+  void nothingPassesWithoutTheConsentOfAGuardedRouter(boolean lua) throws IOException {
     HaproxySettings settings =
         lua ? SETTINGS : SETTINGS.withSpoe(InetSocketAddress.createUnresolved("127.0.0.1", 4));
     String asks = lua ? "http-request lua.pointsman_decide" : "http-request send-spoe-group";
@@ -89,7 +88,7 @@ class HaproxyFilesTest {
   }
 
   @Test
-  void overSpoeARouterThatIsDownIsAskedNothing() throws IOException {
+  void anUnreachableRouterGetsNoSpoeMessages() throws IOException {
     List<String> heeded =
         heeded(SETTINGS.withSpoe(InetSocketAddress.createUnresolved("127.0.0.1", 4)));
 
@@ -106,7 +105,7 @@ class HaproxyFilesTest {
   }
 
   @Test
-  void noKeyStandsInAFile() throws IOException {
+  void noFileContainsAKey() throws IOException {
     String text = written(SETTINGS.withApiKey("for-the-router").withEngineKey("for-engines"));
 
     assertThat(text).doesNotContain("for-the-router", "for-engines");
@@ -115,7 +114,7 @@ class HaproxyFilesTest {
   }
 
   @Test
-  void settingsAreToldWithoutKeys() {
+  void settingsArePrintedWithoutKeys() {
     assertThat(SETTINGS.withApiKey("for-the-router").withEngineKey("for-engines").toString())
         .doesNotContain(List.of("for-the-router", "for-engines"));
   }

@@ -13,7 +13,7 @@ class HaproxySettingsTest {
           InetSocketAddress.createUnresolved("127.0.0.1", 0), URI.create("http://127.0.0.1:1"));
 
   @Test
-  void aKeyGuardsAndIsNotToldInText() {
+  void aKeyGuardsAndIsNotPrinted() {
     HaproxySettings keyed = usual.withApiKey("hidden-1");
 
     assertThat(usual.guarded()).isFalse();
@@ -26,7 +26,7 @@ class HaproxySettingsTest {
   }
 
   @Test
-  void causesAreToldOnceAndNotWithoutEnd() {
+  void causesAreLoggedOnceAndInLimitedNumber() {
     Causes causes = new Causes();
 
     assertThat(causes.isNew("status 500")).isTrue();

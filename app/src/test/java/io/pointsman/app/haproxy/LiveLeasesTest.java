@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 class LiveLeasesTest {
   private static final int AT_ONCE = 16;
 
-  /** Takes connections, and closes each once its first line is there. */
+  /** Accepts connections and closes each after its first line. */
   private static final class MuteRouter implements AutoCloseable {
     private final ServerSocket listener =
         new ServerSocket(0, 1024, InetAddress.getLoopbackAddress());
@@ -44,7 +44,7 @@ class LiveLeasesTest {
                 new BufferedReader(new InputStreamReader(socket.getInputStream(), US_ASCII))) {
           asked.add(String.valueOf(in.readLine()));
         } catch (IOException e) {
-          // The next one, or the end.
+          // The next connection, or the end.
         }
       }
     }
@@ -56,7 +56,7 @@ class LiveLeasesTest {
   }
 
   @Test
-  void aRouterThatDoesNotAnswerIsAskedForAFewLeasesAndTheRoundIsGivenUp(@TempDir Path directory)
+  void aRoundStopsAfterAFewLeasesIfTheRouterDoesNotRespond(@TempDir Path directory)
       throws Exception {
     StringBuilder table = new StringBuilder("# table: leases, type: string\n");
     for (int i = 10; i < 210; i++) {
@@ -82,10 +82,9 @@ class LiveLeasesTest {
     }
   }
 
-  /** Six seconds in place of a minute; beats come each second. */
+  /** Six seconds instead of a minute; the renewal task runs each second. */
   @Test
-  void leasesAreRenewedThriceInTheTimeThatTheRouterAllows(@TempDir Path directory)
-      throws Exception {
+  void leasesAreRenewedThreeTimesPerGrantedDuration(@TempDir Path directory) throws Exception {
     AtomicInteger renewals = new AtomicInteger();
     HttpServer allowing =
         HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
@@ -145,7 +144,7 @@ class LiveLeasesTest {
   }
 
   @Test
-  void aTimeTooShortToBeRenewedInIsRefused() {
+  void aDurationTooShortForRenewalsIsRefused() {
     HaproxySettings usual =
         HaproxySettings.of(
             InetSocketAddress.createUnresolved("127.0.0.1", 0), URI.create("http://127.0.0.1:1"));

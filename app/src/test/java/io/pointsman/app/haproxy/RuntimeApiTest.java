@@ -35,7 +35,7 @@ class RuntimeApiTest {
   }
 
   @Test
-  void aHaproxyThatHangsIsGivenUpAndAskedAgain() throws Exception {
+  void aHangingHaproxyTimesOutAndIsTriedAgain() throws Exception {
     haproxy.hangs = true;
     RuntimeApi impatient = runtime(Duration.ofMillis(50));
     assertThatThrownBy(() -> impatient.ask("show stat"))
@@ -50,7 +50,7 @@ class RuntimeApiTest {
   }
 
   @Test
-  void anEndWithoutAWordIsNoConsent() {
+  void anEmptyResponseIsAFailure() {
     haproxy.breaks = _ -> true;
 
     assertThatThrownBy(() -> runtime(Duration.ofSeconds(60)).tell("add map m a b"))

@@ -60,10 +60,10 @@ class SpoeListenerTest {
         CallerCheck.NONE);
   }
 
-  /** A frame that came: its type, the number of its question, and what it says by name. */
+  /** A received frame: its type, message id, and named values. */
   private record Frame(int type, long id, Map<String, Object> said) {}
 
-  /** Speaks as HAProxy does. */
+  /** A client that acts like HAProxy. */
   private static final class Client implements AutoCloseable {
     private final Socket socket;
     private final DataInputStream in;
@@ -136,7 +136,7 @@ class SpoeListenerTest {
   }
 
   @Test
-  void aQuestionIsThatOfInternalRouteAndItsAnswerBecomesVariables() throws Exception {
+  void aMessageBecomesAQueryAndItsResponseBecomesVariables() throws Exception {
     try (Client client = client(CHOSEN)) {
       Frame hello = client.hello("2.0", 16_380, false);
       assertThat(hello.type()).isEqualTo(101);
@@ -166,7 +166,7 @@ class SpoeListenerTest {
   }
 
   @Test
-  void manyQuestionsAtOnceAreAllAnswered() throws Exception {
+  void pipelinedMessagesAreAllAnswered() throws Exception {
     try (Client client = client(CHOSEN)) {
       client.hello("2.0", 131_068, false);
       SpoeWriter writer = new SpoeWriter();
@@ -181,7 +181,7 @@ class SpoeListenerTest {
   }
 
   @Test
-  void refusalsAreToldWithTheirBodyAndOtherFailuresNotAtAll() throws Exception {
+  void refusalsAreSentWithTheirBodyAndOtherFailuresNotAtAll() throws Exception {
     LocalResponse[] next = {
       LocalResponse.json(503, "{\"e\":\"\u00e4\"}").withHeader("retry-after", "4")
     };
@@ -210,9 +210,9 @@ class SpoeListenerTest {
     }
   }
 
-  /** HAProxy gives a connection up whose frames are longer than agreed. */
+  /** HAProxy closes a connection with frames larger than agreed. */
   @Test
-  void anAnswerThatIsTooLongSaysNothing() throws Exception {
+  void aTooLongResponseIsSentEmpty() throws Exception {
     String[] body = {"x".repeat(1_000)};
     try (Client client = client(_ -> LocalResponse.json(404, body[0]), CallerCheck.NONE)) {
       client.hello("2.0", 1_000, false);
@@ -235,7 +235,7 @@ class SpoeListenerTest {
   }
 
   @Test
-  void aCallerThatMustBeAskedForKeepsNobodyElseWaiting() throws Exception {
+  void aSlowKeyValidationDelaysNoOtherMessage() throws Exception {
     CountDownLatch asked = new CountDownLatch(1);
     CallerCheck callers =
         new CallerCheck() {
@@ -276,7 +276,7 @@ class SpoeListenerTest {
   }
 
   @Test
-  void wrongGreetingsAreToldWhy() throws Exception {
+  void invalidHellosAreRefusedWithTheReason() throws Exception {
     try (Client client = client(CHOSEN)) {
       Frame answer = client.hello("3.0", 16_380, false);
       assertThat(answer.type()).isEqualTo(102);
@@ -297,7 +297,7 @@ class SpoeListenerTest {
   }
 
   @Test
-  void framesLargerThanAgreedAndBrokenOnesEndTheConnection() throws Exception {
+  void tooLargeOrMalformedFramesEndTheConnection() throws Exception {
     try (Client client = client(CHOSEN)) {
       client.hello("2.0", 1_000, false);
       SpoeWriter writer = new SpoeWriter();
@@ -336,7 +336,7 @@ class SpoeListenerTest {
   }
 
   @Test
-  void aConnectionThatIsSilentForTooLongIsToldThatItEnds() throws Exception {
+  void anIdleConnectionGetsADisconnect() throws Exception {
     Duration day = Duration.ofDays(1);
     try (Client client = limited(new SpoeLimits(8, day, Duration.ofMillis(20)))) {
       assertThat(client.hello("2.0", 16_380, false).type()).isEqualTo(101);
@@ -348,7 +348,7 @@ class SpoeListenerTest {
   }
 
   @Test
-  void aGreetingThatDoesNotComeEndsTheConnection() throws Exception {
+  void aMissingHelloEndsTheConnection() throws Exception {
     Duration day = Duration.ofDays(1);
     try (Client client = limited(new SpoeLimits(8, Duration.ofMillis(20), day))) {
       assertThat(client.read().said()).containsEntry("status-code", "2");
@@ -357,7 +357,7 @@ class SpoeListenerTest {
   }
 
   @Test
-  void soManyConnectionsAreKeptAndNoMore() throws Exception {
+  void theNumberOfConnectionsIsLimited() throws Exception {
     Duration day = Duration.ofDays(1);
     try (Client first = limited(new SpoeLimits(2, day, day));
         Client second = new Client(port())) {

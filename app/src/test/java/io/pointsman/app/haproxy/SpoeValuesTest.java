@@ -25,7 +25,7 @@ class SpoeValuesTest {
     return new SpoeReader(bytes, 0, bytes.length);
   }
 
-  /** The bounds of each length, as HAProxy's own documentation lists them. */
+  /** The limits of each length, as in HAProxy's own documentation. */
   @ParameterizedTest
   @CsvSource({
     "0, 00",
@@ -38,13 +38,13 @@ class SpoeValuesTest {
     "33818863, ffffff7f",
     "33818864, f080808000"
   })
-  void numbersHaveTheLengthThatTheirSizeNeeds(long number, String hex) throws IOException {
+  void numbersHaveTheLengthOfTheSpecification(long number, String hex) throws IOException {
     assertThat(HexFormat.of().formatHex(written(new SpoeWriter().number(number)))).isEqualTo(hex);
     assertThat(reader(hex).number()).isEqualTo(number);
   }
 
   @Test
-  void numbersOfAnySizeComeBack() throws IOException {
+  void numbersOfAnySizeAreReadBack() throws IOException {
     Random random = new Random(7);
     for (int i = 0; i < 10_000; i++) {
       long number = random.nextLong() >>> random.nextInt(64);
@@ -81,7 +81,7 @@ class SpoeValuesTest {
         "03ffffffffffffffffffffff7f",
         "067f0000"
       })
-  void whatIsCutOrWrongIsRefused(String hex) {
+  void truncatedOrInvalidValuesAreRefused(String hex) {
     assertThatThrownBy(() -> reader(hex).value()).isInstanceOf(ProtocolException.class);
   }
 }

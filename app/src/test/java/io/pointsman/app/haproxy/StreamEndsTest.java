@@ -52,7 +52,8 @@ class StreamEndsTest {
     "503, SC, -, ignored",
     "200, --, -, ignored"
   })
-  void anEndingIsReadFromHaproxysSigns(int status, String signs, String decided, String outcome) {
+  void theOutcomeIsReadFromTheTerminationFlags(
+      int status, String signs, String decided, String outcome) {
     assertEnding("pm 1z-k3 " + status + " " + signs + " w3 " + decided + " - 0", outcome);
   }
 
@@ -64,7 +65,7 @@ class StreamEndsTest {
     "1, w4, ignored",
     "+1, -, ignored"
   })
-  void oneThatAnotherServerCarriedWasRefusedOnlyIfItWasTried(
+  void aRedispatchIsAFailureOnlyIfTheServerWasTried(
       String retries, String decided, String outcome) {
     assertEnding("pm 1z-k3 200 -- w3 " + decided + " - " + retries, outcome);
   }
@@ -79,7 +80,7 @@ class StreamEndsTest {
   }
 
   @Test
-  void aLineTellsTheFirstTokenIfHaproxySawIt() {
+  void aLineContainsTheFirstTokenIfHaproxyRecordedIt() {
     assertThat(StreamEnds.read("pm 1z-k3 200 -- w3 w3 412 0"))
         .isEqualTo(
             new StreamEnds.Settlement("1z-k3", "{\"outcome\":\"succeeded\",\"ttft_ms\":412}"));
@@ -96,7 +97,7 @@ class StreamEndsTest {
   }
 
   @Test
-  void howSoonAnErrorCameTellsNothing() {
+  void theTimeToAnErrorIsIgnored() {
     for (int status : new int[] {400, 404, 429, 500, 503}) {
       assertThat(StreamEnds.read("pm 1z-k3 " + status + " -- w3 w3 3 0"))
           .asString()
@@ -105,7 +106,7 @@ class StreamEndsTest {
     }
   }
 
-  /** Hears how leases end, and has those wait for an answer that were given up. */
+  /** Records settlements; does not respond to settlements of abandoned queries. */
   private static final class HalfMuteRouter implements AutoCloseable {
     private final ServerSocket listener =
         new ServerSocket(0, 1024, InetAddress.getLoopbackAddress());
@@ -155,10 +156,10 @@ class StreamEndsTest {
     }
   }
 
-  /** Sixteen at a time, for five seconds each. */
+  /** 16 at a time, with a timeout of 5 s each. */
   @Test
   @Timeout(120)
-  void questionsThatWereGivenUpDoNotHoldUpTheEndsOfStreams() throws Exception {
+  void abandonedQueriesDoNotDelayTheEndsOfStreams() throws Exception {
     try (HalfMuteRouter mute = new HalfMuteRouter();
         RouterCalls router = new RouterCalls(mute.url(), "");
         StreamEnds ends = StreamEnds.open(router);
@@ -182,7 +183,7 @@ class StreamEndsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"https://r:1", "http://r", "r:1", "http:///"})
-  void aRouterThatIsNoneIsRefused(String router) {
+  void anInvalidRouterIsRefused(String router) {
     InetSocketAddress listen = InetSocketAddress.createUnresolved("127.0.0.1", 0);
 
     assertThatThrownBy(() -> HaproxySettings.of(listen, URI.create(router)))
@@ -190,7 +191,7 @@ class StreamEndsTest {
   }
 
   @Test
-  void aProgramThatIsNotThereIsToldAsSuch() {
+  void aMissingProgramIsReported() {
     HaproxySettings usual =
         HaproxySettings.of(
             InetSocketAddress.createUnresolved("127.0.0.1", 0), URI.create("http://127.0.0.1:1"));

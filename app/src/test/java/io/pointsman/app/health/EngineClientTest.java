@@ -118,7 +118,7 @@ class EngineClientTest {
   }
 
   @Test
-  void anEngineOfARoleGetsTheKeyOfItsRole() throws Exception {
+  void anEngineGetsTheKeyOfItsRole() throws Exception {
     answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
     EngineClient client = client(new EngineKeys("all", "ours", null));
     for (Role role : Role.values()) {
@@ -143,7 +143,7 @@ class EngineClientTest {
   }
 
   @Test
-  void anAnswerThatBreaksOffIsAFailure() {
+  void anIncompleteResponseIsAFailure() {
     answer = "HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\nhalf";
     assertThatThrownBy(() -> get("/"))
         .isInstanceOf(IOException.class)
@@ -155,7 +155,7 @@ class EngineClientTest {
   }
 
   @Test
-  void whatIsNotHttpIsAFailure() {
+  void invalidHttpIsAFailure() {
     answer = "SSH-2.0-x\r\n\r\n";
     assertThatThrownBy(() -> get("/")).isInstanceOf(IOException.class).hasMessageContaining("HTTP");
     answer = "HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\n";
@@ -163,7 +163,7 @@ class EngineClientTest {
   }
 
   @Test
-  void anAnswerThatIsTooLongIsAFailure() {
+  void aTooLongResponseIsAFailure() {
     answer = "HTTP/1.1 200 OK\r\ncontent-length: " + (EngineClient.MOST_BYTES + 1) + "\r\n\r\n";
     assertThatThrownBy(() -> get("/"))
         .isInstanceOf(IOException.class)
@@ -171,7 +171,7 @@ class EngineClientTest {
   }
 
   @Test
-  void aSilentEngineIsGivenUpAtTheDeadline() {
+  void aSilentEngineFailsAtTheDeadline() {
     keepOpen = true;
     assertThatThrownBy(
             () ->

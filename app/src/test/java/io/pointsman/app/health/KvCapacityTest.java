@@ -27,7 +27,7 @@ class KvCapacityTest {
   }
 
   @Test
-  void whatHasNoneOfTheOlderPathsIsAskedByTheNewerOne() throws Exception {
+  void anEngineWithoutTheOlderPathIsQueriedAtTheNewerOne() throws Exception {
     HttpServer engine =
         HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
     Queue<String> asked = new ConcurrentLinkedQueue<>();
@@ -60,13 +60,13 @@ class KvCapacityTest {
   }
 
   @Test
-  void sglangTellsItsTokens() {
+  void sglangReportsItsTokens() {
     assertThat(ofAll("{\"page_size\":16,\"max_total_num_tokens\": 431200,\"x\":1}"))
         .isEqualTo(431_200);
   }
 
   @Test
-  void sglangTellsTheTokensOfOneRankAndHowManyThereAre() {
+  void sglangReportsTokensPerRankAndNumberOfRanks() {
     String told = "{\"dp_size\": 4,\"max_total_num_tokens\":100000,\"internal_states\":[]}";
 
     assertThat(ofAll(told)).isEqualTo(400_000);
@@ -74,7 +74,7 @@ class KvCapacityTest {
   }
 
   @Test
-  void vllmTellsItsBlocks() {
+  void vllmReportsItsBlocks() {
     String told =
         """
         # TYPE vllm:cache_config_info gauge
@@ -86,7 +86,7 @@ class KvCapacityTest {
   }
 
   @Test
-  void vllmTellsTheBlocksOfAllRanksForEachOfThem() {
+  void vllmReportsTheBlocksOfAllRanksInEachSeries() {
     String told =
         """
         vllm:cache_config_info{block_size="16",engine="0",num_gpu_blocks="54000"} 1.0
@@ -97,9 +97,9 @@ class KvCapacityTest {
     assertThat(ofOneRank(told)).isEqualTo(432_000);
   }
 
-  /** Of models with caches of several kinds, blocks times their size is not what fits in. */
+  /** For models with several kinds of caches, blocks times block size is not the capacity. */
   @Test
-  void vllmTellsTheTokensOfEachRank() {
+  void vllmReportsTheTokensOfEachRank() {
     String told =
         """
         vllm:cache_config_info{block_size="4",engine="0",kv_cache_size_tokens="300000",num_gpu_blocks="9000"} 1
@@ -111,7 +111,7 @@ class KvCapacityTest {
   }
 
   @Test
-  void othersTellNothing() {
+  void otherEnginesReportNothing() {
     assertThat(ofAll("")).isZero();
     assertThat(ofAll("{\"max_total_num_tokens\":null}")).isZero();
     assertThat(ofAll("vllm:cache_config_info{num_gpu_blocks=\"None\"} 1")).isZero();

@@ -31,7 +31,7 @@ class ModelListTest {
   }
 
   @Test
-  void adaptersAreThoseWithAnotherParent() throws IOException {
+  void modelsWithAnotherParentAreAdapters() throws IOException {
     ServedModels told =
         models(
             """
@@ -46,7 +46,7 @@ class ModelListTest {
   }
 
   @Test
-  void whatIsNoListOfModelsHasNone() throws IOException {
+  void otherJsonContainsNoModels() throws IOException {
     assertThat(read("[]")).isEmpty();
     assertThat(read("{}")).isEmpty();
     assertThat(read("{\"data\":\"x\"}")).isEmpty();
@@ -54,13 +54,13 @@ class ModelListTest {
   }
 
   @Test
-  void whatIsNotJsonIsRefused() {
+  void invalidJsonIsRefused() {
     assertThatThrownBy(() -> read("<html>")).isInstanceOf(IOException.class);
     assertThatThrownBy(() -> read("{\"data\":[{\"id\":\"a\"")).isInstanceOf(IOException.class);
   }
 
   @Test
-  void aListWithoutEndIsCutOff() throws IOException {
+  void aHugeListIsTruncated() throws IOException {
     StringBuilder json = new StringBuilder("{\"data\":[");
     for (int i = 0; i < ModelList.MOST_MODELS + 5; i++) {
       json.append(i == 0 ? "" : ",").append("{\"id\":\"").append(i).append("\"}");

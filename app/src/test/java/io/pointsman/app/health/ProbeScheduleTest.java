@@ -32,7 +32,11 @@ class ProbeScheduleTest {
     return schedule.untilDue(clock.nanos()) <= 0;
   }
 
-  /** Probes the one worker once it is due, and says how long that took. */
+  /**
+   * Probes the only worker when it is due.
+   *
+   * @return the time until it was due
+   */
   private Duration probe(Worker worker, boolean good) {
     long wait = Math.max(schedule.untilDue(clock.nanos()), 0);
     clock.advance(Duration.ofNanos(wait));
@@ -62,7 +66,7 @@ class ProbeScheduleTest {
   }
 
   @Test
-  void workersThatWereAddedTogetherAreSpreadOverTheInterval() {
+  void workersAddedTogetherAreSpreadOverTheInterval() {
     Set<Long> waits = new HashSet<>();
     for (int i = 0; i < 50; i++) {
       Worker worker = worker("a:" + (i + 1));
@@ -75,7 +79,7 @@ class ProbeScheduleTest {
   }
 
   @Test
-  void aWorkerThatIsWellIsProbedAtTheIntervalGiveOrTakeATenth() {
+  void aHealthyWorkerIsProbedAtTheIntervalWithTenPercentJitter() {
     Worker worker = worker("a:1");
     probe(worker, true);
     probe(worker, true);
@@ -87,7 +91,7 @@ class ProbeScheduleTest {
   }
 
   @Test
-  void aWorkerThatIsNotWellIsProbedSoonAndThenOnceASecond() {
+  void anUnhealthyWorkerIsProbedSoonAndThenOnceASecond() {
     Worker worker = worker("a:1");
     probe(worker, false);
     assertThat(probe(worker, false)).isBetween(Duration.ofMillis(225), Duration.ofMillis(275));
@@ -130,7 +134,7 @@ class ProbeScheduleTest {
   }
 
   @Test
-  void aSuspectThatIsBeingProbedIsProbedAgainRightAfter() {
+  void aSuspectUnderProbeIsProbedAgainAfterwards() {
     Worker worker = worker("a:1");
     assertThat(schedule.takeDue(clock.nanos())).isSameAs(worker);
     schedule.hurry(worker, clock.nanos());
@@ -140,7 +144,7 @@ class ProbeScheduleTest {
   }
 
   @Test
-  void aWorkerThatHasLeftIsProbedNoMore() {
+  void aWorkerThatHasLeftIsNotProbed() {
     Worker gone = worker("a:1");
     Worker stays = worker("b:1");
     assertThat(schedule.takeDue(clock.nanos())).isSameAs(gone);
@@ -163,7 +167,7 @@ class ProbeScheduleTest {
   }
 
   @Test
-  void modelsAreAskedForOnceAndThenNowAndThen() {
+  void modelsAreReadOnceAndThenAtTheInterval() {
     Worker worker = worker("a:1");
     assertThat(schedule.modelsDue(worker, clock.nanos())).isTrue();
     schedule.modelsSeen(worker, clock.nanos());
@@ -173,7 +177,7 @@ class ProbeScheduleTest {
   }
 
   @Test
-  void aWorkerThatComesBackIsAskedForItsModelsAgain() {
+  void aReturningWorkersModelsAreReadAgain() {
     Worker worker = worker("a:1");
     probe(worker, true);
     schedule.modelsSeen(worker, clock.nanos());
@@ -182,7 +186,7 @@ class ProbeScheduleTest {
   }
 
   @Test
-  void configuredModelsAreNeverAskedFor() {
+  void configuredModelsAreNeverRead() {
     Worker worker = fleet.add(WorkerSpec.of("http://a:1").withModels(Set.of("m")));
     schedule.follow(fleet.snapshot().workers(), clock.nanos());
     assertThat(schedule.modelsDue(worker, clock.nanos())).isFalse();

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The prober against engines on real sockets. */
+/** The prober with engines on sockets. */
 @Timeout(60)
 class ProberTest {
   private static final ProbeSettings SETTINGS =
@@ -106,7 +106,7 @@ class ProberTest {
   }
 
   @Test
-  void aWorkerThatRefusesAConnectionIsProbedAtOnceAndBackWhenItAnswers() {
+  void aRefusedConnectionCausesAProbeAndAGoodProbeRestoresTheWorker() {
     SimEngine engine = engine("m");
     Prober prober = prober(SETTINGS);
     Worker worker = fleet.add(WorkerSpec.of(engine.url()));
@@ -169,7 +169,7 @@ class ProberTest {
   }
 
   @Test
-  void aServerThatWantsAKeyIsWellIfItsStatusIsListed() throws IOException {
+  void aServerThatRequiresAKeyIsHealthyIfItsStatusIsListed() throws IOException {
     prober(accepting(List.of(401)));
     Worker worker = workerThatWantsAKey();
     await(() -> worker.health().healthy());
@@ -177,7 +177,7 @@ class ProberTest {
   }
 
   @Test
-  void aServerThatWantsAKeyIsNotWellIfItsStatusIsNotListed() throws IOException {
+  void aServerThatRequiresAKeyIsUnhealthyIfItsStatusIsNotListed() throws IOException {
     prober(accepting(List.of(403)));
     Worker worker = workerThatWantsAKey();
     await(() -> worker.health().status() == HealthState.Status.UNHEALTHY);
@@ -185,7 +185,7 @@ class ProberTest {
   }
 
   @Test
-  void aWorkerThatBeginsAnswersIsNotTakenOutForProbesThatItHasNoTimeFor() throws IOException {
+  void aWorkerThatBeginsResponsesStaysHealthyDespiteSlowProbes() throws IOException {
     AtomicInteger unanswered = new AtomicInteger();
     Conduct conduct = new Conduct();
     Worker worker = workerThatIs(conduct);
@@ -194,7 +194,7 @@ class ProberTest {
             "/health",
             List.of(),
             Duration.ofMillis(20),
-            Duration.ofMillis(300))); // a slow test must not look like silence
+            Duration.ofMillis(300))); // a slow test must not look like a silent worker
     await(() -> worker.health().healthy());
     Lease stream = lease(worker);
     conduct.become(
@@ -208,14 +208,14 @@ class ProberTest {
     conduct.become(_ -> {});
     await(
         () -> {
-          stream.progressed(); // what goes on does not tell whether anything new is taken in
+          stream.progressed(); // progress of a stream does not show that new requests are accepted
           return worker.health().status() == HealthState.Status.UNHEALTHY;
         });
     stream.ignored();
   }
 
   @Test
-  void aProbeThatIsCutOffCountsWhateverElseIsAnswered() throws IOException {
+  void aBrokenProbeCountsEvenIfOtherRequestsAreAnswered() throws IOException {
     Conduct conduct = new Conduct();
     Worker worker = workerThatIs(conduct);
     prober(probing("/health", List.of(), Duration.ofMillis(20), SETTINGS.timeout()));
@@ -240,7 +240,7 @@ class ProberTest {
     return requireNonNull(worker.tryLease(ticker.nanos(), 1, 0, (_, _) -> {}));
   }
 
-  /** What a worker does with probes: at first it answers them. */
+  /** The worker's behaviour for probes; initially it answers them. */
   private static final class Conduct {
     private volatile HttpHandler present =
         exchange -> {

@@ -11,7 +11,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class RoundsTest {
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void aRoundThatFailsEndsNoLaterOnes(boolean linkage) throws InterruptedException {
+  void aFailedRunDoesNotEndTheLoop(boolean linkage) throws InterruptedException {
     CountDownLatch rounds = new CountDownLatch(3);
     Runnable task =
         () -> {

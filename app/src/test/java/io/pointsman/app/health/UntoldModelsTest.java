@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Engines that are well but do not tell their models. */
+/** Healthy engines that do not report their models. */
 @Timeout(60)
 class UntoldModelsTest {
   private static final String LIST = "{\"object\":\"list\",\"data\":[{\"id\":\"m\"}]}";
@@ -50,7 +50,7 @@ class UntoldModelsTest {
       new Prober(
           fleet, SETTINGS, new EngineClient(EngineKeys.NONE, ticker), ticker, new ThreadDice());
 
-  /** The answer to {@code GET /v1/models}; 200 carries the list. */
+  /** The status of {@code GET /v1/models}; 200 comes with the list. */
   private volatile int status = 200;
 
   private final AtomicInteger asked = new AtomicInteger();
@@ -95,7 +95,7 @@ class UntoldModelsTest {
 
   @ParameterizedTest
   @ValueSource(ints = {401, 403, 404, 405})
-  void engineThatRefusesToListItsModelsServesAny(int refusal) {
+  void engineThatRefusesToListItsModelsServesEveryModel(int refusal) {
     status = refusal;
     Worker worker = worker();
     await(() -> worker.health().healthy());
@@ -104,7 +104,7 @@ class UntoldModelsTest {
   }
 
   @Test
-  void engineThatFailsToListItsModelsIsWaitedForAFewTimesOnly() {
+  void engineThatFailsToListItsModelsIsUsedAfterAFewTries() {
     status = 500;
     Worker worker = worker();
     await(worker::anyModel);
@@ -117,7 +117,7 @@ class UntoldModelsTest {
   }
 
   @Test
-  void whatAnEngineHasToldStandsWhenItTellsNoMore() {
+  void reportedModelsStayWhenAnEngineStopsReporting() {
     Worker worker = worker();
     await(() -> worker.models().equals(Set.of("m")));
     status = 404;

@@ -28,13 +28,13 @@ class AddressesTest {
   }
 
   @Test
-  void addressThatCanBeReachedIsKeptTo() throws IOException {
+  void reachableAddressIsKept() throws IOException {
     assertPresent("127.0.0.1");
     assertPresent("127.0.0.1");
   }
 
   @Test
-  void eachAddressHasItsTurn() throws IOException {
+  void everyAddressIsTried() throws IOException {
     for (String address : List.of("127.0.0.1", "::1", "127.0.0.3", "127.0.0.1")) {
       assertPresent(address);
       addresses.unreachable();
@@ -42,7 +42,7 @@ class AddressesTest {
   }
 
   @Test
-  void addressesThatBecomeFewerAreNoFault() throws IOException {
+  void fewerAddressesThanBeforeAreNoError() throws IOException {
     addresses.unreachable();
     addresses.unreachable();
     known.subList(1, 3).clear();

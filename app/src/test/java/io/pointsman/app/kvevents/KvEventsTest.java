@@ -35,7 +35,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Publishers of simulated engines, found by asking them, over real sockets. */
+/** Publishers of simulated engines, found by queries, over sockets. */
 @Timeout(240)
 class KvEventsTest {
   private static final int BLOCK = 4;
@@ -105,7 +105,7 @@ class KvEventsTest {
 
   @ParameterizedTest
   @EnumSource(EventFormat.class)
-  void whatIsEvictedIsRemoved(EventFormat format) throws Exception {
+  void evictedBlocksAreRemoved(EventFormat format) throws Exception {
     try (SimEngine engine = SimEngine.start(config(EventOptions.of(format)));
         Listening listening = Listening.byAsking()) {
       Worker worker = listening.add(engine.url(), Map.of());
@@ -120,7 +120,7 @@ class KvEventsTest {
 
   @ParameterizedTest
   @EnumSource(EventFormat.class)
-  void adaptersAndSaltsAreTold(EventFormat format) throws Exception {
+  void adaptersAndSaltsAreReported(EventFormat format) throws Exception {
     try (SimEngine engine = SimEngine.start(config(EventOptions.of(format)));
         Listening listening = Listening.byAsking()) {
       Worker worker = listening.add(engine.url(), Map.of());
@@ -139,7 +139,7 @@ class KvEventsTest {
   }
 
   @Test
-  void anEngineThatDiesAndReturnsIsFollowedFromItsNewBeginning() throws Exception {
+  void aRestartedEngineIsFollowedFromItsNewStart() throws Exception {
     try (SimEngine engine = SimEngine.start(config(EventOptions.of(EventFormat.VLLM)));
         Listening listening = Listening.byAsking()) {
       Worker worker = listening.add(engine.url(), Map.of());
@@ -157,7 +157,7 @@ class KvEventsTest {
   }
 
   @Test
-  void aRestartOfThePublisherAloneIsNoticed() throws Exception {
+  void aRestartOfOnlyThePublisherIsDetected() throws Exception {
     try (SimEngine engine = SimEngine.start(config(EventOptions.of(EventFormat.VLLM_MAP)));
         Listening listening = Listening.byAsking()) {
       Worker worker = listening.add(engine.url(), Map.of());
@@ -170,7 +170,7 @@ class KvEventsTest {
   }
 
   @Test
-  void ranksOfOneEngineAreSourcesOfTheirOwn() throws Exception {
+  void eachRankOfAnEngineIsASource() throws Exception {
     EventOptions options = EventOptions.of(EventFormat.VLLM);
     try (SimEngine zero = SimEngine.start(config(options));
         SimEngine one = SimEngine.start(config(options.withRank(1)));
@@ -200,7 +200,7 @@ class KvEventsTest {
   }
 
   @Test
-  void ranksThatDoNotAnswerAreHeardOfUntilTheyAreFollowedNoMore() throws IOException {
+  void unreachableRanksAreReportedUntilTheyAreNotFollowed() throws IOException {
     try (ServerSocket mute = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
         SimEngine engine = SimEngine.start(config(EventOptions.of(EventFormat.VLLM)));
         Listening listening = Listening.byLabels()) {
@@ -223,7 +223,7 @@ class KvEventsTest {
 
   @Test
   @Tag("full")
-  void workersComeAndGoWithoutATrace() {
+  void workersThatLeaveReleaseAllResources() {
     UnixOperatingSystemMXBean system =
         (UnixOperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
     try (SimEngine engine = SimEngine.start(config(EventOptions.of(EventFormat.VLLM)));
@@ -248,7 +248,7 @@ class KvEventsTest {
     }
   }
 
-  /** Threads that follow a source; they are virtual, and only a dump tells of those. */
+  /** Number of threads that follow a source. They are virtual, so only a thread dump shows them. */
   private long followers() {
     Path dump = directory.resolve("threads-" + dumps++);
     try {
@@ -265,7 +265,7 @@ class KvEventsTest {
   }
 
   @Test
-  void anEngineWithoutEventsIsLeftAlone() {
+  void anEngineWithoutEventsHasNoSource() {
     try (SimEngine engine = SimEngine.start(SimConfig.instant());
         SimEngine other = SimEngine.start(config(EventOptions.of(EventFormat.SGLANG)));
         Listening listening = Listening.byAsking()) {
@@ -278,7 +278,7 @@ class KvEventsTest {
   }
 
   @Test
-  void aSourceThatNeverAnswersHarmsNobody() throws IOException {
+  void aSourceThatNeverRespondsAffectsNoOther() throws IOException {
     try (ServerSocket mute = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
         SimEngine engine = SimEngine.start(config(EventOptions.of(EventFormat.VLLM)));
         Listening listening = Listening.byLabels()) {
@@ -291,7 +291,7 @@ class KvEventsTest {
   }
 
   @Test
-  void anEngineThatMovesItsPublisherIsFollowedThere() throws Exception {
+  void aMovedPublisherIsFollowed() throws Exception {
     try (SimEngine engine = SimEngine.start(config(EventOptions.of(EventFormat.VLLM)));
         Listening listening = Listening.byAsking()) {
       Worker worker = listening.add(engine.url(), Map.of());

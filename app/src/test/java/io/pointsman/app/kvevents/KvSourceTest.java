@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.slf4j.LoggerFactory;
 
-/** What comes of batches that are lost, late, repeated, malformed, over real sockets. */
+/** Lost, late, repeated and malformed batches, over sockets. */
 @Timeout(240)
 class KvSourceTest {
   private static final EventOptions OPTIONS = EventOptions.of(EventFormat.SGLANG);
@@ -38,7 +38,7 @@ class KvSourceTest {
     return new EventPublisher(options, "127.0.0.1", 1, 1);
   }
 
-  /** One block, whose id and token are {@code block}. */
+  /** Publishes one block with the id and token {@code block}. */
   private static void store(EventPublisher publisher, long block) {
     publisher.publish(
         pack(list(1.0, list(list("BlockStored", list(block), null, list(block), 1, null)))));
@@ -48,7 +48,7 @@ class KvSourceTest {
     return LongStream.rangeClosed(from, to).boxed().collect(Collectors.toSet());
   }
 
-  /** At the same ports, as soon as they are free. */
+  /** A new publisher at the same ports, as soon as they are free. */
   private static EventPublisher again(EventPublisher before) {
     EventOptions options =
         new EventOptions(
@@ -76,7 +76,7 @@ class KvSourceTest {
   }
 
   @Test
-  void batchesAreHeardAsTheyCome() {
+  void batchesAreAppliedInOrder() {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
@@ -95,7 +95,7 @@ class KvSourceTest {
   }
 
   @Test
-  void whoJoinsLateHasEverythingRepeated() {
+  void aLateSubscriberReplaysEverything() {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       for (int i = 1; i <= 300; i++) {
@@ -109,7 +109,7 @@ class KvSourceTest {
   }
 
   @Test
-  void whoJoinsLateWithoutReplayKnowsWhatIsNewOnly() {
+  void aLateSubscriberWithoutReplayKnowsOnlyNewBatches() {
     try (EventPublisher publisher = publisher(OPTIONS.withoutReplay());
         Listening listening = Listening.byLabels()) {
       store(publisher, 1);
@@ -123,7 +123,7 @@ class KvSourceTest {
   }
 
   @Test
-  void lostBatchesAreRepeated() {
+  void lostBatchesAreReplayed() {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
@@ -143,7 +143,7 @@ class KvSourceTest {
   }
 
   @Test
-  void lostBatchesThatNobodyRepeatsResetTheFeed() {
+  void lostBatchesWithoutReplayResetTheFeed() {
     try (EventPublisher publisher = publisher(OPTIONS.withoutReplay());
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), -1);
@@ -161,7 +161,7 @@ class KvSourceTest {
   }
 
   @Test
-  void whatThePublisherHasForgottenResetsTheFeedAndTheRestCounts() {
+  void aPartialReplayResetsTheFeedAndTheRestCounts() {
     try (EventPublisher publisher = publisher(OPTIONS.withBuffered(5));
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
@@ -218,7 +218,7 @@ class KvSourceTest {
   }
 
   @Test
-  void numbersThatGoBackwardsAreANewPublishers() {
+  void numbersThatGoBackwardsMeanANewPublisher() {
     try (EventPublisher publisher = publisher(OPTIONS.withoutReplay());
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), -1);
@@ -237,7 +237,7 @@ class KvSourceTest {
   }
 
   @Test
-  void aPublisherThatHasForgottenItsLastBatchIsANewOne() {
+  void aPublisherWithoutItsLastBatchHasRestarted() {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
@@ -256,7 +256,7 @@ class KvSourceTest {
   }
 
   @Test
-  void aPublisherThatHasOvertakenItsFormerSelfIsFoundOut() {
+  void aRestartedPublisherWithHigherNumbersIsDetected() {
     EventPublisher first = publisher(OPTIONS);
     try (first;
         Listening listening = Listening.byLabels()) {
@@ -283,7 +283,7 @@ class KvSourceTest {
   }
 
   @Test
-  void aBrokenConnectionCostsNothingIfBatchesCanBeRepeated() {
+  void aBrokenConnectionLosesNothingWithReplay() {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
@@ -300,7 +300,7 @@ class KvSourceTest {
   }
 
   @Test
-  void aReplayThatBreaksOffIsNoRestart() {
+  void anInterruptedReplayIsNoRestart() {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
@@ -309,7 +309,8 @@ class KvSourceTest {
         store(publisher, i);
       }
       listening.awaitBlocks(worker, range(1, 5));
-      // Repeated at once, and sent once the router listens again; the last one breaks the replay.
+      // The batches are replayed at once and sent again after the reconnect; the last one breaks
+      // the replay.
       publisher.faults(new EventFaults(0, 5000, 0));
       publisher.hangUp();
       store(publisher, 6);
@@ -341,7 +342,7 @@ class KvSourceTest {
   }
 
   @Test
-  void aPublisherThatBeginsAgainIsANewOneWithoutReplayToo() {
+  void aRestartIsDetectedWithoutReplayToo() {
     EventPublisher first = publisher(OPTIONS.withoutReplay());
     try (first;
         Listening listening = Listening.byLabels()) {
@@ -364,7 +365,7 @@ class KvSourceTest {
     }
   }
 
-  /** However late a restart shows, what was placed since the connection broke is not lost. */
+  /** A restart does not lose placements after the disconnect, however late it is detected. */
   private static void assertLostBetween(long from, long to, Listening listening) {
     assertThat(listening.feed.lostUntil() - from).isNotNegative();
     assertThat(to - listening.feed.lostUntil()).isNotNegative();
@@ -388,7 +389,7 @@ class KvSourceTest {
   }
 
   @Test
-  void aMessageThatIsTooLargeIsPassedOver() {
+  void aTooLargeMessageIsSkipped() {
     try (EventPublisher publisher = publisher(OPTIONS.withoutReplay());
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), -1);
@@ -408,7 +409,7 @@ class KvSourceTest {
     publisher.publish(pack(list(1.0, list(event), rank)));
   }
 
-  /** A worker whose rank 0 alone is known, at an endpoint for all workers. */
+  /** A worker with only rank 0 configured, at an endpoint for all workers. */
   private static Listening ofRankZero(EventPublisher publisher) {
     return new Listening(
         new KvEventSettings(
@@ -422,7 +423,7 @@ class KvSourceTest {
   }
 
   @Test
-  void batchesOfAnotherRankAreDroppedAndWhatTheRankHoldsIsNotKnownMeanwhile() {
+  void batchesOfAnotherRankAreDroppedAndTheRankIsNotLive() {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = ofRankZero(publisher)) {
       Worker worker = listening.add("http://127.0.0.1:1", Map.of());
@@ -439,7 +440,7 @@ class KvSourceTest {
   }
 
   @Test
-  void whatIsWrongWithEveryBatchHidesNothingElse() {
+  void aFrequentProblemDoesNotHideOthers() {
     Logger logger = (Logger) LoggerFactory.getLogger(KvSource.class);
     ListAppender<ILoggingEvent> logged = new ListAppender<>();
     logged.list = new CopyOnWriteArrayList<>();
@@ -466,7 +467,7 @@ class KvSourceTest {
   }
 
   @Test
-  void aSourceThatRepeatsNothingButBatchesOfAnotherRankIsNotComplete() {
+  void aReplayOfAnotherRanksBatchesIsNotComplete() {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = ofRankZero(publisher)) {
       storeAs(2, publisher, 1);
@@ -479,7 +480,7 @@ class KvSourceTest {
   }
 
   @Test
-  void theOnlyPublisherThatALabelNamesMayBeAnyRank() {
+  void theOnlyPublisherInALabelMayHaveAnyRank() {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
@@ -507,7 +508,7 @@ class KvSourceTest {
   }
 
   @Test
-  void aBatchThatTheRouterFailsOverResetsTheFeedAndTheSourceIsFollowedAgain() {
+  void aDefectInTheRouterResetsTheFeedAndTheSourceContinues() {
     try (EventPublisher publisher = publisher(OPTIONS.withoutReplay());
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), -1);
@@ -530,7 +531,7 @@ class KvSourceTest {
   }
 
   @Test
-  void anErrorLeavesNoCacheThatCountsAsComplete() {
+  void anErrorLeavesNoCacheMarkedAsComplete() {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
@@ -546,7 +547,7 @@ class KvSourceTest {
   }
 
   @Test
-  void whatTheRouterFailedOverIsHadByReplay() {
+  void aBatchLostToADefectIsReplayed() {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
@@ -562,7 +563,7 @@ class KvSourceTest {
   }
 
   @Test
-  void anotherTopicIsNotHeard() {
+  void anotherTopicIsIgnored() {
     EventOptions longer = OPTIONS.withTopic("kv-of-others");
     try (EventPublisher publisher = publisher(longer);
         Listening listening =

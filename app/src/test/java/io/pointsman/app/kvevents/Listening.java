@@ -19,7 +19,7 @@ import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** A fleet whose KV events are heard, over real sockets. */
+/** A fleet with subscriptions to KV events, over sockets. */
 final class Listening implements AutoCloseable {
   static final KvEventLimits LIMITS = new KvEventLimits(1 << 20, 4096, Duration.ofSeconds(20));
 
@@ -54,24 +54,24 @@ final class Listening implements AutoCloseable {
     return InstantSource.system().instant();
   }
 
-  /** Waits until what an engine has said of its publishers is followed. */
+  /** Waits until the publishers reported by an engine are followed. */
   void awaitAsked(SimEngine engine) {
     String url = engine.url() + "/kv_event_sources";
     Await.until(
         url + " asked again", () -> asked.stream().filter(each -> each.equals(url)).count() >= 2);
   }
 
-  /** The router fails over the next batch. */
+  /** Makes the router fail on the next batch. */
   void breakOnce() {
     broken.set(true);
   }
 
-  /** To labels of workers only. */
+  /** Finds publishers only by worker labels. */
   static Listening byLabels() {
     return new Listening(settings(Mode.STATIC, ""));
   }
 
-  /** To what engines say. */
+  /** Finds publishers by queries to engines. */
   static Listening byAsking() {
     return new Listening(settings(Mode.AUTO, ""));
   }
@@ -80,14 +80,14 @@ final class Listening implements AutoCloseable {
     return new KvEventSettings(mode, "", "", topic, 1, Duration.ofMillis(200), LIMITS);
   }
 
-  /** A worker at {@code url} with labels. */
+  /** Adds a worker at {@code url} with labels. */
   Worker add(String url, Map<String, String> labels) {
     Worker worker = fleet.add(WorkerSpec.of(url).withLabels(labels));
     worker.probed(true);
     return worker;
   }
 
-  /** A worker whose events come from {@code port} and are repeated at {@code replayPort}. */
+  /** Adds a worker with the given event port and replay port. */
   Worker add(int port, int replayPort) {
     String events = "tcp://127.0.0.1:" + port;
     return add(
@@ -107,7 +107,7 @@ final class Listening implements AutoCloseable {
         () -> feed.blocks(worker, 0).equals(blocks));
   }
 
-  /** Waits until what is known of a rank is as much as its engine at rest has. */
+  /** Waits until the known blocks of a rank equal those of its idle engine. */
   void awaitHeld(Worker worker, int rank, SimEngine engine) {
     Await.until(
         () -> engine.state().kv().idle() + " blocks, not " + feed.blocks(worker, rank).size(),

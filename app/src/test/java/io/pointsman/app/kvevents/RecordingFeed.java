@@ -12,7 +12,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
-/** Keeps what a feed was told, as an index would. */
+/** A feed that records its calls like an index. */
 final class RecordingFeed implements KvFeed {
   private final Map<String, Set<Long>> blocks = new TreeMap<>();
   private final Map<String, Long> batches = new TreeMap<>();
@@ -72,7 +72,7 @@ final class RecordingFeed implements KvFeed {
     }
   }
 
-  /** One at a time for each worker. */
+  /** Checks that calls for a worker do not overlap. */
   private synchronized void enter(Worker worker) {
     overlapped |= !inside.add(worker.id());
   }
@@ -104,12 +104,12 @@ final class RecordingFeed implements KvFeed {
     }
   }
 
-  /** The next events are not taken. */
+  /** Makes the next call with events throw an exception. */
   synchronized void breakOnce() {
     broken = true;
   }
 
-  /** The router fails over the next events with an error. */
+  /** Makes the next call with events throw an error. */
   synchronized void failOnce(Error planted) {
     error = planted;
   }
@@ -126,7 +126,7 @@ final class RecordingFeed implements KvFeed {
     return live.contains(key(worker, rank));
   }
 
-  /** Whether there is said to be such a rank, complete or not. */
+  /** True if the rank was reported, with complete state or not. */
   synchronized boolean heardOf(Worker worker, int rank) {
     return heardOf.contains(key(worker, rank));
   }
@@ -139,12 +139,12 @@ final class RecordingFeed implements KvFeed {
     return resets;
   }
 
-  /** Resets of engines that have certainly started anew. */
+  /** Number of resets because of a certain restart. */
   synchronized int restarts() {
     return restarts;
   }
 
-  /** Until when what was placed is lost, as of the last of them. */
+  /** Time up to which placements are lost, from the last restart. */
   synchronized long lostUntil() {
     return lostUntil;
   }

@@ -23,7 +23,7 @@ class SequenceTrackTest {
   }
 
   @Test
-  void numbersRiseByOneFromZero() {
+  void numbersIncreaseByOneFromZero() {
     hear(0, 200);
     assertThat(track.last()).isEqualTo(200);
   }
@@ -38,14 +38,14 @@ class SequenceTrackTest {
   }
 
   @Test
-  void whoJoinsLateSeesAGap() {
+  void aLateSubscriberSeesAGap() {
     assertThat(track.look(7, 7, true)).isEqualTo(Verdict.GAP);
     track.skipTo(7);
     hear(7, 8);
   }
 
   @Test
-  void whatWasRepeatedComesByTheStreamTooHoweverMuchItIs() {
+  void replayedBatchesOfAnyNumberMayArriveAgainFromTheStream() {
     hear(0, 0);
     repeat(1, 5000);
     assertThat(track.look(1, 1, true)).isEqualTo(Verdict.REPEATED);
@@ -56,7 +56,7 @@ class SequenceTrackTest {
   }
 
   @Test
-  void aNumberOfThePastWithOtherContentIsANewPublishers() {
+  void aPastNumberWithOtherContentMeansANewPublisher() {
     hear(0, 9);
     assertThat(track.look(3, 3, true)).isEqualTo(Verdict.REPEATED);
     assertThat(track.look(3, 77, true)).isEqualTo(Verdict.RESTARTED);
@@ -64,7 +64,7 @@ class SequenceTrackTest {
   }
 
   @Test
-  void aNumberOfTheDistantPastIsANewPublishers() {
+  void aLongPastNumberMeansANewPublisher() {
     hear(0, 200);
     assertThat(track.look(0, 0, true)).isEqualTo(Verdict.RESTARTED);
     track.forget();
@@ -72,7 +72,7 @@ class SequenceTrackTest {
   }
 
   @Test
-  void aSkippedBatchThatComesLateIsNoNewPublisher() {
+  void aLateSkippedBatchIsNoRestart() {
     hear(0, 2);
     assertThat(track.look(4, 4, true)).isEqualTo(Verdict.GAP);
     track.skipTo(4);

@@ -27,7 +27,7 @@ class SourceFinderTest {
   private final Worker worker =
       new Fleet(FleetSettings.DEFAULTS, new FakeClock()::nanos).add(WorkerSpec.of("http://a:1"));
 
-  /** What is found when the engine answers with these statuses in turn. */
+  /** The sources found if the engine responds with these statuses in order. */
   private List<SourceSpec> found(Integer... statuses) throws IOException {
     Deque<Integer> answers = new ArrayDeque<>(Arrays.asList(statuses));
     SourceFinder finder =
@@ -40,7 +40,7 @@ class SourceFinderTest {
   }
 
   @Test
-  void anSglangOfWhicheverAgeTellsOfItsPublisher() throws IOException {
+  void sglangOfAnyVersionReportsItsPublisher() throws IOException {
     assertThat(found(404, 200)).hasSize(1);
     assertThat(found(404, 404, 200)).hasSize(1);
     assertThat(found(404, 405, 200)).hasSize(1);
@@ -54,7 +54,7 @@ class SourceFinderTest {
 
   @ParameterizedTest
   @ValueSource(ints = {401, 429, 500, 502, 503})
-  void anEngineThatCannotTellNowIsNotOneWithoutPublishers(int status) {
+  void anEngineThatFailsTemporarilyStillHasPublishers(int status) {
     assertThatThrownBy(() -> found(404, status))
         .isInstanceOf(IOException.class)
         .hasMessageContaining("/server_info")

@@ -21,7 +21,7 @@ class SourcesAnswerTest {
   }
 
   @Test
-  void ranksAreMembers() throws IOException {
+  void ranksCanBeMembers() throws IOException {
     assertThat(
             sources(
                 """
@@ -36,7 +36,7 @@ class SourcesAnswerTest {
   }
 
   @Test
-  void orItemsOfAList() throws IOException {
+  void ranksCanBeItemsOfAList() throws IOException {
     assertThat(
             sources(
                 """
@@ -47,7 +47,7 @@ class SourcesAnswerTest {
   }
 
   @Test
-  void aListMayBeBare() throws IOException {
+  void aListCanBeBare() throws IOException {
     assertThat(
             sources(
                 """
@@ -62,7 +62,7 @@ class SourcesAnswerTest {
   }
 
   @Test
-  void nothingIsPublishedWhereEventsAreOff() throws IOException {
+  void disabledEventsMeanNoPublishers() throws IOException {
     assertThat(sources("{}")).isEmpty();
     assertThat(sources("[]")).isEmpty();
     assertThat(sources("{'0': {'enable_kv_cache_events': false}}")).isEmpty();
@@ -72,7 +72,7 @@ class SourcesAnswerTest {
   }
 
   @Test
-  void aConfigurationNamesRankZeroAndHowManyThereAre() throws IOException {
+  void aConfigurationContainsRankZeroAndTheNumberOfRanks() throws IOException {
     assertThat(
             configured(
                 """
@@ -88,7 +88,7 @@ class SourcesAnswerTest {
   }
 
   @Test
-  void sglangTellsItsConfigurationAsATextAmongItsArguments() throws IOException {
+  void sglangReportsItsConfigurationAsATextInItsArguments() throws IOException {
     String arguments =
         """
         {"model_path": "m", "dp_size": 2, "kv_events_config":
@@ -121,7 +121,7 @@ class SourcesAnswerTest {
   }
 
   @Test
-  void anEngineThatIsAPartOfAWiderGroupHasItsOwnRanksOnly() throws IOException {
+  void anEngineInALargerGroupHasOnlyItsOwnRanks() throws IOException {
     assertThat(
             ranks(
                 """
@@ -155,7 +155,7 @@ class SourcesAnswerTest {
         "{'sources': [{'endpoint': 'tcp://*:1'}, {'endpoint': 'tcp://*:2'}]}",
         "{'9999': {'endpoint': 'tcp://*:1'}}"
       })
-  void whatCannotBeHeardIsRefused(String json) {
+  void unsupportedPublishersAreRefused(String json) {
     assertThatThrownBy(() -> sources(json)).isInstanceOf(IOException.class);
   }
 }

@@ -8,7 +8,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** What is asked of engines about a request. */
+/** Queries to engines about the prompt of a request. */
 final class PromptBodyTest {
   private static final String SYSTEM =
       "{ \"role\":\"system\", \"content\":\"Caf\\u00e9 \\/ bar\" }";
@@ -29,7 +29,7 @@ final class PromptBodyTest {
   }
 
   @Test
-  void beginningIsCutOutOfTheBytesAsTheyCame() {
+  void beginningIsCutFromTheOriginalBytes() {
     PromptBody two = chat(SYSTEM + ", " + SYSTEM + " , " + USER + "," + SYSTEM);
     assertThat(text(two.beginning()))
         .isEqualTo(
@@ -55,7 +55,7 @@ final class PromptBodyTest {
   }
 
   @Test
-  void severalTextsAndWhatIsNoTextAreNotAskedFor() {
+  void severalTextsAndOtherPromptsAreNotQueried() {
     byte[] two = "{\"prompt\":[\"a\",\"b\"]}".getBytes(UTF_8);
     assertThat(PromptBody.of(Endpoint.COMPLETIONS, two)).isNull();
     assertThat(PromptBody.of(Endpoint.COMPLETIONS, "{\"prompt\":[1]}".getBytes(UTF_8))).isNull();

@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** How engines are asked for the token ids of texts, and what becomes of the answers. */
+/** Queries for token ids of texts, and the use of the responses. */
 @Timeout(120)
 final class TokenAskerTest {
   private static final String MODEL = "m";
@@ -53,7 +53,7 @@ final class TokenAskerTest {
   private volatile Engine engine = TokenAskerTest::rendering;
   private @Nullable TokenAsker running;
 
-  /** Answers a question. */
+  /** The engine's response to a query. */
   @FunctionalInterface
   private interface Engine {
     Answer answer(String worker, String path) throws IOException;
@@ -150,7 +150,7 @@ final class TokenAskerTest {
   }
 
   @Test
-  void workerThatHasTheRequestIsAskedOnceForEachPrompt() {
+  void workerWithTheRequestIsQueriedOncePerPrompt() {
     Worker worker = worker("http://a:1");
     worker("http://b:1");
     TokenAsker asker = asker();
@@ -163,7 +163,7 @@ final class TokenAskerTest {
   }
 
   @Test
-  void nextTurnFindsTheTurnBefore() {
+  void nextTurnFindsThePreviousTurn() {
     Worker worker = worker("http://a:1");
     TokenAsker asker = asker();
     sendChat(asker, worker, "One?");
@@ -177,7 +177,7 @@ final class TokenAskerTest {
   }
 
   @Test
-  void nothingIsAskedForWhileNobodyAnnounces() {
+  void nothingIsQueriedWithoutKvEvents() {
     Worker worker = worker("http://a:1");
     useful = false;
     TokenAsker asker = asker();
@@ -202,7 +202,7 @@ final class TokenAskerTest {
         "\"tool_choice\":\"none\",",
         "\"response_format\":{\"type\":\"json_object\"},"
       })
-  void promptsThatDependOnMoreThanTheirKeyAreNotAskedFor(String member) {
+  void promptsThatDependOnMoreThanTheirKeyAreNotQueried(String member) {
     Worker worker = worker("http://a:1");
     TokenAsker asker = asker();
     send(asker, worker, Endpoint.CHAT_COMPLETIONS, chat(member, "Be brief.", "One?"));
@@ -225,7 +225,7 @@ final class TokenAskerTest {
   }
 
   @Test
-  void engineWithoutRenderingTokenizesAndIsNotAskedToRenderAgain() {
+  void engineWithoutRenderingTokenizesAndGetsNoFurtherRenderQueries() {
     Worker worker = worker("http://a:1");
     engine =
         (_, path) ->
@@ -254,7 +254,7 @@ final class TokenAskerTest {
   }
 
   @Test
-  void countThatDoesNotMatchAndContentBesideTextAreOfNoUse() {
+  void wrongCountAndContentBesideTextAreUnusable() {
     Worker worker = worker("http://a:1");
     TokenAsker asker = asker();
     engine = (_, _) -> json("{\"token_ids\":[1,2],\"features\":{\"mm_hashes\":{}}}");
@@ -271,7 +271,7 @@ final class TokenAskerTest {
   }
 
   @Test
-  void workerThatFailsRestsAndAnotherIsAsked() {
+  void failingWorkerRestsAndAnotherIsQueried() {
     Worker broken = worker("http://a:1");
     worker("http://b:1");
     engine =
@@ -311,7 +311,7 @@ final class TokenAskerTest {
   }
 
   @Test
-  void hangingEngineHoldsNobodyUpAndWhatFindsNoRoomIsDropped() {
+  void hangingEngineDelaysNoRequestAndExcessPromptsAreDropped() {
     Worker worker = worker("http://a:1");
     worker("http://b:1");
     engine =
@@ -339,7 +339,7 @@ final class TokenAskerTest {
   }
 
   @Test
-  void questionsTakeNoMoreThanTheirShareOfAWorkersTime() {
+  void queriesTakeAtMostTheirShareOfAWorkersTime() {
     Worker worker = worker("http://a:1");
     engine =
         (name, path) -> {
@@ -359,7 +359,7 @@ final class TokenAskerTest {
   }
 
   @Test
-  void otherWorkerIsAskedWhileTheOneThatHasTheRequestIsSpared() {
+  void otherWorkerIsQueriedWhileTheServingOneIsSpared() {
     Worker worker = worker("http://a:1");
     worker("http://b:1");
     engine =
@@ -376,7 +376,7 @@ final class TokenAskerTest {
   }
 
   @Test
-  void promptOfWhichMostIsKnownIsNotAskedFor() {
+  void mostlyKnownPromptIsNotQueried() {
     Worker worker = worker("http://a:1");
     TokenAsker asker = asker();
     String question = "word ".repeat(300);
@@ -391,7 +391,7 @@ final class TokenAskerTest {
   }
 
   @Test
-  void promptThatEngineRefusesCostsItsWorkerNothing() {
+  void refusedPromptDoesNotMakeItsWorkerRest() {
     Worker worker = worker("http://a:1");
     engine = (_, _) -> new Answer(400, new byte[0]);
     TokenAsker asker = asker();
@@ -403,7 +403,7 @@ final class TokenAskerTest {
   }
 
   @Test
-  void promptsOfOtherPlanesAreAskedForAtAnyWorkerOfTheModel() {
+  void promptsOfExternalProxiesAreQueriedAtAnyWorkerOfTheModel() {
     worker("http://a:1");
     TokenAsker asker = asker();
     String body = chat("", "Be brief.", "One?");

@@ -60,7 +60,7 @@ class LogSetupTest {
   }
 
   @Test
-  void whatIsLessSevereThanTheLevelIsNotWritten() {
+  void eventsBelowTheLevelAreNotWritten() {
     Runnable work =
         () -> {
           log.debug("d");
@@ -74,7 +74,7 @@ class LogSetupTest {
   }
 
   @Test
-  void jsonIsOneObjectPerLineWhateverTheMessageHolds() throws Exception {
+  void jsonIsOneObjectPerLineForAnyMessage() throws Exception {
     List<String> lines =
         lines(
             LogSettings.Level.INFO,
@@ -111,7 +111,7 @@ class LogSetupTest {
   }
 
   @Test
-  void aDirectoryThatCannotBeMadeIsRefused(@TempDir Path folder) throws Exception {
+  void aDirectoryThatCannotBeCreatedIsRefused(@TempDir Path folder) throws Exception {
     Path file = Files.createFile(folder.resolve("file"));
     LogSettings settings =
         new LogSettings(
@@ -129,7 +129,7 @@ class LogSetupTest {
   }
 
   @Test
-  void aDirectoryThatCannotBePartOfANamePatternIsRefused(@TempDir Path folder) {
+  void aDirectoryWithAPercentSignIsRefused(@TempDir Path folder) {
     assertThatThrownBy(() -> logIn(folder.resolve("100%q")))
         .isInstanceOf(UncheckedIOException.class)
         .hasMessageContaining("(expected: a directory without %");

@@ -16,10 +16,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Peers of the metrics' listener that go without a word. */
+/** Clients of the metrics port that leave their request incomplete. */
 @Timeout(120)
 class HalfSentScrapeTest {
-  /** A process of its own: the JDK reads the limits of its servers once. */
+  /** A separate process, because the JDK reads the limits of its servers only once. */
   static final class Listener {
     private Listener() {}
 
@@ -41,7 +41,7 @@ class HalfSentScrapeTest {
 
   @Test
   @Tag("full")
-  void aRequestThatDoesNotEndIsLetGo() throws Exception {
+  void anIncompleteRequestIsClosed() throws Exception {
     String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
     ProcessBuilder builder =
         new ProcessBuilder(

@@ -12,7 +12,7 @@ class MetricsPageTest {
       Path.of(System.getProperty("pointsman.root", ".."), "docs", "metrics.md");
 
   @Test
-  void thePageSaysWhatIsExposed() throws IOException {
+  void thePageMatchesTheMetrics() throws IOException {
     if (Boolean.getBoolean("pointsman.write-docs")) {
       Files.createDirectories(PAGE.toAbsolutePath().getParent());
       Files.writeString(PAGE, MetricsPage.render());

@@ -68,14 +68,14 @@ class MetricsServerTest {
   }
 
   @Test
-  void aScraperMayAskForOpenMetrics() throws Exception {
+  void aScraperCanRequestOpenMetrics() throws Exception {
     HttpResponse<String> response =
         send("GET", "/metrics", "Accept", "application/openmetrics-text; version=1.0.0");
     assertThat(response.body()).endsWith("# EOF\n");
   }
 
   @Test
-  void itSaysThatItIsThere() throws Exception {
+  void healthIsAnswered() throws Exception {
     assertThat(send("GET", "/health").statusCode()).isEqualTo(200);
     assertThat(send("HEAD", "/metrics").statusCode()).isEqualTo(200);
   }
@@ -105,7 +105,7 @@ class MetricsServerTest {
   }
 
   @Test
-  void anythingElseIsRefused() throws Exception {
+  void otherRequestsAreRefused() throws Exception {
     assertThat(send("GET", "/v1/models").statusCode()).isEqualTo(404);
     assertThat(send("POST", "/metrics").statusCode()).isEqualTo(405);
   }

@@ -59,7 +59,7 @@ class OtherNamesTest {
   }
 
   @Test
-  void requestsOfEachRoleHaveItsPolicyUnderTheNamesOfVllmRouter() {
+  void vllmRouterNamesHaveThePolicyOfEachRole() {
     metrics.withVllmRouterNames(false);
     placed(worker(Role.PREFILL, "http://p:1"));
     placed(worker(Role.DECODE, "http://d:1"));
@@ -73,7 +73,7 @@ class OtherNamesTest {
   }
 
   @Test
-  void refusalsAreErrorsOfDisaggregationOnlyWhereThereIsSome() {
+  void refusalsArePdErrorsOnlyInASplitFleet() {
     metrics.withVllmRouterNames(false);
     String errors = "vllm_router_pd_errors_total{error_type=\"server_selection\"}";
     worker(Role.REGULAR, "http://a:1");
@@ -85,7 +85,7 @@ class OtherNamesTest {
   }
 
   @Test
-  void modelsThatHaveLeftAreStillCountedUnderTheNameOfTheStack() {
+  void stackNamesStillCountModelsThatHaveLeft() {
     metrics.withProductionStackNames();
     Worker worker = worker(Role.REGULAR, "http://a:1");
     assertThat(value("vllm:healthy_pods_total{server=\"http://a:1\"}")).isEqualTo(1);

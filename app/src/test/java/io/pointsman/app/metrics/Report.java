@@ -6,7 +6,7 @@ import io.pointsman.proxy.telemetry.RequestReport;
 import io.pointsman.request.Endpoint;
 import org.jspecify.annotations.Nullable;
 
-/** A request report with everything at its place. */
+/** A request report with all fields. */
 record Report(
     Endpoint endpoint,
     @Nullable String model,

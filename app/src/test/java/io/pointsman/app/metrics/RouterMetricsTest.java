@@ -113,7 +113,7 @@ class RouterMetricsTest {
   }
 
   @Test
-  void leasesOfOtherPlanesAreCountedByTheirEnd() {
+  void leasesOfExternalProxiesAreCountedByTheirEnd() {
     worker.probed(true);
     Choices choices = choices();
     metrics.heldLeases(choices);
@@ -176,7 +176,7 @@ class RouterMetricsTest {
   }
 
   @Test
-  void modelsBeyondTheMostShareOneSeries() {
+  void modelsAboveTheLimitShareOneSeries() {
     for (int i = 0; i < 100; i++) {
       fleet.add(WorkerSpec.of("http://m:" + (1000 + i)).withModels(Set.of("model-" + i)));
     }
@@ -191,7 +191,7 @@ class RouterMetricsTest {
   }
 
   @Test
-  void errorsSayWhoseFaultTheyAre() {
+  void errorsHaveABlame() {
     metrics.proxyListener().ended(Report.failed(503, Blame.ROUTER));
     metrics.proxyListener().ended(Report.failed(499, Blame.CLIENT).afterClientLeft());
     metrics.proxyListener().ended(Report.failed(200, Blame.UPSTREAM));
@@ -212,7 +212,7 @@ class RouterMetricsTest {
   }
 
   @Test
-  void timesFallIntoTheirBuckets() {
+  void timesAreCountedInTheirBuckets() {
     metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200).asStream());
     Scraped scraped = scraped();
     String ttft = "pointsman_time_to_first_token_seconds_bucket{endpoint=\"chat_completions\",le=";
@@ -224,7 +224,7 @@ class RouterMetricsTest {
   }
 
   @Test
-  void timeToFirstTokenIsOfStreamsOnly() {
+  void timeToFirstTokenIsMeasuredOnlyForStreams() {
     metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200));
     assertThat(
             scraped()
@@ -248,9 +248,11 @@ class RouterMetricsTest {
     assertThat(scraped().value("pointsman_retries_total{reason=\"busy\"}")).isZero();
   }
 
-  /** To the same worker: what was counted for vllm-router's alerts is that workers fail. */
+  /**
+   * The resend goes to the same worker; vllm-router's alerts use this metric for failing workers.
+   */
   @Test
-  void resendingOverAFreshConnectionIsNoRetryOfVllmRouter() {
+  void aResendIsNoRetryUnderVllmRoutersNames() {
     metrics.withVllmRouterNames(false);
     metrics.proxyListener().retried(Endpoint.CHAT_COMPLETIONS, RetryReason.STALE);
     String retries = "vllm_router_retries_total{route=\"/v1/chat/completions\"}";
@@ -286,7 +288,7 @@ class RouterMetricsTest {
   }
 
   @Test
-  void decisionsThatIgnorePromptsSayNothingOfMatches() {
+  void decisionsThatIgnorePromptsCountNoMatches() {
     lease(always(PickReason.TURN, 0), RoutingRequest.builder().build()).succeeded();
     assertThat(scraped().value("pointsman_prefix_match_ratio_count")).isZero();
   }
@@ -333,7 +335,7 @@ class RouterMetricsTest {
   }
 
   @Test
-  void anOpenBreakerShows() {
+  void anOpenBreakerIsVisible() {
     for (int i = 0; i < 10; i++) {
       lease(always(PickReason.TURN, 0), RoutingRequest.builder().build()).failed(Failure.ERROR);
     }
@@ -344,7 +346,7 @@ class RouterMetricsTest {
   }
 
   @Test
-  void aWorkerThatLeavesTakesItsSeriesAlong() {
+  void theSeriesOfALeavingWorkerDisappear() {
     Lease late = lease(always(PickReason.TURN, 0), RoutingRequest.builder().build());
     fleet.remove("a:1");
     late.succeeded();
@@ -373,7 +375,7 @@ class RouterMetricsTest {
   }
 
   @Test
-  void theNamesOfVllmRouterSayTheSame() {
+  void vllmRouterNamesHaveTheSameValues() {
     metrics.withVllmRouterNames(false);
     metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200));
     metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 400));
@@ -393,7 +395,7 @@ class RouterMetricsTest {
   }
 
   @Test
-  void workersOfOneUrlAreOneSeriesUnderTheNamesOfVllmRouter() {
+  void workersWithOneUrlShareASeriesUnderVllmRoutersNames() {
     metrics.withVllmRouterNames(false);
     Worker twin =
         fleet.add(
@@ -432,7 +434,7 @@ class RouterMetricsTest {
     ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     long least = Long.MAX_VALUE;
     long start = System.nanoTime();
-    // The compiler gets to it when the machine lets it.
+    // Repeats until the JIT compiler has compiled the code.
     while (least > 0 && System.nanoTime() - start < Await.LONG.toNanos()) {
       long before = threads.getCurrentThreadAllocatedBytes();
       for (int i = 0; i < 1000; i++) {
@@ -445,7 +447,7 @@ class RouterMetricsTest {
   }
 
   @Test
-  void predictionsAreMeasuredAgainstWhatComes() {
+  void predictionsAreComparedWithMeasurements() {
     AnswerLearner predictions = metrics.predictions();
     RoutingRequest request =
         RoutingRequest.builder().prefix(new PrefixBlocks(new long[10], 10, 160, 16, 160)).build();
@@ -471,7 +473,7 @@ class RouterMetricsTest {
   }
 
   @Test
-  void whatWasNotPredictedIsNotMeasured() {
+  void unpredictedRequestsAreNotCompared() {
     AnswerLearner predictions = metrics.predictions();
     RoutingRequest request = RoutingRequest.builder().build();
     Picker kept =
@@ -507,7 +509,7 @@ class RouterMetricsTest {
   }
 
   @Test
-  void everyDocumentedMetricIsMade() {
+  void everyDocumentedMetricExists() {
     AnswerLearner unused = metrics.predictions();
     assertThat(unused).isNotNull();
     metrics.lostHits(List.of());
@@ -537,7 +539,7 @@ class RouterMetricsTest {
   }
 
   @Test
-  void aPrefixIndexAndModelsOfCachesThatAreTooSmallAreSeen() {
+  void tooSmallIndexesAndCacheModelsAreVisible() {
     CostSettings small = CostSettings.DEFAULTS.withMaxBytes(2 << 20).withKvTokens(1_000_000_000);
     PolicyParts parts =
         new PolicyParts(clock::nanos, _ -> 0, 16_384, PolicySettings.DEFAULTS.withCost(small));

@@ -10,7 +10,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 
-/** What a scrape shows, by series as it is written. */
+/** A scrape as a map from series, as written, to values. */
 final class Scraped {
   private final Map<String, Double> values = new HashMap<>();
 
@@ -39,7 +39,7 @@ final class Scraped {
     return scraped;
   }
 
-  /** The value of a series; NaN if there is none. */
+  /** The value of a series; NaN if it is missing. */
   double value(String series) {
     return values.getOrDefault(series, Double.NaN);
   }

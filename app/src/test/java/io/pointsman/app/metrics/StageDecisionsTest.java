@@ -24,7 +24,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
-/** Decisions of prefix-aware policies and on sessions, under the names of vllm-router. */
+/** Decisions by prefix and by session, under the names of vllm-router. */
 class StageDecisionsTest {
   private static final String PREFIX = "vllm_router_prefix_routing_decisions_total";
   private static final String SESSION = "vllm_router_pd_affinity_decisions_total";
@@ -107,7 +107,7 @@ class StageDecisionsTest {
   }
 
   @Test
-  void decisionsOfKvAwareSayWhetherTheyWentByAnnouncements() {
+  void decisionsOfKvAwareShowWhetherKvEventsWereUsed() {
     policies.put(Role.REGULAR, "kv_aware");
     RouterMetrics metrics = metrics(true);
     place(metrics, Role.REGULAR, lookedUp(KvTally.Outcome.HIT));
@@ -129,7 +129,7 @@ class StageDecisionsTest {
   }
 
   @Test
-  void stagesAreToldApartAndDecodeDoesNotGoByPrefixesUnderKvAware() {
+  void stagesAreSeparateAndDecodeIgnoresPrefixesUnderKvAware() {
     policies.put(Role.PREFILL, "kv_aware");
     policies.put(Role.DECODE, "kv_aware");
     RouterMetrics metrics = metrics(false);
@@ -143,7 +143,7 @@ class StageDecisionsTest {
   }
 
   @Test
-  void whereSessionsAreKeptDecisionsOnThemAreCountedForDecodeWorkers() {
+  void sessionDecisionsAreCountedForDecodeWorkers() {
     RouterMetrics metrics = metrics(true);
     place(metrics, Role.DECODE, because(PickReason.STICKY_HIT));
     place(metrics, Role.DECODE, because(PickReason.STICKY_BIND));
@@ -162,7 +162,7 @@ class StageDecisionsTest {
   }
 
   @Test
-  void decisionsOnModelsWithAPolicyOfTheirOwnCountUnderIt() {
+  void decisionsOnModelsWithTheirOwnPolicyCountUnderIt() {
     RouterMetrics metrics = metrics(false);
     metrics.policiesOfModels(Map.of("m", "cache_aware"));
     place(metrics, Role.REGULAR, because(PickReason.PREFIX_MISS));

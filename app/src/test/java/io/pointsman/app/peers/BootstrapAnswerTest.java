@@ -16,7 +16,7 @@ class BootstrapAnswerTest {
   }
 
   @Test
-  void idsStandByRankWhateverTheOrderAndWhateverElseIsTold() throws IOException {
+  void idsAreOrderedByRankDespiteOrderAndOtherMembers() throws IOException {
     assertThat(
             read(
                 "{\"1\":{\"x\":[{\"engine_id\":\"no\"}],\"engine_id\":\"b\"},\"version\":[1,{}],"
@@ -39,12 +39,12 @@ class BootstrapAnswerTest {
         "{\"0\":{\"engine_id\":\"a\"}",
         "{\"0\":{\"engine_id\":\"a\"},\"1\":",
       })
-  void whatIsNoAnswerIsToldSo(String json) {
+  void invalidResponsesAreRefused(String json) {
     assertThatThrownBy(() -> read(json)).isInstanceOf(IOException.class);
   }
 
   @Test
-  void idsAreBounded() {
+  void idsAreLimited() {
     assertThatThrownBy(() -> read("{\"0\":{\"engine_id\":\"" + "x".repeat(257) + "\"}}"))
         .isInstanceOf(IOException.class);
   }

@@ -71,7 +71,7 @@ class BootstrapTest {
   }
 
   @Test
-  void idsOfEachRankAreLearnedAndLearnedAnewAfterARestart() {
+  void idsOfEachRankAreReadAndReadAgainAfterARestart() {
     SystemTicker real = new SystemTicker();
     EngineClient client = new EngineClient(EngineKeys.NONE, real);
     SimConfig config =
@@ -126,7 +126,7 @@ class BootstrapTest {
   }
 
   @Test
-  void aServerIsAskedAgainAfterItsTimeAndNotBefore() {
+  void aServerIsQueriedAgainOnlyAfterTheInterval() {
     Worker worker = prefill("http://10.0.0.1:8000", "9000");
     Bootstrap bootstrap =
         counting(
@@ -149,7 +149,7 @@ class BootstrapTest {
   }
 
   @Test
-  void onlyPrefillWorkersAreAsked() {
+  void onlyPrefillWorkersAreQueried() {
     healthy(fleet.add(WorkerSpec.of("http://a:1")), true);
     healthy(fleet.add(spec("http://b:1", Role.DECODE)), true);
     Worker worker = fleet.add(spec("http://c:1", Role.PREFILL));
@@ -165,7 +165,7 @@ class BootstrapTest {
   }
 
   @Test
-  void aFailureIsNotForgettingAndIsTriedAgainLaterAndLater() {
+  void aFailureKeepsTheIdsAndIsRetriedWithGrowingPauses() {
     Worker worker = prefill("http://10.0.0.1:8000", "9000");
     healthy(worker, true);
     Bootstrap bootstrap =
@@ -192,13 +192,13 @@ class BootstrapTest {
     assertThat(ids(worker)).hasSize(2);
   }
 
-  /** Waits until the question that has been counted is over. */
+  /** Waits until all queries have ended. */
   private static void settle(Bootstrap bootstrap) {
     Await.until("no question under way", () -> bootstrap.underWay() == 0);
   }
 
   @Test
-  void questionsAreBoundedAndOneServerIsAskedOnceAtATime() {
+  void queriesAreLimitedAndOneServerGetsOneAtATime() {
     CountDownLatch go = new CountDownLatch(1);
     Bootstrap bootstrap =
         counting(
@@ -219,7 +219,7 @@ class BootstrapTest {
   }
 
   @Test
-  void aWorkerThatHasLeftIsNotTold() {
+  void idsOfALeftWorkerAreNotStored() {
     Worker worker = prefill("http://10.0.0.1:8000", "9000");
     healthy(worker, true);
     Bootstrap bootstrap =

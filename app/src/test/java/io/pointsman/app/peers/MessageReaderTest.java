@@ -30,7 +30,7 @@ class MessageReaderTest {
   }
 
   @Test
-  void aP2pEngineSaysItsRoleAndItsTwoAddresses() throws Unusable {
+  void aP2pEngineReportsItsRoleAndItsTwoAddresses() throws Unusable {
     assertThat(MessageReader.registration(prefill().bytes()))
         .isEqualTo(new Announcement(Role.PREFILL, "10.0.0.1:8000", "10.0.0.1:21001", 1, 1, null));
     assertThat(MessageReader.registration(prefill().with("type", "D").bytes()))
@@ -39,7 +39,7 @@ class MessageReaderTest {
   }
 
   @Test
-  void aMoriioEngineSaysItsSizesAndItsModeToo() throws Unusable {
+  void aMoriioEngineAlsoReportsItsSizesAndItsMode() throws Unusable {
     Announcement said = requireNonNull(MessageReader.registration(moriio().bytes()));
     assertThat(said)
         .isEqualTo(
@@ -68,14 +68,14 @@ class MessageReaderTest {
   }
 
   @Test
-  void textsMayBeBytesAndUnknownMembersArePassedOver() throws Unusable {
+  void textsMayBeBytesAndUnknownMembersAreSkipped() throws Unusable {
     Packed packed = moriio().with("index", List.of()).with("extra", "x").with("none", 1.5);
     assertThat(MessageReader.registration(packed.inBinary().bytes()))
         .isEqualTo(MessageReader.registration(moriio().bytes()));
   }
 
   @Test
-  void aGreetingSaysNothingOfAWorker() throws Unusable {
+  void aHelloDescribesNoWorker() throws Unusable {
     assertThat(MessageReader.registration(prefill().with("type", "HELLO").bytes())).isNull();
   }
 
@@ -94,7 +94,7 @@ class MessageReaderTest {
     "transfer_mode, BOTH, transfer_mode",
     "dp_size, many, dp_size",
   })
-  void whatIsWrongIsRefusedWithTheReason(String member, String value, String reason) {
+  void invalidMembersAreRefusedWithTheReason(String member, String value, String reason) {
     assertThatThrownBy(() -> MessageReader.registration(moriio().with(member, value).bytes()))
         .isInstanceOf(Unusable.class)
         .hasMessageContaining(reason);
@@ -110,7 +110,7 @@ class MessageReaderTest {
 
   @ParameterizedTest
   @CsvSource({"type", "http_address", "zmq_address"})
-  void whatIsMissingIsRefused(String member) {
+  void missingMembersAreRefused(String member) {
     assertThatThrownBy(() -> MessageReader.registration(prefill().without(member).bytes()))
         .isInstanceOf(Unusable.class)
         .hasMessageContaining(member);
@@ -123,9 +123,9 @@ class MessageReaderTest {
         .isInstanceOf(Unusable.class);
   }
 
-  /** Lengths of two billion, in a message of a few bytes. */
+  /** Claims a length of two billion in a message of a few bytes. */
   @Test
-  void lengthsThatAMessageClaimsCostNoMemory() {
+  void falseLengthsCostNoMemory() {
     for (int first : new int[] {0xdb, 0xc6, 0xdf, 0xdd, 0xc9}) {
       byte[] claim = ByteBuffer.allocate(5).put((byte) first).putInt(0x7fff_fff0).array();
       byte[] within = ByteBuffer.allocate(6).put((byte) 0x81).put(claim).array();

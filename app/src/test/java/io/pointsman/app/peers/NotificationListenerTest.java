@@ -12,7 +12,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Over real ZeroMQ sockets. */
+/** Notifications over ZeroMQ sockets. */
 @Timeout(120)
 class NotificationListenerTest {
   private final List<String> arrived = new CopyOnWriteArrayList<>();
@@ -45,7 +45,7 @@ class NotificationListenerTest {
   }
 
   @Test
-  void everyRankIsHeardWhetherAnybodyWaitsOrNot() {
+  void notificationsOfAllRanksArriveEvenIfNoRequestWaits() {
     try (ProxyNotifications engine = new ProxyNotifications(address())) {
       engine.arrived("r1", 2);
       engine.arrived("unknown", 1);
@@ -55,7 +55,7 @@ class NotificationListenerTest {
   }
 
   @Test
-  void whatIsNoNotificationIsPassedOver() throws IOException {
+  void invalidNotificationsAreSkipped() throws IOException {
     try (Sender push = new Sender(address(), "PUSH")) {
       push.send(new byte[0], false);
       push.send(new byte[] {(byte) 0xdf, 127, 127, 127, 127}, false);
@@ -67,7 +67,7 @@ class NotificationListenerTest {
   }
 
   @Test
-  void aFaultOfWhoeverHearsThemEndsNothing() {
+  void aFaultInTheReceiverEndsNothing() {
     try (ProxyNotifications engine = new ProxyNotifications(address())) {
       engine.arrived("bug", 1);
       engine.arrived("r1", 1);

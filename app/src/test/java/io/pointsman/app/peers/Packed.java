@@ -14,17 +14,17 @@ final class Packed {
   private final Map<String, Object> members = new LinkedHashMap<>();
   private boolean binary;
 
-  /** What a P2P NCCL engine sends. */
+  /** A registration of a P2P NCCL engine. */
   static Packed registration(String type, String http, String zmq) {
     return new Packed().with("type", type).with("http_address", http).with("zmq_address", zmq);
   }
 
-  /** What LMCache sends. */
+  /** A notification of LMCache. */
   static Packed notification(String id) {
     return new Packed().with("type", "ProxyNotif").with("req_id", id);
   }
 
-  /** Sets a member: a text, a whole number, a list of nothing, or anything else for nil. */
+  /** Sets a member: a text, a whole number, an empty list, or nil for any other value. */
   Packed with(String name, Object value) {
     members.put(name, value);
     return this;
@@ -35,7 +35,7 @@ final class Packed {
     return this;
   }
 
-  /** With texts as bytes, as old libraries write them. */
+  /** Writes texts as bytes, like old libraries. */
   Packed inBinary() {
     binary = true;
     return this;

@@ -42,7 +42,7 @@ class RegistrarTest {
     return requireNonNull(fleet.snapshot().worker(id), id);
   }
 
-  /** Looks every tenth of a second, as the listener does. */
+  /** Advances the clock and calls the registrar every 0.1 s, as the listener does. */
   private void pass(Duration time) {
     for (long left = time.toMillis(); left > 0; left -= 100) {
       clock.advance(Duration.ofMillis(Math.min(100, left)));
@@ -51,7 +51,7 @@ class RegistrarTest {
   }
 
   @Test
-  void anEngineThatAnnouncesItselfIsAWorkerWithItsRoleAndAddress() {
+  void aRegisteredEngineIsAWorkerWithItsRoleAndAddress() {
     registrar.heard(says(Role.PREFILL, "a:1"));
     registrar.heard(says(Role.DECODE, "b:1"));
     assertThat(ids()).containsExactly("a:1", "b:1");
@@ -62,7 +62,7 @@ class RegistrarTest {
   }
 
   @Test
-  void itLeavesWhenItIsNotHeardForFiveSeconds() {
+  void itLeavesAfterFiveSecondsWithoutRegistration() {
     registrar.heard(says(Role.PREFILL, "a:1"));
     pass(Duration.ofSeconds(5));
     assertThat(ids()).containsExactly("a:1");
@@ -74,7 +74,7 @@ class RegistrarTest {
   }
 
   @Test
-  void itStaysTheSameWorkerWhileItIsHeard() {
+  void itStaysTheSameWorkerWhileItRegisters() {
     registrar.heard(says(Role.PREFILL, "a:1"));
     Worker worker = worker("a:1");
     long version = fleet.snapshot().version();
@@ -87,7 +87,7 @@ class RegistrarTest {
   }
 
   @Test
-  void timeInWhichNobodyListenedEndsNothing() {
+  void timeWithoutAListenerExpiresNothing() {
     registrar.heard(says(Role.PREFILL, "a:1"));
     clock.advance(Duration.ofMinutes(1));
     registrar.look();
@@ -97,7 +97,7 @@ class RegistrarTest {
   }
 
   @Test
-  void anotherRoleIsAnotherWorkerAndAnotherAddressIsNot() {
+  void aNewRoleMeansANewWorkerAndANewKvAddressDoesNot() {
     registrar.heard(says(Role.PREFILL, "a:1"));
     Worker first = worker("a:1");
     registrar.heard(new Announcement(Role.PREFILL, "a:1", "10.0.0.9:5", 1, 2, TransferMode.READ));
@@ -119,7 +119,7 @@ class RegistrarTest {
   }
 
   @Test
-  void aWorkerOfOthersIsNotAddedAgainButItsAddressIsTaken() {
+  void aWorkerAddedByOthersOnlyGetsItsAddress() {
     Worker configured = fleet.add(WorkerSpec.of("http://a:1").withModels(Set.of("m")));
     registrar.heard(says(Role.PREFILL, "a:1"));
     assertThat(ids()).containsExactly("a:1");
@@ -128,9 +128,11 @@ class RegistrarTest {
     assertThat(ids()).containsExactly("a:1");
   }
 
-  /** Between two announcements, so that the registrar never sees the fleet without it. */
+  /**
+   * Happens between two registrations, so the registrar never sees the fleet without the worker.
+   */
   @Test
-  void aWorkerThatOthersRemoveAndAddAgainGetsItsAddressBack() {
+  void aWorkerReaddedByOthersGetsItsAddressBack() {
     fleet.add(WorkerSpec.of("http://a:1"));
     registrar.heard(says(Role.PREFILL, "a:1"));
     fleet.remove("a:1");
@@ -142,7 +144,7 @@ class RegistrarTest {
   }
 
   @Test
-  void whenTheOthersTakeTheirWorkerAwayTheEngineIsAddedForItself() {
+  void anEngineIsAddedWhenOthersRemoveItsWorker() {
     fleet.add(WorkerSpec.of("http://a:1"));
     registrar.heard(says(Role.PREFILL, "a:1"));
     fleet.remove("a:1");
@@ -151,7 +153,7 @@ class RegistrarTest {
   }
 
   @Test
-  void aWorkerThatIsRemovedByHandStaysOutUntilItsEngineWasSilent() {
+  void aManuallyRemovedWorkerStaysOutUntilItsRegistrationExpires() {
     registrar.heard(says(Role.PREFILL, "a:1"));
     fleet.remove("a:1");
     registrar.heard(says(Role.PREFILL, "a:1"));
@@ -162,7 +164,7 @@ class RegistrarTest {
   }
 
   @Test
-  void aFullFleetTakesNobodyUntilThereIsRoom() {
+  void aFullFleetAddsNoEngineUntilThereIsRoom() {
     for (int i = 0; i < 6; i++) {
       registrar.heard(says(Role.PREFILL, "a:" + (i + 1)));
     }
@@ -174,7 +176,7 @@ class RegistrarTest {
   }
 
   @Test
-  void anEngineWithMoreRanksThanThereIsRoomForIsLeftOutWhole() {
+  void anEngineWithTooManyRanksIsNotAddedInPart() {
     registrar.heard(says(Role.DECODE, "a:1"));
     registrar.heard(new Announcement(Role.PREFILL, "b:1", "10.0.0.1:5", 16, 1, null));
     assertThat(ids()).containsExactly("a:1");
@@ -182,7 +184,7 @@ class RegistrarTest {
   }
 
   @Test
-  void registrationsAreBounded() {
+  void registrationsAreLimited() {
     Registrar small = new Registrar(fleet, peers, 2, clock::nanos);
     for (int i = 1; i < 5; i++) {
       small.heard(says(Role.PREFILL, "a:" + i));

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Over real ZeroMQ sockets. */
+/** Registrations over ZeroMQ sockets. */
 @Timeout(120)
 class RegistrationsTest {
   private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, new SystemTicker());
@@ -55,7 +55,7 @@ class RegistrationsTest {
   }
 
   @Test
-  void enginesJoinWhileTheySpeakAndLeaveWhenTheyAreSilent() {
+  void enginesJoinWhileTheyRegisterAndLeaveWhenTheyAreSilent() {
     Registration said = new Registration("P", "10.0.0.1:8000", "10.0.0.1:21001", "", 1, 1);
     try (RegistrationPings _ = new RegistrationPings(address(), said, 0.2)) {
       awaitWorker("10.0.0.1:8000");
@@ -68,7 +68,7 @@ class RegistrationsTest {
   }
 
   @Test
-  void sizesAndModeOfMoriioArrive() {
+  void sizesAndModeOfMoriioAreStored() {
     Registration said = new Registration("D", "10.0.0.2:8000", "host:10.0.0.2", "READ", 2, 4);
     try (RegistrationPings _ = new RegistrationPings(address(), said, 0.2)) {
       awaitWorker("10.0.0.2:8000@1");
@@ -84,7 +84,7 @@ class RegistrationsTest {
   }
 
   @Test
-  void anEngineThatComesBackUnderItsNameIsHeard() throws IOException {
+  void anEngineThatReconnectsWithItsIdentityIsAccepted() throws IOException {
     try (Socket _ = named("engine-1", Packed.registration("P", "a:1", "a:2").bytes())) {
       awaitWorker("a:1");
       try (Socket _ = named("engine-1", Packed.registration("P", "a:2", "a:3").bytes())) {
@@ -93,7 +93,7 @@ class RegistrationsTest {
     }
   }
 
-  /** A connection that gives itself a name, with one message of less than 256 bytes sent. */
+  /** A connection with an identity that has sent one message of less than 256 bytes. */
   private Socket named(String name, byte[] message) throws IOException {
     Socket socket = new Socket(InetAddress.getLoopbackAddress(), registrations.port());
     ByteArrayOutputStream ready = new ByteArrayOutputStream();
@@ -114,7 +114,7 @@ class RegistrationsTest {
   }
 
   @Test
-  void anEmptyFrameBeforeTheMapIsPassedOver() throws IOException {
+  void anEmptyFrameBeforeTheMapIsSkipped() throws IOException {
     try (Sender dealer = dealer()) {
       dealer.send(new byte[0], true);
       dealer.send(Packed.registration("D", "a:1", "a:2").bytes(), false);
@@ -123,7 +123,7 @@ class RegistrationsTest {
   }
 
   @Test
-  void whatIsNoRegistrationChangesNothing() throws IOException {
+  void invalidRegistrationsChangeNothing() throws IOException {
     try (Sender dealer = dealer();
         Sender other = dealer()) {
       Random random = new Random(5);
@@ -144,19 +144,19 @@ class RegistrationsTest {
   }
 
   /**
-   * The listener may hang up before all is written; then the next one comes by a new connection.
+   * Sends a frame. The listener may close the connection first; the next frame then uses a new one.
    */
   private static void tell(Sender dealer, byte[] frame, boolean more) {
     try {
       dealer.send(frame, more);
     } catch (IOException _) {
-      // Others are to be heard all the same.
+      // Other engines must still be accepted.
     }
   }
 
-  /** A frame above the limit ends its connection; others are heard as before. */
+  /** A frame above the limit ends its connection; others continue. */
   @Test
-  void aFrameThatIsTooLargeIsNotTaken() throws IOException {
+  void aTooLargeFrameIsRefused() throws IOException {
     try (Sender loud = dealer();
         Sender good = dealer()) {
       tell(loud, Packed.registration("P", "big:1", "x".repeat(1 << 20)).bytes(), false);
@@ -167,7 +167,7 @@ class RegistrationsTest {
   }
 
   @Test
-  void whoeverDoesNotSpeakZeroMqIsNoHarm() throws IOException {
+  void aPeerWithoutZeroMqDoesNoHarm() throws IOException {
     Random random = new Random(3);
     for (int i = 0; i < 60; i++) {
       try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), registrations.port())) {
@@ -181,7 +181,7 @@ class RegistrationsTest {
         }
         socket.getOutputStream().write(bytes);
       } catch (SocketException e) {
-        // It may hang up before all is written.
+        // The listener may close the connection before everything is written.
       }
     }
     Registration said = new Registration("P", "a:1", "a:2", "", 1, 1);
@@ -191,7 +191,7 @@ class RegistrationsTest {
   }
 
   @Test
-  void anEngineThatAsksWhetherAnybodyIsThereIsAnswered() throws IOException {
+  void aPingIsAnswered() throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), registrations.port())) {
       DataInputStream in = new DataInputStream(socket.getInputStream());
       OutputStream out = socket.getOutputStream();
@@ -211,13 +211,13 @@ class RegistrationsTest {
   }
 
   @Test
-  void whoeverSaysNothingIsHungUpOn() throws IOException {
+  void aSilentPeerIsDisconnected() throws IOException {
     List<Socket> sockets = new ArrayList<>();
     try {
       for (int i = 0; i < 3; i++) {
         sockets.add(new Socket(InetAddress.getLoopbackAddress(), registrations.port()));
       }
-      // Nobody speaks: each is ended after its time, and none keeps an engine out.
+      // Silent peers: each is closed after the timeout, and none blocks an engine.
       Registration said = new Registration("P", "a:1", "a:2", "", 1, 1);
       try (RegistrationPings _ = new RegistrationPings(address(), said, 0.2)) {
         awaitWorker("a:1");
@@ -233,7 +233,7 @@ class RegistrationsTest {
     }
   }
 
-  /** The beginning of a connection of ZMTP 3.0 without security. */
+  /** The greeting of ZMTP 3.0 without security. */
   private static byte[] greeting() {
     byte[] greeting = new byte[64];
     greeting[0] = (byte) 0xff;
@@ -244,14 +244,14 @@ class RegistrationsTest {
   }
 
   @Test
-  void anAddressThatIsTakenIsToldAtTheStart() {
+  void anOccupiedAddressIsReportedAtTheStart() {
     assertThatThrownBy(() -> Registrations.open(address(), fleet, peers, 100, new SystemTicker()))
         .isInstanceOf(IOException.class)
         .hasMessageContaining(address() + " (expected: a free port)");
   }
 
   @Test
-  void aClosedListenerGivesItsPortBack() throws IOException {
+  void aClosedListenerReleasesItsPort() throws IOException {
     String address = address();
     registrations.close();
     registrations = Registrations.open(address, fleet, peers, 100, new SystemTicker());

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 
-/** A worker that keeps the headers of the requests it was sent. */
+/** A worker that records the headers of its requests. */
 final class Engine implements AutoCloseable {
   private final List<Headers> requests = new CopyOnWriteArrayList<>();
   private final HttpServer server;
@@ -25,8 +25,8 @@ final class Engine implements AutoCloseable {
   }
 
   /**
-   * @param statuses of its answers, the last one of all further ones
-   * @param answers opens before it answers
+   * @param statuses statuses of the responses; the last one repeats
+   * @param answers latch that the responses wait for
    */
   Engine(List<Integer> statuses, CountDownLatch answers) throws IOException {
     this.statuses = statuses;
@@ -55,7 +55,7 @@ final class Engine implements AutoCloseable {
     }
   }
 
-  /** The body of its answers from now on. */
+  /** Sets the body of the next responses. */
   Engine saying(String body) {
     this.body = body;
     return this;
@@ -75,7 +75,7 @@ final class Engine implements AutoCloseable {
     return "127.0.0.1:" + server.getAddress().getPort();
   }
 
-  /** The headers of all requests but probes. */
+  /** The headers of all requests except probes. */
   List<Headers> requests() {
     return requests;
   }

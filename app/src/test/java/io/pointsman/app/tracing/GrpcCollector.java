@@ -27,7 +27,7 @@ import java.net.InetSocketAddress;
 import java.util.Arrays;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** Takes OTLP over gRPC, without encryption. */
+/** An OTLP collector over gRPC, without encryption. */
 final class GrpcCollector implements AutoCloseable {
   private final Received received = new Received();
   private final CopyOnWriteArrayList<String> paths = new CopyOnWriteArrayList<>();
@@ -73,7 +73,7 @@ final class GrpcCollector implements AutoCloseable {
     return received;
   }
 
-  /** The methods that were called. */
+  /** The called methods. */
   CopyOnWriteArrayList<String> paths() {
     return paths;
   }
@@ -84,7 +84,7 @@ final class GrpcCollector implements AutoCloseable {
     loops.shutdownGracefully().syncUninterruptibly();
   }
 
-  /** One call: a message in, an empty message and status 0 out. */
+  /** One call: reads a message, sends an empty message and status 0. */
   private final class Call extends SimpleChannelInboundHandler<Http2StreamFrame> {
     private final ByteArrayOutputStream message = new ByteArrayOutputStream();
 
@@ -104,7 +104,7 @@ final class GrpcCollector implements AutoCloseable {
           }
         }
         default -> {
-          // Windows and the like are the codec's business.
+          // The codec handles flow control and other frames.
         }
       }
     }

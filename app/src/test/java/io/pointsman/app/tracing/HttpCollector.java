@@ -5,7 +5,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 
-/** Takes OTLP over HTTP at {@code /v1/traces}. */
+/** An OTLP collector over HTTP at {@code /v1/traces}. */
 final class HttpCollector implements AutoCloseable {
   private final Received received = new Received();
   private final HttpServer server;

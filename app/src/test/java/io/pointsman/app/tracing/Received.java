@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** The spans that a collector was sent. */
+/** The spans that a collector has received. */
 final class Received {
   private final List<Span> spans = new CopyOnWriteArrayList<>();
   private final Map<String, String> resource = new HashMap<>();
@@ -42,7 +42,7 @@ final class Received {
     return List.copyOf(spans);
   }
 
-  /** The spans of a kind among the first {@code count}, in the order in which they began. */
+  /** The spans of a kind among the first {@code count}, ordered by start. */
   List<Span> await(int count, Span.SpanKind kind) {
     return await(count).stream()
         .filter(span -> span.getKind() == kind)

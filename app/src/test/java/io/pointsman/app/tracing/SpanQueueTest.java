@@ -49,7 +49,7 @@ class SpanQueueTest {
   }
 
   @Test
-  void whatDoesNotFitWhileTheCollectorIsBusyIsDroppedAndCounted() {
+  void excessSpansAreDroppedAndCountedWhileTheCollectorIsBusy() {
     CountDownLatch asked = new CountDownLatch(1);
     CompletableResultCode busy = new CompletableResultCode();
     SpanQueue queue =
@@ -71,7 +71,7 @@ class SpanQueueTest {
   }
 
   @Test
-  void whatTheCollectorDoesNotTakeIsCountedAndTheNextIsTriedAgain() {
+  void failedSpansAreCountedAndTheNextExportIsTried() {
     AtomicInteger calls = new AtomicInteger();
     SpanQueue queue =
         queue(
@@ -111,7 +111,7 @@ class SpanQueueTest {
   }
 
   @Test
-  void closingExportsWhatWaits() {
+  void closingExportsTheQueuedSpans() {
     AtomicInteger taken = new AtomicInteger();
     SpanQueue queue =
         queue(
@@ -128,7 +128,7 @@ class SpanQueueTest {
   }
 
   @Test
-  void closingWaitsNoLongerThanItMay() {
+  void closingWaitsAtMostItsLimit() {
     SpanQueue queue = queue(5000, Duration.ofMillis(50), spans -> new CompletableResultCode());
     end(queue, 2000);
     queue.close();

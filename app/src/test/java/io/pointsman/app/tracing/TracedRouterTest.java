@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Traces of a whole router, as a collector and the workers see them over real sockets. */
+/** Traces of a whole router, as seen by a collector and workers over sockets. */
 @Timeout(120)
 class TracedRouterTest {
   private static final String TRACE = "0af7651916cd43dd8448eb211c80319c";
@@ -124,7 +124,7 @@ class TracedRouterTest {
     return all.getFirst();
   }
 
-  /** The lowest bit of the flags; the next one says that the id is random. */
+  /** The lowest bit of the flags; the next one marks a random id. */
   private static boolean sampled(String traceparent) {
     return (Integer.parseInt(traceparent.substring(53), 16) & 1) == 1;
   }
@@ -187,7 +187,7 @@ class TracedRouterTest {
   }
 
   @Test
-  void aBrokenTraceparentBeginsATraceOfItsOwn() throws Exception {
+  void anInvalidTraceparentStartsANewTrace() throws Exception {
     Engine engine = engine(200);
     post(router(engine), CHAT, "traceparent", "00-xyz", "tracestate", "a=1");
     Span server = received.await(2, Span.SpanKind.SPAN_KIND_SERVER).getFirst();
@@ -261,7 +261,7 @@ class TracedRouterTest {
   }
 
   @Test
-  void aFailedPrefillTellsWhy() throws Exception {
+  void aFailedPrefillsSpanHasTheReason() throws Exception {
     Engine prefill = engine(500);
     Engine decode = engine(200);
     assertThat(post(split(prefill, decode), CHAT).statusCode()).isEqualTo(200);
@@ -273,9 +273,9 @@ class TracedRouterTest {
         .containsEntry("error.type", "500");
   }
 
-  /** Decode fails, and is then asked to free what prefill holds. */
+  /** Decode fails, and a second decode request releases the blocks of prefill. */
   @Test
-  void aDecodeThatOnlyFreesBlocksTellsWhatItIsFor() throws Exception {
+  void aDecodeThatOnlyReleasesBlocksHasItsPurpose() throws Exception {
     Engine prefill = engine(200).saying("{\"kv_transfer_params\":{\"remote_block_ids\":[1]}}");
     Engine decode = opened(new Engine(List.of(500, 200), new CountDownLatch(0)));
     values.set(DisaggKeys.DECODE_SERVES_WHOLE, false);
@@ -292,7 +292,7 @@ class TracedRouterTest {
   }
 
   @Test
-  void aPrefillWhoseClientHasLeftIsAborted() throws Exception {
+  void aPrefillIsAbortedWhenTheClientLeaves() throws Exception {
     CountDownLatch never = new CountDownLatch(1);
     opened.add(never::countDown);
     Engine prefill = opened(new Engine(List.of(200), never));
@@ -312,9 +312,9 @@ class TracedRouterTest {
         .doesNotContainKey("http.response.status_code");
   }
 
-  /** Each prefill fails while decode, which was asked at the same time, waits for it. */
+  /** Each prefill fails while the concurrent decode waits for it. */
   @Test
-  void aDecodeThatIsTakenBackEndsItsSpan() throws Exception {
+  void aWithdrawnDecodeEndsItsSpan() throws Exception {
     CountDownLatch never = new CountDownLatch(1);
     opened.add(never::countDown);
     Engine decode = opened(new Engine(List.of(200), never));
@@ -352,7 +352,7 @@ class TracedRouterTest {
   }
 
   @Test
-  void aFailureNamesItsCulprit() throws Exception {
+  void aFailureHasItsBlame() throws Exception {
     Router router = router(engine(500));
     assertThat(post(router, CHAT).statusCode()).isEqualTo(500);
     Span server = received.await(2, Span.SpanKind.SPAN_KIND_SERVER).getFirst();
@@ -363,7 +363,7 @@ class TracedRouterTest {
   }
 
   @Test
-  void aWrongRequestIsNoErrorOfTheRouter() throws Exception {
+  void aClientErrorIsNoErrorOfTheRouter() throws Exception {
     Router router = router(engine(400));
     assertThat(post(router, CHAT).statusCode()).isEqualTo(400);
     Span server = received.await(2, Span.SpanKind.SPAN_KIND_SERVER).getFirst();
@@ -376,7 +376,7 @@ class TracedRouterTest {
   }
 
   @Test
-  void ofNoneSampledOnlyAClientsOwnTraceIsExported() throws Exception {
+  void aRatioOfZeroExportsOnlyClientTraces() throws Exception {
     values.set(TracingKeys.SAMPLING_RATIO, 0.0);
     Engine engine = engine(200);
     Router router = router(engine);
@@ -392,7 +392,7 @@ class TracedRouterTest {
   }
 
   @Test
-  void aClientThatDoesNotSampleIsFollowed() throws Exception {
+  void aClientsDecisionNotToSampleIsFollowed() throws Exception {
     Router router = router(engine(200));
     post(router, CHAT, "traceparent", NOT_SAMPLED);
     router.close();
@@ -418,7 +418,7 @@ class TracedRouterTest {
   }
 
   @Test
-  void withoutTracingHeadersGoOnAsTheyCame() throws Exception {
+  void withoutTracingHeadersAreForwardedUnchanged() throws Exception {
     values.set(TracingKeys.ENABLED, false);
     Engine engine = engine(200);
     Router router = router(engine);
@@ -431,7 +431,7 @@ class TracedRouterTest {
 
   @Test
   @Tag("full")
-  void aCollectorThatIsAwayCostsOnlySpans() throws Exception {
+  void anUnreachableCollectorLosesOnlySpans() throws Exception {
     try (HttpCollector gone = new HttpCollector()) {
       values.set(TracingKeys.ENDPOINT, gone.url());
     }
@@ -451,7 +451,7 @@ class TracedRouterTest {
   }
 
   @Test
-  void spansGoOverGrpcToo() throws Exception {
+  void spansAreExportedOverGrpcToo() throws Exception {
     try (GrpcCollector collector = new GrpcCollector()) {
       values.set(TracingKeys.PROTOCOL, TracingSettings.Protocol.GRPC);
       values.set(TracingKeys.ENDPOINT, collector.url());

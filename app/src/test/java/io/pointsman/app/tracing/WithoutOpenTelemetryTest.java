@@ -25,20 +25,21 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** With tracing off not one class of OpenTelemetry is loaded: here, where there is none to load. */
+/** Without tracing no class of OpenTelemetry is loaded; the test runs without these classes. */
 @Timeout(120)
 class WithoutOpenTelemetryTest {
-  /** What runs where OpenTelemetry is missing. */
+  /** The code that runs without OpenTelemetry on its class path. */
   public static final class Run {
     private Run() {}
 
-    /** The status of a request for a model that nobody serves. */
+    /** The status of a request for an unknown model. */
     public static int withTracing(boolean enabled) throws Exception {
       ConfigValues values =
           new ConfigValues()
               .set(FrontKeys.PORT, 0)
               .set(OperationKeys.METRICS_PORT, 0)
-              // A second copy of a native library takes the first one's methods along when it goes.
+              // A second copy of a native library unregisters the methods of the first when it is
+              // unloaded.
               .set(OperationKeys.TRANSPORT, Transport.NIO)
               .set(TracingKeys.ENABLED, enabled);
       try (Router router = Router.start(PointsmanConfig.from(values), "test");

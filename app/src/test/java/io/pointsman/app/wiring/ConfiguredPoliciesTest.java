@@ -17,7 +17,7 @@ class ConfiguredPoliciesTest {
   }
 
   @Test
-  void workersTellTheirMemoryWhereverCostIsAsked() {
+  void workersAreQueriedForTheirMemoryWheneverCostIsUsed() {
     assertThat(asks("policy: least_load")).containsExactly(false, false, false);
     assertThat(asks("policy: cost")).containsExactly(true, true, true);
     assertThat(asks("policy: least_load\nmodel-policies: [m=cost]"))

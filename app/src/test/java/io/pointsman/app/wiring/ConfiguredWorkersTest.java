@@ -35,7 +35,7 @@ class ConfiguredWorkersTest {
   }
 
   @Test
-  void aWorkerThatWasRemovedByOthersComesBack() {
+  void aWorkerRemovedByOthersIsAddedAgain() {
     fleet.addAll(List.of(A, B));
     Worker stays = worker(A);
     fleet.remove(B.id());
@@ -45,7 +45,7 @@ class ConfiguredWorkersTest {
   }
 
   @Test
-  void nothingIsTouchedWhereTheFleetIsAsConfigured() {
+  void aFleetAsConfiguredIsNotChanged() {
     WorkerSpec prefill = C.withRole(Role.PREFILL);
     fleet.addAll(List.of(A, prefill));
     long version = fleet.snapshot().version();
@@ -54,7 +54,7 @@ class ConfiguredWorkersTest {
   }
 
   @Test
-  void oneThatOthersAddedWithOtherSettingsGetsTheConfiguredOnes() {
+  void aWorkerWithOtherSettingsGetsTheConfiguredOnes() {
     WorkerSpec limited = A.withMaxInFlight(3);
     fleet.add(A);
     configured.change(List.of(), List.of(limited));
@@ -62,28 +62,28 @@ class ConfiguredWorkersTest {
   }
 
   @Test
-  void thoseThatOthersAddedStay() {
+  void workersAddedByOthersStay() {
     fleet.addAll(List.of(A, B, C.withModels(Set.of("m"))));
     configured.change(List.of(A, C), List.of());
     assertThat(ids()).containsExactly("b:1", "c:1");
   }
 
   @Test
-  void anEngineThatOthersAddedUnderAnotherIdStaysThatWorker() {
+  void anEngineWithAnotherIdStaysThatWorker() {
     fleet.add(named("ns/pod", A));
     configured.change(List.of(), List.of(A, B));
     assertThat(ids()).containsExactly("ns/pod", "b:1");
   }
 
   @Test
-  void aConfiguredWorkerMayBeNamedAnew() {
+  void aConfiguredWorkerCanGetANewId() {
     fleet.add(A);
     configured.change(List.of(A), List.of(named("big", A)));
     assertThat(ids()).containsExactly("big");
   }
 
   @Test
-  void anEngineThatIsConfiguredTwiceIsTwoWorkers() {
+  void anEngineConfiguredTwiceIsTwoWorkers() {
     fleet.add(A);
     configured.change(List.of(A), List.of(A, named("twin", A)));
     assertThat(ids()).containsExactly("a:1", "twin");

@@ -9,27 +9,27 @@ import org.junit.jupiter.api.Test;
 class DefaultConnectionLimitTest {
   private static final int LOOPS = 3;
 
-  /** Of which 100 are open. */
+  /** Descriptors of the process itself; 100 are open. */
   private static final int OWN = 100 + 64 + 4 * LOOPS;
 
   private static final ProxySettings SETTINGS =
       ProxySettings.DEFAULTS.withListen(ListenSettings.DEFAULTS.withEventLoops(LOOPS));
 
   @Test
-  void clientsLeaveAQuarterOfWhatTheProcessDoesNotNeedItself() {
+  void clientsLeaveAQuarterOfTheFreeDescriptors() {
     assertThat(limit(20_000 + OWN, 100)).isEqualTo(15_000);
     assertThat(limit(50, 100)).as("of very few").isEqualTo(1);
     assertThat(limit(Long.MAX_VALUE, 100)).isEqualTo(Integer.MAX_VALUE);
   }
 
   @Test
-  void withoutABoundOfDescriptorsAsManyAsComeAreLetIn() {
+  void withoutADescriptorLimitConnectionsAreUnlimited() {
     assertThat(limit(0, 100)).isZero();
     assertThat(limit(-1, 100)).isZero();
   }
 
   @Test
-  void whatIsSaidIsKept() {
+  void aConfiguredLimitIsKept() {
     ProxySettings said =
         ProxySettings.DEFAULTS.withListen(ListenSettings.DEFAULTS.withMaxConnections(7));
     assertThat(DefaultConnectionLimit.in(said, 20_000, 100)).isEqualTo(said);

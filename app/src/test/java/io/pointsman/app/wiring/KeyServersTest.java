@@ -51,20 +51,20 @@ class KeyServersTest {
 
   @ParameterizedTest
   @ValueSource(ints = {204, 302, 400, 401, 403, 404})
-  void otherAnswersRefuseIt(int status) {
+  void otherStatusesRefuseAKey(int status) {
     this.status = status;
     assertThat(servers.confirmed(url(), "k")).isFalse();
   }
 
   @ParameterizedTest
   @ValueSource(ints = {408, 429, 500, 502, 503, 504})
-  void troubleOfTheServerSaysNothingOfTheKey(int status) {
+  void serverErrorsGiveNoVerdict(int status) {
     this.status = status;
     assertThat(servers.confirmed(url(), "k")).isNull();
   }
 
   @Test
-  void aServerThatIsAwaySaysNothing() {
+  void anUnreachableServerGivesNoVerdict() {
     String url = url();
     server.stop(0);
     assertThat(servers.confirmed(url, "k")).isNull();

@@ -45,7 +45,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A whole router that hears engines' caches, over real sockets. */
+/** A whole router with subscriptions to KV events, over sockets. */
 @Timeout(240)
 class KvHearingTest {
   private final HttpClient http = HttpClient.newHttpClient();
@@ -109,7 +109,7 @@ class KvHearingTest {
 
   @ParameterizedTest
   @EnumSource(EventFormat.class)
-  void promptsGoWhereEnginesSayThatTheyAre(EventFormat format) throws Exception {
+  void promptsGoToEnginesThatReportThemAsCached(EventFormat format) throws Exception {
     try (SimEngine first = engine(format);
         SimEngine second = engine(format);
         SimEngine third = engine(format);
@@ -118,7 +118,7 @@ class KvHearingTest {
         awaitMetric(
             router, "pointsman_kv_event_sources_live{worker=\"127.0.0.1:" + each.port() + "\"} 1");
       }
-      // Past the router, which can know of it from the engine alone.
+      // Bypasses the router, which can learn of it only from the engine.
       complete(second.url(), 1000);
       awaitMetric(router, "pointsman_kv_index_blocks 12");
       for (int i = 0; i < 6; i++) {
@@ -131,9 +131,9 @@ class KvHearingTest {
     }
   }
 
-  /** Engines tell what another policy has filled their caches with. */
+  /** The engine's KV events would describe the placements of another policy. */
   @Test
-  void enginesAreNotAskedOnBehalfOfAShadowThatDoesNotAct() throws Exception {
+  void enginesAreNotQueriedForAShadowPolicy() throws Exception {
     try (SimEngine engine = engine(EventFormat.VLLM);
         Router router = router("cache_aware", "cost", engine)) {
       awaitMetric(router, "pointsman_worker_healthy{worker=\"127.0.0.1:" + engine.port() + "\"} 1");
@@ -145,7 +145,7 @@ class KvHearingTest {
     }
   }
 
-  /** A worker that tells of its publishers only to who has the key {@code prefill}. */
+  /** A worker that reports its publishers only for the key {@code prefill}. */
   private static HttpServer guarded(Collection<String> keys) throws IOException {
     HttpServer engine =
         HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
@@ -162,7 +162,7 @@ class KvHearingTest {
   }
 
   @Test
-  void enginesAreAskedWithTheKeyOfTheirRole() throws Exception {
+  void enginesAreQueriedWithTheKeyOfTheirRole() throws Exception {
     Queue<String> keys = new ConcurrentLinkedQueue<>();
     HttpServer engine = guarded(keys);
     Ticker ticker = new SystemTicker();
@@ -189,7 +189,7 @@ class KvHearingTest {
   }
 
   @Test
-  void aWorkerThatLeavesTakesItsSeriesAlong() throws Exception {
+  void theSeriesOfALeavingWorkerDisappear() throws Exception {
     try (SimEngine engine = engine(EventFormat.VLLM);
         Router router = router(engine)) {
       String id = "127.0.0.1:" + engine.port();

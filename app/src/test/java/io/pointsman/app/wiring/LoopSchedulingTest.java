@@ -20,7 +20,7 @@ class LoopSchedulingTest {
   @TempDir Path tasks;
 
   @Test
-  void threadKeepsItsNicenessAndIsGivenTheSliceWhereTheSystemTakesNotice() {
+  void threadKeepsItsNicenessAndGetsTheSliceIfSupported() {
     if (!SchedulerCalls.available()) {
       return;
     }
@@ -28,7 +28,7 @@ class LoopSchedulingTest {
     MemorySegment before = told(calls, 0);
     LoopScheduling.askForShortSlices(calls);
     MemorySegment after = told(calls, 0);
-    // Before Linux 6.12 a slice is neither told nor taken.
+    // Linux before 6.12 neither reports nor accepts a slice.
     long slice = before.get(ValueLayout.JAVA_LONG, SchedulerCalls.RUNTIME);
     assertThat(after.get(ValueLayout.JAVA_LONG, SchedulerCalls.RUNTIME))
         .isEqualTo(slice == 0 ? 0 : LoopScheduling.SLICE_NANOS);
@@ -39,7 +39,7 @@ class LoopSchedulingTest {
   }
 
   @Test
-  void compilerIsNicerTheMoreItHasUsed() {
+  void compilersNicenessRisesWithItsUsedTime() {
     Duration used = Duration.ZERO;
     int niceness = LoopScheduling.COMPILER_NICENESS;
     for (LoopScheduling.Phase phase : LoopScheduling.Phase.values()) {
@@ -51,7 +51,7 @@ class LoopSchedulingTest {
   }
 
   @Test
-  void threadsOfOneNameBecomeNicerAndNoOthersAndNoneLessNice() throws Exception {
+  void onlyThreadsOfOneNameGetAHigherNiceness() throws Exception {
     if (!SchedulerCalls.available()) {
       return;
     }
@@ -60,7 +60,7 @@ class LoopSchedulingTest {
     try {
       long compiler = task("C2 CompilerThre", seen);
       long other = task("C1 CompilerThre", seen);
-      Files.createDirectory(tasks.resolve("1")); // one that has ended has no name
+      Files.createDirectory(tasks.resolve("1")); // a thread that has ended has no name
       int before = nice(calls, compiler);
 
       LoopScheduling.makeNicer(calls, tasks, "C2 CompilerThre", 5);
@@ -75,17 +75,17 @@ class LoopSchedulingTest {
   }
 
   @Test
-  void timeOfTheOptimizingCompilerIsWhatItsThreadsUsedInUserAndSystem() throws Exception {
+  void optimizingCompilersTimeIsUserAndSystemTimeOfItsThreads() throws Exception {
     stat(
         "7", "C2 CompilerThre", "7 (C2 CompilerThre) R 1 1 1 0 -1 4194368 9 9 9 9 150 25 9 9 20 0");
     stat("8", "C2 CompilerThre", "8 (C2 (x) y) S 1 1 1 0 -1 4194368 9 9 9 9 1 2 9 9 20 0");
     stat("9", "C1 CompilerThre", "9 (C1 CompilerThre) S 1 1 1 0 -1 64 9 9 9 9 100 100 9 9 20 0");
-    Files.createDirectory(tasks.resolve("10")); // one that has ended
+    Files.createDirectory(tasks.resolve("10")); // a thread that has ended
     assertThat(LoopScheduling.used(tasks)).isEqualTo(Duration.ofMillis(1780));
   }
 
   @Test
-  void timeOfTheOwnCompilerIsRead() throws Exception {
+  void timeOfThisProcesssCompilerIsRead() throws Exception {
     Path own = Path.of("/proc/self/task");
     if (!Files.isDirectory(own)) {
       return;
@@ -99,7 +99,7 @@ class LoopSchedulingTest {
     Files.writeString(directory.resolve("stat"), stat + "\n");
   }
 
-  /** Starts a thread, lists it by a name and answers the system's id of it. */
+  /** Starts a thread, adds it to the directory under a name, and returns its Linux id. */
   private long task(String name, CountDownLatch until) throws IOException, InterruptedException {
     SynchronousQueue<String> id = new SynchronousQueue<>();
     Thread.ofPlatform()

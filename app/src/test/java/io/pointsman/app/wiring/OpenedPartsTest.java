@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 class OpenedPartsTest {
   @Test
-  void allAreClosedTheNewestFirstAlsoIfOneCannotBe() {
+  void allAreClosedNewestFirstDespiteAFailure() {
     List<String> closed = new ArrayList<>();
     Deque<AutoCloseable> parts = new ArrayDeque<>();
     parts.push(() -> closed.add("first"));

@@ -10,7 +10,7 @@ import java.util.jar.JarOutputStream;
 import javax.tools.JavaCompiler;
 import javax.tools.ToolProvider;
 
-/** Compiles policies of the package com.example into jars of a plug-in directory. */
+/** Compiles policies in the package com.example into jars of a plug-in directory. */
 final class PluginJars {
   private PluginJars() {}
 

@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 @Timeout(120)
 class PolicyClassesTest {
-  /** The policy of docs/adding-a-policy.md: whoever has the last id serves. */
+  /** The policy of docs/adding-a-policy.md: the worker with the last id serves. */
   private static final String LAST_ID =
       """
       package com.example;
@@ -133,7 +133,7 @@ class PolicyClassesTest {
         .isEqualTo("RoundRobinPolicy");
   }
 
-  /** A policy that cannot say what it reads. */
+  /** A policy that fails to list the fields that it reads. */
   public static final class Undecided implements Policy, io.pointsman.engine.policy.ReadsRequest {
     @Override
     public io.pointsman.engine.policy.Picker picker(io.pointsman.engine.fleet.Pool pool) {
@@ -147,7 +147,7 @@ class PolicyClassesTest {
   }
 
   @Test
-  void aPolicyThatCannotSayWhatItReadsIsRefused() {
+  void aPolicyThatFailsToListItsFieldsIsRefused() {
     String name = "io.pointsman.app.wiring.PolicyClassesTest$Undecided";
     assertThatThrownBy(() -> create(name, ""))
         .isInstanceOf(IllegalArgumentException.class)
@@ -155,7 +155,7 @@ class PolicyClassesTest {
         .hasMessageContaining("no idea");
   }
 
-  /** A policy without a constructor of its own. */
+  /** A policy without an explicit constructor. */
   public static final class Plain implements Policy {
     @Override
     public io.pointsman.engine.policy.Picker picker(io.pointsman.engine.fleet.Pool pool) {
@@ -172,7 +172,7 @@ class PolicyClassesTest {
         "java.lang.Math|no public constructor with PolicyParts or without parameters",
         "java.lang.Runnable|no public constructor with PolicyParts or without parameters"
       })
-  void whatIsNoPolicyIsRefused(String name, String problem) {
+  void otherClassesAreRefused(String name, String problem) {
     assertThatThrownBy(() -> create(name, ""))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("policy: " + name)
@@ -180,7 +180,7 @@ class PolicyClassesTest {
   }
 
   @Test
-  void aDirectoryThatIsNoneIsRefused() {
+  void anInvalidDirectoryIsRefused() {
     assertThatThrownBy(() -> create("com.example.X", directory.resolve("none").toString()))
         .hasMessageContaining("plugins.directory: ")
         .hasMessageContaining("(expected: a directory that can be read)");

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A policy from a jar that routes by a header and by a field of the body. */
+/** A policy from a jar that routes by a header and by a body field. */
 @Timeout(120)
 class RequestFieldsPolicyTest {
   /** The policy of docs/adding-a-policy.md. */
@@ -87,7 +87,7 @@ class RequestFieldsPolicyTest {
   private final Deque<AutoCloseable> opened = new ArrayDeque<>();
   private final List<WorkerSpec> workers = new ArrayList<>();
 
-  /** By id of their worker. */
+  /** Tiers by worker id. */
   private final Map<String, String> tiers = new HashMap<>();
 
   @BeforeEach
@@ -156,7 +156,7 @@ class RequestFieldsPolicyTest {
   }
 
   @Test
-  void requestsGoWhereAHeaderOrAFieldOfTheBodySays() throws Exception {
+  void requestsAreRoutedByAHeaderOrABodyField() throws Exception {
     Router router = router();
     for (int i = 0; i < 3; i++) {
       assertThat(served(router, "")).isEqualTo("default");
@@ -179,7 +179,7 @@ class RequestFieldsPolicyTest {
   }
 
   @Test
-  void decisionsForOtherProxiesGoByThemToo() throws Exception {
+  void decisionsForExternalProxiesUseThemToo() throws Exception {
     Router router = router();
     assertThat(decided(router, "", "")).isEqualTo("default");
     assertThat(decided(router, "\"X-Tier\":\"flex\"", "")).isEqualTo("flex");
@@ -205,7 +205,7 @@ class RequestFieldsPolicyTest {
   }
 
   @Test
-  void nothingIsKeptForPoliciesThatDoNotAsk() {
+  void nothingIsStoredForPoliciesWithoutFields() {
     assertThat(readBy("round_robin").fields()).isSameAs(RequestFields.NONE);
   }
 }

@@ -13,10 +13,10 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** What keeps a router from starting. */
+/** Reasons that prevent a router's start. */
 class RouterStartTest {
   @Test
-  void moreWorkersThanTheFleetTakesAreRefusedWithBothFigures() {
+  void tooManyWorkersAreRefusedWithBothNumbers() {
     List<WorkerSpec> two = Stream.of("http://a", "http://b").map(WorkerSpec::of).toList();
     PointsmanConfig config =
         PointsmanConfig.from(

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The whole router over real sockets, in front of simulated engines. */
+/** The whole router over sockets, in front of simulated engines. */
 @Timeout(120)
 class RouterTest {
   private static final String CHAT =
@@ -112,7 +112,7 @@ class RouterTest {
   }
 
   @Test
-  void aRequestIsServedAndItsAccountIsClosed() throws Exception {
+  void aRequestIsServedAndItsLeaseIsSettled() throws Exception {
     SimEngine engine = engine();
     Router router = router(engine.url());
     await(() -> allHealthy(router));
@@ -134,14 +134,14 @@ class RouterTest {
   }
 
   @Test
-  void theUrlOfMetricsIsOneWithAnyAddress() throws Exception {
+  void theMetricsUrlIsValidForAnyAddress() throws Exception {
     Router router = router(values -> values.set(OperationKeys.METRICS_HOST, "::1"));
     assertThat(router.metricsUrl()).startsWith("http://[::1]:");
     assertThat(get(String.valueOf(router.metricsUrl())).statusCode()).isEqualTo(200);
   }
 
   @Test
-  void decisionsAreToldAndMeasured() throws Exception {
+  void decisionsAreListedAndMeasured() throws Exception {
     Router router =
         router(
             values -> values.set(RoutingKeys.POLICY, "cost").set(AdminKeys.DECISIONS_SAMPLE, 1.0),
@@ -160,7 +160,7 @@ class RouterTest {
   }
 
   @Test
-  void shadowPolicyTellsWhatItWouldHaveDone() throws Exception {
+  void shadowPolicyReportsItsDecisions() throws Exception {
     Router router =
         router(values -> values.set(RoutingKeys.SHADOW_POLICY, "round_robin"), engine().url());
     await(() -> allHealthy(router));
@@ -208,7 +208,7 @@ class RouterTest {
   }
 
   @Test
-  void aPortThatIsTakenIsNamedAndNothingIsLeftBehind() throws Exception {
+  void anOccupiedPortIsReportedAndNothingIsLeftOpen() throws Exception {
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       ConfigValues values = new ConfigValues().set(FrontKeys.PORT, taken.getLocalPort());
       PointsmanConfig config = PointsmanConfig.from(values);

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class SystemLargePagesTest {
   @Test
-  void memoryIsOfTheSizeAskedForAndEmptyWhereTheMachineHasLargePages() throws Exception {
+  void memoryHasTheRequestedSizeAndIsZeroed() throws Exception {
     LargePages pages = SystemLargePages.ofThisMachine();
     CompletableFuture<MemorySegment> found = new CompletableFuture<>();
     pages.find(2 << 20, found::complete);

@@ -4,9 +4,9 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 
-/** When streams may have been cut on which worker; safe for use by several threads. */
+/** Time intervals in which faults may have cut streams, by worker. Thread-safe. */
 final class Afflictions {
-  /** A fault may set in, and end, so much later than it was ordered. */
+  /** Longest delay between the order for a fault and its start or end. */
   private static final long LATE_NANOS = TimeUnit.MILLISECONDS.toNanos(Strikes.RECOVERY_MILLIS);
 
   private final Queue<Affliction> all = new ConcurrentLinkedQueue<>();
@@ -14,17 +14,18 @@ final class Afflictions {
   private record Affliction(String worker, long from, long to) {}
 
   /**
-   * A fault is about to strike that ends streams.
+   * Adds a fault that ends streams; called immediately before its order.
    *
-   * @param worker as the router calls it
-   * @param now of {@link System#nanoTime}
+   * @param worker address in the form that the router reports
+   * @param now time of {@link System#nanoTime}
+   * @param lastsMillis duration of the fault in milliseconds
    */
   void add(String worker, long now, int lastsMillis) {
     long lasts = TimeUnit.MILLISECONDS.toNanos(lastsMillis);
     all.add(new Affliction(worker, now, now + lasts + LATE_NANOS));
   }
 
-  /** Whether a stream of a worker can have been cut between two times. */
+  /** True if a fault may have cut a stream of the worker between the two times. */
   boolean explain(String worker, long from, long to) {
     return all.stream()
         .anyMatch(

@@ -2,9 +2,9 @@ package io.pointsman.bench.chaos;
 
 import java.util.concurrent.TimeUnit;
 
-/** How many workers the router had available, looked at over and over; for one thread. */
+/** Statistics of repeated polls of the number of available workers. For one thread. */
 final class Availability {
-  /** Between two looks: far less than any fault lasts. */
+  /** Interval of the polls in milliseconds; shorter than every fault. */
   static final int EVERY_MILLIS = 100;
 
   private int least = Integer.MAX_VALUE;
@@ -13,9 +13,10 @@ final class Availability {
   private long longestGap;
 
   /**
-   * Notes a look.
+   * Records one poll.
    *
-   * @param now of {@link System#nanoTime}
+   * @param available available workers
+   * @param now time of {@link System#nanoTime}
    */
   void saw(int available, long now) {
     least = Math.min(least, available);
@@ -24,7 +25,9 @@ final class Availability {
     looks++;
   }
 
-  /** The fewest workers of all looks. */
+  /**
+   * Smallest number of available workers of all polls; {@link Integer#MAX_VALUE} before the first.
+   */
   int least() {
     return least;
   }
@@ -33,7 +36,7 @@ final class Availability {
     return looks;
   }
 
-  /** Between two looks that followed each other. */
+  /** Longest time between two successive polls, in milliseconds. */
   long longestGapMillis() {
     return TimeUnit.NANOSECONDS.toMillis(longestGap);
   }

@@ -7,7 +7,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code bench chaos}. */
+/** The command {@code bench chaos}. */
 @Command(
     name = "chaos",
     description = {

@@ -4,9 +4,12 @@ import java.nio.file.Path;
 import java.util.List;
 import picocli.CommandLine.Option;
 
-/** What {@code bench chaos} and {@code bench soak} have in common. */
+/** Options that {@code bench chaos} and {@code bench soak} share. */
 final class ChaosOptions {
-  /** Seconds, not minutes, so that every fault is met within a run. */
+  /**
+   * Silence limit of the router in seconds. Short, because every fault must show its effect within
+   * a run.
+   */
   private static final int PATIENCE_SECONDS = 3;
 
   @Option(

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** What a run showed, and whether it reached its target. */
+/** Results of a run, with the decision if the target is reached. */
 public final class ChaosReport {
   private final ChaosRun.Setup setup;
   private final double seconds;
@@ -21,21 +21,23 @@ public final class ChaosReport {
   private static final int ALL_KINDS_SECONDS = 60;
 
   /**
-   * What engines and router say.
+   * Figures that engines and router report.
    *
-   * @param cutOnEngines requests that engines cut, stalled or garbled, by their own count
-   * @param availability workers that the router had available, all the time
-   * @param leftInFlight requests that the router or an engine still counted at the very end
-   * @param leftOpen descriptors that the router had more at the very end than before the run
+   * @param cutOnEngines requests that engines cut, stalled or garbled, by the engines' count
+   * @param availability workers available to the router throughout the run
+   * @param leftInFlight requests that the router or an engine still counts after the run
+   * @param leftOpen descriptors of the router after the run, minus those before it
    */
   record Witness(long cutOnEngines, Availability availability, int leftInFlight, int leftOpen) {}
 
-  /** Probes come and go. */
+  /** Tolerance in descriptors, for the connections of health probes. */
   private static final int OPEN_SLACK = 8;
 
   /**
-   * @param strikes the faults, all of which set in
-   * @param log what the router wrote
+   * Creates the report of a run.
+   *
+   * @param strikes the faults of the run; all have started
+   * @param log output of the router process
    */
   ChaosReport(
       ChaosRun.Setup setup,
@@ -57,11 +59,15 @@ public final class ChaosReport {
   }
 
   /**
-   * Whether clients saw nothing but streams that were cut on an engine and ended in order with an
-   * error event, no more of them than engines say that they cut; the router had a worker available
-   * all the time, and in the end nothing is in flight any more and no connection left open. A run
-   * in which no engine cut anything, or whose workers were looked at more rarely than faults came,
-   * or one of a minute and more without each kind of fault, shows nothing.
+   * True if the run reaches its target and exercises the faults.
+   *
+   * <p>The target: clients see complete responses, and streams that an engine cut and that end with
+   * an error event. Their number is at most the number that engines count as cut. The router has an
+   * available worker at every poll. After the run no request is in flight and no connection remains
+   * open.
+   *
+   * <p>The run is not valid evidence if engines cut nothing, or if polls are rarer than faults.
+   * From 60 s on, each kind of fault must occur.
    */
   public boolean reached() {
     Map<End, Integer> ends = tally.ends();
@@ -76,22 +82,29 @@ public final class ChaosReport {
         && ends.keySet().stream().allMatch(End::allowed);
   }
 
-  /** Streams that ended with an error event because, as far as one can see, an engine cut them. */
+  /** Streams that ended with an error event while a fault affected their worker. */
   public int cutStreams() {
     return ended(End.STREAM_ENDED_WITH_ERROR.name()) + ended(End.STREAM_ENDED_AT_ITS_HEAD.name());
   }
 
-  /** Requests that engines cut, stalled or garbled, by their own count: as many at most. */
+  /**
+   * Requests that engines cut, stalled or garbled, by the engines' count; upper bound of {@link
+   * #cutStreams}.
+   */
   public long cutOnEngines() {
     return witness.cutOnEngines();
   }
 
-  /** Requests that ended so, by the name of the end. */
+  /**
+   * Number of requests with the given result.
+   *
+   * @param end name of a constant of {@link End}
+   */
   public int ended(String end) {
     return tally.ends().getOrDefault(End.valueOf(end), 0);
   }
 
-  /** The fewest workers that the router had available at any look. */
+  /** Smallest number of available workers of all polls. */
   public int leastAvailable() {
     return witness.availability().least();
   }
@@ -104,7 +117,7 @@ public final class ChaosReport {
     return witness.leftInFlight();
   }
 
-  /** Descriptors that the router had more at the very end than before the run. */
+  /** Descriptors of the router after the run, minus those before it; at least 0. */
   public int leftOpen() {
     return witness.leftOpen();
   }
@@ -208,7 +221,7 @@ public final class ChaosReport {
     return out.toString();
   }
 
-  /** What the router used over time, as SVG. */
+  /** The router's resource use over time, as SVG. */
   public String plot(String title) {
     LinePlot plot = new LinePlot(title, "seconds");
     plot.panel("memory, MB", series(Sample.RESIDENT), series(Sample.HEAP), series(Sample.DIRECT));
@@ -229,7 +242,7 @@ public final class ChaosReport {
         samples.stream().map(sample -> column.value().applyAsDouble(sample)).toList());
   }
 
-  @SuppressWarnings("AnnotateFormatMethod") // would need a library for one annotation
+  @SuppressWarnings("AnnotateFormatMethod") // The annotation requires a further library.
   private static void line(StringBuilder out, String format, Object... values) {
     out.append(String.format(Locale.ROOT, format, values)).append('\n');
   }

@@ -11,28 +11,28 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Load on the router while its engines fail, one fault a second. The engines run in one child
- * process, the router in another, the clients here.
+ * One load run during which the engines fail, about one fault per second. Engines run in one child
+ * process and the router in another; the clients run in this process.
  */
 public final class ChaosRun {
   private static final long QUIET_SECONDS = 60;
   private static final double MB = 1 << 20;
   private static final String DESCRIPTORS = "process_open_fds";
 
-  /** Samples between two collections of the router's garbage. */
+  /** Number of samples between two garbage collections of the router. */
   private static final int SAMPLES_PER_COLLECTION = 6;
 
   /**
-   * What is run.
+   * Parameters of a run.
    *
-   * @param router the command that runs the router, up to and with {@code serve}
-   * @param seconds how long faults strike and requests are sent
-   * @param engines at least 2
-   * @param rate requests a second
-   * @param seed of faults and requests
-   * @param sampleMillis between two looks at what the router uses
-   * @param patienceSeconds after which the router gives up what is silent; much longer than this
-   *     machine may come to a halt
+   * @param router command that starts the router, up to and including {@code serve}
+   * @param seconds duration of faults and requests in seconds
+   * @param engines number of engines; at least 2
+   * @param rate requests per second
+   * @param seed seed of faults and requests
+   * @param sampleMillis interval of the samples in milliseconds
+   * @param patienceSeconds silence limit of the router in seconds; must be much longer than any
+   *     pause of the machine
    */
   public record Setup(
       List<String> router,
@@ -62,9 +62,9 @@ public final class ChaosRun {
   }
 
   /**
-   * Runs from the first request to where nothing is in flight any more.
+   * Runs until no request is in flight.
    *
-   * @throws IOException if one of the processes does not start or ends early
+   * @throws IOException if a process does not start, or ends early
    */
   public static ChaosReport run(Setup setup) throws IOException, InterruptedException {
     return new ChaosRun(setup).run();
@@ -156,7 +156,7 @@ public final class ChaosRun {
     }
   }
 
-  /** Looks at the workers all the time; a look that comes late is not made up for. */
+  /** Polls the workers at a fixed interval. A late poll is not made up for. */
   private void watch(RouterUnderTest router, long start, long end)
       throws IOException, InterruptedException {
     long every = TimeUnit.MILLISECONDS.toNanos(Availability.EVERY_MILLIS);
@@ -208,7 +208,10 @@ public final class ChaosRun {
     }
   }
 
-  /** Waits until nothing is in flight, in the router and in the engines; what is left after all. */
+  /**
+   * Waits until router and engines have no request in flight. Returns the number that remains after
+   * the time limit.
+   */
   private static int leftInFlight(Child engines, RouterUnderTest router)
       throws IOException, InterruptedException {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(QUIET_SECONDS);
@@ -228,8 +231,8 @@ public final class ChaosRun {
   }
 
   /**
-   * Waits until the router has as many descriptors as before the run, for its pools give back what
-   * is idle; how many more it has after all.
+   * Waits until the router has as many descriptors as before the run, because its pools close idle
+   * connections. Returns the surplus that remains after the time limit.
    */
   private static int leftOpen(RouterUnderTest router, double before)
       throws IOException, InterruptedException {

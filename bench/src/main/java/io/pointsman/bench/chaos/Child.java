@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** A process that ends with this one's use of it. */
+/** A child process; {@link #close} ends it. */
 final class Child implements AutoCloseable {
   private final Process process;
   private final BufferedReader out;
@@ -21,7 +21,7 @@ final class Child implements AutoCloseable {
         new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
   }
 
-  /** A Java program of this class path, by the Java that runs this. */
+  /** Command that runs a class of this class path with the JVM of this process. */
   static List<String> java(Class<?> main, String... arguments) {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -38,12 +38,15 @@ final class Child implements AutoCloseable {
     return command;
   }
 
-  /** Starts it with its output to be read here; what it complains about goes to {@code errors}. */
+  /**
+   * Starts a process with piped standard input and output; its standard error goes to the file
+   * {@code errors}.
+   */
   static Child talking(List<String> command, Path errors) throws IOException {
     return new Child(new ProcessBuilder(command).redirectError(errors.toFile()).start());
   }
 
-  /** Starts it with everything it writes going to {@code log}. */
+  /** Starts a process; its standard output and error go to the file {@code log}. */
   static Child logging(ProcessBuilder builder, Path log) throws IOException {
     return new Child(builder.redirectErrorStream(true).redirectOutput(log.toFile()).start());
   }
@@ -56,7 +59,11 @@ final class Child implements AutoCloseable {
     return process.isAlive();
   }
 
-  /** The next line that it writes. */
+  /**
+   * Reads the next line of the process's output.
+   *
+   * @throws IOException if the process has closed its output
+   */
   synchronized String line() throws IOException {
     String line = out.readLine();
     if (line == null) {
@@ -65,7 +72,7 @@ final class Child implements AutoCloseable {
     return line;
   }
 
-  /** Writes it a line. */
+  /** Writes one line to the process's standard input. */
   synchronized void tell(String line) throws IOException {
     OutputStream in = process.getOutputStream();
     in.write((line + "\n").getBytes(StandardCharsets.UTF_8));

@@ -1,6 +1,6 @@
 package io.pointsman.bench.chaos;
 
-/** How a request ended for its client. */
+/** Result of a request for its client. */
 enum End {
   SERVED("answered in full", true),
   STREAM_ENDED_WITH_ERROR("stream cut by the engine, ended with an error event", true),
@@ -28,7 +28,7 @@ enum End {
     return meaning;
   }
 
-  /** Whether the target admits it. */
+  /** True if the target permits this result. */
   boolean allowed() {
     return allowed;
   }

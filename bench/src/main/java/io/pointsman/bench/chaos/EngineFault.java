@@ -4,41 +4,41 @@ import io.pointsman.sim.failure.Failure;
 import io.pointsman.sim.failure.Fault;
 import org.jspecify.annotations.Nullable;
 
-/** What can befall an engine, and for how long it lasts. */
+/** Kinds of engine faults, each with its range of durations in milliseconds. */
 enum EngineFault {
-  /** The process dies with all its connections, and is started again. */
+  /** The process dies with all its connections, then restarts. */
   KILL(1000, 3000),
-  /** No new connection is accepted; what is in flight goes on. */
+  /** The engine accepts no new connection; running requests continue. */
   REFUSE(1000, 3000),
-  /** Nothing moves: streams stall, requests and probes hang; then it goes on. */
+  /** The engine stops entirely: streams stall, requests and probes hang. Then it continues. */
   FREEZE(1000, 5000),
-  /** New requests are taken and never answered; probes are. */
+  /** The engine accepts new requests and never answers them; it answers probes. */
   HANG(1000, 3000, Failure.always(new Fault.Hang(0))),
-  /** New requests are answered with 500. */
+  /** The engine answers new requests with status 500. */
   ERROR(1000, 3000, Failure.always(new Fault.Status(500, 0))),
-  /** New requests are answered with 503 and Retry-After. */
+  /** The engine answers new requests with status 503 and Retry-After. */
   BUSY(1000, 3000, Failure.always(new Fault.Status(503, 1))),
-  /** Every second new request is met with a reset before any answer. */
+  /** The engine resets every second new request before any response byte. */
   RESET(1000, 3000, Failure.always(new Fault.ResetAfterBytes(0, false)).withProbability(0.5)),
-  /** Every second new stream is broken off within its events. */
+  /** The engine resets every second new stream in the middle of its events. */
   CUT(
       1000,
       3000,
       Failure.always(new Fault.ResetAfterBytes(900, false))
           .on(Traffic.STREAM_PATH)
           .withProbability(0.5)),
-  /** Every second new stream has a chunk that is no chunk. */
+  /** The engine sends a malformed chunk in every second new stream. */
   GARBAGE(
       1000,
       3000,
       Failure.always(new Fault.MalformedChunk()).on(Traffic.STREAM_PATH).withProbability(0.5)),
-  /** First tokens come 800 ms late. */
+  /** First tokens are 800 ms late. */
   SLOW(1000, 3000, Failure.always(new Fault.SlowFirstToken(800)));
 
   private final int leastMillis;
   private final int mostMillis;
 
-  @SuppressWarnings("ImmutableEnumChecker") // a record of records of numbers
+  @SuppressWarnings("ImmutableEnumChecker") // Failure is a record of records of numbers.
   private final @Nullable Failure failure;
 
   EngineFault(int leastMillis, int mostMillis) {
@@ -46,7 +46,10 @@ enum EngineFault {
   }
 
   /**
-   * @param failure what the engine's table of failures is given, if that makes the fault
+   * Creates a kind of fault.
+   *
+   * @param failure entry for the engine's failure table; null if the fault concerns the whole
+   *     engine
    */
   EngineFault(int leastMillis, int mostMillis, @Nullable Failure failure) {
     this.leastMillis = leastMillis;
@@ -62,12 +65,12 @@ enum EngineFault {
     return mostMillis;
   }
 
-  /** Whether it can end a stream that has begun. */
+  /** True if the fault can end a stream that has begun. */
   boolean endsStreams() {
     return this == KILL || this == FREEZE || this == CUT || this == GARBAGE;
   }
 
-  /** The failure that makes it; null for those that concern the whole engine. */
+  /** Entry for the engine's failure table; null if the fault concerns the whole engine. */
   @Nullable Failure failure() {
     return failure;
   }

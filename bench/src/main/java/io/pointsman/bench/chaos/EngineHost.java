@@ -19,10 +19,12 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 
 /**
- * The process in which the engines run. Reads commands from its standard input, a line each, and
- * ends with it: {@code FAULT ENGINE MILLIS}; {@code in-flight}, {@code struck} or {@code cut},
- * which are answered with a number: requests under way, faults that have set in, and requests that
- * so far were cut, stalled or garbled here. A fault that could not be made ends the process.
+ * Main class of the child process that runs the engines. It reads one command per line from
+ * standard input and ends at end of input.
+ *
+ * <p>{@code FAULT ENGINE MILLIS} starts a fault. The other commands return a number: {@code
+ * in-flight} running requests, {@code struck} started faults, {@code cut} requests that were cut,
+ * stalled or garbled here. The process ends if a fault cannot be made.
  */
 public final class EngineHost {
   private static final int MOST_AT_ONCE = 4096;
@@ -34,8 +36,8 @@ public final class EngineHost {
   private int struck;
 
   private EngineHost(int count) {
-    // A token every 40 ms, a prompt in no time, and room for everything on one engine, which may be
-    // the last sound one: what is measured is the router.
+    // The router is measured, not the engines: a token every 40 ms, prefill in no time. Each engine
+    // has capacity for all requests, because it may be the last healthy one.
     SimConfig config =
         SimConfig.DEFAULT
             .withModels(Traffic.MODEL)
@@ -48,7 +50,11 @@ public final class EngineHost {
     }
   }
 
-  /** Starts as many engines as the argument says and prints their URLs, separated by commas. */
+  /**
+   * Starts the engines and prints their URLs, separated by commas.
+   *
+   * @param arguments the number of engines
+   */
   public static void main(String[] arguments) throws Exception {
     System.setProperty("logback.configurationFile", "bench-logback.xml");
     EngineHost host = new EngineHost(Integer.parseInt(arguments[0]));
@@ -63,7 +69,8 @@ public final class EngineHost {
 
   private void obey(String[] words) throws ExecutionException, InterruptedException {
     if (words[0].equals("cut")) {
-      // Where nothing else strikes or mends: what is switched on now is not counted yet.
+      // Runs on the mender thread, because a fault that is being switched must be counted
+      // completely.
       System.out.println(mender.submit(this::cutSoFar).get());
       return;
     }
@@ -82,7 +89,7 @@ public final class EngineHost {
     mender.execute(() -> orEnd(() -> strike(fault, engine, millis)));
   }
 
-  /** Without its faults a run shows nothing, so the process that fails to make one ends. */
+  /** Ends the process if the work fails: a run without its faults is no evidence. */
   private static void orEnd(Runnable work) {
     try {
       work.run();
@@ -92,7 +99,7 @@ public final class EngineHost {
     }
   }
 
-  @SuppressWarnings("FutureReturnValueIgnored") // the mender lives as long as the process
+  @SuppressWarnings("FutureReturnValueIgnored") // The mender lives as long as the process.
   private void strike(EngineFault fault, int index, int millis) {
     SimEngine engine = engines.get(index);
     Runnable mend =
@@ -111,7 +118,7 @@ public final class EngineHost {
             EngineState.Requests before = engine.state().requests();
             loops.get(index).next().execute(() -> freeze(millis));
             cut.addAndGet(before.inFlight());
-            // Answered when it moves again, so not waited for here.
+            // Restarting waits for the event loop to move again, so it runs on another thread.
             Thread.ofVirtual().start(() -> cut.addAndGet(arrivedSince(before, engine)));
             yield () -> {};
           }
@@ -133,7 +140,7 @@ public final class EngineHost {
         + engines.stream().mapToLong(engine -> struckStreams(engine.failures().active())).sum();
   }
 
-  /** Requests met by failures that end a stream which has begun. */
+  /** Number of requests affected by failures that end a running stream. */
   private static long struckStreams(List<FailureTable.Active> failures) {
     return failures.stream()
         .filter(active -> active.failure().path().equals(Traffic.STREAM_PATH))
@@ -149,7 +156,10 @@ public final class EngineHost {
     }
   }
 
-  /** Opens a listener on its port again, which a client's connection may have taken meanwhile. */
+  /**
+   * Opens an engine's listener again on its port. It retries every 50 ms, because a client
+   * connection may occupy the port.
+   */
   @SuppressWarnings("FutureReturnValueIgnored")
   private void reopen(Runnable open) {
     try {

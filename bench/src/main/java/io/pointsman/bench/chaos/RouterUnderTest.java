@@ -17,12 +17,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The router as a process of its own, seen through its metrics. */
+/** A router in a process of its own, observed by its metrics. */
 final class RouterUnderTest implements AutoCloseable {
   /**
-   * Beside the defaults: what fails is tried again after a second, so that every engine is back
-   * within a run. The index of prefixes is small, so that it is full, and grows no more, within
-   * minutes.
+   * Flags besides the defaults. Failed engines are retried after 1 s, so every engine returns
+   * within a run. The prefix index is small, so it is full within minutes and then stays constant.
    */
   private static final List<String> FLAGS =
       List.of(
@@ -53,10 +52,11 @@ final class RouterUnderTest implements AutoCloseable {
   }
 
   /**
-   * Starts {@code command} in front of {@code workers} and waits until all of them are available.
+   * Starts {@code command} in front of {@code workers} and waits until all are available.
    *
-   * @param command what runs the router, up to and with {@code serve}
-   * @param patienceSeconds after which the router gives up what is silent
+   * @param command command that starts the router, up to and including {@code serve}
+   * @param patienceSeconds silence limit of the router in seconds
+   * @throws IOException if the router does not become ready; the message contains its log
    */
   static RouterUnderTest start(
       List<String> command, List<String> workers, int patienceSeconds, Path log)
@@ -70,7 +70,7 @@ final class RouterUnderTest implements AutoCloseable {
     line.addAll(FLAGS);
     line.addAll(patience(patienceSeconds));
     ProcessBuilder builder = new ProcessBuilder(line);
-    // So that memory outside of the heap can be asked for.
+    // Enables the JVM's report of memory outside of the heap.
     builder.environment().put("JDK_JAVA_OPTIONS", "-XX:NativeMemoryTracking=summary");
     RouterUnderTest router =
         new RouterUnderTest(Child.logging(builder, log), log, port, metricsPort);
@@ -83,10 +83,7 @@ final class RouterUnderTest implements AutoCloseable {
     return router;
   }
 
-  /**
-   * Beside the defaults: what is silent is given up after so many seconds, and a connection that
-   * does not come about after a third of them.
-   */
+  /** Timeout flags: the silence limit for responses, and a third of it for connecting. */
   private static List<String> patience(int seconds) {
     int third = Math.max(1, seconds / 3);
     return List.of(
@@ -105,14 +102,14 @@ final class RouterUnderTest implements AutoCloseable {
           return;
         }
       } catch (IOException notYet) {
-        // Asked again until the time is over.
+        // The loop asks again until the time limit.
       }
       TimeUnit.MILLISECONDS.sleep(50);
     }
     throw new IOException("the router does not become ready");
   }
 
-  /** How many workers are known to serve the model. */
+  /** Number of workers with a known model. */
   private long knowModel() throws IOException, InterruptedException {
     HttpRequest request =
         HttpRequest.newBuilder(URI.create(url() + "/workers"))
@@ -133,24 +130,24 @@ final class RouterUnderTest implements AutoCloseable {
     return process.isAlive();
   }
 
-  /** What the router wrote. */
+  /** Output of the router process. */
   String log() throws IOException {
     return Files.readString(log);
   }
 
-  /** What it shows of itself now. */
+  /** Reads the current metrics. */
   Metrics metrics() throws IOException, InterruptedException {
     URI uri = URI.create("http://127.0.0.1:" + metricsPort + "/metrics");
     HttpRequest request = HttpRequest.newBuilder(uri).timeout(Duration.ofSeconds(20)).build();
     return new Metrics(client.send(request, BodyHandlers.ofString()).body());
   }
 
-  /** Makes it collect garbage. */
+  /** Runs a full garbage collection in the router. */
   void collectGarbage() throws IOException, InterruptedException {
     jcmd("GC.run");
   }
 
-  /** Memory that it allocated outside of the heap, buffers above all, in bytes. */
+  /** Memory that the router allocated outside of the heap, mainly buffers, in bytes. */
   double directBytes() throws IOException, InterruptedException {
     String memory = jcmd("VM.native_memory");
     Matcher other = Pattern.compile("Other \\(reserved=\\d+KB, committed=(\\d+)KB").matcher(memory);
@@ -180,12 +177,12 @@ final class RouterUnderTest implements AutoCloseable {
     process.close();
   }
 
-  /** A page of metrics. */
+  /** Content of one metrics response. */
   record Metrics(String page) {
     /**
-     * The sum of the series of {@code name} whose labels contain {@code label}.
+     * Sum of the series of {@code name} with a label text that contains {@code label}.
      *
-     * @throws IOException if the page has no series of that name, which is not the same as 0
+     * @throws IOException if the page has no series of that name; a missing series differs from 0
      */
     double sum(String name, String label) throws IOException {
       double sum = 0;
@@ -204,7 +201,7 @@ final class RouterUnderTest implements AutoCloseable {
       return sum;
     }
 
-    /** The series of {@code name} that are not 0, by their labels. */
+    /** Series of {@code name} with a value other than 0, by their labels. */
     TreeMap<String, Long> byLabels(String name) {
       TreeMap<String, Long> found = new TreeMap<>();
       Matcher series = SERIES.matcher(page);

@@ -5,18 +5,19 @@ import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 
 /**
- * What the router used at one moment, and how fast it was since the moment before.
+ * Resource use of the router at one moment, and its latency since the previous sample.
  *
- * @param seconds since the start
- * @param residentMb resident memory, in MB
- * @param heapMb heap after a full collection, in MB; taken once a minute and repeated in between
- * @param directMb memory outside of the heap that buffers take, in MB; taken with the heap
+ * @param seconds time since the start in seconds
+ * @param residentMb resident memory in MB
+ * @param heapMb heap after a full collection, in MB; measured every 6 samples and repeated in
+ *     between
+ * @param directMb memory of buffers outside of the heap, in MB; measured together with the heap
  * @param descriptors open files and sockets
  * @param threads platform threads
- * @param inFlight requests in the router
- * @param p50 of answers that are no streams, in ms
- * @param p99 of answers that are no streams, in ms
- * @param load the machine's load average of a minute
+ * @param inFlight requests in flight in the router
+ * @param p50 50th percentile of non-streamed responses, in milliseconds
+ * @param p99 99th percentile of non-streamed responses, in milliseconds
+ * @param load load average of the machine over 1 minute
  */
 record Sample(
     double seconds,
@@ -30,7 +31,7 @@ record Sample(
     double p99,
     double load) {
 
-  /** One column: its name, its unit, and how to get it. */
+  /** One column of the table. */
   record Column(String name, String unit, ToDoubleFunction<Sample> value) {}
 
   static final Column RESIDENT = new Column("resident memory", "MB", Sample::residentMb);

@@ -9,7 +9,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code bench soak}. */
+/** The command {@code bench soak}. */
 @Command(
     name = "soak",
     description = {

@@ -6,11 +6,12 @@ import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 
 /**
- * Which fault befalls which engine when: one a second, the same for the same seed. At every moment
- * at least one engine is sound: without a fault for so long that it must be back in service.
+ * Plan of the faults: which fault affects which engine, and when. One fault per second; the same
+ * seed gives the same plan. At every moment at least one engine is healthy: its last fault ended at
+ * least {@link #RECOVERY_MILLIS} ago.
  */
 final class Strikes {
-  /** From the end of a fault to where the engine counts as sound again. */
+  /** Time after the end of a fault until the engine counts as healthy again, in milliseconds. */
   static final int RECOVERY_MILLIS = 4000;
 
   private static final EngineFault[] FAULTS = EngineFault.values();
@@ -18,8 +19,9 @@ final class Strikes {
   /**
    * One fault.
    *
-   * @param atMillis since the start
-   * @param lastsMillis until it is mended
+   * @param atMillis start in milliseconds since the start of the run
+   * @param engine index of the engine
+   * @param lastsMillis duration in milliseconds
    */
   record Strike(int atMillis, int engine, EngineFault fault, int lastsMillis) {
     int endMillis() {
@@ -30,9 +32,9 @@ final class Strikes {
   private Strikes() {}
 
   /**
-   * The faults of a run.
+   * The faults of a run, in order of time. A second without a suitable engine has no fault.
    *
-   * @param engines at least 2
+   * @param engines number of engines; at least 2
    */
   static List<Strike> plan(long seed, int engines, int seconds) {
     if (engines < 2) {
@@ -59,7 +61,7 @@ final class Strikes {
     return strikes;
   }
 
-  /** Engines without a fault; not the last sound one. */
+  /** Engines without a fault, except the last healthy one. */
   private static int[] able(int at, int[] freeAt, int[] soundAt) {
     int[] sound = IntStream.range(0, soundAt.length).filter(i -> soundAt[i] <= at).toArray();
     return IntStream.range(0, freeAt.length)

@@ -7,9 +7,9 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.HdrHistogram.Histogram;
 
-/** What became of the requests; safe for use by several threads. */
+/** Counts of request results, and latencies of complete responses. Thread-safe. */
 final class Tally {
-  /** Failures of a kind whose particulars are kept. */
+  /** Number of failures of each kind that are kept with their details. */
   private static final int KEPT = 8;
 
   private static final int KEPT_CHARACTERS = 600;
@@ -22,12 +22,15 @@ final class Tally {
   private final Histogram sinceTaken = new Histogram(MOST_MICROS, 3);
   private int streams;
 
-  /** The first request is about to be sent: times are told from here on. */
+  /**
+   * Sets the start of the run; failure messages give times since this moment. Called before the
+   * first request.
+   */
   synchronized void begin() {
     start = System.nanoTime();
   }
 
-  /** Notes the end of a request. */
+  /** Records the end of a request. */
   synchronized void ended(End end, boolean stream, long nanos, String detail) {
     ends.merge(end, 1, Integer::sum);
     streams += stream ? 1 : 0;
@@ -44,12 +47,12 @@ final class Tally {
     }
   }
 
-  /** How often each end came. */
+  /** Number of requests of each result. */
   synchronized Map<End, Integer> ends() {
     return new EnumMap<>(ends);
   }
 
-  /** The first failures that the target does not admit. */
+  /** First failures that the target does not permit. */
   synchronized List<String> failures() {
     return List.copyOf(failures);
   }
@@ -62,12 +65,12 @@ final class Tally {
     return streams;
   }
 
-  /** The time of answers that are no streams, in milliseconds. */
+  /** Percentile of the latency of complete non-streamed responses, in milliseconds. */
   synchronized double wholeMillis(double percentile) {
     return whole.getValueAtPercentile(percentile) / 1000.0;
   }
 
-  /** The same of those since the last call: the 50th and the 99th percentile. */
+  /** The 50th and 99th percentile of the same latency since the last call, in milliseconds. */
   synchronized double[] takeWholeMillis() {
     double[] taken = {
       sinceTaken.getValueAtPercentile(50) / 1000.0, sinceTaken.getValueAtPercentile(99) / 1000.0

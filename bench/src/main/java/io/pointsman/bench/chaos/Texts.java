@@ -13,11 +13,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
 /**
- * What the engines say. Their answers follow from the request's seed alone, so that one engine,
- * asked before anything befalls it, tells what every answer must be.
+ * The expected texts of the engines. A text depends only on the request's seed. One healthy engine
+ * is therefore asked for every text before the first fault.
  */
 final class Texts {
-  /** Words of the longest answer that can be checked. */
+  /** Number of words of the longest text that can be checked. */
   static final int LONGEST = 40;
 
   private static final String TEXT = "\"text\":\"";
@@ -30,9 +30,10 @@ final class Texts {
   }
 
   /**
-   * Asks an engine for the answers to seeds from 0 on.
+   * Asks an engine for the texts of the seeds from 0 on.
    *
-   * @throws IOException if it does not tell one
+   * @param seeds number of seeds
+   * @throws IOException if the engine does not answer, or an answer has the wrong length
    */
   static Texts of(String engine, int seeds) throws IOException {
     List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
@@ -60,13 +61,13 @@ final class Texts {
     return new Texts(texts);
   }
 
-  /** The text of an answer in one piece. */
+  /** Text of a non-streamed response; empty if it contains none. */
   static String text(String body) {
     int at = body.indexOf(TEXT);
     return at < 0 ? "" : body.substring(at + TEXT.length(), body.indexOf('"', at + TEXT.length()));
   }
 
-  /** The text of a stream's events; an event that is cut within its text adds nothing. */
+  /** Text of a stream's events. An event that ends within its text adds nothing. */
   static String streamed(String body) {
     StringBuilder text = new StringBuilder();
     for (int at = body.indexOf(DELTA); at >= 0; at = body.indexOf(DELTA, at + 1)) {
@@ -79,12 +80,16 @@ final class Texts {
     return text.toString();
   }
 
-  /** Whether an answer says all that was asked for, and nothing else. */
+  /**
+   * True if the text is exactly the expected one.
+   *
+   * @param words number of requested words
+   */
   boolean are(String text, int seed, int words) {
     return text.equals(first(seed, words));
   }
 
-  /** Whether an answer says what was asked for, as far as it goes. */
+  /** True if the expected text starts with {@code text}. */
   boolean begin(String text, int seed, int words) {
     return first(seed, words).startsWith(text);
   }

@@ -18,8 +18,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests at a fixed rate, whatever becomes of the earlier ones: two streamed chats for every
- * three whole completions, of some conversations with shared beginnings.
+ * Open-loop load at a fixed rate: two streamed chats for every three non-streamed completions.
+ * Requests belong to {@value #CONVERSATIONS} conversations and share prefixes within each.
  */
 final class Traffic implements AutoCloseable {
   static final String MODEL = "chaos-model";
@@ -40,8 +40,10 @@ final class Traffic implements AutoCloseable {
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).executor(threads).build();
 
   /**
-   * @param afflictions what can explain a stream that ends with an error event
-   * @param texts what engines answer, for each of {@link #CONVERSATIONS}
+   * Creates the clients; {@link #run} sends.
+   *
+   * @param afflictions faults that can explain a stream that ends with an error event
+   * @param texts expected texts, for each of {@link #CONVERSATIONS}
    */
   Traffic(String url, Tally tally, Afflictions afflictions, Texts texts, long seed) {
     this.url = url;
@@ -51,7 +53,7 @@ final class Traffic implements AutoCloseable {
     dice = new SplittableRandom(seed);
   }
 
-  /** Sends {@code rate} requests a second until {@code endNanos} of {@link System#nanoTime}. */
+  /** Sends {@code rate} requests per second until {@code endNanos} of {@link System#nanoTime}. */
   void run(int rate, long endNanos) {
     long pause = TimeUnit.SECONDS.toNanos(1) / rate;
     for (long next = System.nanoTime(); next - endNanos < 0; next += pause) {
@@ -62,16 +64,17 @@ final class Traffic implements AutoCloseable {
     }
   }
 
-  /** Waits until everything that was sent is over. */
+  /** Waits until all requests have ended. */
   void awaitEnd() throws InterruptedException {
     free.acquire(MOST_UNDER_WAY);
   }
 
   /**
-   * A request.
+   * Properties of a sent request.
    *
-   * @param seed of the answer's text
-   * @param words of the answer
+   * @param stream true for a streamed chat
+   * @param seed seed of the expected text
+   * @param words number of requested words
    */
   private record Asked(boolean stream, int seed, int words) {}
 
@@ -177,7 +180,7 @@ final class Traffic implements AutoCloseable {
         .formatted(MODEL, seed, words, prompt);
   }
 
-  /** A request for an answer in one piece. */
+  /** Body of a non-streamed request. */
   static String whole(String prompt, int seed, int words) {
     return "{\"model\":\"%s\",\"seed\":%d,\"max_tokens\":%d,\"prompt\":\"%s\"}"
         .formatted(MODEL, seed, words, prompt);

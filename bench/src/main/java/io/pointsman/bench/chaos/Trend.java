@@ -3,22 +3,22 @@ package io.pointsman.bench.chaos;
 import java.util.List;
 
 /**
- * Whether something grew: the median of the last quarter of a run against that of the second
- * quarter, the first being left out because things warm up.
+ * Test for growth: compares the median of a run's last quarter with that of its second quarter. The
+ * first quarter is warm-up.
  *
- * @param column what is looked at
- * @param factor by how many times it may be larger
- * @param slack by how much it may be larger on top, in the column's unit
+ * @param column the compared figure
+ * @param factor permitted ratio of the two medians
+ * @param slack permitted surplus on top, in the column's unit
  */
 record Trend(Sample.Column column, double factor, double slack) {
   /**
-   * What p99 may be larger by than half of itself, in ms. It depends on whether more than one
-   * answer in a hundred met an engine that was silent, which costs the router's patience of 3 s:
-   * over all stretches of two minutes of a run of 30 it went beyond the half by up to 1.9 s.
+   * Permitted surplus of p99 on top of the factor 1.5, in milliseconds. A p99 rises when more than
+   * 1% of the responses meet a silent engine; each then waits for the router's silence limit of 3
+   * s. The surplus reached 1.9 s over all two-minute stretches of a run of 30 minutes.
    */
   private static final double SLACK_OF_P99 = 2000;
 
-  /** Memory and handles must not grow; latency may follow the machine's load to some extent. */
+  /** Memory and descriptors must not grow. Latency may follow the machine's load within bounds. */
   static final List<Trend> BOUNDS =
       List.of(
           new Trend(Sample.RESIDENT, 1.05, 8),
@@ -29,14 +29,18 @@ record Trend(Sample.Column column, double factor, double slack) {
           new Trend(Sample.P50, 1.5, 100),
           new Trend(Sample.P99, 1.5, SLACK_OF_P99));
 
-  /** What was found; medians in the column's unit. */
+  /** Result of a comparison; medians in the column's unit. */
   record Finding(Trend trend, double second, double last) {
     boolean grows() {
       return last > second * trend.factor() + trend.slack();
     }
   }
 
-  /** Compares the quarters; needs four samples at least. */
+  /**
+   * Compares the second and the last quarter.
+   *
+   * @throws IllegalArgumentException for fewer than 4 samples
+   */
   Finding over(List<Sample> samples) {
     int quarter = samples.size() / 4;
     if (quarter == 0) {

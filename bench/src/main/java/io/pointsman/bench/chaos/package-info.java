@@ -1,5 +1,6 @@
 /**
- * Faults in engines under load, for minutes: what clients see of them, and whether anything grows.
+ * Load runs of minutes while engines fail: effects on clients, and growth of the router's
+ * resources.
  */
 @NullMarked
 package io.pointsman.bench.chaos;

@@ -9,7 +9,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
-/** A process that ends, with all its descendants, when it is closed or when this program ends. */
+/** A child process. It and all its descendants end when it is closed or when this JVM exits. */
 public final class ChildProcess implements AutoCloseable {
   private static final Set<ChildProcess> RUNNING = ConcurrentHashMap.newKeySet();
 
@@ -26,8 +26,10 @@ public final class ChildProcess implements AutoCloseable {
   }
 
   /**
-   * @param cores the numbers of the cores it may use, such as {@code 0} or {@code 1-3}; empty: all
-   * @param output where its output and errors go
+   * Starts a process; its standard output and error go to the file {@code output}.
+   *
+   * @param environment variables added to those of this JVM
+   * @param cores numbers of the permitted cores, for example {@code 0} or {@code 1-3}; empty: all
    */
   public static ChildProcess start(
       List<String> command, Map<String, String> environment, String cores, Path output)
@@ -39,7 +41,10 @@ public final class ChildProcess implements AutoCloseable {
     return new ChildProcess(builder.start());
   }
 
-  /** Its output is read by the caller, its errors go to {@code errors}. */
+  /**
+   * Starts a process; the caller reads its standard output, and its standard error goes to the file
+   * {@code errors}.
+   */
   public static ChildProcess startReadable(List<String> command, String cores, Path errors)
       throws IOException {
     return new ChildProcess(

@@ -5,25 +5,28 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Something that can stand in front of engines, and how it is started.
+ * A program that can be measured in front of engines, with the way to start it.
  *
- * @param name what tables and options call it
- * @param body what it does with the body of a request
- * @param version as shown in results
- * @param missing why it cannot be started, empty if it can
- * @param render whether the engines answer the calls with which it asks for tokens
+ * @param name name in tables and options
+ * @param body its handling of a request body, for tables
+ * @param version version for tables; empty if unknown
+ * @param missing the reason if it cannot be started; empty if it can
+ * @param render true if the engines answer its tokenization calls
+ * @param launcher creates its command line
  */
 public record Contender(
     String name, String body, String version, String missing, boolean render, Launcher launcher) {
 
-  /** The command line for a place, its configuration written. */
+  /** Writes the configuration and creates the command line. */
   @FunctionalInterface
   public interface Launcher {
     Launch launch(Place place) throws IOException;
   }
 
   /**
-   * @param environment what is added to this process's own
+   * A command line.
+   *
+   * @param environment variables added to those of this JVM
    */
   public record Launch(List<String> command, Map<String, String> environment) {
     public Launch {
@@ -40,7 +43,10 @@ public record Contender(
     return missing.isEmpty();
   }
 
-  /** The generator straight at the backend: what the rig itself can do. */
+  /**
+   * The load generator connected directly to the backend. Its results are the limit of the test
+   * rig.
+   */
   public static Contender direct() {
     return new Contender(
         "direct",

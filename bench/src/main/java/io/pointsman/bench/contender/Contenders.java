@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** All contenders, each as its users run it. */
+/** All contenders, each with the command line of its users. */
 public final class Contenders {
   private static final String NOT_INSTALLED = "not installed (bench/setup installs it)";
   private static final String READS_AND_FORWARDS = "parsed as JSON, written again";
@@ -19,19 +19,21 @@ public final class Contenders {
   private final Path home;
 
   /**
-   * @param home the root of the repository
+   * Creates the list; contenders are looked up under {@code bench/target/peers}.
+   *
+   * @param home root of the repository
    */
   public Contenders(Path home) {
     this.home = home;
   }
 
-  /** The root of the repository: what the launcher says, else the working directory. */
+  /** Root of the repository: the launcher's POINTSMAN_HOME, otherwise the working directory. */
   public static Path home() {
     String home = System.getenv("POINTSMAN_HOME");
     return Path.of(home == null ? "." : home).toAbsolutePath().normalize();
   }
 
-  /** In the order in which tables show them. */
+  /** All contenders, in the order of the tables. */
   public List<Contender> all() {
     return List.of(
         Contender.direct(),
@@ -53,7 +55,10 @@ public final class Contenders {
         productionStack());
   }
 
-  /** Routers for engines that choose by prefixes, beside this one's policies. */
+  /**
+   * Contenders for the comparison of placement: this router's policies, and other routers that
+   * choose by prefix.
+   */
   public List<Contender> choosing() {
     return List.of(
         named("pointsman-cost", pointsman("cost", Map.of())),
@@ -72,13 +77,21 @@ public final class Contenders {
     return rust("smg", "smg", List.of("launch", "--max-concurrent-requests", "20000"));
   }
 
-  /** This project's router as users run it, with {@code policy}. */
+  /**
+   * This project's router with {@code policy}, started by the launcher.
+   *
+   * @param environment variables for the process
+   */
   public Contender pointsman(String policy, Map<String, String> environment) {
     Path launcher = home.resolve("pointsman");
     return pointsman(List.of(launcher.toString()), policy, environment);
   }
 
-  /** This project's router, started with other words than those of the launcher. */
+  /**
+   * This project's router, started by another command than the launcher.
+   *
+   * @param start first words of the command line
+   */
   public static Contender pointsman(
       List<String> start, String policy, Map<String, String> environment) {
     Launcher launcher =
@@ -112,7 +125,12 @@ public final class Contenders {
             }));
   }
 
-  /** One of the routers in Rust that take the flags of their common ancestor. */
+  /**
+   * A Rust router that takes the flags of the common ancestor of these routers.
+   *
+   * @param command name of the binary
+   * @param first first arguments
+   */
   private Contender rust(String name, String command, List<String> first) {
     Path binary = peer(name).resolve("bin").resolve(command);
     Launcher launcher =
@@ -212,7 +230,10 @@ public final class Contenders {
         });
   }
 
-  /** The binary within the package: its wrapper is a process of its own, in Python. */
+  /**
+   * Starts the binary within the package, because the package's wrapper is a separate Python
+   * process.
+   */
   private Contender envoy() {
     Path binary = VirtualEnvironment.at(peer("envoy")).file("envoy/_bin/envoy");
     Launcher launcher =
@@ -238,7 +259,11 @@ public final class Contenders {
         launcher);
   }
 
-  /** A program that the operating system's packages bring. */
+  /**
+   * A program from the operating system's packages.
+   *
+   * @param version arguments that print the version
+   */
   private static Contender system(String name, List<String> version, Launcher launcher) {
     String path = String.valueOf(System.getenv("PATH")) + ":/usr/sbin:/usr/local/sbin";
     boolean found =

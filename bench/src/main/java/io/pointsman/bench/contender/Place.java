@@ -5,14 +5,14 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Where and how large a contender is started.
+ * Parameters for the start of a contender.
  *
- * @param port where it listens
- * @param metricsPort a second port, for those that have one for metrics
- * @param workers URLs of what it stands in front of
- * @param cores that it may use
- * @param streams that it must be able to hold at once
- * @param directory for its files; exists
+ * @param port port for requests
+ * @param metricsPort second port, for contenders with a metrics port
+ * @param workers URLs of the workers behind it
+ * @param cores number of cores that it may use
+ * @param streams number of concurrent streams that it must support
+ * @param directory existing directory for its files
  */
 public record Place(
     int port, int metricsPort, List<String> workers, int cores, int streams, Path directory) {
@@ -20,7 +20,7 @@ public record Place(
     workers = List.copyOf(workers);
   }
 
-  /** On ports that were free a moment ago. */
+  /** Creates parameters with two free ports. */
   public static Place of(List<String> workers, int cores, int streams, Path directory) {
     return new Place(FreePorts.next(), FreePorts.next(), workers, cores, streams, directory);
   }
@@ -33,7 +33,7 @@ public record Place(
     return Integer.toString(port);
   }
 
-  /** {@code host:port} of each worker. */
+  /** Each worker as {@code host:port}. */
   List<String> addresses() {
     return workers.stream().map(url -> url.substring(url.indexOf("//") + 2)).toList();
   }

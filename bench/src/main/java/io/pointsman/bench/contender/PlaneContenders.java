@@ -8,39 +8,47 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * This project's router with another program that carries the bytes, as it ships and without what
- * notes first tokens. The router is a child of that program, so that both are measured together.
+ * This project's router behind HAProxy or nginx, as shipped, and without the record of first
+ * tokens. The router is a child of the proxy, so the two are measured together.
  */
 public final class PlaneContenders {
   private static final String READS = "its head is read by the router";
   private static final Path LUA_MODULE = Path.of("/usr/lib/nginx/modules/ngx_http_lua_module.so");
 
-  /** The router behind, on ports of its own; 1: HTTP, 2: SPOE. */
+  /**
+   * Starts the router behind the proxy. {@code $1} is its HTTP port, {@code $2} its SPOE port,
+   * {@code $3} the workers.
+   */
   private static final String ROUTER =
       " serve --policy cache_aware --log-level error --host 127.0.0.1 --port $1"
           + " --metrics-port 0 --decide-spoe-address 127.0.0.1:$2 --workers \"$3\" & ";
 
   private final Path home;
 
-  /** The words that start this program, for a shell. */
+  /** Start of this program's command line, quoted for a shell. */
   private final String program;
 
   /**
-   * @param home the root of the repository
+   * Creates the contenders with the launcher.
+   *
+   * @param home root of the repository
    */
   public PlaneContenders(Path home) {
     this(home, List.of(home.resolve("pointsman").toString()));
   }
 
   /**
-   * @param start the words that start this program
+   * Creates the contenders with another command than the launcher.
+   *
+   * @param home root of the repository
+   * @param start first words of the command line
    */
   public PlaneContenders(Path home, List<String> start) {
     this.home = home;
     program = start.stream().map(word -> "'" + word + "'").collect(Collectors.joining(" "));
   }
 
-  /** In the order in which tables show them. */
+  /** All contenders, in the order of the tables. */
   public List<Contender> all() {
     return List.of(
         haproxy("haproxy-plane", ""),

@@ -6,9 +6,9 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** What a process and its descendants use, as Linux accounts it. */
+/** CPU time and memory of a process and its descendants, from {@code /proc}. */
 public final class ProcessTree {
-  /** The unit of times in {@code /proc/PID/stat}: 100 a second on every Linux that is in use. */
+  /** Unit of the times in {@code /proc/PID/stat}; 100 per second on all current Linux systems. */
   private static final double TICKS_PER_SECOND = 100;
 
   private final ProcessHandle root;
@@ -17,11 +17,11 @@ public final class ProcessTree {
     this.root = root;
   }
 
-  /** CPU seconds, in user and system, of the living and of those that were waited for. */
+  /** CPU time in seconds, user and system. It includes ended children that were waited for. */
   public double cpuSeconds() {
     long ticks = 0;
     for (long pid : pids()) {
-      // The name in parentheses may hold anything; the fields behind it are numbers.
+      // The name in parentheses may contain any character; numbers follow it.
       String stat = read(pid, "stat");
       String[] fields = stat.substring(stat.lastIndexOf(')') + 1).strip().split(" ", -1);
       for (int field = 11; field <= 14 && fields.length > 14; field++) {
@@ -31,7 +31,7 @@ public final class ProcessTree {
     return ticks / TICKS_PER_SECOND;
   }
 
-  /** Resident memory in MB, pages that processes share counted once: the sum of the PSS. */
+  /** Resident memory in MB: the sum of the PSS, which counts shared pages once. */
   public double residentMb() {
     long kilobytes = 0;
     for (long pid : pids()) {
@@ -40,7 +40,7 @@ public final class ProcessTree {
     return kilobytes / 1024.0;
   }
 
-  /** Whether a JVM is among them: a program that is still being compiled while it works. */
+  /** True if the tree contains a JVM, which still compiles code while it works. */
   public boolean hasJvm() {
     return pids().stream().anyMatch(pid -> "java".equals(read(pid, "comm").strip()));
   }
@@ -57,7 +57,7 @@ public final class ProcessTree {
         .orElse(0);
   }
 
-  /** Empty for a process that has just ended. */
+  /** Content of a file in {@code /proc}; empty if the process has ended. */
   private static String read(long pid, String file) {
     try {
       return Files.readString(Path.of("/proc", Long.toString(pid), file));

@@ -5,14 +5,15 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * Configurations as somebody would write them who puts these proxies in front of engines with care:
- * least loaded worker, health checks, connections kept alive on both sides, nothing buffered or
- * logged that need not be, no limit in the way. Each has one configuration for all workloads, so
- * HAProxy sends at once what it has ({@code http-no-delay}), which tokens of a stream need. nginx
- * of Debian has no active health checks.
+ * Configurations of the other proxies, as a careful operator writes them. They use least-load
+ * balancing, health checks, and keep-alive on both sides; logs, needless buffers and limits are
+ * off.
+ *
+ * <p>A proxy has one configuration for all workloads. HAProxy therefore uses {@code http-no-delay},
+ * which streams of tokens need. Debian's nginx has no active health checks.
  */
 final class ProxyConfigs {
-  /** The model that the benchmark's backend serves. */
+  /** Model of the benchmark's backend. */
   static final String MODEL = "bench-model";
 
   private ProxyConfigs() {}

@@ -17,8 +17,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * A contender run as a process of its own, as users run it. Its files and its output are in a
- * directory that closing removes.
+ * A contender in a process of its own. Its files and its output are in a temporary directory;
+ * {@link #close} deletes it.
  */
 public final class RouterProcess implements AutoCloseable {
   private static final int REPLY_LIMIT_MILLIS = 5_000;
@@ -37,10 +37,12 @@ public final class RouterProcess implements AutoCloseable {
   }
 
   /**
-   * Starts {@code contender}; it may not be ready yet.
+   * Starts {@code contender} and returns before it is ready.
    *
-   * @param pinned the cores it may use, empty: all
-   * @param cores how many those are
+   * @param workers URLs of the workers behind it
+   * @param pinned numbers of the permitted cores; empty: all
+   * @param cores number of these cores
+   * @param streams number of concurrent streams that it must support
    */
   public static RouterProcess start(
       Contender contender, List<String> workers, String pinned, int cores, int streams)
@@ -62,7 +64,7 @@ public final class RouterProcess implements AutoCloseable {
     return place.port();
   }
 
-  /** Where it serves metrics, if it is one of those that do. */
+  /** Port of its metrics, if it has one. */
   public int metricsPort() {
     return place.metricsPort();
   }
@@ -71,15 +73,20 @@ public final class RouterProcess implements AutoCloseable {
     return process.tree();
   }
 
-  /** Waits until a GET of {@code path} is answered with 200. */
+  /**
+   * Waits until a GET of {@code path} returns 200.
+   *
+   * @throws IOException if the process ends, or is not ready within {@code limit} of its start
+   */
   public void awaitReady(String path, Duration limit) throws IOException, InterruptedException {
     await("GET " + path + " HTTP/1.1\r\nHost: bench\r\nConnection: close\r\n\r\n", limit);
   }
 
   /**
-   * Waits until a chat has been answered.
+   * Waits until a chat request returns 200.
    *
-   * @return milliseconds since the process was started
+   * @return time since the start of the process in milliseconds
+   * @throws IOException if the process ends, or is not ready within {@code limit} of its start
    */
   public double awaitRouted(String body, Duration limit) throws IOException, InterruptedException {
     await(
@@ -99,7 +106,7 @@ public final class RouterProcess implements AutoCloseable {
       if (last.startsWith("HTTP/1.1 200")) {
         return;
       }
-      // Finely while starts are timed, coarsely for those that take their time.
+      // Start times need a fine resolution; slow starters need only a coarse one.
       boolean young = System.nanoTime() - startedNanos < TimeUnit.SECONDS.toNanos(3);
       TimeUnit.MILLISECONDS.sleep(young ? 2 : 50);
     }
@@ -127,7 +134,7 @@ public final class RouterProcess implements AutoCloseable {
     return directory.resolve("output.log");
   }
 
-  /** The end of what it printed. */
+  /** Last 2,000 characters of its output. */
   private String output() throws IOException {
     String all = Files.readString(output(place.directory()), StandardCharsets.ISO_8859_1);
     return all.substring(Math.max(0, all.length() - 2_000));

@@ -11,9 +11,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What programs say of their version when they are asked. Each is asked once. */
+/** Version numbers that programs print. Each program is called once per run. */
 final class Versions {
-  /** A program in Python reads its packages first. */
+  /** Time limit; Python programs import their packages first. */
   private static final Duration LIMIT = Duration.ofSeconds(20);
 
   private static final Pattern NUMBER = Pattern.compile("\\d+\\.\\d+(\\.\\d+)*");
@@ -21,7 +21,10 @@ final class Versions {
 
   private Versions() {}
 
-  /** The first number with dots that it prints; empty if it says none, fails or does not end. */
+  /**
+   * First number with dots in the output; empty if there is none, or if the program fails or does
+   * not end.
+   */
   static String saidBy(List<String> command) {
     return SAID.computeIfAbsent(command, line -> ask(line, LIMIT));
   }
@@ -51,7 +54,7 @@ final class Versions {
       Matcher number = NUMBER.matcher(Files.readString(said));
       return ended && process.exitValue() == 0 && number.find() ? number.group() : "";
     } finally {
-      // One that serves instead must not go on beside what is measured.
+      // The program may serve instead; it must not run during a measurement.
       process.descendants().forEach(ProcessHandle::destroyForcibly);
       process.destroyForcibly();
     }

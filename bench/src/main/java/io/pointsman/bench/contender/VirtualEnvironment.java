@@ -9,7 +9,7 @@ import java.util.stream.Stream;
 /**
  * Python packages that {@code bench/setup} installed.
  *
- * @param packages the directory that holds them; may not exist
+ * @param packages directory of the packages; may be missing
  */
 record VirtualEnvironment(Path packages) {
 
@@ -30,12 +30,15 @@ record VirtualEnvironment(Path packages) {
     }
   }
 
-  /** A file that a package brought; may not exist. */
+  /** Path of a file in a package; may be missing. */
   Path file(String path) {
     return packages.resolve(path);
   }
 
-  /** The version of a package, from the name of its record; empty if it is not installed. */
+  /**
+   * Version of a package, from the name of its {@code dist-info} directory; empty if it is not
+   * installed.
+   */
   String version(String name) {
     if (!Files.isDirectory(packages)) {
       return "";

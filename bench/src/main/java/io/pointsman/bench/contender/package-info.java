@@ -1,4 +1,4 @@
-/** What can be put in front of engines to be measured, and the processes it runs as. */
+/** Programs that can be measured in front of engines, and their processes. */
 @NullMarked
 package io.pointsman.bench.contender;
 

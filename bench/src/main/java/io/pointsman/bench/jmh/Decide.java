@@ -39,10 +39,11 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Time of one decision for an already hashed prompt of 4,096 tokens (256 blocks of 16) under a
- * policy that follows prefixes, with 6,000 other prompts in the index and each worker with 1 to 32
- * requests in flight. Read the median: it does not mind a noisy machine. It includes what it takes
- * to make new blocks (30 ns) and to read the clock (25 ns).
+ * Time of one decision with a prefix-aware policy, for a hashed prompt of 4,096 tokens (256 blocks
+ * of 16). The index is full of other prompts, and each worker has 1 to 32 requests in flight.
+ *
+ * <p>Use the median: a noisy machine affects it little. It includes 30 ns for new block hashes and
+ * 25 ns for the clock.
  */
 @BenchmarkMode(Mode.SampleTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -57,20 +58,20 @@ public class Decide {
   public int workers;
 
   /**
-   * Next turn of one of 64 conversations, 15/16 of it held by one worker; a system prompt of that
-   * share that every worker holds; or a prompt that nobody holds.
+   * Prompt held by workers. FEW_HOLD: the next turn of one of 64 conversations; one worker holds
+   * 15/16 of it. ALL_HOLD: every worker holds 15/16 of it. MISS: no worker holds any of it.
    */
   @Param({"FEW_HOLD", "ALL_HOLD", "MISS"})
   public Case held = Case.MISS;
 
-  /** Which prompts come. */
+  /** Kinds of prompts. */
   public enum Case {
     FEW_HOLD,
     ALL_HOLD,
     MISS
   }
 
-  /** Of the prompt, each 16 tokens. */
+  /** Length of the prompt in blocks of 16 tokens. */
   @Param("256")
   public int blocks;
 
@@ -84,9 +85,9 @@ public class Decide {
     bed = new Bed(policy, workers, held, blocks);
   }
 
-  /** Everything: pick, lease, learn, settle. */
+  /** A complete decision: pick, lease, learn, settle. */
   @Benchmark
-  @SuppressWarnings("NullAway") // set up before
+  @SuppressWarnings("NullAway") // Set by prepare().
   public boolean decideAndSettle() {
     Decision decision = bed.engine.decide(bed.nextRequest());
     return decision instanceof Decision.Routed(Lease lease) && lease.succeeded();
@@ -94,7 +95,7 @@ public class Decide {
 
   /** The policy's choice alone. */
   @Benchmark
-  @SuppressWarnings("NullAway") // set up before
+  @SuppressWarnings("NullAway") // Set by prepare().
   public @Nullable Worker pick() {
     return bed.picker.pick(bed.nextRequest(), bed.now++);
   }
@@ -108,7 +109,7 @@ public class Decide {
     final RoutingRequest request;
     final int shared;
 
-    /** Blocks of the key that the policy's index takes for one. */
+    /** Number of the key's blocks that form one block of the policy's index. */
     final int joined;
 
     long now = System.nanoTime();

@@ -35,8 +35,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Time of one decision for an adapter, drawn from so many, over 100 workers that keep 16 each: with
- * 1,000 all stay where they are, with 20,000 most decisions load one and let another one go.
+ * Time of one decision for a random adapter, with 100 workers that keep 16 adapters each. With
+ * 1,000 adapters all stay loaded. With 20,000, most decisions load one adapter and evict another.
  */
 @BenchmarkMode(Mode.SampleTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -86,9 +86,9 @@ public class DecideAdapter {
     }
   }
 
-  /** Pick, lease, learn, settle. */
+  /** A complete decision: pick, lease, learn, settle. */
   @Benchmark
-  @SuppressWarnings("NullAway") // set up before
+  @SuppressWarnings("NullAway") // Set by prepare().
   public boolean decideAndSettle() {
     RoutingRequest request =
         RoutingRequest.builder().model(names[random.nextInt(names.length)]).build();

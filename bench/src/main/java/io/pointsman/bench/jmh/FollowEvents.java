@@ -39,10 +39,12 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What announcements of caches cost: looking up an already hashed prompt of 4,096 token ids, a
- * whole pick of {@code kv_aware}, and taking an announcement in. Each worker has announced 400
- * prompts of its own with 256 tokens at their beginning that all share; prompts share 15/16 with
- * one of 64 that one worker holds.
+ * Time of operations on KV events: the lookup of a hashed prompt of 4,096 token ids, a pick of
+ * {@code kv_aware}, and the processing of an event.
+ *
+ * <p>Each worker holds 400 prompts of its own (40 with more than 100 workers) that share their
+ * first 256 tokens. A requested prompt shares 15/16 of its tokens with one of 64 prompts, each held
+ * by one worker.
  */
 @BenchmarkMode(Mode.SampleTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -66,9 +68,9 @@ public class FollowEvents {
     bed = new Bed(workers);
   }
 
-  /** Who holds how much, and what one worker holds of it. */
+  /** Looks up all holders of a prompt, then the share that one worker holds. */
   @Benchmark
-  @SuppressWarnings("NullAway") // set up before
+  @SuppressWarnings("NullAway") // Set by prepare().
   public int lookUp() {
     KvHits hits = bed.index.hits(bed.next().prefix(), null);
     return hits.device(bed.slot);
@@ -76,14 +78,14 @@ public class FollowEvents {
 
   /** The policy's choice. */
   @Benchmark
-  @SuppressWarnings("NullAway") // set up before
+  @SuppressWarnings("NullAway") // Set by prepare().
   public @Nullable Worker pick() {
     return bed.picker.pick(bed.next(), 0);
   }
 
-  /** A prompt of 256 blocks is announced, and then that it has left. */
+  /** Applies a "stored" event of 256 blocks, then the matching "removed" event. */
   @Benchmark
-  @SuppressWarnings("NullAway") // set up before
+  @SuppressWarnings("NullAway") // Set by prepare().
   public int announce() {
     bed.index.apply(bed.first, 0, bed.coming);
     bed.index.apply(bed.first, 0, bed.going);

@@ -17,8 +17,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Time of the prefix index's operations for one prompt in blocks of 16 tokens, in an index that
- * replaces.
+ * Time of the prefix index's operations for one prompt in blocks of 16 tokens. The index is full,
+ * so it evicts.
  */
 @BenchmarkMode(Mode.SampleTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -33,7 +33,9 @@ public class MatchPrefix {
   @Param({"1024", "4096", "16384", "131072"})
   public int tokens;
 
-  /** An index that fits the processor's caches, and one that does not. */
+  /**
+   * Size of the index in MiB. The small one fits the processor's caches; the large one does not.
+   */
   @Param({"1", "64"})
   public int mebibytes;
 
@@ -72,19 +74,19 @@ public class MatchPrefix {
     return new PrefixBlocks(hashes, hashes.length, tokens, BLOCK, tokens);
   }
 
-  /** An identical prompt is known. */
+  /** The index contains the complete prompt. */
   @Benchmark
   public int matchWhole() {
     return index.match(whole[(int) (turn++ & (PROMPTS - 1))]);
   }
 
-  /** The first half is known. */
+  /** The index contains the first half of the prompt. */
   @Benchmark
   public int matchHalf() {
     return index.match(half[(int) (turn++ & (PROMPTS - 1))]);
   }
 
-  /** Adds a prompt that was never seen, in the place of others; includes making it new. */
+  /** Adds a new prompt, which evicts others. The time includes the creation of its hashes. */
   @Benchmark
   public void addNew() {
     long salt = PrefixBlocks.mix(turn++);

@@ -23,8 +23,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Time to read a request body into routing facts: scan, hash, chain. The median is what counts: it
- * stays true on a machine that does other work.
+ * Time to read a request body into routing facts: scan, hash, chain. Use the median: other load on
+ * the machine affects it little.
  */
 @BenchmarkMode(Mode.SampleTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -33,11 +33,14 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 5, time = 1)
 @Fork(1)
 public class ReadChatBody {
-  /** Rough size of the body, in bytes. */
+  /** Approximate size of the body in bytes. */
   @Param({"2048", "32768", "225280"})
   public int size;
 
-  /** One long message, a conversation of many short ones, code with many quotes, or token ids. */
+  /**
+   * Content: one long message, a conversation of many short messages, code with many quotes, or
+   * token ids.
+   */
   @Param({"prose", "turns", "code", "ids"})
   public String kind = "";
 

@@ -1,16 +1,16 @@
 package io.pointsman.bench.live;
 
 /**
- * What became of one request. Times are as {@link System#nanoTime}.
+ * Result of one request. Times are values of {@link System#nanoTime}.
  *
- * @param index of the request in the trace
- * @param due when it should have been sent
- * @param sent when it was
- * @param first when the first token came
- * @param end when the answer was complete
- * @param promptTokens as the engine counted them
- * @param cachedTokens of those, found in its cache
- * @param problem why it counts as an error, and its times mean nothing; empty if it does not
+ * @param index position of the request in the trace
+ * @param due scheduled time of sending
+ * @param sent time of sending
+ * @param first time of the first token
+ * @param end time of the complete response
+ * @param promptTokens prompt tokens, as the engine counted them
+ * @param cachedTokens prompt tokens that the engine found in its cache
+ * @param problem the error, which makes the times meaningless; empty without error
  */
 record Course(
     int index,

@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Simulated engines with empty caches, in this process: steps of 8,192 tokens, 256 sequences,
- * blocks of 64 tokens, as in {@code replay}.
+ * Simulated engines with empty caches, in this process. As in {@code replay}, they use steps of
+ * 8,192 tokens, 256 sequences and blocks of 64 tokens.
  */
 final class EngineFleet implements AutoCloseable {
   private static final int LOOPS = 2;
@@ -25,9 +25,10 @@ final class EngineFleet implements AutoCloseable {
   private EngineFleet() {}
 
   /**
-   * Starts them.
+   * Starts the engines.
    *
-   * @param kvTokens KV memory of each
+   * @param count number of engines
+   * @param kvTokens KV memory of each engine in tokens
    * @param speed engine seconds per second
    */
   static EngineFleet start(int count, int kvTokens, double speed) {
@@ -57,7 +58,7 @@ final class EngineFleet implements AutoCloseable {
     return engines.stream().map(SimEngine::url).toList();
   }
 
-  /** How many have not answered anything yet. */
+  /** Number of engines without a completed response. */
   long unused() {
     return engines.stream().filter(e -> e.state().requests().served() == 0).count();
   }
@@ -66,7 +67,10 @@ final class EngineFleet implements AutoCloseable {
     engines.forEach(SimEngine::resetCounters);
   }
 
-  /** Most prompt tokens that an engine computed, in parts of the mean. */
+  /**
+   * Ratio of the largest number of prompt tokens that an engine computed to the mean; 1 without
+   * tokens.
+   */
   double imbalance() {
     double most = 0;
     double sum = 0;

@@ -23,7 +23,7 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code ./pointsman bench live}: routers side by side on a trace, over sockets. */
+/** {@code ./pointsman bench live}: compares routers on a trace, over sockets. */
 @Command(
     name = "live",
     sortOptions = false,
@@ -120,7 +120,9 @@ public final class Live implements Callable<Integer> {
   }
 
   /**
-   * @param known all contenders that can be named
+   * Creates the command.
+   *
+   * @param known all contenders that options can name
    */
   Live(Path home, List<Contender> known) {
     this.home = home;

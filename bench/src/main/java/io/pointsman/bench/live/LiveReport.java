@@ -18,10 +18,10 @@ import java.util.OptionalDouble;
 import java.util.function.Function;
 
 /**
- * Rows in the forms that people and programs read.
+ * Results as text, JSON, CSV and plots.
  *
- * @param title of plots
- * @param header on what, when and how it was measured
+ * @param title title of the plots
+ * @param header lines that describe the measurement
  */
 record LiveReport(String title, List<String> header, List<LiveRow> rows) {
   static final String HEADER =
@@ -88,7 +88,7 @@ record LiveReport(String title, List<String> header, List<LiveRow> rows) {
     return line.toString();
   }
 
-  /** Milliseconds of the trace. */
+  /** A prediction figure, converted to milliseconds of the trace. */
   private static OptionalDouble millis(LiveRow row, Function<Prediction, OptionalDouble> of) {
     Prediction prediction = row.prediction();
     OptionalDouble seconds = prediction == null ? OptionalDouble.empty() : of.apply(prediction);
@@ -145,7 +145,7 @@ record LiveReport(String title, List<String> header, List<LiveRow> rows) {
     }
   }
 
-  /** A line for each request of each contender. */
+  /** One line for each request of each contender. */
   private String csv() {
     StringBuilder out =
         new StringBuilder(
@@ -189,7 +189,7 @@ record LiveReport(String title, List<String> header, List<LiveRow> rows) {
     return plot.svg();
   }
 
-  /** How well one contender predicted, over the time of the trace. */
+  /** Plot of a contender's predictions over the time of the trace. */
   private String predictions(LiveRow row) {
     return new LinePlot(title + ": " + row.contender(), "seconds of the trace")
         .panel(
@@ -210,8 +210,8 @@ record LiveReport(String title, List<String> header, List<LiveRow> rows) {
   }
 
   /**
-   * Writes {@code live.txt}, {@code .json}, {@code .csv} and {@code .svg}, and for each row that
-   * predicts {@code live-prediction-NAME.svg}.
+   * Writes {@code live.txt}, {@code .json}, {@code .csv} and {@code .svg}. Rows with predictions
+   * also get {@code live-prediction-NAME.svg}.
    */
   void write(Path directory) throws IOException {
     Files.createDirectories(directory);

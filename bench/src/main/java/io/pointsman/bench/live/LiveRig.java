@@ -13,35 +13,33 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs one contender: fresh engines, a fresh router, and the requests.
+ * Runs contenders on a trace, each with fresh engines and a fresh router.
  *
- * @param trace at the rate at which it is sent
- * @param engines behind each contender
- * @param kvTokens KV memory of each of them
+ * @param trace requests, scheduled at the requested rate
+ * @param engines number of engines behind each contender
+ * @param kvTokens KV memory of each engine in tokens
  * @param speed seconds of the trace per second
- * @param limit of each run
+ * @param limit time limit of each run
  */
 record LiveRig(Trace trace, int engines, int kvTokens, double speed, Duration limit) {
   private static final Duration START_LIMIT = Duration.ofMinutes(2);
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
-  /** Greetings sent at most until each engine has had one. */
+  /** Maximum number of warm-up requests to the router; each engine should serve one. */
   private static final int GREETINGS = 500;
 
   private static final int STREAMS = 4096;
 
-  /** The contender whose policy says what it expects. */
+  /** The contender with a policy that publishes its predictions. */
   private static final String PREDICTS = "pointsman-cost";
 
-  /** Seconds of the trace over which predictions are summed up for the plot. */
+  /** Interval of the prediction plot, in seconds of the trace. */
   private static final double INTERVAL_SECONDS = 10;
 
-  /**
-   * Requests sent straight to the engines before the first contender, so that all find a warm rig.
-   */
+  /** Number of requests sent directly to the engines before the first contender. */
   private static final int WARM_UP = 200;
 
-  /** Never throws for what the contender does wrong: that is a result, too. */
+  /** Measures a contender. A failure of the contender is returned as a result, not thrown. */
   LiveRow run(Contender contender) throws InterruptedException {
     try {
       return measure(contender);
@@ -51,7 +49,10 @@ record LiveRig(Trace trace, int engines, int kvTokens, double speed, Duration li
     }
   }
 
-  /** So that the first contender does not pay for the compilation of engines and generator. */
+  /**
+   * Warms up engines and load generator. Otherwise the first contender would bear their
+   * compilation.
+   */
   void warmUp() throws InterruptedException {
     try (EngineFleet fleet = EngineFleet.start(engines, kvTokens, speed)) {
       List<String> urls = fleet.urls();
@@ -92,7 +93,7 @@ record LiveRig(Trace trace, int engines, int kvTokens, double speed, Duration li
         "");
   }
 
-  /** Until the contender has found all engines, or takes too long. */
+  /** Sends requests until the contender has used all engines, or a time limit ends. */
   private static void greetAll(EngineFleet fleet, String url)
       throws IOException, InterruptedException {
     long begin = System.nanoTime();

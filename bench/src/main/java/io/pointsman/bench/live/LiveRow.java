@@ -8,15 +8,15 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What came of one contender's run. Times are milliseconds of the trace.
+ * Results of one contender. Times are milliseconds of the trace.
  *
  * @param speed seconds of the trace per second
- * @param courses one for each request
- * @param imbalance most prompt tokens that an engine computed, in parts of the mean
- * @param use of processors meanwhile
- * @param prediction what came of the contender's own predictions; null if it tells none
- * @param intervals the same over time; empty if it tells none
- * @param problem why it was not run at all; empty if it was
+ * @param courses results of all requests
+ * @param imbalance largest number of prompt tokens that an engine computed, divided by the mean
+ * @param use processor use during the run
+ * @param prediction quality of the contender's predictions; null if it publishes none
+ * @param intervals the same over time; empty if it publishes none
+ * @param problem the reason if the contender could not be measured; otherwise empty
  */
 record LiveRow(
     String contender,
@@ -30,11 +30,11 @@ record LiveRow(
     String problem) {
 
   /**
-   * Processor time in parts of one core, while requests were under way.
+   * Mean processor use during the run.
    *
-   * @param router the contender and its descendants
-   * @param rig engines and generator
-   * @param machine all cores together, 1 when all of them are busy
+   * @param router contender and descendants, in cores
+   * @param rig engines and load generator, in cores
+   * @param machine share of all cores, 0 to 1
    */
   record Use(double router, double rig, double machine) {}
 
@@ -55,7 +55,7 @@ record LiveRow(
     return courses.size() - requests();
   }
 
-  /** The most frequent problem of requests, with its number; empty if there was none. */
+  /** The most frequent error with its count; empty without errors. */
   String worstProblem() {
     return courses.stream()
         .filter(course -> !course.answered())
@@ -67,23 +67,23 @@ record LiveRow(
         .orElse("");
   }
 
-  /** Prompt tokens that the engines found in their caches, in parts of all, as they reported. */
+  /** Share of prompt tokens that the engines report as cached, 0 to 1. */
   double hit() {
     double prompt = answered().stream().mapToLong(Course::promptTokens).sum();
     return prompt == 0 ? 0 : answered().stream().mapToLong(Course::cachedTokens).sum() / prompt;
   }
 
-  /** From when a request should have been sent to its first token. */
+  /** Times from the schedule to the first token. */
   Times ttft() {
     return times(Course::first);
   }
 
-  /** From when a request should have been sent to the end of its answer. */
+  /** Times from the schedule to the end of the response. */
   Times endToEnd() {
     return times(Course::end);
   }
 
-  /** From when a request should have been sent to when it was: the generator's own share. */
+  /** Times from the schedule to the sending: delay of the load generator itself. */
   Times late() {
     return times(Course::sent);
   }
@@ -96,14 +96,14 @@ record LiveRow(
             .toArray());
   }
 
-  /** Milliseconds of the trace, sorted. */
-  @SuppressWarnings("ArrayRecordComponent") // made here, read once
+  /** Sorted times in milliseconds of the trace. */
+  @SuppressWarnings("ArrayRecordComponent") // The array has one owner and one reader.
   record Times(double[] sorted) {
     double mean() {
       return Arrays.stream(sorted).average().orElse(0);
     }
 
-    /** What a share of them, above 0, did not exceed. */
+    /** The quantile of {@code share}, above 0 to 1. */
     double at(double share) {
       return sorted.length == 0 ? 0 : sorted[(int) Math.ceil(share * sorted.length) - 1];
     }

@@ -24,20 +24,21 @@ import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends the requests of a trace at their times, whatever becomes of those before; one that follows
- * another comes so long after that one's end. A thread and a connection for each.
+ * Open-loop load generator for a trace: it sends each request on schedule, independent of earlier
+ * responses. A request that follows another is sent a given time after that one ends. Each request
+ * has its own virtual thread and connection.
  */
 final class OpenLoop {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String DATA = "data: ";
 
-  /** Longer than any run: at the limit of a run connections are closed. */
+  /** Read timeout, longer than any run; at a run's limit all connections are closed. */
   private static final Duration PATIENCE = Duration.ofDays(1);
 
-  /** So early a request is written down and its connection opened, to leave on time. */
+  /** Time before the schedule at which a request is encoded and its connection opened. */
   private static final long LEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(30);
 
-  /** How long the first request is put off, so that it is not late already. */
+  /** Delay of the first request, because it must be prepared on time too. */
   private static final long START_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   private final Trace trace;
@@ -84,12 +85,12 @@ final class OpenLoop {
   }
 
   /**
-   * Sends them and waits for their answers.
+   * Sends all requests and waits for their responses.
    *
    * @param speed seconds of the trace per second
-   * @param limit after it nothing is sent or waited for any more, and what is open counts as failed
-   * @param targets base URL for the request of this index
-   * @return one for each request, in the trace's order
+   * @param limit duration after which open requests fail and no more are sent
+   * @param targets base URL by index of the request
+   * @return one result per request, in the order of the trace
    */
   static List<Course> play(Trace trace, double speed, Duration limit, IntFunction<String> targets)
       throws InterruptedException {
@@ -171,7 +172,11 @@ final class OpenLoop {
         "");
   }
 
-  /** Of a whole stream; everything before its first token is sent together with that. */
+  /**
+   * Token counts in a complete stream.
+   *
+   * @throws IOException if the stream is incomplete or has no token counts
+   */
   private static JsonNode usage(String stream) throws IOException {
     List<String> events =
         Arrays.stream(stream.split("\n\n", -1)).filter(event -> event.startsWith(DATA)).toList();
@@ -195,7 +200,7 @@ final class OpenLoop {
     try {
       wire.close();
     } catch (IOException e) {
-      // It is gone all the same.
+      // The connection is closed in any case.
     }
   }
 }

@@ -8,13 +8,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.OptionalDouble;
 
 /**
- * What a router's metrics have said of its predictions up to a moment; sums of seconds.
+ * A router's published prediction sums up to a moment. Sums are in seconds.
  *
- * @param count first tokens that had been predicted
- * @param predicted when they were expected, from the placement on
- * @param measured when they came
- * @param early of those expected before they came, by how much
- * @param late of the others, by how much
+ * @param count number of predicted first tokens
+ * @param predicted sum of the predicted times from placement to first token
+ * @param measured sum of the measured times
+ * @param early sum of the errors of tokens that came later than predicted
+ * @param late sum of the errors of tokens that came earlier than predicted
  */
 record Prediction(double count, double predicted, double measured, double early, double late) {
   private static final int PATIENCE_MILLIS = 5_000;
@@ -22,9 +22,9 @@ record Prediction(double count, double predicted, double measured, double early,
   private static final String ERRORS = "pointsman_ttft_prediction_error_seconds_";
 
   /**
-   * Asks a router.
+   * Reads the sums from a router.
    *
-   * @throws IOException if there is none, or it has no such metrics
+   * @throws IOException if the router does not respond
    */
   static Prediction at(int metricsPort) throws IOException {
     URLConnection connection =
@@ -36,7 +36,7 @@ record Prediction(double count, double predicted, double measured, double early,
     }
   }
 
-  /** Reads it from metrics in Prometheus's text format; what is not there is 0. */
+  /** Parses metrics in Prometheus's text format; missing series count as 0. */
   static Prediction read(String metrics) {
     return new Prediction(
         value(metrics, TIMES + "count", "kind=\"measured\""),
@@ -46,7 +46,7 @@ record Prediction(double count, double predicted, double measured, double early,
         value(metrics, ERRORS + "sum", "side=\"late\""));
   }
 
-  /** Of all samples of this name with this label. */
+  /** Sum of all series of the name with the label. */
   private static double value(String metrics, String name, String label) {
     return metrics
         .lines()
@@ -64,22 +64,22 @@ record Prediction(double count, double predicted, double measured, double early,
         late - before.late);
   }
 
-  /** Mean absolute error in seconds; empty if nothing was predicted. */
+  /** Mean absolute error in seconds; empty without predictions. */
   OptionalDouble error() {
     return per(early + late);
   }
 
-  /** Mean of predicted less measured, in seconds; empty if nothing was predicted. */
+  /** Mean of predicted minus measured time, in seconds; empty without predictions. */
   OptionalDouble bias() {
     return per(late - early);
   }
 
-  /** Mean of what was predicted, in seconds. */
+  /** Mean predicted time in seconds; empty without predictions. */
   OptionalDouble meanPredicted() {
     return per(predicted);
   }
 
-  /** Mean of what was measured, in seconds. */
+  /** Mean measured time in seconds; empty without predictions. */
   OptionalDouble meanMeasured() {
     return per(measured);
   }

@@ -7,9 +7,9 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
-/** Asks a router again and again what has come of its predictions. */
+/** Polls a router's prediction metrics at a fixed interval. */
 final class PredictionLog implements AutoCloseable {
-  /** So many intervals at most, whatever the length of a run. */
+  /** Maximum number of intervals. */
   private static final int MOST = 4_096;
 
   private final int metricsPort;
@@ -19,9 +19,9 @@ final class PredictionLog implements AutoCloseable {
   private final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor();
 
   /**
-   * What came of the predictions of one interval.
+   * Predictions of one interval.
    *
-   * @param seconds when it ended, from the beginning
+   * @param seconds end of the interval, in seconds since the start
    */
   record Entry(double seconds, Prediction prediction) {}
 
@@ -31,9 +31,9 @@ final class PredictionLog implements AutoCloseable {
   }
 
   /**
-   * Begins.
+   * Starts polling.
    *
-   * @param everySeconds length of an interval
+   * @param everySeconds length of an interval in seconds
    * @throws IOException if the router has no metrics on this port
    */
   static PredictionLog start(int metricsPort, double everySeconds) throws IOException {
@@ -49,17 +49,17 @@ final class PredictionLog implements AutoCloseable {
         Prediction now = Prediction.at(metricsPort).since(begin);
         entries.add(new Entry((System.nanoTime() - begunAt) / 1e9, now));
       } catch (IOException e) {
-        // The next interval will be longer.
+        // The next interval is longer.
       }
     }
   }
 
-  /** Of the whole time up to now. */
+  /** Predictions from the start to this moment. */
   Prediction total() throws IOException {
     return Prediction.at(metricsPort).since(begin);
   }
 
-  /** Interval by interval; those without a first token are left out. */
+  /** Predictions of each interval; intervals without a first token are omitted. */
   synchronized List<Entry> intervals() {
     List<Entry> intervals = new ArrayList<>();
     Prediction before = new Prediction(0, 0, 0, 0, 0);

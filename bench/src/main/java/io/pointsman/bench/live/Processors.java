@@ -7,13 +7,16 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Processor time used from one moment on: by a contender, by this process, by the machine. */
+/**
+ * Processor use since the creation of this object: of a contender, of this process, and of the
+ * machine.
+ */
 final class Processors {
   private static final Path MACHINE = Path.of("/proc/stat");
   private static final int IDLE = 3;
   private static final int WAITING = 4;
 
-  /** Fields of the first line that are counted within others. */
+  /** Number of leading fields; the later ones are included in these. */
   private static final int GUESTS = 8;
 
   private final ProcessTree router;
@@ -41,7 +44,7 @@ final class Processors {
         all > 0 ? 1 - (now[1] - machineBefore[1]) / all : 0);
   }
 
-  /** All time and idle time of all cores, in ticks. */
+  /** Total and idle time of all cores, in clock ticks. */
   private static double[] machine() throws IOException {
     String[] fields = Files.readAllLines(MACHINE).getFirst().split("\\s+", -1);
     double all = 0;

@@ -8,24 +8,24 @@ import io.pointsman.sim.cache.BlockHashes;
 import java.util.List;
 
 /**
- * The requests of a trace as chats, with texts that are equal where the trace's hashes are. The
- * simulated engines take each word, of three letters and the space before it, for one token.
+ * Requests of a trace as chats. Equal hashes in the trace give equal texts. Each word, a space and
+ * three letters, is one token for the simulated engines.
  */
 final class Prompts {
   static final String MODEL = "sim-model";
 
-  /** What the chat template adds to one message of a user. */
+  /** Number of tokens that the chat template adds to one user message. */
   private static final int TEMPLATE_TOKENS = 3;
 
   private static final int WORD_BYTES = 4;
   private static final int LETTERS = 26;
 
-  /** Less than a block of any engine. */
+  /** Length in tokens; shorter than a block of any engine. */
   private static final int GREETING_TOKENS = 50;
 
   private Prompts() {}
 
-  /** A streamed chat of as many prompt and answer tokens as the trace says. */
+  /** Body of a streamed chat with the trace's numbers of prompt and output tokens. */
   static byte[] chat(Trace trace, TraceRequest request) {
     byte[] head =
         ascii(
@@ -42,14 +42,14 @@ final class Prompts {
     return body;
   }
 
-  /** A chat that has nothing in common with others and fills no block of any cache. */
+  /** Body of a chat that shares no prefix with others and fills no cache block. */
   static byte[] greeting(long number) {
     TraceRequest request =
         new TraceRequest(0, -1, GREETING_TOKENS, 1, new long[] {BlockHashes.mix(number)});
     return chat(new Trace("greeting", GREETING_TOKENS, List.of(request)), request);
   }
 
-  /** Random bits that depend on the block's hash and the place within it. */
+  /** Pseudo-random bits from the block's hash and the position within the block. */
   private static long word(Trace trace, TraceRequest request, int token) {
     long[] blocks = request.blocks();
     int block = Math.min(token / trace.blockTokens(), blocks.length - 1);

@@ -1,7 +1,7 @@
 /**
- * Routers side by side on the same requests in front of the same simulated engines, over sockets:
- * what {@code replay} computes in simulated time, with the routers themselves. The engines and the
- * generator run in this process, each router in one of its own.
+ * Comparison of routers on equal requests and equal simulated engines, over sockets. It measures
+ * with real routers the quantities that {@code replay} computes in simulated time. Engines and load
+ * generator run in this process, each router in its own.
  */
 @NullMarked
 package io.pointsman.bench.live;

@@ -9,7 +9,7 @@ import java.net.InetAddress;
 import java.net.Socket;
 import java.util.Locale;
 
-/** One kept connection on which requests are sent one after the other. One thread. */
+/** Client with one persistent connection that sends one request at a time. Used by one thread. */
 final class Caller implements AutoCloseable {
   private static final int PATIENCE_MILLIS = 30_000;
   private static final int MOST = 1 << 20;
@@ -27,9 +27,9 @@ final class Caller implements AutoCloseable {
   }
 
   /**
-   * One pick.
+   * Makes one pick.
    *
-   * @throws IOException if its answer is not a 200
+   * @throws IOException if a response is not a 200
    */
   void pick(Way way, byte[] request) throws IOException {
     String answer = call(request);
@@ -40,7 +40,11 @@ final class Caller implements AutoCloseable {
     }
   }
 
-  /** The answer's head and body. */
+  /**
+   * Sends a request and returns head and body of the response.
+   *
+   * @throws IOException if the response is not a 200
+   */
   String call(byte[] request) throws IOException {
     socket.getOutputStream().write(request);
     int size = 0;
@@ -62,7 +66,7 @@ final class Caller implements AutoCloseable {
     return answer;
   }
 
-  /** Bytes of the whole answer; -1 while its head is not there. */
+  /** Size of the complete response in bytes; -1 until its head is complete. */
   private int needed(int size) throws IOException {
     String text = new String(buffer, 0, size, ISO_8859_1);
     int end = text.indexOf("\r\n\r\n");

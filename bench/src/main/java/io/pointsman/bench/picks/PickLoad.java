@@ -10,25 +10,25 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.HdrHistogram.Histogram;
 
-/** A closed loop: so many callers, each with its next request when its answer has come. */
+/** Closed-loop load: each caller sends its next request after the previous response. */
 final class PickLoad {
   private static final long MOST_NANOS = 60_000_000_000L;
 
   private PickLoad() {}
 
   /**
-   * What came of it.
+   * Result of a run.
    *
-   * @param perSecond picks
-   * @param p50 microseconds
-   * @param p99 microseconds
+   * @param perSecond picks per second
+   * @param p50 latency in microseconds
+   * @param p99 latency in microseconds
    */
   record Result(double perSecond, double p50, double p99) {}
 
   /**
-   * Runs one for a while.
+   * Runs {@code callers} callers for the duration {@code time}.
    *
-   * @throws IOException if one request is not answered with 200
+   * @throws IOException if a request does not return 200
    */
   static Result run(Way way, int port, List<byte[]> requests, int callers, Duration time)
       throws IOException, InterruptedException {

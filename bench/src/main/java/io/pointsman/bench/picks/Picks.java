@@ -25,7 +25,8 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
- * Picks per second and their latency at several concurrencies, one way of picking after the other.
+ * {@code ./pointsman bench picks}: picks per second and their latency at several concurrencies, for
+ * each way of picking.
  */
 @Command(
     name = "picks",
@@ -88,7 +89,9 @@ public final class Picks implements Callable<Integer> {
   }
 
   /**
-   * @param start the words that start this program
+   * Creates the command.
+   *
+   * @param start first words of the command line of this program
    */
   Picks(Path home, List<String> start) {
     this.home = home;
@@ -130,7 +133,10 @@ public final class Picks implements Callable<Integer> {
     return ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage();
   }
 
-  /** A/B/C, A/B/C, ...: what changes on the machine meanwhile meets all of them. */
+  /**
+   * Measures the ways in turn, A/B/C, A/B/C, because changes on the machine then affect all of
+   * them.
+   */
   private void measure(PicksRig rig, List<Way> chosen) throws IOException, InterruptedException {
     List<String> chats = Prompts.chats(PicksRig.MODEL);
     Map<Way, List<byte[]>> requests = new EnumMap<>(Way.class);

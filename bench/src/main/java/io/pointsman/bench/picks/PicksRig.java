@@ -20,7 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** Two workers that answer at once, the router, and what asks it: each a process of its own. */
+/** The processes of a measurement: two workers that answer at once, the router, and its callers. */
 final class PicksRig implements AutoCloseable {
   static final String MODEL = "bench-model";
 
@@ -38,9 +38,9 @@ final class PicksRig implements AutoCloseable {
   private PicksRig() {}
 
   /**
-   * Starts what {@code ways} need and waits until all of it answers.
+   * Starts the processes for {@code ways} and waits until all of them answer.
    *
-   * @param start the words that start this program
+   * @param start first words of the command line of this program
    */
   static PicksRig start(Path home, List<String> start, String policy, List<Way> ways)
       throws IOException, InterruptedException {
@@ -112,7 +112,7 @@ final class PicksRig implements AutoCloseable {
     opened.push(() -> Files.deleteIfExists(log));
     ChildProcess child = ChildProcess.start(line, Map.of(), "", log);
     opened.push(child);
-    // Asked first: it takes its files with it.
+    // Pushed last, so ended first and gently: the process then deletes its files.
     opened.push(() -> end(child.process()));
     return new Started(name, child.process(), log);
   }
@@ -122,7 +122,7 @@ final class PicksRig implements AutoCloseable {
     process.waitFor(10, TimeUnit.SECONDS);
   }
 
-  /** Where the requests of a way go. */
+  /** Port for the requests of a way. */
   int port(Way way) {
     return ports.getOrDefault(way, 0);
   }
@@ -139,7 +139,11 @@ final class PicksRig implements AutoCloseable {
   }
 
   private record Started(String name, Process process, Path log) {
-    /** Waits until a chat is answered with 200 and this header, or the process has ended. */
+    /**
+     * Waits until a chat returns 200 with this text in its head or body.
+     *
+     * @throws IOException if the process ends or the time limit is reached
+     */
     void awaitAnswer(int port, String header) throws IOException, InterruptedException {
       long begin = System.nanoTime();
       String last = "nothing";
@@ -158,7 +162,7 @@ final class PicksRig implements AutoCloseable {
       throw new IOException(name + ": " + how + "\n" + output());
     }
 
-    /** The end of what it printed. */
+    /** Last 2,000 characters of its output. */
     private String output() throws IOException {
       String all = Files.readString(log, StandardCharsets.ISO_8859_1);
       return all.substring(Math.max(0, all.length() - OUTPUT_SHOWN));

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Chats of the shape of Ray's router benchmark: prompts of 1,024 characters, of which 768 are one
- * of eight system prompts.
+ * Chats as in Ray's router benchmark: prompts of 1,024 characters, which begin with one of eight
+ * system prompts of 768.
  */
 final class Prompts {
   private static final int PROMPTS = 4096;
@@ -19,7 +19,7 @@ final class Prompts {
 
   private Prompts() {}
 
-  /** The bodies, the same at each call. */
+  /** The bodies; identical for each call. */
   static List<String> chats(String model) {
     Random random = new Random(0);
     List<String> systems = new ArrayList<>();
@@ -46,7 +46,7 @@ final class Prompts {
     return text.toString();
   }
 
-  /** The request of one way for each body, as bytes. */
+  /** Requests of one way, one per body. */
   static List<byte[]> requests(Way way, List<String> chats) {
     String path =
         switch (way) {

@@ -4,15 +4,15 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
-/** How a worker is picked for a request. */
+/** Ways to pick a worker for a request. */
 enum Way {
-  /** None is: straight at a worker, what the rig itself can do. */
+  /** No pick: callers connect to a worker. The result is the limit of the test rig. */
   DIRECT("directly to a worker, no pick"),
   PROXY("the built-in proxy, request and response"),
   DECIDE("POST /v1/decide, without a lease"),
   LEASE("POST /v1/decide, then settle: two calls per pick"),
   ROUTE("POST /internal/route, without a lease"),
-  /** Carries the bytes and asks nobody. */
+  /** Transfers requests without a pick by the router. */
   HAPROXY("HAProxy, leastconn, request and response, no pick"),
   HAPROXY_LUA("HAProxy that asks by Lua, request and response"),
   HAPROXY_SPOE("HAProxy that asks by SPOE, request and response");
@@ -23,7 +23,7 @@ enum Way {
     this.title = title;
   }
 
-  /** What options and tables call it. */
+  /** Name in options and tables. */
   String label() {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
@@ -37,9 +37,9 @@ enum Way {
   }
 
   /**
-   * Those with these names.
+   * The ways with these names.
    *
-   * @throws IllegalArgumentException if one is unknown
+   * @throws IllegalArgumentException if a name is unknown
    */
   static List<Way> named(List<String> labels) {
     return labels.stream()

@@ -1,6 +1,6 @@
 /**
- * Picks per second and their latency: in the built-in proxy, over HTTP for other planes, and
- * through a HAProxy that asks.
+ * Picks per second and their latency: in the built-in proxy, over HTTP for external proxies, and
+ * through HAProxy.
  */
 @NullMarked
 package io.pointsman.bench.picks;

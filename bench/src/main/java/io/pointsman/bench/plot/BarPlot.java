@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** Horizontal bars in panels side by side that share their names, as one SVG. */
+/** Horizontal bar charts side by side with common row names, as one SVG. */
 public final class BarPlot {
   private static final int LEFT = 190;
   private static final int PANEL = 220;
@@ -14,9 +14,9 @@ public final class BarPlot {
   private static final int BAR = 14;
 
   /**
-   * One bar in each panel.
+   * A row: one bar in each panel.
    *
-   * @param own whether it is drawn in the colour of this project
+   * @param own true to draw it in the colour of this project
    */
   public record Row(String name, boolean own, List<Double> values) {
     public Row {
@@ -29,7 +29,9 @@ public final class BarPlot {
   private final List<Row> rows = new ArrayList<>();
 
   /**
-   * @param panels what each panel shows, with its unit
+   * Creates a plot without rows.
+   *
+   * @param panels titles of the panels, with units
    */
   public BarPlot(String title, List<String> panels) {
     this.title = title;
@@ -37,9 +39,9 @@ public final class BarPlot {
   }
 
   /**
-   * Adds a bar to each panel.
+   * Adds a row.
    *
-   * @throws IllegalArgumentException if there are not as many values as panels
+   * @throws IllegalArgumentException if the numbers of values and panels differ
    */
   public BarPlot row(Row row) {
     if (row.values().size() != panels.size()) {

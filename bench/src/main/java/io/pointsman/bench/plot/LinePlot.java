@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Line plots under one another that share their horizontal axis, as one SVG. Every panel's vertical
- * axis begins at 0.
+ * Line plots one below the other with a common horizontal axis, as one SVG. Each vertical axis
+ * starts at 0.
  */
 public final class LinePlot {
   private static final int WIDTH = 860;
@@ -21,8 +21,8 @@ public final class LinePlot {
   /**
    * One line.
    *
-   * @param x in the unit of the horizontal axis, rising
-   * @param y as many values
+   * @param x values in the unit of the horizontal axis, ascending
+   * @param y values on the vertical axis, one per x value
    */
   public record Line(String name, List<Double> x, List<Double> y) {
     public Line {
@@ -42,7 +42,9 @@ public final class LinePlot {
   private final List<Panel> panels = new ArrayList<>();
 
   /**
-   * @param horizontal what the horizontal axis shows, with its unit
+   * Creates a plot without panels.
+   *
+   * @param horizontal title of the horizontal axis, with its unit
    */
   public LinePlot(String title, String horizontal) {
     this.title = title;
@@ -52,7 +54,7 @@ public final class LinePlot {
   /**
    * Adds a panel below the others.
    *
-   * @param name what its vertical axis shows, with its unit
+   * @param name title of the vertical axis, with its unit
    */
   public LinePlot panel(String name, Line... lines) {
     panels.add(new Panel(name, List.of(lines)));
@@ -130,7 +132,7 @@ public final class LinePlot {
     }
   }
 
-  /** The next of 1, 2, 4, 8 times a power of ten. */
+  /** Next larger value of 1, 2, 4 or 8 times a power of ten. */
   private static double nice(double value) {
     if (!(value > 0)) {
       return 1;
@@ -166,7 +168,7 @@ public final class LinePlot {
     add(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>%n", x, y, anchor, safe);
   }
 
-  @SuppressWarnings("AnnotateFormatMethod") // would need a library for one annotation
+  @SuppressWarnings("AnnotateFormatMethod") // The annotation requires a further library.
   private static void add(StringBuilder out, String format, Object... values) {
     out.append(String.format(Locale.ROOT, format, values));
   }

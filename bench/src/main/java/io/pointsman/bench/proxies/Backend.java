@@ -13,7 +13,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The native backend: as many workers as there are ports. */
+/** The native backend: one process with one worker per port. */
 public final class Backend implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -28,9 +28,11 @@ public final class Backend implements AutoCloseable {
   }
 
   /**
-   * Starts it; it answers at once.
+   * Starts the backend; it is ready on return.
    *
-   * @param cores the numbers of the cores it may use, empty: all
+   * @param workers number of workers
+   * @param cores numbers of the permitted cores; empty: all
+   * @throws IOException if it does not start; the message contains its errors
    */
   public static Backend start(NativeTools tools, int workers, String cores) throws IOException {
     Path errors = Files.createTempFile("pointsman-bench-backend", ".log");
@@ -48,14 +50,20 @@ public final class Backend implements AutoCloseable {
     return new Backend(process, ports, errors);
   }
 
-  /** What its streams are like from now on, and whether it answers calls for tokens. */
+  /**
+   * Sets the backend's behaviour from now on.
+   *
+   * @param chunks events of each stream
+   * @param gapMicros time between two events, in microseconds
+   * @param render true if it answers tokenization calls
+   */
   void set(int chunks, long gapMicros, boolean render) throws IOException {
     get(
         "/__set?chunks=%d&gap_us=%d&render=%d"
             .formatted(Math.max(1, chunks), gapMicros, render ? 1 : 0));
   }
 
-  /** What it has served, and how late, since this was last asked, it sent events. */
+  /** Counts of served requests, and delays of sent events since the previous call. */
   JsonNode counts() throws IOException {
     return JSON.readTree(get("/__counts"));
   }
@@ -71,7 +79,7 @@ public final class Backend implements AutoCloseable {
     return ports.getFirst();
   }
 
-  /** Of its workers. */
+  /** URLs of the workers. */
   public List<String> urls() {
     return ports.stream().map(port -> "http://127.0.0.1:" + port).toList();
   }

@@ -9,29 +9,29 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The native load generator, run once. */
+/** Runs the native load generator. */
 final class Load {
-  /** Addresses of this machine from which connections come, for more ports than one has. */
+  /** Number of loopback source addresses; one address has too few ports. */
   private static final int SOURCES = 8;
 
-  /** Seconds for which the generator keeps its connections; it is ended before. */
+  /** Time in seconds for which the generator keeps its connections open; it is stopped earlier. */
   private static final int LINGER = 30;
 
   private static final int POOL_BYTES = 16 << 20;
 
-  /** Conversations that go on, where prompts have a prefix in common. */
+  /** Number of distinct prompts if prompts share a prefix. */
   private static final int SHARED_PREFIXES = 64;
 
   private final NativeTools tools;
   private final Duration measured;
 
-  /** What is done around the measurement, by the thread that waits for the generator. */
+  /** Actions during the measurement, on the thread that waits for the generator. */
   interface Window {
     void begin() throws IOException;
 
     void middle() throws IOException;
 
-    /** The connections are still open, and streams still run. */
+    /** Called at the end, while connections are open and streams run. */
     void end() throws IOException;
   }
 
@@ -77,8 +77,8 @@ final class Load {
     add(line, "--target", "127.0.0.1:" + port);
     add(line, "--connections", connections);
     add(line, "--size", workload.size());
-    // Texts; a number at the front makes each request another one, or at the end where a prefix is
-    // shared.
+    // Number of texts. A number makes each request distinct: at the start, or at the end if prompts
+    // share a prefix.
     boolean shared = workload.kind() == Workload.Kind.SHARED_PREFIX;
     int texts = shared ? SHARED_PREFIXES : Math.clamp(POOL_BYTES / workload.size(), 64, 1024);
     add(line, "--pool", texts);
@@ -95,7 +95,7 @@ final class Load {
     if (workload.isStreaming()) {
       add(line, "--chunks", workload.chunks());
       add(line, "--gap-us", workload.gapMicros());
-      // Not all at once, so that streams are out of step with each other.
+      // Streams start staggered, so they are not in phase.
       add(line, "--ramp", connections / 2_000.0);
       add(line, "--timeout", 30);
     }

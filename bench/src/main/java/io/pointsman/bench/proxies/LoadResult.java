@@ -6,11 +6,15 @@ import java.io.IOException;
 import java.util.stream.Collectors;
 
 /**
- * What the load generator saw.
+ * Result of the load generator.
  *
- * @param problem what went wrong, empty if nothing did
- * @param requestBytes of the bodies of requests that were answered, without heads
- * @param responseBytes of the bodies of answers, without heads and the framing of chunks
+ * @param problem the error; empty if there is none
+ * @param seconds duration of the measurement in seconds
+ * @param requests answered requests
+ * @param events received stream events
+ * @param requestBytes bytes of the bodies of answered requests
+ * @param responseBytes bytes of the response bodies, without chunk framing
+ * @param json all figures of the generator
  */
 record LoadResult(
     String problem,
@@ -23,6 +27,8 @@ record LoadResult(
   private static final ObjectMapper JSON = new ObjectMapper();
 
   /**
+   * Parses the generator's output.
+   *
    * @param line one line of JSON
    */
   static LoadResult parse(String line) throws IOException {
@@ -48,17 +54,22 @@ record LoadResult(
         json);
   }
 
-  /** Megabytes of bodies in both directions. */
+  /** Bodies in both directions, in MB. */
   double bodyMb() {
     return (requestBytes + responseBytes) / 1e6;
   }
 
-  /** CPU seconds that the generator itself used. */
+  /** CPU time of the generator itself, in seconds. */
   double cpuSeconds() {
     return json.path("cpu_seconds").asDouble();
   }
 
-  /** A time of the generator in milliseconds, such as {@code latency_us}, {@code p99}. */
+  /**
+   * A percentile of a histogram, in milliseconds.
+   *
+   * @param histogram for example {@code latency_us}
+   * @param which for example {@code p99}
+   */
   double millis(String histogram, String which) {
     return json.path(histogram).path(which).asDouble() / 1000;
   }

@@ -12,14 +12,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** On what was measured, and what. */
+/** Description of the machine and of the measured programs. */
 public final class Machine {
   private static final long SPARE_DESCRIPTORS = 400;
   private static final String UNKNOWN_COMMIT = "of an unknown commit";
 
   private Machine() {}
 
-  /** Lines for the top of a report. */
+  /** Lines for the head of a report. */
   public static List<String> description(Path home, List<Contender> contenders) throws IOException {
     List<String> lines = new ArrayList<>();
     lines.add(
@@ -44,7 +44,7 @@ public final class Machine {
     return lines;
   }
 
-  /** Hosts of virtual machines hide the name of the model, not its number. */
+  /** Virtual machines may hide the name of the processor, but not its family and model number. */
   private static String processor() throws IOException {
     String name = field("/proc/cpuinfo", "model name");
     String family = field("/proc/cpuinfo", "cpu family");
@@ -66,7 +66,7 @@ public final class Machine {
     return Runtime.getRuntime().availableProcessors();
   }
 
-  /** How many streams a proxy can hold, which needs two descriptors for each. */
+  /** Number of streams that a proxy can hold with the descriptor limit; each stream needs two. */
   static int streamsPossible() throws IOException {
     String limit = field("/proc/self/limits", "Max open files").strip().split("\\s+", -1)[1];
     return limit.equals("unlimited")

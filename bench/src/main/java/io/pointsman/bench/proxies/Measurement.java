@@ -5,17 +5,18 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * What one run of one contender gave.
+ * Result of one run of one contender.
  *
- * @param repetition from 1
- * @param error what went wrong, empty if nothing did
+ * @param repetition number of the repetition, from 1
+ * @param error the error; empty if there is none
  */
 record Measurement(
     String workload, String contender, int repetition, Map<Metric, Double> values, String error) {
 
   /**
-   * Per cent of the events due that have to come: below, figures are those of another load. The
-   * rest is for streams that begin anew and for events on their way at either end.
+   * Smallest permitted share of due events that arrive, in percent. Below it, the run has a
+   * different load. The tolerance covers restarting streams, and events in transit at start and
+   * end.
    */
   static final double LEAST_CAME = 95;
 
@@ -25,17 +26,17 @@ record Measurement(
     values = values.isEmpty() ? Map.of() : Map.copyOf(new EnumMap<>(values));
   }
 
-  /** Whether too few of the events came that were due. */
+  /** True if too few of the due events arrived. */
   boolean isBehind() {
     return value(Metric.CAME) < LEAST_CAME;
   }
 
-  /** Whether it counts. */
+  /** True if the run counts. */
   boolean valid() {
     return error.isEmpty() && !isBehind();
   }
 
-  /** Why it does not count, empty if it does. */
+  /** The reason if the run does not count; otherwise empty. */
   String problem() {
     if (valid() || !error.isEmpty()) {
       return error;
@@ -50,13 +51,13 @@ record Measurement(
         value(Metric.SENT_LATE_MAX));
   }
 
-  /** The first line of the problem, where it stands beside other text. */
+  /** First line of the problem, shortened, for tables. */
   String problemLine() {
     String line = problem().lines().findFirst().orElse("");
     return line.length() > LONGEST ? line.substring(0, LONGEST) + " ..." : line;
   }
 
-  /** Not a number if there is no such figure. */
+  /** Value of the metric; NaN if it is missing. */
   private double value(Metric metric) {
     return values.getOrDefault(metric, Double.NaN);
   }

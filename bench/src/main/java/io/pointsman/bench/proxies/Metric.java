@@ -7,7 +7,9 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** A figure of a measurement. Times are taken by the load generator, CPU and memory from /proc. */
+/**
+ * Metrics of a measurement. The load generator measures times; CPU time and memory come from /proc.
+ */
 enum Metric {
   RATE("req/s", "requests answered per second", 0),
   CAPACITY("req/CPU s", "requests per second of the contender's CPU time", 0),
@@ -34,10 +36,12 @@ enum Metric {
   BUSY("CPU %", "contender's CPU time, in per cent of one core", 0),
   RIG_BUSY("rig %", "the same of backend and load generator together", 0);
 
-  /** What is compared with other contenders: it depends least on what else the machine does. */
+  /**
+   * Metrics that are compared with other contenders. Other load on the machine affects them least.
+   */
   private static final Set<Metric> COMPARED = EnumSet.of(RATE, CAPACITY, CPU_PER_CHUNK, DELAY_P99);
 
-  /** Figures that are another one less that of direct. */
+  /** Metrics that are the difference to the contender "direct", with the underlying metric. */
   private static final Map<Metric, Metric> ADDED =
       new EnumMap<>(Map.of(ADDED_P50, P50, ADDED_P99, P99, ADDED_P999, P999));
 
@@ -63,9 +67,7 @@ enum Metric {
     return COMPARED.contains(this);
   }
 
-  /**
-   * The figure of which this is what the contender adds to direct; null if it is measured itself.
-   */
+  /** Underlying metric, if this one is the difference to "direct"; otherwise null. */
   @Nullable Metric addedTo() {
     return ADDED.get(this);
   }

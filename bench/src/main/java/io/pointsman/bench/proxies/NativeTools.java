@@ -5,12 +5,18 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
 
-/** The backend and the load generator, compiled on first use. */
+/**
+ * The native backend and load generator, compiled on first use.
+ *
+ * @param directory directory of the binaries
+ */
 public record NativeTools(Path directory) {
 
   /**
-   * @param home the root of the repository
-   * @throws IOException if there is no C compiler; says how to get one
+   * Compiles the tools if necessary.
+   *
+   * @param home root of the repository
+   * @throws IOException if there is no C compiler; the message says how to install one
    */
   public static NativeTools build(Path home) throws IOException, InterruptedException {
     Path into = home.resolve("bench/target/native");

@@ -7,7 +7,7 @@ import java.util.Locale;
 import java.util.OptionalDouble;
 
 /**
- * Medians as SVG: a panel of horizontal bars for each workload, on a logarithmic scale, because
+ * Medians as SVG: one panel of horizontal bars per workload. The scale is logarithmic, because
  * contenders differ by factors of hundreds.
  */
 final class Plot {
@@ -63,7 +63,7 @@ final class Plot {
     Metric metric = workload.kind().leading();
     text(16, y + 34, "fill=\"#666\" font-size=\"11\"", metric.title() + ": " + metric.meaning());
     y += PANEL_HEAD;
-    // From a power of ten below the smallest to one above the largest.
+    // The axis covers whole decades around all values.
     double low = Math.floor(Math.log10(bars.stream().mapToDouble(Bar::value).min().orElse(1)) - .2);
     double high = Math.ceil(Math.log10(bars.stream().mapToDouble(Bar::value).max().orElse(1)));
     double perDecade = (WIDTH - LEFT - RIGHT) / Math.max(1, high - low);

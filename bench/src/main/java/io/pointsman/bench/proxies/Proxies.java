@@ -21,7 +21,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code ./pointsman bench proxies}: every contender under every workload, in alternation. */
+/** {@code ./pointsman bench proxies}: runs every contender under every workload, in alternation. */
 @Command(
     name = "proxies",
     description = {
@@ -110,8 +110,10 @@ public final class Proxies implements Callable<Integer> {
   }
 
   /**
-   * @param known the contenders that take part unless some are named
-   * @param further those that only take part if they are
+   * Creates the command.
+   *
+   * @param known contenders of a run that names none
+   * @param further contenders that run only if named
    */
   Proxies(Path home, List<Contender> known, List<Contender> further) {
     this.home = home;
@@ -164,7 +166,10 @@ public final class Proxies implements Callable<Integer> {
     return check ? verdict(report, console) : 0;
   }
 
-  /** A/B/C, A/B/C, ...: what changes on the machine meanwhile meets all of them. */
+  /**
+   * Runs the contenders in turn, A/B/C, A/B/C, because changes on the machine then affect all of
+   * them.
+   */
   private void alternate(Rig rig, Workload workload, Report report, PrintWriter console)
       throws InterruptedException {
     for (int repetition = 1; repetition <= repetitions; repetition++) {
@@ -182,7 +187,9 @@ public final class Proxies implements Callable<Integer> {
     }
   }
 
-  /** The second way of starting this router matters where starts are timed. */
+  /**
+   * True for the router variant that concerns only start times, unless the workload measures these.
+   */
   private static boolean onlyForStart(Contender contender, Workload workload) {
     return contender.name().equals("pointsman-unshared")
         && workload.kind() != Workload.Kind.START_UP;

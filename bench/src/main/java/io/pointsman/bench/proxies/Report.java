@@ -13,9 +13,9 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Everything that was measured, in the forms that people and programs read.
+ * All results as text, Markdown, CSV and plot.
  *
- * @param header on what, when and how it was measured
+ * @param header lines that describe the measurement
  */
 record Report(
     List<String> header, List<Workload> workloads, List<Contender> contenders, Results results) {
@@ -35,7 +35,7 @@ record Report(
     return String.join("\n", parts);
   }
 
-  /** The targets of which something was measured, each with its verdict. */
+  /** The measured targets, each with its verdict. */
   String targets() {
     return outcomes().stream()
         .filter(outcome -> outcome.verdict() != Target.Verdict.NOT_MEASURED)
@@ -50,7 +50,7 @@ record Report(
     return Target.all().stream().map(target -> counted(target.judge(results))).toList();
   }
 
-  /** Says with how many connections a workload was run that has more of them. */
+  /** Adds the number of connections if the workload had fewer than planned. */
   private Target.Outcome counted(Target.Outcome outcome) {
     String name = outcome.target().workload();
     int whole = Workload.named(name).connections();
@@ -82,7 +82,7 @@ record Report(
     return String.join("\n", parts);
   }
 
-  /** A line for each figure of each run. */
+  /** One line for each metric of each run. */
   private String csv() {
     StringBuilder out = new StringBuilder("workload,contender,repetition,metric,value,problem\n");
     for (Measurement m : results.all()) {
@@ -108,7 +108,7 @@ record Report(
     return values.entrySet().stream().sorted(Map.Entry.comparingByKey()).toList();
   }
 
-  /** The columns that the tables use, explained. */
+  /** Explanations of the columns in the tables. */
   String legend() {
     Set<Metric> shown = new LinkedHashSet<>();
     workloads.forEach(workload -> shown.addAll(workload.kind().shown()));

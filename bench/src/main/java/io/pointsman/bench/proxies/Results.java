@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.OptionalDouble;
 import java.util.stream.Stream;
 
-/** Everything that was measured so far; answers medians over the repetitions that count. */
+/** All measurements so far, with medians over the valid repetitions. */
 final class Results {
   private final List<Measurement> measurements = new ArrayList<>();
 
@@ -24,7 +24,7 @@ final class Results {
         .toList();
   }
 
-  /** The median of the valid repetitions; empty if there is none with such a figure. */
+  /** Median of the valid repetitions; empty if none has the metric. */
   OptionalDouble median(String workload, String contender, Metric metric) {
     Metric through = metric.addedTo();
     return through == null
@@ -44,7 +44,7 @@ final class Results {
     return median(of(workload, contender).stream().filter(Measurement::valid), metric);
   }
 
-  /** The median of runs that do not count because too few events came; not for verdicts. */
+  /** Median of the runs that are invalid because too few events arrived; not for verdicts. */
   OptionalDouble medianBehind(String workload, String contender, Metric metric) {
     return median(
         of(workload, contender).stream().filter(m -> m.error().isEmpty() && m.isBehind()), metric);
@@ -64,7 +64,10 @@ final class Results {
         values.length % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2);
   }
 
-  /** How many times the figure of {@code base} it is. */
+  /**
+   * Ratio of the medians of {@code contender} and {@code base}; empty if one is missing or the
+   * second is 0.
+   */
   OptionalDouble ratio(String workload, String contender, String base, Metric metric) {
     OptionalDouble own = median(workload, contender, metric);
     OptionalDouble other = median(workload, base, metric);

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Measures one contender under one workload: fresh backend, fresh contender, warm-up, measurement.
- * A pinned contender has core 0; backend and generator have the others.
+ * A pinned contender runs on core 0; backend and generator run on the others.
  */
 final class Rig {
   private static final Duration START_LIMIT = Duration.ofMinutes(3);
@@ -27,10 +27,10 @@ final class Rig {
   private final int cores;
 
   /**
-   * How long each is under load before it is measured.
+   * Warm-up times before a measurement.
    *
-   * @param jvm contenders that a JVM runs, which compiles them meanwhile
-   * @param other everybody else
+   * @param jvm for contenders with a JVM, which compiles during this time
+   * @param other for all other contenders
    */
   record Warmup(Duration jvm, Duration other) {
     Duration of(boolean hasJvm) {
@@ -45,13 +45,16 @@ final class Rig {
     this.cores = cores;
   }
 
-  /** Whether the workload says anything of a contender: direct has no process to look at. */
+  /**
+   * True if the workload applies to the contender. "direct" has no process, so memory and start
+   * time do not apply.
+   */
   static boolean applies(Contender contender, Workload workload) {
     return !contender.isDirect()
         || (workload.kind() != Workload.Kind.MEMORY && workload.kind() != Workload.Kind.START_UP);
   }
 
-  /** Never throws for what the contender does wrong: that is a result, too. */
+  /** Measures a contender. A failure of the contender is returned as a result, not thrown. */
   Measurement measure(Contender contender, Workload workload, int repetition)
       throws InterruptedException {
     Map<Metric, Double> values = new EnumMap<>(Metric.class);
@@ -154,7 +157,9 @@ final class Rig {
     }
   }
 
-  /** CPU time and events of the backend from begin to end, and memory in the middle. */
+  /**
+   * Measures CPU time and events of the backend over the whole window, and memory in its middle.
+   */
   private static final class RunWindow implements Load.Window {
     private final @Nullable ProcessTree process;
     private final Backend backend;

@@ -7,9 +7,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.OptionalDouble;
 
-/** The medians of one workload, a row for each contender; as text or as Markdown. */
+/** The medians of one workload, one row per contender, as text or Markdown. */
 record Table(String title, List<String> header, List<List<String>> rows, List<String> notes) {
-  /** Whom all are compared with. */
+  /** The contender with which all are compared. */
   static final String BASE = "haproxy";
 
   static Table of(Workload workload, List<Contender> contenders, Results results) {
@@ -37,7 +37,7 @@ record Table(String title, List<String> header, List<List<String>> rows, List<St
     for (Metric metric : workload.kind().shown()) {
       OptionalDouble median = results.median(workload.name(), contender, metric);
       OptionalDouble behind = results.medianBehind(workload.name(), contender, metric);
-      // In brackets what does not count: one that is behind is still told by how much.
+      // Parentheses mark a value that does not count.
       row.add(
           median.isPresent()
               ? shown(median, metric::format)

@@ -9,13 +9,13 @@ import java.util.Locale;
 import java.util.OptionalDouble;
 
 /**
- * A figure that the router is to reach; all of them are in {@code targets.csv}.
+ * A performance target of the router; {@code targets.csv} contains all of them.
  *
- * @param row what the table of targets calls it
- * @param atLeast whether more is better
- * @param limit of the figure, or of its ratio to the reference
- * @param reference another contender under the same workload; {@code @NAME}: itself under that
- *     workload; empty: none, the limit is absolute
+ * @param row name in the table of targets
+ * @param atLeast true if larger values are better
+ * @param limit limit of the metric, or of its ratio to the reference
+ * @param reference another contender under the same workload; {@code @NAME}: the contender itself
+ *     under that workload; empty: the limit is absolute
  */
 record Target(
     String row,
@@ -31,13 +31,13 @@ record Target(
   enum Verdict {
     REACHED,
     MISSED,
-    /** Too few events came, but no more with nobody in between: the machine decides. */
+    /** Too few events arrived, but "direct" has the same problem: the machine is the limit. */
     BEYOND_RIG,
-    /** The router's own runs count, but none of what it is compared with does. */
+    /** The router's runs count, but none of the reference's runs does. */
     REFERENCE_INVALID,
     NOT_MEASURED;
 
-    /** Whether {@code --check} fails: of what was tried, anything else than reached. */
+    /** True if {@code --check} fails: the target was measured and not reached. */
     boolean fails() {
       return this != REACHED && this != NOT_MEASURED;
     }
@@ -48,7 +48,9 @@ record Target(
   }
 
   /**
-   * @param text for people: figure, limit, against what
+   * Result of a target.
+   *
+   * @param text description with value, limit and reference
    */
   record Outcome(Target target, Verdict verdict, String text) {}
 
@@ -95,7 +97,7 @@ record Target(
       return failed(what, runs, results.of(workload, DIRECT));
     }
     if (own.isEmpty()) {
-      // What is added to direct is no figure without direct.
+      // A difference to "direct" has no value without "direct".
       return metric.addedTo() == null || runs.isEmpty()
           ? new Outcome(this, Verdict.NOT_MEASURED, what)
           : without(DIRECT, results.of(workload, DIRECT), what);
@@ -112,7 +114,7 @@ record Target(
       return without(reference, otherRuns, what);
     }
     if (other.getAsDouble() <= 0) {
-      // Added latencies are differences of two runs: below what the rig tells apart.
+      // Differences of two runs can be 0 or less; a ratio has no meaning then.
       String both =
           String.format(
               Locale.ROOT,
@@ -127,7 +129,7 @@ record Target(
         own.getAsDouble() / other.getAsDouble(), what, " x " + reference + counting(otherRuns));
   }
 
-  /** There is nothing to compare with: nobody ran it, or nothing of it counts. */
+  /** Result without a reference: it did not run, or none of its runs counts. */
   private Outcome without(String missing, List<Measurement> runs, String what) {
     if (runs.isEmpty()) {
       return new Outcome(this, Verdict.NOT_MEASURED, what + ": nothing of " + missing);
@@ -138,7 +140,7 @@ record Target(
     return new Outcome(this, Verdict.REFERENCE_INVALID, text);
   }
 
-  /** How many runs of a reference decide, if not all. */
+  /** Number of counting runs of a reference, if not all count; otherwise empty. */
   private static String counting(List<Measurement> runs) {
     long valid = runs.stream().filter(Measurement::valid).count();
     return valid == runs.size()
@@ -161,9 +163,9 @@ record Target(
   }
 
   /**
-   * Whether the rig itself did not keep its pace, in at least half of its runs.
+   * True if the test rig itself was behind in at least half of its runs.
    *
-   * @param runs those of {@code direct}; of any other contender they say nothing of the rig
+   * @param runs runs of {@code direct}; other contenders do not show the state of the rig
    */
   static boolean isRigBehind(List<Measurement> runs) {
     long behind =

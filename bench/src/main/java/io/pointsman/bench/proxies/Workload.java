@@ -7,15 +7,17 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * A load and the place where it is put.
+ * A load and its placement on the cores.
  *
- * @param name what options and tables call it
- * @param connections of the generator; for streams: how many run at once
- * @param size bytes of each request's body
+ * @param name name in options and tables
+ * @param title description in reports
+ * @param kind kind of the load
+ * @param connections connections of the generator; for streams, the number of concurrent streams
+ * @param size size of each request body in bytes
  * @param chunks events of each stream
- * @param gapMicros between the events of a stream; 0: all at once
- * @param workers behind the contender
- * @param pinned whether the contender has one core to itself; otherwise all share all cores
+ * @param gapMicros time between two events of a stream in microseconds; 0: all at once
+ * @param workers number of workers behind the contender
+ * @param pinned true if the contender has one core of its own; otherwise all share all cores
  */
 record Workload(
     String name,
@@ -35,9 +37,9 @@ record Workload(
   private static final int FEW_WORKERS = 4;
 
   enum Kind {
-    /** Closed loop at saturation, one answer for each request. */
+    /** Closed loop at saturation, one complete response per request. */
     UNARY(CAPACITY, RATE, CAPACITY, CPU_PER_1000, CPU_PER_MB, P50, P99, RESIDENT, BUSY, RIG_BUSY),
-    /** As UNARY, but prompts share long prefixes. */
+    /** Like UNARY, with prompts that share long prefixes. */
     SHARED_PREFIX(
         CAPACITY, RATE, CAPACITY, CPU_PER_1000, CPU_PER_MB, P50, P99, RESIDENT, BUSY, RIG_BUSY),
     OPEN_LOOP(
@@ -72,7 +74,7 @@ record Workload(
 
     private final Metric leading;
 
-    @SuppressWarnings("ImmutableEnumChecker") // made by List.of
+    @SuppressWarnings("ImmutableEnumChecker") // List.of makes an immutable list.
     private final List<Metric> shown;
 
     Kind(Metric leading, Metric... shown) {
@@ -80,7 +82,7 @@ record Workload(
       this.shown = List.of(shown);
     }
 
-    /** The one that plots show. */
+    /** The metric for plots. */
     Metric leading() {
       return leading;
     }
@@ -90,7 +92,7 @@ record Workload(
     }
   }
 
-  /** All, in the order in which they run. */
+  /** All workloads, in their order of execution. */
   static List<Workload> all() {
     List<Workload> all = new ArrayList<>();
     all.add(unary("unary-200", 200, 64));
@@ -167,7 +169,7 @@ record Workload(
     return new Workload(name, title, Kind.UNARY, connections, size, 0, 0, FEW_WORKERS, true);
   }
 
-  /** A closed loop of distinct bodies of any size. */
+  /** Closed loop with distinct bodies of the given size in bytes. */
   static Workload unary(int size) {
     return unary("unary-" + size, size, size > 100 * KB ? 32 : 64);
   }
@@ -199,7 +201,11 @@ record Workload(
         false);
   }
 
-  /** The workload of that name; it must exist. */
+  /**
+   * The workload with the given name.
+   *
+   * @throws java.util.NoSuchElementException if there is none
+   */
   static Workload named(String name) {
     return all().stream().filter(each -> each.name().equals(name)).findFirst().orElseThrow();
   }
@@ -218,12 +224,12 @@ record Workload(
     return kind == Kind.STREAMS || kind == Kind.MEMORY;
   }
 
-  /** Whether its events are due at times that do not depend on who carries them. */
+  /** True if events have due times that do not depend on the contender. */
   boolean isPaced() {
     return kind == Kind.STREAMS && gapMicros > 0;
   }
 
-  /** How many events are due in that time, of one that is paced: no stream takes a rest. */
+  /** Number of events that are due in the given time, for a paced workload. */
   double eventsDue(double seconds) {
     return connections * seconds * 1e6 / gapMicros;
   }

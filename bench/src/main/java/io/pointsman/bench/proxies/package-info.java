@@ -1,7 +1,7 @@
 /**
- * Routers and proxies side by side: the same backend and the same load, one contender after the
- * other. The backend and the load generator are native ({@code bench/native}); here is what starts
- * them, measures the contender's process and reports.
+ * Comparison of routers and proxies: the same backend and the same load, one contender after the
+ * other. Backend and load generator are native programs ({@code bench/native}). This package starts
+ * them, measures the contender's process and writes reports.
  */
 @NullMarked
 package io.pointsman.bench.proxies;

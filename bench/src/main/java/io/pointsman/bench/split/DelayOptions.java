@@ -4,15 +4,15 @@ import io.pointsman.sim.SimConfig;
 import io.pointsman.sim.http.ConnectionOptions;
 
 /**
- * What is asked, and of which engines.
+ * Requests and engines of {@code bench pd-delay}.
  *
- * @param rounds measured, each of which asks every way once
- * @param warmup rounds before them
- * @param prompt tokens
- * @param answer tokens
- * @param prefillRate tokens a second
- * @param stepMillis between two tokens of an answer
- * @param decodeWait milliseconds for which a decode engine leaves a request alone at first
+ * @param rounds measured rounds; each asks every way once
+ * @param warmup rounds before the measured ones
+ * @param prompt prompt tokens
+ * @param answer output tokens
+ * @param prefillRate prompt tokens per second
+ * @param stepMillis time between two output tokens, in milliseconds
+ * @param decodeWait delay before a decode engine starts a request, in milliseconds
  */
 record DelayOptions(
     int rounds,
@@ -22,11 +22,15 @@ record DelayOptions(
     double prefillRate,
     double stepMillis,
     long decodeWait) {
-  /** Refuses what gives no figures. */
+  /**
+   * Rejects values that give no results.
+   *
+   * @throws IllegalArgumentException if a value is too small
+   */
   DelayOptions {
     check("rounds", rounds, 1);
     check("warmup", warmup, 0);
-    // Short prompts, which are not split, have an eighth of this.
+    // Short prompts, which are not split, have an eighth of this length.
     check("prompt", prompt, 256);
     check("answer", answer, 2);
     check("decode-wait", decodeWait, 0);
@@ -43,7 +47,9 @@ record DelayOptions(
     return prompt / 8;
   }
 
-  /** Engines that keep connections however long the other ways take. */
+  /**
+   * Configuration of the engines. Idle connections stay open, because the other ways may take long.
+   */
   SimConfig engine() {
     ConnectionOptions common = ConnectionOptions.DEFAULT;
     return SimConfig.DEFAULT

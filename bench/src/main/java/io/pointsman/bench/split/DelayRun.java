@@ -10,11 +10,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 
-/** What the router adds: the same answers from the engines themselves and through it. */
+/**
+ * Measures the delay that the router adds: the same requests to the engines directly and through
+ * the router.
+ */
 final class DelayRun {
   private DelayRun() {}
 
-  /** Who asks whom. */
+  /** Paths of a request. */
   enum Route {
     SPLIT_BY_HAND("split, client asks both engines"),
     SPLIT_ROUTED("split, through the router"),
@@ -58,7 +61,7 @@ final class DelayRun {
     }
   }
 
-  /** That the engines were asked what the table says. */
+  /** Checks that the engines received the expected numbers of requests. */
   private static void verify(SplitRig rig, DelayOptions options) {
     long each = 2L * (options.warmup() + options.rounds());
     KvState.Legs decode = rig.fleet().decodes().getFirst().kvState().legs();

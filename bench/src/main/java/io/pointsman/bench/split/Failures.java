@@ -4,14 +4,14 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Sessions that failed, by what they failed with. Has at most {@value #MOST_REASONS} reasons, and
- * counts what comes with further ones together. Safe for use by several threads.
+ * Counts of failed sessions by reason. It distinguishes at most {@value #MOST_REASONS} reasons and
+ * counts further ones together. Thread-safe.
  */
 final class Failures {
-  /** Reasons told apart at most. */
+  /** Maximum number of distinguished reasons. */
   static final int MOST_REASONS = 16;
 
-  /** Stands for all reasons beyond these. */
+  /** Name of the count for all further reasons. */
   static final String OTHERS = "other reasons";
 
   private final Map<String, Long> counts = new TreeMap<>();
@@ -30,7 +30,7 @@ final class Failures {
     return message == null ? name : name + ": " + message;
   }
 
-  /** How many failed with each reason. */
+  /** Number of failures per reason. */
   synchronized Map<String, Long> counts() {
     return Map.copyOf(counts);
   }

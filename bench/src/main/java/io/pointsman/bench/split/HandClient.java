@@ -11,7 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Random;
 
-/** A client that asks the router, or the engines themselves: one prefill, one decode engine. */
+/** A client that sends requests to the router, or itself to one prefill and one decode engine. */
 final class HandClient implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final Duration PATIENCE = Duration.ofMinutes(2);
@@ -32,12 +32,12 @@ final class HandClient implements AutoCloseable {
     prefillSide = fleet.prefills().getFirst().kvState();
   }
 
-  /** Through the router. */
+  /** Sends a request to the router. */
   Timed routed(int prompt, int answer) throws IOException {
     return stream(router, request(prompt, answer));
   }
 
-  /** Whole, by the decode engine. */
+  /** Sends an unsplit request to the decode engine. */
   Timed whole(int prompt, int answer) throws IOException {
     return stream(decode, request(prompt, answer));
   }
@@ -49,7 +49,10 @@ final class HandClient implements AutoCloseable {
     return Timed.of(begin, wire.read());
   }
 
-  /** Both requests of NIXL: decode gets what prefill says of its blocks. */
+  /**
+   * Sends both requests of NIXL. The decode request contains the transfer parameters of the prefill
+   * response.
+   */
   Timed nixl(int prompt, int answer) throws IOException {
     ObjectNode asked = request(prompt, answer);
     ObjectNode first = prefillOf(asked);
@@ -66,9 +69,10 @@ final class HandClient implements AutoCloseable {
   }
 
   /**
-   * Both requests of Mooncake.
+   * Sends both requests of Mooncake.
    *
-   * @param atOnce whether decode's is sent together with prefill's, else after prefill's answer
+   * @param atOnce true to send both together; false to send the decode request after the prefill
+   *     response
    */
   Timed mooncake(int prompt, int answer, boolean atOnce) throws IOException {
     ObjectNode asked = request(prompt, answer);
@@ -105,7 +109,7 @@ final class HandClient implements AutoCloseable {
     wire.send("/v1/completions", body.getBytes(StandardCharsets.UTF_8), headers);
   }
 
-  /** Every prompt is new, so that no cache knows it. */
+  /** Each prompt is new and therefore in no cache. */
   private ObjectNode request(int prompt, int answer) {
     return JSON.createObjectNode()
         .put("model", SplitRig.MODEL)

@@ -4,18 +4,18 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * How a rule did.
+ * Results of one rule.
  *
- * @param requests that were answered
- * @param failed sessions that had no whole answer, by reason
- * @param splitPercent of the requests, served by two workers
- * @param ttft median and 95th percentile of the time to the first token, milliseconds of engine
- *     time
- * @param shortTtft the same of sessions without a long text
- * @param longTtft the same of those with one
- * @param tokenMillis 95th percentile of the mean time between two tokens of an answer
- * @param tokensPerSecond of answers, per second of engine time
- * @param leaks prefills whose blocks nobody took
+ * @param requests answered requests
+ * @param failed sessions without a complete response, by reason
+ * @param splitPercent requests served by two workers, in percent
+ * @param ttft median and 95th percentile of the time to first token, in milliseconds of engine time
+ * @param shortTtft the same for sessions without a long text
+ * @param longTtft the same for sessions with a long text
+ * @param tokenMillis 95th percentile of a response's mean time between tokens, in milliseconds of
+ *     engine time
+ * @param tokensPerSecond output tokens per second of engine time
+ * @param leaks prefills with blocks that no engine fetched
  */
 record Outcome(
     Rule rule,
@@ -32,19 +32,23 @@ record Outcome(
     failed = Map.copyOf(failed);
   }
 
-  /** Sessions that failed. */
+  /** Number of failed sessions. */
   long failures() {
     return failed.values().stream().mapToLong(Long::longValue).sum();
   }
 
-  /** Two percentiles. */
+  /** Median and 95th percentile. */
   record Pair(double p50, double p95) {
     static Pair of(List<Double> values) {
       return new Pair(percentile(values, 0.5), percentile(values, 0.95));
     }
   }
 
-  /** NaN without values. */
+  /**
+   * A quantile of the values; NaN without values.
+   *
+   * @param share 0 to 1
+   */
   static double percentile(List<Double> values, double share) {
     if (values.isEmpty()) {
       return Double.NaN;

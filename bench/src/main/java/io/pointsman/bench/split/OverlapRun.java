@@ -13,8 +13,8 @@ import java.util.Map;
 import java.util.Random;
 
 /**
- * What it brings that the two requests of some protocols are sent at once: decode's wait is over by
- * the time that prefill is.
+ * Measures the time saved by protocols that send both requests at once. The decode engine's delay
+ * then overlaps with the prefill.
  */
 final class OverlapRun {
   private static final Duration START_LIMIT = Duration.ofMinutes(1);
@@ -22,7 +22,7 @@ final class OverlapRun {
 
   private OverlapRun() {}
 
-  /** Protocol, who sends, and in which order. */
+  /** Protocol, sender and order of the requests. */
   enum Order {
     MOONCAKE_ROUTED("mooncake through the router: at once"),
     MOONCAKE_AT_ONCE("mooncake by hand: at once"),
@@ -43,7 +43,7 @@ final class OverlapRun {
       return label;
     }
 
-    /** What is compared with it: the same hand-over, its requests one after the other. */
+    /** The case to compare with: the same handover with its requests in sequence. */
     Order inTurn() {
       return switch (this) {
         case MOONCAKE_ROUTED, MOONCAKE_AT_ONCE, MOONCAKE_IN_TURN, SGLANG_ROUTED -> MOONCAKE_IN_TURN;
@@ -53,11 +53,15 @@ final class OverlapRun {
     }
   }
 
-  /** The engines of one protocol, the router in front, and who asks them. */
+  /**
+   * Engines of one protocol, the router in front of them, and the client.
+   *
+   * @param before prefills before the measurement
+   */
   private record Asked(KvConnector connector, SplitRig rig, HandClient client, long before)
       implements AutoCloseable {
     /**
-     * Waits until requests are split: what engines say of themselves may come later than they do.
+     * Starts them and waits until requests are split. Engines may register after they are healthy.
      */
     static Asked of(KvConnector connector, DelayOptions options)
         throws IOException, InterruptedException {
@@ -148,7 +152,7 @@ final class OverlapRun {
       try {
         client.routed(options.prompt(), ANSWER);
       } catch (IOException e) {
-        refused = e; // 503 until engines have registered
+        refused = e; // The router returns 503 until engines have registered.
         Thread.sleep(20);
       }
     }

@@ -12,7 +12,10 @@ import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code pointsman bench pd-delay}: what the router adds, and what sending at once saves. */
+/**
+ * {@code ./pointsman bench pd-delay}: delay that the router adds, and time that sending at once
+ * saves.
+ */
 @Command(
     name = "pd-delay",
     description = {
@@ -113,7 +116,10 @@ public final class PdDelay implements Callable<Integer> {
     return ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage();
   }
 
-  /** The most that the router adds to a median: first bytes and chunks, split and whole. */
+  /**
+   * Largest delay that the router adds to a median, in milliseconds: of first bytes and of chunks,
+   * split and unsplit.
+   */
   static double adds(Map<Route, List<Timed>> delays, double step) {
     double most = 0;
     for (Route route : List.of(Route.SPLIT_ROUTED, Route.WHOLE_ROUTED)) {
@@ -125,7 +131,7 @@ public final class PdDelay implements Callable<Integer> {
     return most;
   }
 
-  /** Whether the router's requests at once hide at least half of decode's wait. */
+  /** True if the router's concurrent requests hide at least half of the decode engine's delay. */
   static boolean hides(Map<Order, List<Timed>> orders, long wait) {
     return Stream.of(Order.MOONCAKE_ROUTED, Order.NIXL_PUSH_ROUTED, Order.MORIIO_WRITE_ROUTED)
         .mapToDouble(order -> saved(orders, order))

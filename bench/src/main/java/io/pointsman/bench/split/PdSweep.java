@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code pointsman bench pd-sweep}: which requests two workers should serve. */
+/** {@code ./pointsman bench pd-sweep}: compares rules for the requests that two workers serve. */
 @Command(
     name = "pd-sweep",
     description = {
@@ -28,7 +28,7 @@ import picocli.CommandLine.Option;
     },
     mixinStandardHelpOptions = true)
 public final class PdSweep implements Callable<Integer> {
-  /** Shares by which the best rule on uncached tokens may be behind, as runs differ. */
+  /** Permitted ratios of the best rule on uncached tokens to the best on input; runs vary. */
   private static final double LATENCY_SLACK = 1.05;
 
   private static final double THROUGHPUT_SLACK = 0.98;
@@ -144,7 +144,7 @@ public final class PdSweep implements Callable<Integer> {
     System.out.print(reasons(each));
   }
 
-  /** A line for each reason, the most frequent first. */
+  /** One line per reason, the most frequent first. */
   static String reasons(Outcome outcome) {
     StringBuilder lines = new StringBuilder();
     outcome.failed().entrySet().stream()
@@ -218,7 +218,7 @@ public final class PdSweep implements Callable<Integer> {
         never(outcomes, figure));
   }
 
-  /** Over its thresholds, with all split at 0. */
+  /** Results over the thresholds; the value at 0 is for the rule that splits all. */
   private static Line line(
       String name, Kind kind, List<Outcome> outcomes, ToDoubleFunction<Outcome> figure) {
     List<Double> x = new ArrayList<>();

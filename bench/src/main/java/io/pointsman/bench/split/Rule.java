@@ -4,21 +4,21 @@ import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.key.DisaggKeys;
 
 /**
- * Which requests are split.
+ * Rule for the requests that are split.
  *
- * @param kind what is compared with the threshold
- * @param threshold tokens from which on a request is split; 0 splits all
+ * @param kind the quantity compared with the threshold
+ * @param threshold tokens from which a request is split; 0 splits all
  */
 record Rule(Kind kind, int threshold) {
-  /** In the configuration: a share that no worker can hold. */
+  /** Value for the configuration: a share that no worker can reach. */
   static final double NEVER_HELD = 2.0;
 
   enum Kind {
     ALWAYS,
     NEVER,
-    /** The input, whether cached or not. */
+    /** Tokens of the input, cached or not. */
     INPUT,
-    /** The part of the input that no decode worker holds. */
+    /** Tokens of the input that no decode worker holds. */
     UNCACHED
   }
 
@@ -31,7 +31,7 @@ record Rule(Kind kind, int threshold) {
     };
   }
 
-  /** Sets the rule, and turns all others off. */
+  /** Configures this rule and disables all others. */
   ConfigValues configure(ConfigValues values) {
     return values
         .set(DisaggKeys.HELD_SHARE, NEVER_HELD)

@@ -5,11 +5,11 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * One client that asks several times about the same text. All times are engine time.
+ * A client that sends several requests about one text. Times are engine time.
  *
- * @param startSeconds after the beginning of the run
- * @param longText whether its first prompt is a long one
- * @param turns what it asks, in order; at least one
+ * @param startSeconds start in seconds since the start of the run
+ * @param longText true if its first prompt is long
+ * @param turns requests in order; at least one
  */
 record Session(double startSeconds, boolean longText, List<Turn> turns) {
   private static final double LONG_SHARE = 0.25;
@@ -20,16 +20,17 @@ record Session(double startSeconds, boolean longText, List<Turn> turns) {
    * One request.
    *
    * @param words new words before the answer; one token each
-   * @param output tokens of the answer
-   * @param thinkSeconds pause before it
+   * @param output output tokens
+   * @param thinkSeconds pause before the request in seconds
    */
   record Turn(int words, int output, double thinkSeconds) {}
 
   /**
-   * Sessions that begin at random moments: one of four with a text of 8 K to 32 K tokens, the
-   * others with 100 to 600; then up to four further questions of 30 to 200 tokens each.
+   * Draws sessions with random starts. A quarter begins with a text of 8 K to 32 K tokens, the
+   * others with 100 to 600. Up to four further questions of 30 to 200 tokens follow.
    *
-   * @param perSecond sessions per second on average
+   * @param perSecond mean number of sessions per second
+   * @param seconds period of the starts in seconds
    */
   static List<Session> draw(double perSecond, double seconds, long seed) {
     Random random = new Random(seed);

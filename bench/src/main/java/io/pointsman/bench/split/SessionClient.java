@@ -15,7 +15,7 @@ import java.util.concurrent.Executors;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Plays sessions: each request is the one before, its answer and something new. */
+/** Client for sessions. Each request consists of the previous one, its answer, and new words. */
 final class SessionClient implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final Duration PATIENCE = Duration.ofMinutes(2);
@@ -37,14 +37,14 @@ final class SessionClient implements AutoCloseable {
   }
 
   /**
-   * An answer.
+   * A complete response.
    *
-   * @param ttftNanos from the request to the first token
-   * @param nanos to the last one
+   * @param ttftNanos time from the request to the first token, in nanoseconds
+   * @param nanos time from the request to the end of the stream, in nanoseconds
    */
   record Answer(long ttftNanos, long nanos, String text) {}
 
-  /** So many words of three letters, which are a token and four characters each. */
+  /** Random words of three letters; with its space each is one token and four characters. */
   static String words(int count, Random random) {
     StringBuilder text = new StringBuilder(4 * count);
     for (int i = 0; i < count; i++) {
@@ -57,10 +57,10 @@ final class SessionClient implements AutoCloseable {
   }
 
   /**
-   * Asks.
+   * Sends a request and reads the streamed response.
    *
-   * @throws IOException if there is no whole answer with status 200; its message has the status and
-   *     the beginning of the error
+   * @throws IOException if the response is incomplete or not a 200; the message contains the status
+   *     and the start of the error
    */
   Answer ask(String prompt, int output) throws IOException, InterruptedException {
     String body =
@@ -86,7 +86,7 @@ final class SessionClient implements AutoCloseable {
     }
   }
 
-  /** What an error says, as far as it fits on a line. */
+  /** Start of an error response, as one line. */
   private static String start(Stream<String> lines) {
     String text = lines.limit(MOST_ERROR_LINES).collect(Collectors.joining(" ")).strip();
     return text.substring(0, Math.min(text.length(), MOST_ERROR_CHARS));

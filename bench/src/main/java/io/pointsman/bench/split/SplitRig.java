@@ -15,7 +15,7 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 
-/** Strict prefill and decode engines of the simulator and a router in front of them. */
+/** Strict simulated prefill and decode engines with a router in front of them. */
 final class SplitRig implements AutoCloseable {
   static final String MODEL = "sim-model";
   private static final Duration START_LIMIT = Duration.ofMinutes(1);
@@ -50,9 +50,9 @@ final class SplitRig implements AutoCloseable {
   }
 
   /**
-   * Starts one, and waits until all engines are healthy.
+   * Starts engines and router, and waits until all engines are healthy.
    *
-   * @param rules puts in which requests are split
+   * @param rules adds the rules for splitting to the configuration
    */
   static SplitRig start(
       int prefills,
@@ -85,12 +85,12 @@ final class SplitRig implements AutoCloseable {
     return fleet;
   }
 
-  /** The router's base URL. */
+  /** Base URL of the router. */
   String url() {
     return router.url();
   }
 
-  /** Requests whose prompt a prefill engine computed for a decode engine. */
+  /** Number of requests with a prompt that a prefill engine computed for a decode engine. */
   long prefilled() {
     return fleet.prefills().stream().mapToLong(each -> each.kvState().legs().prefill()).sum();
   }

@@ -13,7 +13,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** One rule on one workload: fresh engines, a fresh router, all sessions. */
+/** Runs one rule on one workload, with fresh engines and a fresh router. */
 final class SweepRun {
   private final Rule rule;
   private final SweepOptions options;

@@ -5,13 +5,13 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * One streamed answer.
+ * Times of one streamed response.
  *
- * @param firstMillis from the request to the first byte of the answer's body
- * @param tokenMillis from the request to each event with a token
+ * @param firstMillis time from the request to the first body byte, in milliseconds
+ * @param tokenMillis times from the request to each token event, in milliseconds
  */
 record Timed(double firstMillis, List<Double> tokenMillis) {
-  /** The events after the last token: the finish reason, and the end. */
+  /** Number of events after the last token: finish reason and end mark. */
   private static final int CLOSING = 2;
 
   static Timed of(long begin, Wire.Reply reply) {
@@ -24,9 +24,8 @@ record Timed(double firstMillis, List<Double> tokenMillis) {
   }
 
   /**
-   * How much later each token came than the earliest one of its answer lets expect, in
-   * milliseconds: an engine makes one every {@code step}, so one that came later was held up on its
-   * way.
+   * Delay of each token in milliseconds. An engine makes one token per {@code step}; the earliest
+   * token defines the schedule. A later token was delayed on its way.
    */
   List<Double> late(double step) {
     double origin = Double.MAX_VALUE;

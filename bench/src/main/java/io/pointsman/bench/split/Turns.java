@@ -7,22 +7,22 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Ways to get an answer, one after the other, so that whatever the machine does meets all. */
+/** Measures several ways in turn, because changes on the machine then affect all of them. */
 final class Turns {
   private Turns() {}
 
-  /** One way. */
+  /** A way to get a response. */
   @FunctionalInterface
   interface Way {
     /**
-     * Asks, and reads to the end.
+     * Sends a request and reads the complete response.
      *
-     * @throws IOException if there is no whole answer with status 200
+     * @throws IOException if the response is incomplete or not a 200
      */
     Timed ask() throws IOException;
   }
 
-  /** The answers of each way, by round; each round begins with another one. */
+  /** Responses of each way, by round. Each round begins with another way. */
   static <K extends Enum<K>> Map<K, List<Timed>> play(EnumMap<K, Way> ways, DelayOptions options)
       throws IOException {
     Map<K, List<Timed>> answers = new LinkedHashMap<>();
@@ -39,7 +39,10 @@ final class Turns {
     return answers;
   }
 
-  /** By how much the first byte of {@code one} came later than that of {@code other}, by round. */
+  /**
+   * Differences of the first bytes of {@code one} and {@code other} in milliseconds, by round;
+   * positive if {@code one} is later.
+   */
   static List<Double> later(List<Timed> one, List<Timed> other) {
     List<Double> differences = new ArrayList<>();
     for (int i = 0; i < one.size(); i++) {

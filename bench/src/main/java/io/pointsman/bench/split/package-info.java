@@ -1,6 +1,6 @@
 /**
- * Requests served by two workers, in front of the simulator: which ones should be, what the router
- * adds to the two, and what sending both requests at once saves.
+ * Benchmarks of requests that two workers serve, with the simulator: the choice of these requests,
+ * the router's added delay, and the time saved by sending both requests at once.
  */
 @NullMarked
 package io.pointsman.bench.split;

@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * One kept connection, for a client that times bytes: a write and plain reads, so that its own
- * share in what it measures is small and the same for whoever answers.
+ * HTTP client with one persistent connection for the timing of bytes. It makes one write and plain
+ * reads, so its own delay is small and equal for all servers.
  */
 public final class Wire implements AutoCloseable {
   private static final int BUFFER = 1 << 14;
@@ -25,13 +25,13 @@ public final class Wire implements AutoCloseable {
   private int next;
   private int end;
 
-  /** When the bytes in the buffer came. */
+  /** Time at which the bytes in the buffer arrived. */
   private long readAt;
 
   /**
-   * Connects.
+   * Connects to {@code base}.
    *
-   * @param patience how long each read may wait
+   * @param patience timeout of each read
    */
   public Wire(String base, Duration patience) throws IOException {
     URI url = URI.create(base);
@@ -42,14 +42,18 @@ public final class Wire implements AutoCloseable {
   }
 
   /**
-   * An answer.
+   * A complete response.
    *
-   * @param eventNanos when the last byte of each event came, as {@link System#nanoTime}
-   * @param firstNanos when the first byte of the body came
+   * @param firstNanos time of the first body byte, as {@link System#nanoTime}
+   * @param eventNanos times of the last byte of each event, as {@link System#nanoTime}
    */
   public record Reply(String body, long firstNanos, List<Long> eventNanos) {}
 
-  /** Sends a POST of JSON. */
+  /**
+   * Sends a POST with a JSON body.
+   *
+   * @param headers further header lines
+   */
   public void send(String path, byte[] bytes, String... headers) throws IOException {
     StringBuilder head = new StringBuilder("POST " + path + " HTTP/1.1\r\nhost: bench\r\n");
     head.append("content-type: application/json\r\n");
@@ -64,9 +68,9 @@ public final class Wire implements AutoCloseable {
   }
 
   /**
-   * Reads an answer to its end.
+   * Reads a complete response.
    *
-   * @throws IOException if its status is not 200, or it is cut
+   * @throws IOException if the status is not 200, or the response is incomplete
    */
   public Reply read() throws IOException {
     String status = line();
@@ -134,7 +138,7 @@ public final class Wire implements AutoCloseable {
     socket.close();
   }
 
-  /** What has been read of a body. */
+  /** The part of a body that has been read. */
   private final class Body {
     private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     private final List<Long> events = new ArrayList<>();

@@ -1,4 +1,4 @@
-/** HTTP from the client's side, read so plainly that the times of bytes mean something. */
+/** A simple HTTP client that can time the bytes of a response. */
 @NullMarked
 package io.pointsman.bench.wire;
 

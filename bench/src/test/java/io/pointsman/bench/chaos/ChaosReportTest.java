@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** What counts as a failure of the router. */
+/** Conditions under which a chaos run reaches its target. */
 class ChaosReportTest {
   private static final long SECOND = 1_000_000_000L;
 
@@ -39,7 +39,7 @@ class ChaosReportTest {
   }
 
   @Test
-  void streamsThatEnginesCutAreNone() {
+  void streamsThatEnginesCutArePermitted() {
     ended(End.SERVED, 10);
     ended(End.STREAM_ENDED_WITH_ERROR, 2);
     ended(End.STREAM_ENDED_AT_ITS_HEAD, 1);
@@ -48,7 +48,7 @@ class ChaosReportTest {
   }
 
   @Test
-  void moreCutStreamsThanEnginesCutAreOne() {
+  void moreCutStreamsThanEnginesCutFailTheRun() {
     ended(End.SERVED, 10);
     ended(End.STREAM_ENDED_WITH_ERROR, 2);
     ended(End.STREAM_ENDED_AT_ITS_HEAD, 1);
@@ -57,7 +57,7 @@ class ChaosReportTest {
   }
 
   @Test
-  void aStreamOfAnEngineThatNothingBefellIsOne() {
+  void aCutStreamOfAHealthyEngineFailsTheRun() {
     ended(End.SERVED, 10);
     ended(End.HEALTHY_STREAM_ENDED, 1);
 
@@ -65,7 +65,7 @@ class ChaosReportTest {
   }
 
   @Test
-  void whatIsLeftInFlightIsOne() {
+  void aRequestLeftInFlightFailsTheRun() {
     ended(End.SERVED, 10);
     leftInFlight = 1;
 
@@ -73,7 +73,7 @@ class ChaosReportTest {
   }
 
   @Test
-  void connectionsThatAreLeftOpenAreOne() {
+  void connectionsLeftOpenFailTheRun() {
     ended(End.SERVED, 10);
     leftOpen = 9;
 
@@ -81,7 +81,7 @@ class ChaosReportTest {
   }
 
   @Test
-  void aRunThatWasLookedAtMoreRarelyThanFaultsCameShowsNothing() {
+  void aRunWithFewerPollsThanFaultsFails() {
     ended(End.SERVED, 10);
     strikes =
         Stream.of(EngineFault.values())
@@ -95,7 +95,7 @@ class ChaosReportTest {
   }
 
   @Test
-  void theFewestWorkersOfAllLooksAreTold() {
+  void availabilityReportsTheFewestWorkersAndTheLongestGap() {
     Availability availability = new Availability();
     availability.saw(3, SECOND);
     availability.saw(1, 2 * SECOND);
@@ -107,7 +107,7 @@ class ChaosReportTest {
   }
 
   @Test
-  void noWorkerAvailableIsOne() {
+  void aMomentWithoutAvailableWorkerFailsTheRun() {
     ended(End.SERVED, 10);
     available = 0;
 
@@ -115,14 +115,14 @@ class ChaosReportTest {
   }
 
   @Test
-  void aRunInWhichNoEngineCutAnythingShowsNothing() {
+  void aRunInWhichNoEngineCutAnythingFails() {
     ended(End.SERVED, 10);
 
     assertThat(reached(0)).isFalse();
   }
 
   @Test
-  void aLongRunShowsNothingWithoutEachKindOfFault() {
+  void aLongRunWithoutEachKindOfFaultFails() {
     ended(End.SERVED, 10);
     seconds = 60;
     strikes =
@@ -136,12 +136,12 @@ class ChaosReportTest {
   }
 
   @Test
-  void nothingServedIsOne() {
+  void aRunWithoutServedRequestFails() {
     assertThat(reached(5)).isFalse();
   }
 
   @Test
-  void aFaultExplainsStreamsOfItsEngineThatItMet() {
+  void aFaultExplainsOnlyStreamsOfItsEngineInItsTime() {
     Afflictions afflictions = new Afflictions();
     afflictions.add("a", 10 * SECOND, 1000);
 
@@ -153,7 +153,7 @@ class ChaosReportTest {
   }
 
   @Test
-  void aMetricThatIsMissingIsNotZero() throws IOException {
+  void aMissingMetricIsAnErrorAndNotZero() throws IOException {
     RouterUnderTest.Metrics metrics =
         new RouterUnderTest.Metrics("workers{state=\"up\"} 2\nworkers{state=\"down\"} 0\n");
 

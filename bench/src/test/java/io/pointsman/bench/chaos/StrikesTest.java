@@ -12,14 +12,14 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class StrikesTest {
   @Test
-  void theSamePlanForTheSameSeed() {
+  void theSameSeedGivesTheSamePlan() {
     assertThat(Strikes.plan(7, 8, 60)).isEqualTo(Strikes.plan(7, 8, 60));
     assertThat(Strikes.plan(7, 8, 60)).isNotEqualTo(Strikes.plan(8, 8, 60));
   }
 
   @ParameterizedTest
   @CsvSource({"1, 8", "2, 8", "3, 4", "4, 2"})
-  void atEveryMomentOneEngineIsSound(long seed, int engines) {
+  void atEveryMomentOneEngineIsHealthy(long seed, int engines) {
     List<Strike> strikes = Strikes.plan(seed, engines, 600);
     for (int moment = 0; moment < 600_000; moment += 50) {
       assertThat(sound(strikes, engines, moment)).as("at %d ms", moment).isPositive();
@@ -52,7 +52,7 @@ class StrikesTest {
   }
 
   @Test
-  void eightEnginesTakeAFaultEverySecondAndEveryFaultStrikes() {
+  void eightEnginesGetOneFaultPerSecondAndEveryKindOccurs() {
     List<Strike> strikes = Strikes.plan(1, 8, 600);
 
     assertThat(strikes).hasSize(600);

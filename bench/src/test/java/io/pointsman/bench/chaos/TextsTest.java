@@ -7,7 +7,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Whether an answer says what its engine said. */
+/** Checks of response texts against the expected texts. */
 class TextsTest {
   private final Texts texts = new Texts(List.of("one two three four", "five six seven eight"));
 
@@ -20,7 +20,7 @@ class TextsTest {
   }
 
   @Test
-  void anAnswerSaysAllThatWasAskedFor() {
+  void anAnswerMustHaveExactlyTheRequestedWords() {
     assertThat(texts.are("one two three", 0, 3)).isTrue();
     assertThat(texts.are("five", 1, 1)).isTrue();
     assertThat(texts.are("one two", 0, 3)).isFalse();
@@ -29,7 +29,7 @@ class TextsTest {
   }
 
   @Test
-  void eventsThatAreMissingOrComeTwiceOrInAnotherOrderAreSeen() {
+  void missingRepeatedAndReorderedEventsAreDetected() {
     assertThat(texts.are(Texts.streamed(events("one", " two", " three")), 0, 3)).isTrue();
     assertThat(texts.are(Texts.streamed(events("one", " three")), 0, 3)).isFalse();
     assertThat(texts.are(Texts.streamed(events("one", " two", " two", " three")), 0, 3)).isFalse();
@@ -38,7 +38,7 @@ class TextsTest {
   }
 
   @Test
-  void aCutStreamSaysItAsFarAsItGoes() {
+  void aCutStreamMustBeginLikeTheExpectedText() {
     String half = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\" thr\n\n";
     assertThat(texts.begin(Texts.streamed(events("one", " two") + half), 0, 3)).isTrue();
     assertThat(texts.begin("", 0, 3)).isTrue();
@@ -46,7 +46,7 @@ class TextsTest {
   }
 
   @Test
-  void theTextOfAnAnswerInOnePieceIsFound() {
+  void theTextOfAWholeAnswerIsExtracted() {
     assertThat(Texts.text("{\"choices\":[{\"index\":0,\"text\":\"one two\",\"x\":null}]}"))
         .isEqualTo("one two");
     assertThat(Texts.text("{}")).isEmpty();

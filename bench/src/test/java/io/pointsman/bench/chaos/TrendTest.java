@@ -18,7 +18,7 @@ class TrendTest {
   }
 
   @Test
-  void whatClimbsIsFound() {
+  void steadyGrowthIsATrend() {
     assertThat(RESIDENT.over(resident(180, i -> 100 + i * 0.3)).grows()).isTrue();
   }
 
@@ -46,12 +46,12 @@ class TrendTest {
   }
 
   @Test
-  void slowAnswersThatGetSlowerAreFoundThoughTheMedianStays() {
+  void aGrowingP99IsATrendThoughTheMedianStays() {
     assertThat(p99Grows(180, i -> 3_000 + i * 80)).isTrue();
   }
 
   @Test
-  void answersThatMeetASilentEngineNowAndThenAreNoTrend() {
+  void aP99ThatRisesByTwoSecondsIsNoTrend() {
     assertThat(p99Grows(180, i -> i < 90 ? 1_700 : 3_700)).isFalse();
   }
 
@@ -64,7 +64,7 @@ class TrendTest {
   }
 
   @Test
-  void aRunTooShortIsRefused() {
+  void aTooShortRunIsRejected() {
     assertThatThrownBy(() -> RESIDENT.over(resident(3, i -> i)))
         .hasMessage("samples: 3 (expected: at least 4; a longer run)");
   }

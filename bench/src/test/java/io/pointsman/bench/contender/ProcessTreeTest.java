@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
 
-/** What is read about processes. */
+/** Information about process trees. */
 final class ProcessTreeTest {
   @Test
-  void aJvmIsFoundWhereThereIsOne() throws Exception {
+  void aJvmInTheTreeIsFound() throws Exception {
     Process sleep = new ProcessBuilder("sleep", "30").start();
     try {
       assertThat(new ProcessTree(ProcessHandle.current()).hasJvm()).isTrue();

@@ -21,7 +21,7 @@ final class LiveRowTest {
   }
 
   @Test
-  void timesAreThoseOfTheTraceFromWhenRequestsWereDue() {
+  void timesAreTraceTimesSinceTheSchedule() {
     LiveRow row = row(course(30, 100, 0), course(10, 100, 50), course(20, 200, 50));
 
     assertThat(row.ttft().mean()).isEqualTo(40, within(1e-9));
@@ -33,7 +33,7 @@ final class LiveRowTest {
   }
 
   @Test
-  void errorsAreCountedAndNothingElseIsTakenFromThem() {
+  void errorsAreCountedAndExcludedFromOtherFigures() {
     Course cut = Course.failed(1, 0, "cut");
     LiveRow row = row(cut, course(10, 100, 50), Course.failed(2, 0, "503"), cut);
 

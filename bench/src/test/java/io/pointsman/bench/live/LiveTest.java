@@ -26,8 +26,8 @@ import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
 /**
- * The comparison end to end, briefly: are its results complete and true? Who is faster, it does not
- * ask.
+ * Runs {@code bench live} briefly and checks that its results are complete and correct. It does not
+ * compare times.
  */
 @Timeout(300)
 final class LiveTest {
@@ -71,7 +71,7 @@ final class LiveTest {
 
   @Test
   @Tag("full")
-  void everyContenderServesTheSameRequestsAndTheFiguresAreTheEngines() throws Exception {
+  void everyContenderServesTheSameRequestsAndFiguresMatchTheEngines() throws Exception {
     String[] oneEngine = {
       "best-of-n",
       "--rate",
@@ -96,7 +96,7 @@ final class LiveTest {
       JsonNode row = rows.get(i);
       assertThat(row.get("requests").asInt()).as("%s", row).isEqualTo(REQUESTS);
       assertThat(row.get("errors").asInt()).as("%s", row).isZero();
-      // Siblings that come while the first is computed find a part of it only.
+      // Siblings that arrive during the first request's prefill find only part of its blocks.
       assertThat(row.get("hit").asDouble()).as("%s", row).isBetween(reachable * 0.8, reachable);
       assertThat(row.get("imbalance").asDouble()).as("%s", row).isEqualTo(1);
       assertThat(row.get("ttft_ms").get("p99").asDouble())
@@ -123,7 +123,7 @@ final class LiveTest {
     return Workloads.make("best-of-n", 1).first(REQUESTS);
   }
 
-  /** What one cache finds of them when each waits for the one before. */
+  /** Hit rate of one cache if each request waits for the previous one. */
   private static double reachable() {
     Set<List<Long>> known = new HashSet<>();
     double found = 0;
@@ -145,7 +145,7 @@ final class LiveTest {
   }
 
   @Test
-  void wrongNamesAndFiguresAreRefused() {
+  void wrongNamesAndValuesAreRejected() {
     assertThat(run("nowhere.jsonl", "--rate", "1")).isEqualTo(2);
     assertThat(run("best-of-n", "--rate", "0")).isEqualTo(2);
     assertThat(run("best-of-n", "--rate", "1", "--speed", "-1")).isEqualTo(2);

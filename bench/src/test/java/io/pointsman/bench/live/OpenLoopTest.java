@@ -27,8 +27,8 @@ final class OpenLoopTest {
 
   @Test
   @Tag("full")
-  void requestsGoAtTheirTimesAndFollowersAfterTheEnd() throws Exception {
-    // The second comes long after the first is computed, also where that is late.
+  void requestsAreSentOnScheduleAndFollowersAfterTheEnd() throws Exception {
+    // The second request comes long after the first is computed, even on a slow machine.
     Trace trace = trace(request(0, -1), request(10_000, -1), request(100, 0));
     try (EngineFleet fleet = EngineFleet.start(1, 10_000, 2)) {
       String url = fleet.urls().getFirst();
@@ -48,14 +48,14 @@ final class OpenLoopTest {
                 assertThat(each.end()).isGreaterThanOrEqualTo(each.first());
                 assertThat(each.promptTokens()).isEqualTo(200);
               });
-      // Equal prompts: two of the three found the first one's whole blocks.
+      // The prompts are equal, so two of the three find all complete blocks of the first.
       assertThat(courses.stream().filter(each -> each.cachedTokens() == 192)).hasSize(2);
       assertThat(fleet.unused()).isZero();
     }
   }
 
   @Test
-  void whatIsNotAnsweredWithinTheLimitIsAnError() throws Exception {
+  void aRequestNotAnsweredWithinTheLimitIsAnError() throws Exception {
     Trace trace = trace(request(0, -1), request(100_000, -1), request(1, 0));
     try (ServerSocket silent = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
       String url = "http://127.0.0.1:" + silent.getLocalPort();
@@ -71,7 +71,7 @@ final class OpenLoopTest {
   }
 
   @Test
-  void anErrorIsToldByItsStatusLine() throws Exception {
+  void anErrorShowsItsStatusLine() throws Exception {
     Trace trace = trace(new TraceRequest(0, -1, 50_000, 3, new long[] {1}));
     try (EngineFleet fleet = EngineFleet.start(1, 10_000, 2)) {
       String url = fleet.urls().getFirst();

@@ -28,7 +28,7 @@ final class PredictionTest {
   }
 
   @Test
-  void nothingWasPredictedSinceThen() {
+  void withoutPredictionsErrorIsEmpty() {
     Prediction prediction = Prediction.read(METRICS);
 
     assertThat(prediction.since(prediction).error()).isEmpty();

@@ -25,17 +25,17 @@ final class PromptsTest {
   }
 
   @Test
-  void promptsHaveAsManyTokensAsTheTraceSays() throws Exception {
+  void promptsHaveTheTokenCountOfTheTrace() throws Exception {
     assertThat(tokens(4, 1)).hasSize(4);
     assertThat(tokens(500, 1)).hasSize(500);
     assertThat(tokens(1200, 1, 2, 3)).hasSize(1200);
-    // A trace whose hashes end before its prompt does.
+    // The trace has fewer hashes than the prompt has blocks.
     assertThat(tokens(1200, 1)).hasSize(1200);
     assertThat(tokens(100)).hasSize(100);
   }
 
   @Test
-  void textsAreEqualAsFarAsHashesAre() throws Exception {
+  void textsAreEqualAsLongAsHashesAre() throws Exception {
     int[] one = tokens(2000, 1, 2, 3, 4);
     int[] other = tokens(2000, 1, 2, 5, 4);
     // The chat template begins with one token.

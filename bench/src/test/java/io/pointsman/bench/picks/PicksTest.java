@@ -11,7 +11,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import picocli.CommandLine;
 
-/** The rig end to end, briefly: are its results complete? How fast anything is, it does not ask. */
+/**
+ * Runs {@code bench picks} briefly and checks that its results are complete. It does not check
+ * times.
+ */
 @Timeout(300)
 final class PicksTest {
   private final StringWriter said = new StringWriter();
@@ -48,13 +51,13 @@ final class PicksTest {
   }
 
   @Test
-  void anUnknownWayIsRefusedWithThoseThatThereAre() {
+  void anUnknownWayIsRejectedWithTheListOfWays() {
     assertThat(run("--ways", "proxi")).isEqualTo(2);
     assertThat(said.toString()).contains("--ways: proxi (expected: of direct, proxy, decide");
   }
 
   @Test
-  void promptsAreOfTheShapeThatIsClaimed() {
+  void promptsHaveTheDocumentedShape() {
     List<String> chats = Prompts.chats("m");
 
     assertThat(chats).hasSize(4096).doesNotHaveDuplicates();
@@ -65,7 +68,7 @@ final class PicksTest {
   }
 
   @Test
-  void theMedianIsTheMiddleOne() {
+  void theMedianIsTheMiddleOrTheMeanOfTheTwoMiddleValues() {
     List<PickLoad.Result> runs =
         List.of(
             new PickLoad.Result(1, 0, 0),

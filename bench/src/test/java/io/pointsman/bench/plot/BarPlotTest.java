@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 
 final class BarPlotTest {
   @Test
-  void theLongestBarOfAPanelIsItsLargestValue() {
+  void theLargestValueOfAPanelHasTheLongestBar() {
     String svg =
         new BarPlot("a < b", List.of("one", "two"))
             .row(new BarPlot.Row("x", true, List.of(10.0, 200.0)))

@@ -40,7 +40,7 @@ class LinePlotTest {
   }
 
   @Test
-  void valuesThatAreNoneAreLeftOut() throws Exception {
+  void valuesThatAreNotNumbersAreOmitted() throws Exception {
     Document svg =
         parsed(
             new LinePlot("t", "s")
@@ -50,7 +50,7 @@ class LinePlotTest {
   }
 
   @Test
-  void aLineNeedsAsManyValuesAsPlaces() {
+  void aLineNeedsOneValuePerPosition() {
     assertThatThrownBy(() -> new Line("x", List.of(1.0), List.of()))
         .hasMessage("x: 0 values (expected: 1)");
   }

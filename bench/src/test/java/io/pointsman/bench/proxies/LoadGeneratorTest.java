@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The native load generator against a server that answers as each test wants. */
+/** The native load generator against a server with a given response. */
 @Tag("full")
 final class LoadGeneratorTest {
   private static final Workload UNARY = workload(Workload.Kind.UNARY, 3_000, 0);
@@ -32,7 +32,7 @@ final class LoadGeneratorTest {
       new Workload("test", "test", Workload.Kind.STREAMS, 3, 400, 100, 100_000, 1, false);
   private static final Duration MEASURED = Duration.ofMillis(1500);
 
-  /** Where an answer says so, events carry the time at which it is written. */
+  /** Placeholder in a response for the time at which it is written. */
   private static final String NOW = "NOW_________________";
 
   private static final String BODY = "{\"choices\":[\"" + "x".repeat(100) + "\"]}";
@@ -45,10 +45,10 @@ final class LoadGeneratorTest {
     return new Workload("test", "test", kind, 3, size, chunks, 0, 1, false);
   }
 
-  /** Runs the generator against a server that gives {@code answer} to every request. */
+  /** Runs the generator against a server that answers every request with {@code answer}. */
   private LoadResult load(Workload workload, String answer, boolean close) throws Exception {
     NativeTools tools = NativeTools.build(BuiltRouter.home());
-    // Long enough for an answer on a machine with much else to do.
+    // Long enough for a response on a busy machine.
     Load load = new Load(tools, MEASURED);
     try (ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
       Thread.startVirtualThread(() -> accept(server, answer, close));
@@ -63,7 +63,7 @@ final class LoadGeneratorTest {
         Thread.startVirtualThread(() -> serve(socket, answer, close));
       }
     } catch (SocketException e) {
-      // The test is over.
+      // The test has ended.
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -83,7 +83,7 @@ final class LoadGeneratorTest {
         }
         String length = head.toString().replaceAll("(?s).*Content-Length: (\\d+).*", "$1");
         bodies.add(new String(in.readNBytes(Integer.parseInt(length)), StandardCharsets.UTF_8));
-        // The generator's clock: nanoseconds of the monotonic one, in 19 digits.
+        // The generator's clock: monotonic time in nanoseconds, with 19 digits.
         String stamp = String.format(Locale.ROOT, "@%019d", System.nanoTime());
         byte[] bytes = answer.replace(NOW, stamp).getBytes(StandardCharsets.UTF_8);
         socket.getOutputStream().write(bytes);
@@ -92,12 +92,12 @@ final class LoadGeneratorTest {
         }
       }
     } catch (IOException e) {
-      // The generator is done and has left.
+      // The generator has ended.
     }
   }
 
   @Test
-  void bodiesAreChatsOfTheSizeAskedForAndAllDiffer() throws Exception {
+  void bodiesAreDistinctChatsOfTheRequestedSize() throws Exception {
     LoadResult result = load(UNARY, OK, false);
 
     assertThat(result.problem()).isEmpty();
@@ -109,10 +109,10 @@ final class LoadGeneratorTest {
   }
 
   @Test
-  void bytesAreThoseOfBodiesAlone() throws Exception {
+  void bytesCountOnlyBodies() throws Exception {
     LoadResult result = load(UNARY, OK, false);
 
-    // As many as there are connections may have come by half when it began or ended.
+    // Each connection may have a partial response at the start and at the end.
     long requests = result.requests();
     assertThat(requests).isGreaterThan(10);
     assertThat(result.requestBytes()).isEqualTo(requests * 3_000);
@@ -139,14 +139,14 @@ final class LoadGeneratorTest {
   }
 
   @Test
-  void anAnswerThatIsCutIsAnError() throws Exception {
+  void aCutAnswerIsAnError() throws Exception {
     LoadResult result = load(UNARY, OK.substring(0, OK.length() - 1), true);
 
     assertThat(result.problem()).contains("closed");
   }
 
   @Test
-  void nobodyListeningIsAnError() throws Exception {
+  void aPortWithoutListenerIsAnError() throws Exception {
     NativeTools tools = NativeTools.build(BuiltRouter.home());
     Load load = new Load(tools, Duration.ofMillis(200));
     try (RefusedPort nobody = RefusedPort.open()) {
@@ -157,14 +157,14 @@ final class LoadGeneratorTest {
   }
 
   @Test
-  void aStreamWithoutAllItsEventsIsAnError() throws Exception {
+  void aStreamWithMissingEventsIsAnError() throws Exception {
     assertThat(load(STREAM, stream(2, true), false).problem()).isEmpty();
     assertThat(load(STREAM, stream(1, true), false).problem()).contains("short");
     assertThat(load(STREAM, stream(2, false), false).problem()).contains("short");
   }
 
   @Test
-  void eventsThatDoNotComeAreStallsUntilTheEnd() throws Exception {
+  void missingEventsCountAsStallsUntilTheEnd() throws Exception {
     StringBuilder one = new StringBuilder("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
     chunk(one, "data: {\"content\":\"" + NOW + " \"}\n\n");
 
@@ -172,14 +172,14 @@ final class LoadGeneratorTest {
   }
 
   @Test
-  void streamsThatDoNotBeginAreStallsUntilTheEnd() throws Exception {
+  void streamsThatDoNotBeginCountAsStallsUntilTheEnd() throws Exception {
     assertOverdue(load(PACED, "", false), 0);
   }
 
-  /** All that was due from a fifth of a second on is missing. */
+  /** Checks that all events due after 0.2 s are counted as missing. */
   private static void assertOverdue(LoadResult result, int most) {
     double millis = MEASURED.toMillis() * 0.6;
-    // Those that come before the measurement begins are not counted.
+    // Events before the measurement do not count.
     assertThat(result.events()).isBetween(0L, (long) most);
     assertThat(result.json().path("overdue").asInt()).isGreaterThan(18);
     assertThat(result.millis("stall_us", "p50")).isBetween(millis, MEASURED.toMillis() * 1.0);

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What reports say of where and with what they were made. */
+/** Description of the machine and the contenders in reports. */
 final class MachineTest {
   @TempDir Path home;
 
@@ -55,7 +55,7 @@ final class MachineTest {
 
   @Test
   @Tag("full")
-  void theCommitIsNamedAndWhetherThereAreChanges() throws Exception {
+  void theCommitIsNamedWithAMarkForChanges() throws Exception {
     assertThat(description()).contains("pointsman of an unknown commit, Java ");
 
     git("init", "-q");
@@ -70,7 +70,7 @@ final class MachineTest {
   }
 
   @Test
-  void otherContendersHaveTheirVersionsOrSayThatTheyHaveNone() throws Exception {
+  void otherContendersShowTheirVersionOrThatItIsUnknown() throws Exception {
     installed("litellm_proxy_extras-0.4.2");
     installed("litellm-1.2.3");
 

@@ -18,7 +18,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
-/** The rig end to end, briefly: are its results complete? How fast anything is, it does not ask. */
+/**
+ * Runs {@code bench proxies} briefly and checks that its results are complete. It does not check
+ * times.
+ */
 final class ProxiesTest {
   private static final List<Contender> KNOWN = List.of(Contender.direct(), pointsman(), absent());
 
@@ -63,7 +66,7 @@ final class ProxiesTest {
 
   @Test
   @Tag("full")
-  void everyFigureOfUnaryAndOpenLoopIsThere() throws Exception {
+  void unaryAndOpenLoopRunsHaveAllMetrics() throws Exception {
     String[] options = {"--warmup-others", "0.1", "--out", directory.toString()};
     assertThat(runBriefly("unary-2k,rate-1000", options)).as("%s", said).isZero();
 
@@ -72,7 +75,7 @@ final class ProxiesTest {
         .extracting(line -> line.split(",", -1)[3])
         .contains("rate", "capacity", "cpu_per_1000", "cpu_per_mb", "p50", "p99", "resident")
         .contains("busy", "rig_busy");
-    // A request of 2,048 bytes and an answer of less than 400; heads, of 150 and 80, are no part.
+    // A request body has 2,048 bytes, a response body 350 to 400; heads do not count.
     double perRequest = 1e6 * figure("cpu_per_1000") / figure("cpu_per_mb");
     assertThat(perRequest).isBetween(2_048.0 + 350, 2_048.0 + 400);
     assertThat(Files.readAllLines(directory.resolve("proxies.csv")))
@@ -86,7 +89,7 @@ final class ProxiesTest {
     assertThat(said.toString()).doesNotContain("do not count");
   }
 
-  /** Of this router's one run with requests of 2 KB. */
+  /** The metric of this router's only run with requests of 2 KB. */
   private double figure(String metric) throws Exception {
     String start = "unary-2k,pointsman,1," + metric + ",";
     return Files.readAllLines(directory.resolve("proxies.csv")).stream()
@@ -101,10 +104,10 @@ final class ProxiesTest {
   void streamsAreTimedAndCounted() throws Exception {
     Workload few = Workload.streams("few", "streams", 50, 200, 20_000, true);
 
-    // A router that has just started takes part of a second for its first streams.
+    // A router that has just started needs part of a second for its first streams.
     Measurement measurement = rig(Duration.ofSeconds(2)).measure(pointsman(), few, 1);
 
-    // Whether enough came in so short a time is for the machine to say.
+    // The share that arrives in this short time depends on the machine, so it is not checked.
     assertThat(measurement.error()).isEmpty();
     assertThat(measurement.values())
         .containsKeys(Metric.CHUNKS, Metric.CPU_PER_CHUNK, Metric.STALL_P99, Metric.RESIDENT)
@@ -112,10 +115,10 @@ final class ProxiesTest {
         .hasEntrySatisfying(Metric.DELAY_P50, delay -> assertThat(delay).isPositive());
   }
 
-  /** More is due than any machine can send: 5 million events a second. */
+  /** Demands 5 million events per second, more than any machine can send. */
   @Test
   @Tag("full")
-  void aBackendThatIsBehindIsNoPunctualOne() throws Exception {
+  void aBackendThatIsBehindInvalidatesTheRun() throws Exception {
     Workload torrent = Workload.streams("torrent", "streams", 500, 100_000, 100, true);
 
     Measurement measurement = rig().measure(Contender.direct(), torrent, 1);
@@ -130,7 +133,7 @@ final class ProxiesTest {
   }
 
   @Test
-  void whoIsCompiledMeanwhileHasTheWarmupOfAJvm() {
+  void contendersWithAJvmHaveTheirOwnWarmup() {
     Rig.Warmup warmup = new Rig.Warmup(Duration.ofSeconds(50), Duration.ofSeconds(10));
 
     assertThat(warmup.of(true)).isEqualTo(Duration.ofSeconds(50));
@@ -154,7 +157,7 @@ final class ProxiesTest {
 
   @Test
   @Tag("full")
-  void whatDoesNotStartIsAProblemAndNotAResult() throws Exception {
+  void aContenderThatDoesNotStartIsAProblemWithoutValues() throws Exception {
     Contender broken =
         new Contender(
             "broken", "", "", "", false, _ -> new Contender.Launch(List.of("false"), Map.of()));
@@ -167,17 +170,17 @@ final class ProxiesTest {
 
   @Test
   @Tag("full")
-  void checkNamesWhatIsMissed() {
+  void checkNamesMissedTargets() {
     int exit = runBriefly("start", "--check");
 
     String result = said.toString();
     assertThat(result).contains("not measured: 2 KB POST, one core");
-    // The one target that this run measures decides; how it ends depends on the machine.
+    // This run measures one target; its verdict depends on the machine.
     boolean missed = result.contains("MISSED: start to first routed request, ms");
     assertThat(exit).as(result).isEqualTo(missed ? 1 : 0);
   }
 
-  /** Not what this router does decides, but that HAProxy could not be run. */
+  /** The check fails because HAProxy cannot run, not because of the router. */
   @Test
   @Tag("full")
   void aReferenceThatDoesNotRunFailsACheck() {
@@ -209,7 +212,7 @@ final class ProxiesTest {
   }
 
   @Test
-  void unknownNamesAreRefused() {
+  void unknownNamesAreRejected() {
     assertThat(run("--workloads", "unary-3k")).isEqualTo(2);
     assertThat(said.toString()).contains("--workloads: unary-3k: unknown (expected: one of unary-");
   }
@@ -232,7 +235,7 @@ final class ProxiesTest {
 
   @Test
   @Tag("full")
-  void planesTakePartIfTheyAreNamed() throws Exception {
+  void externalProxiesRunIfTheyAreNamed() throws Exception {
     String names = String.join(",", PLANES.stream().map(Contender::name).toList());
     String out = directory.toString();
 

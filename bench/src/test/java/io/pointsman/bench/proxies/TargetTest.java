@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** What is judged, and how. */
+/** Verdicts on targets. */
 final class TargetTest {
   private static final String STALLS = "10,000 streams x 10 chunks/s, stall p99";
 
@@ -73,7 +73,7 @@ final class TargetTest {
   }
 
   @Test
-  void atMostIsTheOtherWayRound() {
+  void anUpperLimitIsReachedBelowIt() {
     measured("memory-0", "pointsman", Metric.RESIDENT, 119);
     assertThat(verdict("idle memory, MB")).isEqualTo(Verdict.REACHED);
 
@@ -90,7 +90,7 @@ final class TargetTest {
   }
 
   @Test
-  void addedLatencyIsThatAboveDirect() {
+  void addedLatencyIsTheDifferenceToDirect() {
     measured("rate-1000", "direct", Metric.P99, 1);
     measured("rate-1000", "vllm-router-render", Metric.P99, 5);
     measured("rate-1000", "pointsman", Metric.P99, 2.9);
@@ -100,7 +100,7 @@ final class TargetTest {
   }
 
   @Test
-  void differencesThatAreNoneAreNotCompared() {
+  void differencesBelowZeroAreNotCompared() {
     measured("rate-1000", "direct", Metric.P99, 3);
     measured("rate-1000", "vllm-router-render", Metric.P99, 2.9);
     measured("rate-1000", "pointsman", Metric.P99, 8);
@@ -110,7 +110,7 @@ final class TargetTest {
   }
 
   @Test
-  void aWorkloadThatWasMadeSmallerSaysSo() {
+  void aReducedWorkloadShowsItsConnections() {
     measured("sse-10000", "pointsman", Metric.RESIDENT, 200);
     Workload whole = Workload.named("sse-10000");
 
@@ -123,7 +123,7 @@ final class TargetTest {
   }
 
   @Test
-  void aRunInWhichTooFewEventsCameIsAMissHoweverSmallItsStalls() {
+  void aRunWithTooFewEventsIsAMissHoweverSmallItsStalls() {
     streamed("pointsman", 95.1, "");
     assertThat(verdict(STALLS)).isEqualTo(Verdict.REACHED);
     streamed("direct", 99, "");
@@ -136,7 +136,7 @@ final class TargetTest {
   }
 
   @Test
-  void whatDirectCannotDoIsBeyondTheRigAndFailsACheck() {
+  void aLoadThatDirectCannotReachIsBeyondTheRigAndFailsTheCheck() {
     streamed("direct", 82.5, "");
     streamed("pointsman", 71.2, "");
 
@@ -155,7 +155,7 @@ final class TargetTest {
   }
 
   @Test
-  void whatCameInTimeCountsAlsoWhereDirectWasBehind() {
+  void aValidRunCountsEvenIfDirectWasBehind() {
     streamed("direct", 82.5, "");
     streamed("pointsman", 99, "");
 
@@ -163,7 +163,7 @@ final class TargetTest {
   }
 
   @Test
-  void theTableShowsWhoIsBehindInBracketsAndNamesTheRig() {
+  void theTableShowsInvalidValuesInParenthesesAndNamesTheRig() {
     streamed("direct", 82.5, "");
     streamed("haproxy", 71.2, "");
     streamed("pointsman", 99, "");
@@ -180,7 +180,7 @@ final class TargetTest {
   }
 
   @Test
-  void aReferenceThatFailedIsNamedAndFailsACheck() {
+  void aFailedReferenceIsNamedAndFailsTheCheck() {
     measured("unary-2k", "pointsman", Metric.CAPACITY, 111);
     assertThat(verdict("2 KB POST, one core")).isEqualTo(Verdict.NOT_MEASURED);
     results.add(new Measurement("unary-2k", "haproxy", 1, Map.of(), "3 closed"));
@@ -195,7 +195,7 @@ final class TargetTest {
   }
 
   @Test
-  void aReferenceOfWhichSomeRunsFailedIsComparedWithTheOthersAndSaysSo() {
+  void aReferenceWithSomeFailedRunsCountsWithItsOtherRuns() {
     measured("unary-2k", "pointsman", Metric.CAPACITY, 111);
     measured("unary-2k", "haproxy", Metric.CAPACITY, 100);
     results.add(new Measurement("unary-2k", "haproxy", 2, Map.of(), "3 closed"));
@@ -205,7 +205,7 @@ final class TargetTest {
   }
 
   @Test
-  void addedLatencyWithoutARunOfDirectThatCountsHasNoReference() {
+  void addedLatencyWithoutAValidRunOfDirectHasNoReference() {
     measured("rate-1000", "vllm-router-render", Metric.P99, 5);
     measured("rate-1000", "pointsman", Metric.P99, 2.9);
     String row = "vllm-router cache_aware with render, added p99 at 1,000/s";
@@ -216,7 +216,7 @@ final class TargetTest {
   }
 
   @Test
-  void addedLatencyOfWhatWasNotRunIsNotMeasuredWhateverDirectGave() {
+  void addedLatencyOfAContenderThatDidNotRunIsNotMeasured() {
     measured("rate-1000", "direct", Metric.P99, 1);
     String row = "vllm-router cache_aware with render, added p99 at 1,000/s";
 
@@ -224,7 +224,7 @@ final class TargetTest {
   }
 
   @Test
-  void theOtherWorkloadOfTheRouterItselfCanFailToo() {
+  void aFailedReferenceWorkloadOfTheRouterItselfInvalidatesTheReference() {
     measured("workers-4000", "pointsman", Metric.CAPACITY, 89);
     results.add(new Measurement("workers-4", "pointsman", 1, Map.of(), "2 status"));
 
@@ -232,7 +232,7 @@ final class TargetTest {
   }
 
   @Test
-  void whereTheRouterItselfFailedTooItIsAMiss() {
+  void aFailureOfRouterAndReferenceIsAMiss() {
     results.add(new Measurement("unary-2k", "haproxy", 1, Map.of(), "3 closed"));
     results.add(new Measurement("unary-2k", "pointsman", 1, Map.of(), "1 timeout"));
 
@@ -240,7 +240,7 @@ final class TargetTest {
   }
 
   @Test
-  void aRunWithAnErrorBesideGoodOnesIsAMiss() {
+  void oneFailedRunAmongValidOnesIsAMiss() {
     measured("memory-0", "pointsman", Metric.RESIDENT, 100, 100);
     assertThat(verdict("idle memory, MB")).isEqualTo(Verdict.REACHED);
     results.add(new Measurement("memory-0", "pointsman", 3, Map.of(), "1 timeout"));
@@ -249,7 +249,7 @@ final class TargetTest {
   }
 
   @Test
-  void runsWithErrorsDoNotCountAndNoneThatCountsIsAMiss() {
+  void aTargetWithOnlyFailedRunsIsAMiss() {
     results.add(
         new Measurement("memory-0", "pointsman", 1, Map.of(Metric.RESIDENT, 1.0), "3 closed"));
 

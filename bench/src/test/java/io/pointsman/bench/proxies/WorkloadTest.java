@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What tables say of the workloads at their heads. */
+/** Titles of the workloads in tables. */
 final class WorkloadTest {
   @Test
-  void headsSayWhetherTheContenderHasACoreToItself() {
+  void titlesStateIfTheContenderHasItsOwnCore() {
     assertThat(Workload.all())
         .allSatisfy(
             workload ->
@@ -17,7 +17,7 @@ final class WorkloadTest {
   }
 
   @Test
-  void tenThousandStreamsAreSaidToShareAllCoresWithTheRig() {
+  void theTitleOfTenThousandStreamsStatesThatAllCoresAreShared() {
     Workload workload = Workload.named("sse-10000").withConnections(9_800);
 
     assertThat(Table.of(workload, List.of(), new Results()).text())

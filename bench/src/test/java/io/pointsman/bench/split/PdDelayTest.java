@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(180)
 class PdDelayTest {
-  /** A token each 10 ms from {@code first} on. */
+  /** One response with a token every 10 ms, the first at {@code first} ms. */
   private static List<Timed> steady(double first) {
     return List.of(new Timed(first, List.of(first, first + 10, first + 20, first + 30)));
   }
@@ -28,7 +28,7 @@ class PdDelayTest {
   }
 
   @Test
-  void whatTheRouterAddsIsTheWorstOfFirstBytesAndChunks() {
+  void theAddedDelayIsTheWorstOfFirstBytesAndChunks() {
     assertThat(PdDelay.adds(delays(steady(102), steady(21)), 10)).isEqualTo(2);
     assertThat(PdDelay.adds(delays(steady(102), steady(35)), 10)).isEqualTo(15);
     List<Timed> allAtTheEnd = List.of(new Timed(100, List.of(130.0, 130.0, 130.0, 130.0)));
@@ -36,13 +36,13 @@ class PdDelayTest {
   }
 
   @Test
-  void tokensAreLateAgainstTheEarliestOfTheirAnswer() {
+  void tokenDelaysAreRelativeToTheEarliestToken() {
     Timed held = new Timed(100, List.of(115.0, 115.0, 120.0, 137.0));
     assertThat(held.late(10)).containsExactly(15.0, 5.0, 0.0, 7.0);
   }
 
   @Test
-  void theCheckWantsHalfOfTheWaitHidden() {
+  void theCheckNeedsHalfOfTheWaitHidden() {
     assertThat(PdDelay.hides(orders(110, 170), 60)).isTrue();
     assertThat(PdDelay.hides(orders(145, 170), 60)).isFalse();
     assertThat(PdDelay.hides(orders(170, 170), 0)).isFalse();
@@ -70,10 +70,13 @@ class PdDelayTest {
     return Turns.first(answers.getOrDefault(key, List.of()));
   }
 
-  /** Small; who was asked is checked by the runs themselves, times only where engines set them. */
+  /**
+   * A small run. The runs themselves check the engines' requests; here only times that engines set
+   * are checked.
+   */
   @Test
   @Tag("full")
-  void everyWayGivesWholeAnswersThatTakeNoLessThanTheEngines() throws Exception {
+  void everyWayGivesWholeAnswersThatAreNotFasterThanTheEngines() throws Exception {
     DelayOptions options = new DelayOptions(2, 1, 256, 4, 5_000, 5, 40);
     Map<Route, List<Timed>> delays = DelayRun.of(options);
     assertThat(delays).containsOnlyKeys(Route.values());

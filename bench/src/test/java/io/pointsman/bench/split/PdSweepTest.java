@@ -29,7 +29,7 @@ class PdSweepTest {
   }
 
   @Test
-  void sessionsAreTheSameForTheSameSeedAndOfBothKinds() {
+  void theSameSeedGivesTheSameSessionsOfBothKinds() {
     List<Session> sessions = Session.draw(20, 60, 3);
     assertThat(Session.draw(20, 60, 3)).isEqualTo(sessions);
     assertThat(Session.draw(20, 60, 4)).isNotEqualTo(sessions);
@@ -53,7 +53,7 @@ class PdSweepTest {
   }
 
   @Test
-  void theCheckFailsWhereUncachedIsWorseOrAnythingFailed() {
+  void theCheckFailsIfUncachedIsWorseOrAnythingFailed() {
     Outcome input = outcome(Kind.INPUT, 100, 1000, 0);
     assertThat(PdSweep.holds(List.of(input, outcome(Kind.UNCACHED, 104, 990, 0)))).isTrue();
     assertThat(PdSweep.holds(List.of(input, outcome(Kind.UNCACHED, 106, 1000, 0)))).isFalse();
@@ -62,7 +62,7 @@ class PdSweepTest {
   }
 
   @Test
-  void failedSessionsAreCountedByReasonAndTold() {
+  void failedSessionsAreCountedAndPrintedByReason() {
     Failures failures = new Failures();
     failures.add(new IOException("status 503: {}"));
     failures.add(new UncheckedIOException(new EOFException()));
@@ -84,7 +84,7 @@ class PdSweepTest {
   }
 
   @Test
-  void anErrorSaysWhatItSaid() throws IOException {
+  void anErrorContainsStatusAndBody() throws IOException {
     HttpServer server =
         HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
     server.createContext(
@@ -106,10 +106,10 @@ class PdSweepTest {
     }
   }
 
-  /** Small, and quickly; what is compared is who served, not how fast. */
+  /** A small, fast run; it checks which workers serve, not times. */
   @Test
   @Tag("full")
-  void eachRuleSplitsWhatItSays() throws InterruptedException {
+  void eachRuleSplitsItsRequests() throws InterruptedException {
     SweepOptions options = new SweepOptions(1, 1, 2, 4, 4, 5);
     Outcome always = SweepRun.of(new Rule(Kind.ALWAYS, 0), options);
     Outcome never = SweepRun.of(new Rule(Kind.NEVER, 0), options);

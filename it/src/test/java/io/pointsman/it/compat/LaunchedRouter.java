@@ -18,7 +18,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/** A router started by flags of vllm-router, and a client of it. */
+/** A router started with flags of vllm-router, and a client for it. */
 final class LaunchedRouter implements AutoCloseable {
   private static final Duration LIMIT = Duration.ofSeconds(60);
 
@@ -30,14 +30,14 @@ final class LaunchedRouter implements AutoCloseable {
     this.router = router;
   }
 
-  /** Starts it and waits until {@code /health} is 200. */
+  /** Starts the router and waits until {@code /health} is 200. */
   static LaunchedRouter start(String flags, MockWorker... workers) throws Exception {
     LaunchedRouter launched = launch(flags, workers);
     launched.await();
     return launched;
   }
 
-  /** The same for one that asks for a key. */
+  /** Starts a router that requires a key. */
   static LaunchedRouter startBehind(String authorization, String flags, MockWorker... workers)
       throws Exception {
     LaunchedRouter launched = launch(flags, workers);
@@ -78,7 +78,7 @@ final class LaunchedRouter implements AutoCloseable {
     return send("POST", target, "");
   }
 
-  /** A completion of {@code prompt}, for a model that no worker lists. */
+  /** Sends a completion for {@code prompt}, for a model that no worker lists. */
   HttpResponse<String> complete(String prompt, String... headers)
       throws IOException, InterruptedException {
     String body =
@@ -100,7 +100,7 @@ final class LaunchedRouter implements AutoCloseable {
     return client.send(request.build(), HttpResponse.BodyHandlers.ofString());
   }
 
-  /** What {@code call} answers {@code times} times, {@code width} at once. */
+  /** The results of {@code times} calls, {@code width} of them at a time. */
   static <T> List<T> manyTimes(int times, int width, Callable<T> call) throws Exception {
     List<T> results = new ArrayList<>();
     try (ExecutorService threads = Executors.newFixedThreadPool(width)) {
@@ -115,7 +115,7 @@ final class LaunchedRouter implements AutoCloseable {
     return results;
   }
 
-  /** How many of the answers came from which worker. */
+  /** Number of responses by worker. */
   static Map<String, Integer> byWorker(List<HttpResponse<String>> responses) {
     Map<String, Integer> counts = new HashMap<>();
     for (HttpResponse<String> response : responses) {

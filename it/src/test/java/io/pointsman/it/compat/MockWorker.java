@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A worker that answers every generation with {@code {"worker_id": ...}} and its id in {@code
- * X-Worker-Id}, and fails as it is told. Its knobs may be turned while it runs.
+ * X-Worker-Id}, and fails as configured. Its settings can change at run time.
  */
 final class MockWorker implements AutoCloseable {
   private final String id;
@@ -21,22 +21,22 @@ final class MockWorker implements AutoCloseable {
   private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
   private final AtomicInteger requests = new AtomicInteger();
 
-  /** How long each generation takes. */
+  /** Duration of each generation. */
   volatile int latencyMillis;
 
   /** The status of each generation. */
   volatile int status = 200;
 
-  /** Generations that are answered with 500 before the others. */
+  /** Number of next generations that are answered with 500. */
   final AtomicInteger failures = new AtomicInteger();
 
-  /** The bearer token that is asked for; null for none. */
+  /** The required bearer token; null: none. */
   volatile @Nullable String apiKey;
 
-  /** Whether the list of models wants that token too; there is no {@code /health} then. */
+  /** True if the list of models requires the token too; {@code /health} is then missing. */
   volatile boolean modelsWantKey;
 
-  /** Whether the next generation takes the whole worker down. */
+  /** True if the next generation stops the whole worker. */
   volatile boolean crashes;
 
   private MockWorker(String id, HttpServer server) {
@@ -62,7 +62,7 @@ final class MockWorker implements AutoCloseable {
     return "http://127.0.0.1:" + server.getAddress().getPort();
   }
 
-  /** Generations asked for so far. */
+  /** Number of generations requested. */
   int requests() {
     return requests.get();
   }

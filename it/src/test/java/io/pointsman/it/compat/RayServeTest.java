@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Files of Ray Serve's, in front of engines. */
+/** Configuration files of Ray Serve, in front of engines. */
 @Timeout(300)
 final class RayServeTest {
   private static final String HEAD =
@@ -75,7 +75,7 @@ final class RayServeTest {
   }
 
   @Test
-  void kvAwareRouterFindsWhatAnotherPlaneBrought() throws Exception {
+  void kvAwareRouterFindsPromptsOfAnotherProxy() throws Exception {
     SimConfig engine =
         SimConfig.instant()
             .withModels("m")
@@ -115,7 +115,7 @@ final class RayServeTest {
     }
   }
 
-  /** Answers a request as soon as it is let go. */
+  /** An engine that answers each request when the semaphore admits it. */
   private static RawEngine held(String model, Semaphore let) throws IOException {
     return RawEngine.start(
         model,
@@ -132,7 +132,7 @@ final class RayServeTest {
   }
 
   @Test
-  void everyModelHasAWaitingLineOfItsOwn() throws Exception {
+  void everyModelHasItsOwnQueue() throws Exception {
     Semaphore let = new Semaphore(0);
     List<RawClient> clients = new ArrayList<>();
     try (RawEngine first = held("m", let);
@@ -175,7 +175,10 @@ final class RayServeTest {
     }
   }
 
-  /** A model's line is full, told through the proxy and to other planes, who cannot wait. */
+  /**
+   * Checks that a full queue of a model is reported by the proxy and to external proxies, which
+   * cannot wait.
+   */
   private static void full(RunningRouter router, String model, int status) {
     Answer refused = ask(router.port(), body(model, "\"hello\""));
 

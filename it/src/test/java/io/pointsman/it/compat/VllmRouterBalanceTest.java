@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** How policies spread requests, and limits. */
+/** Distribution of requests by policies, and limits. */
 @Timeout(120)
 @Tag("full")
 class VllmRouterBalanceTest {
@@ -89,7 +89,7 @@ class VllmRouterBalanceTest {
   }
 
   @Test
-  void promptsWithoutAnythingInCommonSpread() throws Exception {
+  void differentPromptsSpread() throws Exception {
     workers.forEach(worker -> worker.latencyMillis = 30);
     try (LaunchedRouter router =
         LaunchedRouter.start(
@@ -115,8 +115,8 @@ class VllmRouterBalanceTest {
   }
 
   @Test
-  void aFullRouterWithoutQueueSaysSo() throws Exception {
-    workers.getFirst().latencyMillis = 2000; // so that all come meanwhile
+  void aFullRouterWithoutAQueueRefuses() throws Exception {
+    workers.getFirst().latencyMillis = 2000; // so all requests arrive in the meantime
     try (LaunchedRouter router =
         LaunchedRouter.start(
             "--policy round_robin --max-concurrent-requests 2 --queue-size 0", first(1))) {

@@ -30,7 +30,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Engines found as pods: flags of vllm-router, an API over real sockets, requests that arrive. */
+/**
+ * Engines discovered as pods: flags of vllm-router, a Kubernetes API over sockets, and requests.
+ */
 @Timeout(180)
 class VllmRouterDiscoveryTest {
   private static final Duration LIMIT = Duration.ofSeconds(60);
@@ -71,7 +73,7 @@ class VllmRouterDiscoveryTest {
     return Router.start(PointsmanConfig.from(values), "test");
   }
 
-  /** A pod whose engine is at the loopback address. */
+  /** A pod with its engine at the loopback address. */
   private static Pod pod(String ready) {
     return new PodBuilder()
         .withNewMetadata()

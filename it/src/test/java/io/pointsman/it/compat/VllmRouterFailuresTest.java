@@ -18,7 +18,7 @@ class VllmRouterFailuresTest {
       "--policy round_robin --disable-retries --cb-failure-threshold 2 --cb-success-threshold 1"
           + " --cb-timeout-duration-secs ";
 
-  /** Stays open for as long as a test takes. */
+  /** Stays open longer than a test. */
   private static final String LASTING_BREAKER = BREAKER + 3600;
 
   /** Tries again within a test. */
@@ -43,7 +43,7 @@ class VllmRouterFailuresTest {
   }
 
   @Test
-  void aKeyThatTheWorkerAsksForIsPassedThrough() throws Exception {
+  void aRequiredKeyIsForwardedToTheWorker() throws Exception {
     good.apiKey = "correct";
     try (LaunchedRouter router = LaunchedRouter.start("--policy round_robin", good)) {
       assertThat(router.complete("x").statusCode()).isEqualTo(401);
@@ -129,7 +129,7 @@ class VllmRouterFailuresTest {
   }
 
   @Test
-  void breakersAreEachWorkersOwn() throws Exception {
+  void eachWorkerHasItsOwnBreaker() throws Exception {
     bad.status = 500;
     try (LaunchedRouter router = LaunchedRouter.start(LASTING_BREAKER, bad, good)) {
       int failed = 0;

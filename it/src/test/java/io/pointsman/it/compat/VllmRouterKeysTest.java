@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Clients whose keys another server knows. */
+/** Clients with keys that another server validates. */
 @Timeout(120)
 @Tag("full")
 class VllmRouterKeysTest {
@@ -19,7 +19,7 @@ class VllmRouterKeysTest {
   }
 
   @Test
-  void onlyConfirmedKeysComeIn() throws Exception {
+  void onlyConfirmedKeysAreAdmitted() throws Exception {
     try (MockWorker worker = MockWorker.start("worker");
         MockWorker keys = keysOf("good");
         LaunchedRouter router =

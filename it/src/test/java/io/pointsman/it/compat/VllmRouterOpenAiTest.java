@@ -7,12 +7,12 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** {@code --backend openai}: one server that knows its clients by their keys. */
+/** {@code --backend openai}: one server that identifies clients by their keys. */
 @Timeout(120)
 @Tag("full")
 class VllmRouterOpenAiTest {
   @Test
-  void eachClientsOwnKeyReachesAServerThatWantsOne() throws Exception {
+  void eachClientsOwnKeyReachesAServerThatRequiresOne() throws Exception {
     try (MockWorker server = MockWorker.start("provider")) {
       server.apiKey = "mine";
       server.modelsWantKey = true;
@@ -27,7 +27,7 @@ class VllmRouterOpenAiTest {
   }
 
   @Test
-  void theListOfModelsIsTheServersAnswerToTheClientsKey() throws Exception {
+  void theListOfModelsIsTheServersResponseForTheClientsKey() throws Exception {
     try (MockWorker server = MockWorker.start("provider")) {
       server.apiKey = "mine";
       server.modelsWantKey = true;

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Workers that come and go while the router runs. */
+/** Workers that join and leave while the router runs. */
 @Timeout(120)
 @Tag("full")
 class VllmRouterWorkersTest {
@@ -35,7 +35,7 @@ class VllmRouterWorkersTest {
   }
 
   @Test
-  void aWorkerThatIsNotThereIsRefused() throws Exception {
+  void anUnreachableWorkerIsRefused() throws Exception {
     try (LaunchedRouter router = LaunchedRouter.start(IMPATIENT)) {
       HttpResponse<String> response = router.post("/add_worker?url=http://127.0.0.1:1");
       assertThat(response.statusCode()).isEqualTo(400);
@@ -44,7 +44,7 @@ class VllmRouterWorkersTest {
   }
 
   @Test
-  void theWorkerApiSpeaksJson() throws Exception {
+  void theWorkerApiUsesJson() throws Exception {
     try (MockWorker worker = MockWorker.start("only");
         LaunchedRouter router = LaunchedRouter.start(FLAGS)) {
       String encoded = URLEncoder.encode(worker.url(), StandardCharsets.UTF_8);
@@ -59,7 +59,7 @@ class VllmRouterWorkersTest {
   }
 
   @Test
-  void whatIsAskedOfTheFleetIsAnswered() throws Exception {
+  void fleetOperationsAreAnswered() throws Exception {
     try (MockWorker worker = MockWorker.start("only");
         LaunchedRouter router = LaunchedRouter.start(FLAGS, worker)) {
       assertThat(router.get("/readiness").statusCode()).isEqualTo(200);

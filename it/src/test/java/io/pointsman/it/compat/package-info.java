@@ -1,6 +1,6 @@
 /**
- * The router started by another router's command line, over real sockets, in the situations that
- * the other router's integration tests describe.
+ * The router started with another router's command line, over sockets, in the situations of that
+ * router's integration tests.
  */
 @NullMarked
 package io.pointsman.it.compat;

@@ -19,10 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/**
- * The disk that requests are captured on is full: played by a limit on the size of files, under
- * which every write to one fails.
- */
+/** The disk for captured requests is full. A limit on file sizes makes every write fail. */
 @Timeout(180)
 @Tag("full")
 final class CaptureDiskFullTest {
@@ -32,7 +29,7 @@ final class CaptureDiskFullTest {
 
   @Test
   @Shows(RouterFault.CAPTURE_DISK_FULL)
-  void requestsAreServedAndTheCaptureGoesOnWhenThereIsRoomAgain() throws Exception {
+  void requestsAreServedAndTheCaptureResumesWhenThereIsSpace() throws Exception {
     Path file = directory.resolve("traffic.jsonl");
     try (ScriptedEngine engine =
             ScriptedEngine.start(new Faults.Healthy(Cluster.MODEL, Faults.Answer.ok()));
@@ -43,7 +40,7 @@ final class CaptureDiskFullTest {
       router.failFileWrites(true);
       for (int i = 0; i < ROUNDS; i++) {
         ask(router);
-        Await.pause(50); // the capture is written by a thread of its own
+        Await.pause(50); // a separate thread writes the capture
       }
       Await.until(
           "requests are left out",
@@ -58,7 +55,7 @@ final class CaptureDiskFullTest {
             ask(router);
             return lines(file) > 1;
           });
-      // Only capture that was refused says so, as soon as the log can be written too.
+      // Only the failing capture is logged, once the log can be written too.
       Await.until(
           router::output,
           Await.LONG,

@@ -26,8 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Clients that are slow, greedy or mute, many at once. Those that leave are in {@link
- * ClientLeavesTest}.
+ * Slow, greedy or silent clients, many at once. {@link ClientLeavesTest} covers clients that leave.
  */
 @Timeout(120)
 @SuppressWarnings("NullAway.Init") // set before all tests
@@ -36,16 +35,16 @@ final class ClientFaultsTest {
   private static final int MANY = 200;
   private static final String HEAD = "POST %s HTTP/1.1\r\nhost: r\r\ncontent-length: %d\r\n\r\n";
 
-  /** More bytes than one answer and what waits in front of it take, with allocators' reserves. */
+  /** More bytes than one response and its queue take, including allocator reserves. */
   private static final long ANSWERS_TAKE = 8 << 20;
 
-  /** Longer than the router reads on behind a last answer, 30 s, for clients that go on sending. */
+  /** Longer than the router reads after a last response from clients that keep sending: 30 s. */
   private static final Duration READS_ON = Duration.ofSeconds(60);
 
-  /** Longer than it does so for clients that send nothing, 2 s. */
+  /** Longer than it does so for silent clients: 2 s. */
   private static final long WAITS_MS = 3_000;
 
-  /** Clients that go on sending behind a 408, until the router ends their connections. */
+  /** Clients that keep sending after a 408, until the router closes their connections. */
   private static final Queue<Thread> SENDERS = new ConcurrentLinkedQueue<>();
 
   private static FaultRig rig;
@@ -81,7 +80,7 @@ final class ClientFaultsTest {
   @EnumSource(
       mode = EnumSource.Mode.EXCLUDE,
       names = {"LEAVES", "IDLES_IN_THOUSANDS", "SENDS_AHEAD"})
-  void harmsNobody(ClientFault fault) throws Exception {
+  void affectsNoOtherClient(ClientFault fault) throws Exception {
     switch (fault) {
       case SLOW_HEAD -> trickles("", "GET / HTTP/1.1\r\nx-endless: ");
       case STOPS_WITHIN_BODY -> FaultRig.byMany(_ -> stopsWithinBody());
@@ -104,8 +103,8 @@ final class ClientFaultsTest {
   }
 
   /**
-   * Sends a byte now and then; the answer must say that this takes too long. One of many sends on
-   * behind it, for longer than this row takes.
+   * Sends a byte at intervals; the response must report a timeout. One of the clients keeps sending
+   * afterwards, beyond the end of this row.
    */
   private static void trickles(String head, String begin) throws Exception {
     byte[] first = (head + begin).getBytes(StandardCharsets.ISO_8859_1);
@@ -132,12 +131,12 @@ final class ClientFaultsTest {
     assertThat(client.readSome(new byte[1], 1)).as("what follows, an end").isEqualTo(-1);
   }
 
-  /** Sends until the connection has been closed, by whomever. */
+  /** Sends until the connection is closed by either side. */
   private static void sendForever(RawClient client) {
     try (client) {
       while (true) {
         client.send(new byte[] {'a'});
-        Await.pause(20); // what makes it slow
+        Await.pause(20); // makes it slow
       }
     } catch (IOException _) {
       // The connection has been closed.
@@ -156,12 +155,12 @@ final class ClientFaultsTest {
     }
   }
 
-  /** Whether the router takes what comes after a while of silence. */
+  /** True if the router still reads after a time of silence. */
   private static boolean reads(RawClient client) {
     Await.pause(WAITS_MS);
     try {
       client.send(new byte[] {'a'});
-      Await.pause(100); // until a reset has come back
+      Await.pause(100); // until a reset has arrived
       client.send(new byte[] {'a'});
       return true;
     } catch (IOException _) {
@@ -183,7 +182,7 @@ final class ClientFaultsTest {
     }
   }
 
-  /** The router gives the clients up, and has the engine stop. */
+  /** The router drops the clients and makes the engine stop. */
   private static void neverReads(int requests) throws Exception {
     rig.engine().now(FaultRig.healthy(endless()));
     long before = rig.requestsSeen();
@@ -216,14 +215,14 @@ final class ClientFaultsTest {
   private static void readOn(RawClient client) throws IOException {
     byte[] into = new byte[4 << 10];
     while (client.readSome(into, into.length) >= 0) {
-      // What had come before the end.
+      // Data from before the end.
     }
   }
 
   /**
-   * Sends 1 MB of {@code request} at once, whose answers are a multiple of it, and then a byte now
-   * and then; reads nothing until the router gives the client up. So do many, when it has been
-   * looked at what one takes.
+   * Sends 1 MB of {@code request} at once, which causes responses of many times that size, and then
+   * a byte at intervals. Reads nothing until the router drops the client. First one client, to
+   * measure its memory, then many.
    */
   private static void answersWaitForItToRead(String request) throws Exception {
     rig.engine()

@@ -18,7 +18,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A client leaves, in an orderly way and with a reset, wherever its bytes can be cut; many do. */
+/**
+ * Many clients leave, in an orderly way or with a reset, at each place where their bytes can be
+ * cut.
+ */
 @Timeout(120)
 @SuppressWarnings("NullAway.Init") // set before all tests
 @Tag("full")
@@ -28,7 +31,7 @@ final class ClientLeavesTest {
         connection.beginEvents();
         while (true) {
           connection.chunk("data: on and on\n\n");
-          Thread.sleep(1); // a generation takes its time
+          Thread.sleep(1); // a generation takes time
         }
       };
 
@@ -46,13 +49,13 @@ final class ClientLeavesTest {
 
   @ParameterizedTest
   @EnumSource
-  void wherever(Cut cut) throws Exception {
+  void atEveryCut(Cut cut) throws Exception {
     rig.engine()
         .now(FaultRig.healthy(cut == Cut.BEFORE_ANSWER ? new Faults.HangBeforeHeaders() : ENDLESS));
     int from = rig.engine().requests().size();
     leave(cut, false);
     leave(cut, true);
-    rig.check(); // takes the time in which what a router sends all the same comes to the engine
+    rig.check(); // long enough for wrongly forwarded requests to reach the engine
     assertThat(rig.unlikeNormal(from)).hasSize(cut.afterRequest() ? 2 * Residue.FOUND : 0);
   }
 
@@ -69,7 +72,9 @@ final class ClientLeavesTest {
     assertThat(worker.served()).as("served, no lease or one ignored").isEqualTo(served);
   }
 
-  /** Leaves when the engine has been asked so often, if it is asked at all. */
+  /**
+   * Leaves when the engine has received this number of requests, if the cut is after the request.
+   */
   private static void leaves(Cut cut, boolean reset, long asked) throws IOException {
     try (RawClient client = RawClient.connect(rig.port())) {
       if (cut.afterRequest()) {

@@ -17,16 +17,15 @@ import java.time.InstantSource;
 import org.junit.jupiter.api.Test;
 
 /**
- * The machine's clock may jump: nothing of the router's asks for the time of day, but for a metric
- * that tells how old announcements of KV events are. What it measures, it measures by the monotonic
- * clock, which no setting of the time moves; only the log's lines carry the time of day, which the
- * log itself asks for.
+ * The machine's clock may jump. Nothing in the router reads the time of day, except for the metric
+ * of the age of KV events. Durations use the monotonic clock, which time settings do not move. The
+ * log adds the time of day to its lines.
  */
 final class ClockTest {
   private static final ArchRule NOBODY_ASKS =
       noClasses()
           .that()
-          // Engines stamp what they announce with the time of day; how old it is, is a metric only.
+          // Engines add the time of day to KV events; only a metric uses it.
           .doNotHaveFullyQualifiedName("io.pointsman.app.wiring.KvHearing")
           .and()
           .doNotHaveFullyQualifiedName("io.pointsman.app.kvevents.KvSource")
@@ -48,7 +47,7 @@ final class ClockTest {
 
   @Test
   @Shows(RouterFault.CLOCK_JUMPS)
-  void nothingAsksForTheTimeOfDay() {
+  void nothingReadsTheTimeOfDay() {
     JavaClasses shipped =
         new ClassFileImporter()
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
@@ -64,13 +63,13 @@ final class ClockTest {
   }
 
   @Test
-  void theRuleFindsWhoDoes() {
+  void theRuleFindsAPlantedUse() {
     JavaClasses planted = new ClassFileImporter().importClasses(Planted.class);
     assertThatThrownBy(() -> NOBODY_ASKS.check(planted))
         .hasMessageContainingAll("Instant.now", "InstantSource.instant", "Clock.millis");
   }
 
-  /** What the rule must find. */
+  /** Code that the rule must find. */
   @SuppressWarnings("UnusedMethod")
   private record Planted(Instant since) {
     Planted() {

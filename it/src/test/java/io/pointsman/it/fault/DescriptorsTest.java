@@ -21,26 +21,26 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** More connections come than the router has descriptors for. */
+/** More connections arrive than the router has descriptors for. */
 @Timeout(180)
 @Tag("full")
 final class DescriptorsTest {
   private static final int MOST = 300;
   private static final int FLOOD = 400;
 
-  /** The last of the flood, for which there is no descriptor while the others are there. */
+  /** The last connections of the flood, without a descriptor while the others are open. */
   private static final int WAITING = FLOOD - MOST;
 
-  /** Streams at once, for which there must be descriptors besides those of all clients. */
+  /** Concurrent streams that need descriptors besides those of all clients. */
   private static final int AT_WORK = 20;
 
-  /** Half a processor: one that spins takes a whole one. */
+  /** Half a processor; a spinning thread takes a whole one. */
   private static final double MOST_BUSY = 0.5;
 
-  /** Lines about failed accepts beyond one a second. */
+  /** Tolerance for lines about failed accepts, above one per second. */
   private static final int TO_SPARE = 6;
 
-  /** Each request connects; one failed probe or one failed request would take the worker out. */
+  /** Each request connects; one failed probe or request would exclude the worker. */
   private static final List<String> TOUCHY =
       List.of(
           "--pool-idle-timeout=off",
@@ -50,7 +50,7 @@ final class DescriptorsTest {
           "--breaker-failure-threshold=1",
           "--log-level=debug");
 
-  /** Of a router that keeps no descriptors for workers. */
+  /** Flags of a router that reserves no descriptors for workers. */
   private static String[] letInAll(String worker) {
     return flags(worker, "--max-connections=" + FLOOD);
   }
@@ -71,13 +71,13 @@ final class DescriptorsTest {
         connection.beginEvents();
         while (true) {
           connection.chunk("data: on and on\n\n");
-          Thread.sleep(50); // a generation takes its time
+          Thread.sleep(50); // a generation takes time
         }
       };
 
   @Test
   @Shows(RouterFault.OUT_OF_DESCRIPTORS)
-  void streamsGoOnNothingSpinsAndConnectionsAreTakenAgainLater(@TempDir Path jars)
+  void streamsContinueNothingSpinsAndConnectionsAreAcceptedAgain(@TempDir Path jars)
       throws Exception {
     List<RawClient> flood = new ArrayList<>();
     try (ScriptedEngine engine = ScriptedEngine.start(new Faults.Healthy(Cluster.MODEL, ENDLESS));
@@ -90,7 +90,7 @@ final class DescriptorsTest {
         flood.add(RawClient.connect(router.port()));
       }
       Await.until("no descriptor is left", Await.LONG, () -> router.descriptors() >= MOST - 2);
-      // What spins or floods the log does so to the end; a compiler at work does not.
+      // Spinning or log flooding would go on to the end; JIT compilation does not.
       Await.until(
           "it has little to do, and says so in a few lines",
           Await.LONG,
@@ -119,7 +119,7 @@ final class DescriptorsTest {
         flood.add(RawClient.connect(router.port()));
       }
       router.awaitOutput("client connections, the limit of limits.max-connections");
-      // Each of them has to connect to the worker anew, while all the others have theirs open.
+      // Each needs a new connection to the worker while all other clients are connected.
       for (RawClient each : flood.subList(0, AT_WORK)) {
         each.send("POST", "/v1/completions", FaultRig.request(true));
       }
@@ -154,7 +154,7 @@ final class DescriptorsTest {
         .count();
   }
 
-  /** Reads the stream for some seconds, and looks at what the router did meanwhile. */
+  /** Reads the stream for several seconds and checks the router's activity in that time. */
   private static boolean hasLittleToDo(RouterProcess router, RawClient stream) {
     long start = System.nanoTime();
     long linesBefore = failedAccepts(router);
@@ -182,7 +182,7 @@ final class DescriptorsTest {
     }
   }
 
-  /** Whether there was no descriptor for a connection to the worker; now and then there is one. */
+  /** True if there was no descriptor for the worker's connection; occasionally one is free. */
   private static boolean refused(RawClient kept) {
     try {
       long start = System.nanoTime();

@@ -26,38 +26,40 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Every fault of an engine: with no other engine to turn to, and with one. */
+/** Every fault of an engine, without another engine and with one. */
 @Timeout(180)
 @Tag("full")
 final class EngineFaultsTest {
-  /** More than the threads and descriptors that may come without being lost. */
+  /** More than the tolerance for threads and descriptors. */
   private static final int REQUESTS = 40;
 
-  /** Of those, what must meet the fault at least: more than may come without being lost. */
+  /** Minimum number of these that must meet the fault; more than the tolerance. */
   private static final int ENOUGH = 13;
 
-  /** More bytes than a few heads of 64 KiB take with what allocators keep in reserve. */
+  /** More bytes than a few heads of 64 KiB take, including allocator reserves. */
   private static final long HEADS_TAKE = 8 << 20;
 
   private static final Set<EngineFault> CLOSE_KEPT_CONNECTIONS =
       EnumSet.of(CLOSES_AS_REQUEST_COMES, RESETS_AS_REQUEST_COMES);
 
-  /** Whose last answer is a good one, behind which the connection may be kept. */
+  /** Faults that end with a good response, after which the connection may be kept. */
   private static final Set<EngineFault> SERVES_ON =
       EnumSet.of(CLOSES_AS_REQUEST_COMES, RESETS_AS_REQUEST_COMES, TRICKLES);
 
-  /** What is not held against an engine: it did send when the time for the whole was over. */
+  /**
+   * A fault that is not blamed on the engine: it was still sending when the total time was over.
+   */
   private static final EngineFault STILL_SENDS = TRICKLES_FOREVER;
 
   private static final String GOOD = "{\"ok\":true}";
 
-  /** What an engine with a fault answers in place of it, if it is served all the same. */
+  /** Response of an engine with a fault, if the client is served anyway. */
   private static final Map<EngineFault, String> OWN_ANSWERS =
       Map.of(LENGTH_AND_CHUNKS, "", SPEAKS_HTTP_10, "{\"ok\":1}", TRICKLES, "{}");
 
   /**
-   * What came of events, if anything did, then the error, and nothing behind it. Empty lines end an
-   * event that was cut, and are nothing where none was.
+   * Optional events, then the error, and nothing after it. Empty lines end a cut event and have no
+   * effect otherwise.
    */
   private static final String ENDED_WITH_AN_ERROR =
       "(data: one\n\n(data: half)?)?\n*data: \\{\"error\":\\{\"message\":[^\n]*}}\n\n";
@@ -65,19 +67,19 @@ final class EngineFaultsTest {
   private static @Nullable FaultRig current;
   private static String currentKey = "";
 
-  /** How a request ended for its client. */
+  /** The ending of a request for its client. */
   enum Seen {
-    /** A whole answer with status 200. */
+    /** A complete response with status 200. */
     SERVED,
     /** 502 with an error object. */
     BAD_GATEWAY,
-    /** 503 with an error object: no worker is healthy at the moment. */
+    /** 503 with an error object: no worker is healthy. */
     NO_WORKER,
     /** 504 with an error object. */
     TIMED_OUT,
     /** Status 200 and a stream that ended in order, with an error event. */
     ERROR_EVENT,
-    /** Status 200 and a connection that broke, so that nobody takes it for the whole. */
+    /** Status 200 and a broken connection, which shows that the response is incomplete. */
     CUT;
 
     static Seen of(Answer answer) {
@@ -105,9 +107,9 @@ final class EngineFaultsTest {
   /**
    * A row of the table.
    *
-   * @param stream whether the client asks for a stream
-   * @param alone what a client sees when there is no other engine
-   * @param beside what clients may see when there is one; with the fault met at least once
+   * @param stream true if the client requests a stream
+   * @param alone the ending without another engine
+   * @param beside possible endings with another engine; at least one request meets the fault
    */
   record Row(
       EngineFault fault,
@@ -185,7 +187,7 @@ final class EngineFaultsTest {
     assertThat(rows().map(Row::fault)).containsExactlyInAnyOrder(EngineFault.values());
   }
 
-  /** Rows that want the same settings follow each other, because they share a router. */
+  /** Rows ordered by settings, because rows with equal settings share a router. */
   static Stream<Row> grouped() {
     return rows().sorted(Comparator.comparing(row -> row.settings().toString()));
   }
@@ -241,7 +243,7 @@ final class EngineFaultsTest {
   }
 
   @Test
-  void noMoreConnectionsAreKeptThanAllowed() throws Exception {
+  void onlyThePermittedConnectionsAreKept() throws Exception {
     Row row = Row.whole(TRICKLES, Seen.SERVED, Seen.SERVED);
     FaultRig rig = rig(0, FaultRig.keepingConnections(row.settings()));
     rig.engine().closeConnections();
@@ -262,7 +264,7 @@ final class EngineFaultsTest {
     rig.check();
   }
 
-  /** What may be kept of a head is 64 KiB; the header is 100 MB. */
+  /** The header has 100 MB; at most 64 KiB of a head may be kept. */
   @Test
   void aHugeHeaderIsNotKeptInMemory() throws Exception {
     Row row = refusedBeforeTheAnswer(HUGE_HEADER);
@@ -278,8 +280,8 @@ final class EngineFaultsTest {
 
   @ParameterizedTest
   @EnumSource(names = {"NEVER_READS", "HANGS_BEFORE_HEADERS", "HANGS_WITHIN_HEADERS"})
-  void whatIsSilentIsTriedElsewhereIfThatIsWanted(EngineFault fault) throws Exception {
-    // The healthy engine must answer in that time, however busy the machine.
+  void aSilentEngineCausesARetryIfEnabled(EngineFault fault) throws Exception {
+    // The healthy engine must answer within this time, even on a busy machine.
     Row row =
         silentBeforeTheAnswer(fault)
             .with("retry.after-timeout", true)
@@ -291,8 +293,10 @@ final class EngineFaultsTest {
   }
 
   /**
-   * So many requests that a thing lost with each shows; how they ended. Nearly all meet the fault,
-   * or half of them beside another engine.
+   * Sends so many requests that a leak in each is detected. Nearly all meet the fault; with another
+   * engine, half of them.
+   *
+   * @return the endings
    */
   private static Set<Seen> overAndOver(FaultRig rig, Row row) throws Exception {
     long before = metBy(rig, row);
@@ -305,12 +309,12 @@ final class EngineFaultsTest {
     return EnumSet.copyOf(seen);
   }
 
-  /** Requests that came so far; where none is read, the connections for them. */
+  /** Number of requests received; connections if none is read. */
   private static long metBy(FaultRig rig, Row row) {
     return row.fault() == NEVER_READS ? rig.engine().connections() : rig.requestsSeen();
   }
 
-  /** One router at a time, so that what this process holds is what that one does. */
+  /** One router at a time, because the checks compare the resources of this process. */
   private static FaultRig rig(int healthy, Map<String, Object> settings) throws IOException {
     String key = healthy + " " + settings;
     FaultRig open = current;
@@ -335,8 +339,10 @@ final class EngineFaultsTest {
   }
 
   /**
-   * Some requests on one connection of a client: on one event loop, whose pool has what the first
-   * one used. How the last one ended, the others served.
+   * Sends several requests on one client connection, and so on one event loop with one pool. All
+   * but the last must be served.
+   *
+   * @return the ending of the last one
    */
   private static Seen askInTurn(FaultRig rig, Row row) throws IOException {
     try (RawClient client = RawClient.connect(rig.port())) {
@@ -364,7 +370,7 @@ final class EngineFaultsTest {
     return seen;
   }
 
-  /** Whether it is what the engine with the fault answers, or the healthy one beside it. */
+  /** True if the text is the complete response of the faulty engine or of the healthy one. */
   private static boolean whole(Row row, String text) {
     boolean besideIt = text.contains("\"object\":\"text_completion\"");
     String end = row.stream() ? "data: [DONE]\n\n" : "}";

@@ -21,18 +21,17 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * The router in this process in front of scripted engines, mostly one, and of healthy ones if
- * wanted, with traffic having run before. {@link #check} and closing it look at what must hold
- * after every fault: the router serves, every lease is settled and none was twice, no connection to
- * a scripted engine is left or no more than may be kept, no buffer is lost, threads and descriptors
- * are as when it was started.
+ * A router in this process with scripted engines, mostly one, optional healthy engines, and earlier
+ * traffic. {@link #check} and closing verify the state after each fault. The router serves, and
+ * every lease is settled exactly once. At most the permitted connections to scripted engines are
+ * open. No buffer is lost, and threads and descriptors are as at the start.
  */
 final class FaultRig implements AutoCloseable {
   static final String MODEL = Cluster.MODEL;
 
   private static final String IDLE_TIMEOUT = "pool.idle-timeout";
 
-  /** Where connections are kept: event loops, and what each of them may keep for an engine. */
+  /** Limits of kept connections: event loops, and connections per loop and engine. */
   private static final int LOOPS = 2;
 
   private static final int KEPT_BY_A_LOOP = 2;
@@ -54,25 +53,25 @@ final class FaultRig implements AutoCloseable {
     before = Residue.now();
   }
 
-  /** With the scripted engine alone. */
+  /** A rig with only the scripted engine. */
   static FaultRig alone(Map<String, Object> settings) throws IOException {
     return of(1, 0, settings);
   }
 
-  /** With so many healthy engines beside the scripted one, each in its turn. */
+  /** A rig with healthy engines beside the scripted one, used in turn. */
   static FaultRig beside(int healthy, Map<String, Object> settings) throws IOException {
     return of(1, healthy, settings);
   }
 
-  /** With so many scripted and so many healthy engines, each in its turn. */
+  /** A rig with scripted and healthy engines, used in turn. */
   static FaultRig of(int scripted, int healthy, Map<String, Object> settings) throws IOException {
     LostBuffers.watch();
     Cluster.Setup setup =
         Cluster.of(healthy)
             .policy("round_robin")
-            .set("health.interval", "1h") // the traffic is to find out, not the probes
+            .set("health.interval", "1h") // the traffic must detect the fault, not the probes
             .set(IDLE_TIMEOUT, "200ms")
-            .set("retry.budget-per-second", 1_000_000) // the same fault comes over and over
+            .set("retry.budget-per-second", 1_000_000) // the same fault occurs repeatedly
             .set("breaker.enabled", false);
     settings.forEach(setup::set);
     List<ScriptedEngine> engines = new ArrayList<>();
@@ -84,7 +83,7 @@ final class FaultRig implements AutoCloseable {
     return new FaultRig(engines, setup.start(), keeps);
   }
 
-  /** These settings, with a few connections kept for longer than any test takes. */
+  /** Adds settings that keep a few connections longer than any test. */
   static Map<String, Object> keepingConnections(Map<String, Object> settings) {
     Map<String, Object> more = new TreeMap<>(settings);
     more.put(IDLE_TIMEOUT, "1h");
@@ -93,7 +92,7 @@ final class FaultRig implements AutoCloseable {
     return more;
   }
 
-  /** Has healthy engines, as the router sees it too. */
+  /** Makes the engines healthy and waits until the router sees them as healthy. */
   void ready() throws IOException {
     heal();
     Await.until(
@@ -123,19 +122,17 @@ final class FaultRig implements AutoCloseable {
     return engines;
   }
 
-  /** Makes the scripted engine misbehave from now on. */
+  /** Makes the scripted engine show this fault. */
   void strike(EngineFault fault) throws IOException {
     fault.strike(engine(), MODEL);
   }
 
-  /** Requests that the scripted engine got, probes aside. */
+  /** Number of requests at the scripted engine, without probes. */
   long requestsSeen() {
     return engine().requests().stream().filter(FaultRig::isTraffic).count();
   }
 
-  /**
-   * The router's view of the scripted engine, or of the first of them, when nothing is under way.
-   */
+  /** The router's worker for the scripted engine, or the first of them, when nothing is active. */
   Worker worker() {
     cluster.awaitQuiet();
     for (Worker worker : cluster.router().workers()) {
@@ -151,8 +148,8 @@ final class FaultRig implements AutoCloseable {
   }
 
   /**
-   * Of the requests that the scripted engine got, from the one of index {@code from} on, those that
-   * came on a connection which had carried another one.
+   * Number of requests from index {@code from} on at the scripted engine that came on a reused
+   * connection.
    */
   int onUsedConnections(int from) {
     Set<Integer> used = new HashSet<>();
@@ -166,8 +163,8 @@ final class FaultRig implements AutoCloseable {
   }
 
   /**
-   * Of the requests that the scripted engine got, from the one of index {@code from} on, those that
-   * are not like the normal ones of {@link #serve}.
+   * Requests from index {@code from} on at the scripted engine that differ from the normal ones of
+   * {@link #serve}.
    */
   List<EngineRequest> unlikeNormal(int from) {
     List<EngineRequest> requests = engine().requests();
@@ -177,13 +174,13 @@ final class FaultRig implements AutoCloseable {
   }
 
   /**
-   * Waits until the connections to the scripted engine are closed by which requests came, from the
-   * one of index {@code from} on, and those of numbers above {@code opened}, read from or not.
+   * Waits until connections to the scripted engine are closed: those of requests from index {@code
+   * from} on, and those with numbers above {@code opened}.
    *
-   * @return how many those are
+   * @return number of these connections
    */
   int awaitLeft(int from, int opened) throws IOException {
-    engine().deaf(false); // what it does not read, it does not see end either
+    engine().deaf(false); // a deaf engine does not notice the end of a connection
     List<EngineRequest> requests = engine().requests();
     Set<Integer> met = new HashSet<>();
     requests.subList(from, requests.size()).forEach(request -> met.add(request.connection()));
@@ -199,16 +196,16 @@ final class FaultRig implements AutoCloseable {
     return met.size();
   }
 
-  /** What each of many clients does. */
+  /** The action of each of many clients. */
   @FunctionalInterface
   interface Doing {
     /**
-     * @param number of the client, from 0 on
+     * @param number number of the client, from 0
      */
     void by(int number) throws Exception;
   }
 
-  /** Has so many clients do it at once that a thing lost with each of them is found. */
+  /** Runs the action with so many clients that a leak in each is detected. */
   static void byMany(Doing doing) throws Exception {
     Crowd.of(
         Residue.FOUND,
@@ -241,7 +238,7 @@ final class FaultRig implements AutoCloseable {
     return engines.stream().mapToInt(ScriptedEngine::openConnections).sum();
   }
 
-  /** Waits until no more of them are left than may be. */
+  /** Waits until only the permitted number of connections is left. */
   private void awaitFewConnections() {
     int most = keepsConnections ? LOOPS * KEPT_BY_A_LOOP * engines.size() : 0;
     Await.until(
@@ -258,7 +255,7 @@ final class FaultRig implements AutoCloseable {
     }
   }
 
-  /** Makes the engines healthy again and checks what must hold after every fault. */
+  /** Makes the engines healthy and verifies the state that must follow every fault. */
   void check() throws IOException {
     cluster.awaitQuiet();
     heal();

@@ -27,7 +27,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The page of faults names every fault, and only tests that exist. */
+/** docs/faults.md names every fault, and only existing tests. */
 final class FaultsPageTest {
   private static final Path ROOT = Path.of(System.getProperty("pointsman.root", ".."));
   private static final Pattern NAME = Pattern.compile("`([A-Z][A-Z0-9_]+)`");
@@ -56,10 +56,10 @@ final class FaultsPageTest {
   }
 
   @Test
-  void everySectionHasARowForEachOfItsFaultsAndNoOther() throws IOException {
+  void everySectionHasExactlyOneRowForEachOfItsFaults() throws IOException {
     Map<String, Set<String>> expected = new TreeMap<>();
     for (Class<? extends Enum<?>> type : FAULTS) {
-      // One table: where it is that a client LEAVES.
+      // One table lists the places where a client LEAVES.
       Class<?> section = type == Cut.class ? ClientFault.class : type;
       Set<String> names = expected.computeIfAbsent(section.getSimpleName(), _ -> new TreeSet<>());
       for (Enum<?> each : type.getEnumConstants()) {
@@ -74,7 +74,7 @@ final class FaultsPageTest {
   }
 
   @Test
-  void everyFaultOfTheRouterIsShownByTheTestOfItsRow() throws IOException {
+  void theTestOfEachRowShowsTheRoutersFault() throws IOException {
     for (Row row : rows()) {
       if (row.faults().equals(RouterFault.class.getSimpleName())) {
         for (String name : row.names()) {
@@ -100,10 +100,10 @@ final class FaultsPageTest {
   }
 
   /**
-   * A row of one of the tables.
+   * A row of a table.
    *
-   * @param faults the enum that its section is of, the first of them
-   * @param test what its last column says
+   * @param faults the enum of its section; the first one if there are several
+   * @param test text of the last column
    */
   private record Row(String faults, Set<String> names, String test) {}
 
@@ -123,7 +123,7 @@ final class FaultsPageTest {
   }
 
   @Test
-  void testsThatItNamesExist() throws IOException {
+  void namedTestsExist() throws IOException {
     Set<String> all = new TreeSet<>();
     for (String module : List.of("engine", "request", "proxy", "app", "it", "bench")) {
       all.addAll(testsBelow(ROOT.resolve(module).resolve("src/test/java")));

@@ -19,13 +19,16 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Faults of more than one engine, under load. Those of names are in the proxy's tests. */
+/** Faults of several engines under load. Tests of the proxy cover faults of names. */
 @Timeout(180)
 final class FleetFaultsTest {
   private static final int CLIENTS = 16;
   private static final int ENGINES = 3;
 
-  /** Far below what the router waits for an answer, far above what a busy machine takes for one. */
+  /**
+   * Far below the router's response timeout, far above the duration of a response on a busy
+   * machine.
+   */
   private static final long AT_ONCE_SECONDS = 60;
 
   @ParameterizedTest
@@ -39,7 +42,7 @@ final class FleetFaultsTest {
     }
   }
 
-  /** Everybody is told, nobody waits, and when the engines are back everybody is served. */
+  /** Every client gets a response without waiting, and all are served when the engines return. */
   private static void allDieAtOnce() throws Exception {
     try (FaultRig rig = FaultRig.of(ENGINES, 0, Map.of("health.interval", "1s"))) {
       Load load = Load.on(rig);
@@ -59,7 +62,7 @@ final class FleetFaultsTest {
     }
   }
 
-  /** With another engine that is healthy, nobody notices. */
+  /** With another healthy engine, no client sees a failure. */
   private static void flaps() throws Exception {
     try (FaultRig rig = FaultRig.beside(1, Map.of("health.interval", "1s"))) {
       Load load = Load.on(rig);
@@ -75,7 +78,7 @@ final class FleetFaultsTest {
     }
   }
 
-  /** Clients that send one request after the other and note what they see. */
+  /** Clients that send requests one after the other and record the endings. */
   private static final class Load {
     private final AtomicBoolean over = new AtomicBoolean();
     private final Map<String, Integer> seen = new ConcurrentHashMap<>();
@@ -110,7 +113,7 @@ final class FleetFaultsTest {
       return seen.keySet();
     }
 
-    /** What the slowest answer took. */
+    /** Duration of the slowest response. */
     long longestNanos() {
       return longest.get();
     }

@@ -19,8 +19,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Bodies that are no proper JSON are refused, and what is proper travels byte for byte, however
- * large and however deep; the connection serves on.
+ * Malformed JSON bodies are refused. Valid ones are forwarded byte for byte at any size and depth.
+ * The connection continues to serve.
  */
 @Timeout(120)
 @SuppressWarnings("NullAway.Init") // set before all tests
@@ -45,7 +45,7 @@ final class HostileBodiesTest {
 
   @ParameterizedTest
   @EnumSource
-  void isRefusedOrTravelsAsItIs(HostileBody hostile) throws Exception {
+  void isRefusedOrForwardedUnchanged(HostileBody hostile) throws Exception {
     byte[] body = hostile.bytes(FaultRig.MODEL);
     if (travels(hostile)) {
       int from = rig.engine().requests().size();
@@ -56,12 +56,16 @@ final class HostileBodiesTest {
     } else {
       long before = rig.requestsSeen();
       FaultRig.byMany(_ -> assertThat(send(body, 400)).contains("\"code\":\"invalid_body\""));
-      assertThat(rig.requestsSeen()).isEqualTo(before + Residue.FOUND); // the normal ones
+      assertThat(rig.requestsSeen()).isEqualTo(before + Residue.FOUND); // only the normal requests
     }
     rig.engine().forget(); // hundreds of megabytes
   }
 
-  /** Sends it, and a normal request behind it; what was answered to it. */
+  /**
+   * Sends the body and then a normal request.
+   *
+   * @return the response to the body
+   */
   private static String send(byte[] body, int status) throws IOException {
     try (RawClient client = RawClient.connect(rig.port())) {
       Answer answer = client.send("POST", "/v1/completions", body, List.of()).read();
@@ -72,7 +76,7 @@ final class HostileBodiesTest {
     }
   }
 
-  /** What is inside of strings is the engine's to judge; the router only has to find their ends. */
+  /** The engine judges the contents of strings; the router only finds their ends. */
   private static boolean travels(HostileBody body) {
     return switch (body) {
       case CONTROL_CHARACTER,

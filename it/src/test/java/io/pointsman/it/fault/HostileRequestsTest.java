@@ -20,8 +20,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Every hostile request is refused with an error object, the connection ends, and neither it nor
- * what follows it reaches an engine.
+ * Every hostile request is refused with an error object, and the connection ends. Neither it nor
+ * the second request reaches an engine.
  */
 @Timeout(120)
 @SuppressWarnings({"NullAway.Init", "StringConcatToTextBlock"}) // set before all; line ends matter
@@ -46,7 +46,7 @@ final class HostileRequestsTest {
 
   @ParameterizedTest
   @EnumSource
-  void isRefusedAndNothingBehindItIsTakenUp(HostileRequest request) throws Exception {
+  void isRefusedAndTheSecondRequestIsNotProcessed(HostileRequest request) throws Exception {
     long before = rig.engine().requests().size();
     FaultRig.byMany(_ -> refused(request));
     assertThat(rig.engine().requests().size()).isEqualTo(before);
@@ -73,17 +73,17 @@ final class HostileRequestsTest {
     };
   }
 
-  /** A server may close before it has read everything. */
+  /** Sends the bytes; a server may close before it has read all of them. */
   private static void sendAsMuchAsIsTaken(RawClient client, byte[] bytes) throws IOException {
     try {
       client.send(bytes);
     } catch (SocketException _) {
-      // What was answered can be read nevertheless.
+      // The response can still be read.
     }
   }
 
   @Test
-  void aBodyThatOutgrowsTheLimitIsRefusedWhileItComes() throws Exception {
+  void aTooLargeBodyIsRefusedWhileItArrives() throws Exception {
     try (RawClient client = RawClient.connect(rig.port())) {
       byte[] head =
           "POST /x HTTP/1.1\r\nhost: r\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -101,7 +101,7 @@ final class HostileRequestsTest {
   }
 
   @Test
-  void chunkExtensionsAreLeftBehind() throws Exception {
+  void chunkExtensionsAreNotForwarded() throws Exception {
     String request =
         "POST /x HTTP/1.1\r\nhost: r\r\ntransfer-encoding: chunked\r\n\r\n"
             + "5;name=value;other=\"quoted\"\r\nhello\r\n0;last\r\n\r\n";

@@ -23,27 +23,27 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Very many connections that say nothing: 50,000, or as many as this machine lets a process have.
- * The router is a process of its own, so that each side needs a descriptor for each.
+ * Very many silent connections: 50,000, or as many as this machine permits per process. The router
+ * is a separate process, because each side needs a descriptor per connection.
  */
 @Timeout(600)
 @Tag("full")
 final class IdleConnectionsTest {
   private static final int ALL = 50_000;
 
-  /** What must be possible: all of them if the full size is asked for, else what is thousands. */
+  /** The required number: all at full size, otherwise a few thousand. */
   private static final int LEAST = Scale.of(2_000, ALL);
 
-  /** Descriptors that either process may have open beside: classes, the engine's connections. */
+  /** Reserve of descriptors of each process, for classes and the engine's connections. */
   private static final int BESIDE = 1_000;
 
   /**
-   * One address of this machine has too few ports for the full size, and Linux is slow to find one
-   * when half of them (14,116 by default) are taken.
+   * Maximum connections per address. One address has too few ports for the full size. Linux also
+   * searches slowly once half of them (14,116 by default) are taken.
    */
   private static final int PER_ADDRESS = 10_000;
 
-  /** Memory that a connection may take, and that the router may take in the meantime, in KB. */
+  /** Maximum memory per connection and in total besides, in KB. */
   private static final long MOST_KB_EACH = 8;
 
   private static final long MOST_KB_BESIDE = 64 << 10;
@@ -53,7 +53,7 @@ final class IdleConnectionsTest {
   private static final Duration LIMIT = Duration.ofMinutes(2);
 
   @Test
-  void holdNobodyUpAndLeaveNothing() throws Exception {
+  void delayNoRequestAndLeaveNothing() throws Exception {
     int connections = asManyAsAllowed();
     List<Socket> idle = new ArrayList<>(connections);
     try (ScriptedEngine engine =
@@ -94,7 +94,7 @@ final class IdleConnectionsTest {
   }
 
   @Test
-  void areEndedAfterTheirTime() throws Exception {
+  void areClosedAfterTheTimeout() throws Exception {
     List<Socket> idle = new ArrayList<>(ENDED);
     try (ScriptedEngine engine =
             ScriptedEngine.start(new Faults.Healthy(Cluster.MODEL, Faults.Answer.ok()));
@@ -115,11 +115,11 @@ final class IdleConnectionsTest {
     }
   }
 
-  /** The limit of descriptors is raised first, which not everybody may. */
+  /** Raises the limit of descriptors, if permitted. */
   private static int asManyAsAllowed() throws IOException, InterruptedException {
     if (mostDescriptors() < ALL + BESIDE) {
       int wanted = ALL + BESIDE;
-      // Of this process, from which the router has it; where that is refused, the limit stays.
+      // The router inherits the limit of this process; if raising is refused, the limit stays.
       new ProcessBuilder(
               "prlimit",
               "--pid=" + ProcessHandle.current().pid(),

@@ -21,9 +21,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The disk that the log is written to is full: a device that is (ENOSPC), and a limit on the size
- * of files, under which every write to one fails (EFBIG), also to the one behind standard error.
- * Each reload logs a line, and that it took place shows in who serves.
+ * The disk for the log is full: a full device (ENOSPC), and a limit on file sizes that makes every
+ * write fail (EFBIG), also that of standard error. Each reload logs a line, and the serving worker
+ * shows that the reload happened.
  */
 @Timeout(180)
 @Tag("full")
@@ -31,19 +31,19 @@ final class LogDiskFullTest {
   private static final int ROUNDS = 10;
   private static final String LINE = "configuration reloaded";
 
-  /** Linux has it everywhere: whoever writes to it is told that no space is left. */
+  /** A Linux device that fails each write for lack of space. */
   private static final Path FULL = Path.of("/dev/full");
 
   @TempDir Path directory;
 
   @Test
   @Shows(RouterFault.LOG_DISK_FULL)
-  void requestsAreServedAndTheLogGoesOnWhenThereIsSpaceAgain() throws Exception {
+  void requestsAreServedAndTheLogResumesWhenThereIsSpace() throws Exception {
     assertThatThrownBy(() -> Files.write(FULL, new byte[1], StandardOpenOption.WRITE))
         .hasMessageContaining("No space left on device");
     play(
         (router, file, reloads) -> {
-          // A file is opened anew once writing has failed: from then on it is the full device.
+          // The file is opened again after a failed write; from then on it is the full device.
           router.failFileWrites(true);
           Files.delete(file);
           Files.createSymbolicLink(file, FULL);
@@ -61,7 +61,7 @@ final class LogDiskFullTest {
           }
           assertThat(router.hasOpen(FULL)).isTrue();
           assertThat(Files.readSymbolicLink(file)).isEqualTo(FULL);
-          Files.delete(file); // the next one of that name lies on a disk with space
+          Files.delete(file); // the next file of that name is on a disk with space
           awaitLogged(file, 1, reloads);
           assertThat(lines(file))
               .as("lines of %d reloads", reloads.count)
@@ -73,7 +73,7 @@ final class LogDiskFullTest {
   }
 
   @Test
-  void requestsAreServedAndTheLogGoesOnWhenFilesMayGrowAgain() throws Exception {
+  void requestsAreServedAndTheLogResumesWhenFilesMayGrow() throws Exception {
     play(
         (router, file, reloads) -> {
           router.failFileWrites(true);
@@ -84,14 +84,14 @@ final class LogDiskFullTest {
           assertThat(Files.size(file)).isEqualTo(before);
           router.failFileWrites(false);
           awaitLogged(file, 2, reloads);
-          // One in the buffer of the file may have been written after all.
+          // One line in the file's buffer may have been written.
           assertThat(lines(file))
               .as("lines of %d reloads", reloads.count)
               .isLessThan(reloads.count - ROUNDS / 2);
         });
   }
 
-  /** What becomes of the disk, once a reload has been logged. */
+  /** The fault of the disk, after one logged reload. */
   private interface Fault {
     void strike(RouterProcess router, Path log, Reloads reloads) throws Exception;
   }
@@ -117,17 +117,14 @@ final class LogDiskFullTest {
     }
   }
 
-  /**
-   * Reloads until so many lines have come to the file, which is tried again in longer and longer
-   * intervals.
-   */
+  /** Reloads until the file has this number of lines; the log retries at growing intervals. */
   private static void awaitLogged(Path file, int lines, Reloads reloads) {
     Await.until(
         "it logs again",
         Duration.ofSeconds(90),
         () -> {
           reloads.next();
-          Await.pause(100); // the log is written by a thread of its own
+          Await.pause(100); // a separate thread writes the log
           return Files.isRegularFile(file) && lines(file) >= lines;
         });
   }
@@ -142,7 +139,7 @@ final class LogDiskFullTest {
     Files.writeString(file, text);
   }
 
-  /** Reads of the configuration, in each of which the second worker is the other of two. */
+  /** Reloads of the configuration; each exchanges the second worker. */
   private static final class Reloads {
     private final RouterProcess router;
     private final Path configuration;
@@ -164,7 +161,7 @@ final class LogDiskFullTest {
       this.second = second;
     }
 
-    /** Waits until the new worker serves; every request is served meanwhile. */
+    /** Reloads and waits until the new worker serves; every request is served in the meantime. */
     void next() {
       ScriptedEngine other = count % 2 == 0 ? first : second;
       try {

@@ -5,20 +5,20 @@ import io.netty.util.ResourceLeakDetector;
 import io.pointsman.testkit.Garbage;
 
 /**
- * Netty's buffers that were let go without having been released: they are told to the log, which
- * {@link io.pointsman.it.support.Cluster} listens to.
+ * Detects Netty buffers that were collected without release. Netty reports them to the log, which
+ * {@link io.pointsman.it.support.Cluster} checks.
  */
 final class LostBuffers {
   private LostBuffers() {}
 
-  /** Has every buffer watched from now on. */
+  /** Enables leak detection for every buffer. */
   static void watch() {
     ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.PARANOID);
   }
 
-  /** Has every one that was lost until now told to the log. */
+  /** Makes Netty log all buffers that are lost at this time. */
   static void tell() {
     Garbage.collect();
-    ByteBufAllocator.DEFAULT.buffer(1).release(); // Netty looks when it makes a new one
+    ByteBufAllocator.DEFAULT.buffer(1).release(); // Netty checks when it allocates a buffer
   }
 }

@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.LongAccumulator;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * How much more memory this process takes than when the watch began: Netty's buffers, looked at
- * thousands of times a second, and the heap, when it is asked for.
+ * Growth of this process's memory since the start of the watch. Netty's buffers are sampled
+ * thousands of times per second, the heap on request.
  */
 final class MemoryWatch implements AutoCloseable {
   private static final ByteBufAllocatorMetric BUFFERS =
@@ -45,13 +45,13 @@ final class MemoryWatch implements AutoCloseable {
     }
   }
 
-  /** Bytes that buffers took at the most, beyond those that they took before. */
+  /** Maximum growth of buffers in bytes. */
   long mostMoreInBuffers() {
     most.accumulate(buffers());
     return most.get() - buffersBefore;
   }
 
-  /** Bytes of the heap in use beyond those of before, garbage aside. */
+  /** Growth of the heap in bytes, without garbage. */
   long moreOnHeap() {
     return heap() - heapBefore;
   }

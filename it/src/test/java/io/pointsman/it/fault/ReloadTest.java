@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The configuration is read anew (SIGHUP) under load. */
+/** Reloads of the configuration (SIGHUP) under load. */
 @Timeout(180)
 @SuppressWarnings("NullAway.Init") // set before each test
 final class ReloadTest {
@@ -41,7 +41,7 @@ final class ReloadTest {
   private ScriptedEngine second;
   private ScriptedEngine third;
 
-  /** Until when streams go on. */
+  /** Opens at the end of the streams. */
   private final CountDownLatch streamsEnd = new CountDownLatch(1);
 
   @BeforeEach
@@ -83,7 +83,7 @@ final class ReloadTest {
 
   @Test
   @Shows(RouterFault.RELOADED_UNDER_LOAD)
-  void workersComeAndGoAndNoClientNotices() throws Exception {
+  void workersChangeAndNoClientSeesAFailure() throws Exception {
     Path file = configure("", first, second);
     try (RouterProcess router = RouterProcess.start("--config", file.toString())) {
       Map<String, Integer> seen = new ConcurrentHashMap<>();
@@ -130,7 +130,7 @@ final class ReloadTest {
   @Test
   @Shows(RouterFault.RELOADED_WITH_MISTAKES)
   @Tag("full")
-  void whatCannotBeChangedIsRefusedWithTheReasonAndNothingChanges() throws Exception {
+  void fixedKeysAreRefusedWithTheReasonAndNothingChanges() throws Exception {
     Path file = configure("", first);
     try (RouterProcess router = RouterProcess.start("--config", file.toString())) {
       configure("timeouts:\n  total: 5s\n", second);
@@ -150,7 +150,7 @@ final class ReloadTest {
 
   @Test
   @Tag("full")
-  void aWorkerThatTheApiRemovedIsBackAfterIt() throws Exception {
+  void aReloadAddsAWorkerThatTheApiRemoved() throws Exception {
     Path file = configure("", first, second);
     try (RouterProcess router = RouterProcess.start("--config", file.toString())) {
       String removal = "/remove_worker?url=" + second.url();

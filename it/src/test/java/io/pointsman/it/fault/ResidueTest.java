@@ -14,16 +14,16 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What is looked at after every fault is found when it is there. */
+/** The checks after each fault detect planted leaks. */
 @Timeout(180)
 final class ResidueTest {
   private static final Duration AT_ONCE = Duration.ofMillis(50);
 
-  /** Above what is forgiven by more than what earlier classes may leave and let go of meanwhile. */
+  /** Far above the tolerance, because earlier classes may release resources in the meantime. */
   private static final int MANY = 60;
 
   @Test
-  void aBufferThatNobodyReleasesIsFound() {
+  void anUnreleasedBufferIsFound() {
     LostBuffers.watch();
     try (DefectLog log = DefectLog.attach()) {
       lose();
@@ -42,7 +42,7 @@ final class ResidueTest {
   }
 
   @Test
-  void descriptorsThatStayOpenAreFound() throws IOException {
+  void openDescriptorsAreFound() throws IOException {
     Residue before = Residue.now();
     List<FileInputStream> open = new ArrayList<>();
     for (int i = 0; i < MANY; i++) {
@@ -56,7 +56,7 @@ final class ResidueTest {
   }
 
   @Test
-  void threadsThatDoNotEndAreFound() {
+  void runningThreadsAreFound() {
     Residue before = Residue.now();
     CountDownLatch over = new CountDownLatch(1);
     for (int i = 0; i < MANY; i++) {

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The router is told to stop (SIGTERM) while 500 streams are under way. */
+/** The router gets SIGTERM while 500 streams are active. */
 @Timeout(300)
 @Tag("full")
 final class StopUnderStreamsTest {
@@ -68,7 +68,7 @@ final class StopUnderStreamsTest {
         client.join();
       }
       assertThat(router.awaitExit()).isZero();
-      // No lease is open, by the router's own last word.
+      // No lease is open, by the router's last log line.
       assertThat(router.output()).contains("stopped, 0 requests in flight");
       long millis = (System.nanoTime() - told) / 1_000_000;
       long last = (lastEnd.get() - told) / 1_000_000;
@@ -92,7 +92,7 @@ final class StopUnderStreamsTest {
     }
   }
 
-  /** Every other stream ends soon after the router was told to stop; the rest would never end. */
+  /** Every other stream ends soon after the SIGTERM; the rest would never end. */
   private static EngineScript half(AtomicInteger streams, CountDownLatch stopping) {
     return (_, connection) -> {
       connection.beginEvents().chunk("data: begun\n\n");
@@ -100,7 +100,7 @@ final class StopUnderStreamsTest {
       stopping.await();
       for (int i = 0; i < 5 || !ends; i++) {
         connection.chunk("data: more\n\n");
-        Thread.sleep(BETWEEN_EVENTS_MILLIS); // a generation takes its time
+        Thread.sleep(BETWEEN_EVENTS_MILLIS); // a generation takes time
       }
       connection.chunk("data: [DONE]\n\n").lastChunk();
     };
@@ -108,7 +108,7 @@ final class StopUnderStreamsTest {
 
   private static void note(Map<String, AtomicInteger> ends, AtomicLong lastEnd, int port) {
     ends.computeIfAbsent(end(port), _ -> new AtomicInteger()).incrementAndGet();
-    lastEnd.set(System.nanoTime()); // whoever comes last sets it last, but for a moment
+    lastEnd.set(System.nanoTime()); // the last writer wins; others are only moments earlier
   }
 
   private static String end(int port) {

@@ -1,6 +1,6 @@
 /**
- * Faults that are really injected, one row of {@code docs/faults.md} each; after every row the same
- * check of what must be left behind: nothing.
+ * Injected faults, one row of {@code docs/faults.md} each. After every row the same check verifies
+ * that no resource is left.
  */
 @NullMarked
 package io.pointsman.it.fault;

@@ -13,7 +13,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A command of the program as a process of its own; what it prints comes by a pipe. */
+/** A command of the program as a separate process; its output arrives by a pipe. */
 final class CommandProcess implements AutoCloseable {
   private static final String MAIN = "io.pointsman.app.cli.Main";
 
@@ -47,12 +47,16 @@ final class CommandProcess implements AutoCloseable {
     }
   }
 
-  /** What it has printed and logged so far. */
+  /** The output and log of the process. */
   String output() {
     return String.join("", output);
   }
 
-  /** Waits until it has printed this, and answers what the first group is. */
+  /**
+   * Waits until the output matches.
+   *
+   * @return the first group
+   */
   String await(Pattern printed) {
     Matcher[] found = new Matcher[1];
     Await.until(
@@ -71,7 +75,7 @@ final class CommandProcess implements AutoCloseable {
     return found[0].group(1);
   }
 
-  /** The processes that it has started, and those that these have. */
+  /** All descendant processes. */
   List<ProcessHandle> descendants() {
     return process.descendants().toList();
   }
@@ -85,22 +89,26 @@ final class CommandProcess implements AutoCloseable {
     }
   }
 
-  /** Nobody reads any more what it prints. */
+  /** Closes the reading side of its output. */
   void closeOutput() throws IOException {
     process.getInputStream().close();
   }
 
-  /** Tells it to stop (SIGTERM). */
+  /** Makes the process stop (SIGTERM). */
   void terminate() {
     process.destroy();
   }
 
-  /** Ends it without a word (SIGKILL). */
+  /** Kills the process (SIGKILL). */
   void kill() {
     process.destroyForcibly();
   }
 
-  /** Waits for its end; answers the exit code. */
+  /**
+   * Waits for the end of the process.
+   *
+   * @return the exit code
+   */
   int awaitExit() {
     Await.until(() -> "it ends: " + output(), Await.LONG, () -> !process.isAlive());
     return process.exitValue();

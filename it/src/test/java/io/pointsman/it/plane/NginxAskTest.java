@@ -34,13 +34,11 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/**
- * What nginx's script asks a router, which is a script itself, and what it makes of the answers.
- */
+/** nginx's script with a scripted router: its queries, and its handling of the responses. */
 @Timeout(300)
 @Tag("full")
 final class NginxAskTest {
-  /** Of nginx with the router. */
+  /** nginx's timeout for the router. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private static final byte[] DONE = "{}".getBytes(UTF_8);
@@ -50,13 +48,13 @@ final class NginxAskTest {
   private final Deque<String> named = new ConcurrentLinkedDeque<>();
   private volatile URI worker = URI.create("http://none.invalid:1");
 
-  /** What is decided for prompts that want a worker which is gone: nobody listens there. */
+  /** The decision for prompts that want a missing worker; its port refuses connections. */
   private final URI gone = URI.create("http://127.0.0.1:" + FreePorts.next());
 
-  /** Those that the router names beside the worker. */
+  /** Further workers in the router's list. */
   private volatile String others = "";
 
-  /** Whether the ends of requests get no answer. */
+  /** True if reports of ends get no response. */
   private volatile boolean endsWait;
 
   private RawEngine router;
@@ -76,7 +74,7 @@ final class NginxAskTest {
     }
   }
 
-  /** Answers as a router does, but nothing to questions whose body wants that. */
+  /** Answers like a router; a query gets no response if its body asks for that. */
   private void route(Received request, OutputStream out) throws IOException {
     byte[] answer = DONE;
     if (request.line().startsWith("GET /workers ")) {
@@ -124,7 +122,7 @@ final class NginxAskTest {
     return new String(request.body(), UTF_8);
   }
 
-  /** An nginx that knows the worker and has connections to the router. */
+  /** Starts an nginx that knows the worker and is connected to the router. */
   private int nginx() throws IOException {
     return nginx(PATIENCE);
   }
@@ -169,7 +167,7 @@ final class NginxAskTest {
   }
 
   @Test
-  void aQuestionThatGetsNoAnswerInTimeIsNotAskedAgain() throws Exception {
+  void aQueryWithoutATimelyResponseIsNotRepeated() throws Exception {
     engine();
     int port = nginx();
 
@@ -187,7 +185,7 @@ final class NginxAskTest {
 
   @ParameterizedTest
   @ValueSource(ints = {409, 500, 502, 504})
-  void whatTellsNothingOfThePlaceIsAnsweredByGivingItBack(int status) throws Exception {
+  void unclearResponsesCauseTheLeasesRelease(int status) throws Exception {
     engine();
     int port = nginx();
 
@@ -206,7 +204,7 @@ final class NginxAskTest {
   }
 
   @Test
-  void anAddressOfIpv6ServesWhetherItWasDecidedOnOrNot() throws Exception {
+  void anIpv6AddressServesWithAndWithoutADecision() throws Exception {
     HttpServer engine;
     try {
       engine = HttpServer.create(new InetSocketAddress(InetAddress.ofLiteral("::1"), 0), 0);
@@ -232,7 +230,7 @@ final class NginxAskTest {
   }
 
   @Test
-  void oneThatWasDeadBeforeDoesNotReplaceOneThatDies() throws Exception {
+  void aDeadWorkerDoesNotReplaceADyingOne() throws Exception {
     RawEngine live = engine();
     URI dead = URI.create("http://127.0.0.1:" + FreePorts.next());
     others = "," + known("gone", gone, true) + "," + known("dead", dead, false);
@@ -250,7 +248,7 @@ final class NginxAskTest {
   }
 
   @Test
-  void whereNoneIsHealthyAnyServes() throws Exception {
+  void anyWorkerServesIfNoneIsHealthy() throws Exception {
     RawEngine live = RawEngine.start(PlaneRig.MODEL, this::serve);
     opened.push(live);
     engine();
@@ -272,10 +270,10 @@ final class NginxAskTest {
     }
   }
 
-  /** Of a body that nginx keeps in memory, and of one that it writes to a file. */
+  /** With a body that nginx keeps in memory, and one that it writes to a file. */
   @ParameterizedTest
   @ValueSource(ints = {1, 400_000})
-  void oneThatReplacesAnotherDoesNotGetItsRank(int length) throws Exception {
+  void aReplacementWorkerDoesNotGetTheOthersRank(int length) throws Exception {
     RawEngine engine = engine();
     int port = nginx();
     String prompt = "ranked " + "x".repeat(length);
@@ -291,9 +289,9 @@ final class NginxAskTest {
     assertThat(text(engine.last())).isEqualTo(other);
   }
 
-  /** One client's requests, so that one process of nginx has all of them to tell. */
+  /** Requests of one client, so one nginx process reports all of them. */
   @Test
-  void endsAreToldWhileTheRouterHasYetToAnswerToOthers() throws Exception {
+  void endsAreReportedWhileOtherReportsWaitForResponses() throws Exception {
     engine();
     int port = nginx(Duration.ofMinutes(5));
     Await.until("nothing is left to tell", Await.LONG, () -> !ends().isEmpty());

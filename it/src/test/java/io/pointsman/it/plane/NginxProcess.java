@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-/** A real nginx with the configuration and the script of {@code integrations/nginx}. */
+/** A real nginx with the configuration and script of {@code integrations/nginx}. */
 final class NginxProcess implements AutoCloseable {
   private static final Path SOURCES = Path.of("..", "integrations", "nginx");
 
@@ -25,14 +25,14 @@ final class NginxProcess implements AutoCloseable {
     this.port = port;
   }
 
-  /** What it needs beside its program. */
+  /** True if the required nginx module is installed. */
   static boolean installed() {
     return Files.exists(Path.of("/usr/lib/nginx/modules/ngx_http_lua_module.so"));
   }
 
   /**
-   * @param key what it speaks to the router with; empty for none
-   * @param engineKey what it adds for engines; empty for none
+   * @param key bearer token for the router; empty: none
+   * @param engineKey bearer token for engines; empty: none
    */
   static NginxProcess start(int router, Duration ttl, String key, String engineKey)
       throws IOException {
@@ -40,7 +40,7 @@ final class NginxProcess implements AutoCloseable {
   }
 
   /**
-   * @param patience with the router
+   * @param patience timeout for the router
    */
   static NginxProcess start(
       int router, Duration ttl, Duration patience, String key, String engineKey)
@@ -58,7 +58,7 @@ final class NginxProcess implements AutoCloseable {
               .replace("@LISTEN@", "127.0.0.1:" + port);
       Files.writeString(directory.resolve(name), text);
     }
-    // Its processes write where the test does, also if that runs as root.
+    // Its processes must be able to write to the test's directory, also as root.
     String user = System.getProperty("user.name").equals("root") ? "user root; " : "";
     ProcessBuilder builder =
         new ProcessBuilder(
@@ -80,7 +80,10 @@ final class NginxProcess implements AutoCloseable {
     return port;
   }
 
-  /** Has it read its configuration again: other processes take over, streams run on in the old. */
+  /**
+   * Makes nginx reload its configuration: new processes take over, and old ones finish their
+   * streams.
+   */
   void reload() throws IOException, InterruptedException {
     List<Long> before = workers();
     int code =
@@ -97,7 +100,7 @@ final class NginxProcess implements AutoCloseable {
         () -> workers().stream().anyMatch(each -> !before.contains(each)));
   }
 
-  /** The processes that serve; those that have ended but for their streams too. */
+  /** The worker processes, including old ones that finish their streams. */
   List<Long> workers() {
     return process.children().map(ProcessHandle::pid).toList();
   }
@@ -110,7 +113,7 @@ final class NginxProcess implements AutoCloseable {
     }
   }
 
-  /** Ends it at once; streams under way are cut. */
+  /** Stops nginx at once; open streams are cut. */
   @Override
   public void close() throws IOException {
     process.destroy();

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Streams that outlive a reload of nginx, and so the process that serves them. */
+/** Streams that outlive a reload of nginx, and with it their configuration. */
 @Timeout(300)
 @Tag("full")
 final class NginxReloadTest {
@@ -70,9 +70,9 @@ final class NginxReloadTest {
         .sum();
   }
 
-  /** The lease lives for six seconds, the stream for thirteen after the reload. */
+  /** The lease lasts 6 s; the stream continues for 13 s after the reload. */
   @Test
-  void theyAreLoadToTheirEndAndSettledThen() throws Exception {
+  void theyCountAsLoadToTheirEndAndAreThenSettled() throws Exception {
     CountDownLatch end = new CountDownLatch(1);
     rig.scripted(held(end));
     Router router = rig.router("least_load", "metrics.enabled", "true", "metrics.port", "0");

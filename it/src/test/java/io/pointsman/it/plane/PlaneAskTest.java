@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** By which way HAProxy asks unless it is told. */
+/** HAProxy's default protocol for queries. */
 @Timeout(120)
 @Tag("full")
 final class PlaneAskTest {
@@ -28,7 +28,7 @@ final class PlaneAskTest {
   }
 
   @Test
-  void aRouterTellsWhereItSpeaksSpoe() {
+  void aRouterReportsItsSpoeAddress() {
     try (Router router = router("127.0.0.1:0")) {
       InetSocketAddress found = requireNonNull(HaproxyPlane.spoeOf(URI.create(router.url()), ""));
       assertThat(found.getHostString()).isEqualTo("127.0.0.1");
@@ -41,7 +41,7 @@ final class PlaneAskTest {
   }
 
   @Test
-  void whereItDoesNotOrIsNotThereTheScriptAsks() throws IOException {
+  void theScriptIsUsedWithoutSpoeOrRouter() throws IOException {
     try (Router router = router("")) {
       assertThat(HaproxyPlane.spoeOf(URI.create(router.url()), "")).isNull();
     }

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What passes the proxy, byte by byte, as the engine and as the client see it. */
+/** The bytes that pass the proxy, as seen by the engine and by the client. */
 @ParameterizedClass
 @EnumSource(PlaneRig.Way.class)
 @Timeout(300)
@@ -91,7 +91,7 @@ final class PlaneBytesTest {
   }
 
   @Test
-  void bodiesReachTheEngineAsTheyWereSent() throws Exception {
+  void bodiesReachTheEngineUnchanged() throws Exception {
     RawEngine engine =
         rig.scripted((_, out) -> out.write(RawEngine.answer("text/plain", new byte[] {'!'})));
     rig.router("cache_aware");
@@ -118,7 +118,7 @@ final class PlaneBytesTest {
   }
 
   @Test
-  void answersReachTheClientAsTheyWereSent() throws Exception {
+  void responsesReachTheClientUnchanged() throws Exception {
     byte[] noise = noise(2 * MB + 3);
     byte[] events = events(3_000);
     rig.scripted(
@@ -148,9 +148,9 @@ final class PlaneBytesTest {
     rig.awaitNoLoad();
   }
 
-  /** Were any byte of the answer to pass the router, it could not arrive. */
+  /** If responses passed through the router, none could arrive. */
   @Test
-  void answersPassNoRouter() throws Exception {
+  void responsesBypassTheRouter() throws Exception {
     byte[] events = events(100_000);
     CountDownLatch frozen = new CountDownLatch(1);
     rig.scripted(
@@ -199,7 +199,7 @@ final class PlaneBytesTest {
   }
 
   @Test
-  void clientsCannotSayWhatOnlyTheRouterSaysAndItsHeadersAreAdded() throws Exception {
+  void clientsCannotSendTheRoutersHeadersAndTheseAreAdded() throws Exception {
     RawEngine engine =
         rig.scripted((_, out) -> out.write(RawEngine.answer("text/plain", new byte[] {'!'})));
     rig.worker(WorkerSpec.of(engine.url()).withModels(Set.of("ranked")).withRank(3));
@@ -233,9 +233,9 @@ final class PlaneBytesTest {
     rig.awaitNoLoad();
   }
 
-  /** As of the built-in proxy's answers, though the engine be a router of this kind. */
+  /** The same holds for the built-in proxy; the engine may itself be such a router. */
   @Test
-  void enginesCannotSayWhatOnlyTheRouterSays() throws Exception {
+  void enginesCannotSendTheRoutersHeaders() throws Exception {
     byte[] answer =
         RawEngine.answer(
             "text/plain",
@@ -257,9 +257,9 @@ final class PlaneBytesTest {
     assertThat(balanced.head().headers().toString()).contains("kept").doesNotContain("theirs");
   }
 
-  /** Ray's own: a client may name the adapter there instead of in the body. */
+  /** Ray's own header: a client may name the adapter there instead of in the body. */
   @Test
-  void theClientsHeaderForMultiplexedModelsCountsAndPasses() throws Exception {
+  void theClientsHeaderForMultiplexedModelsIsUsedAndForwarded() throws Exception {
     RawEngine.Script script =
         (_, out) -> out.write(RawEngine.answer("text/plain", new byte[] {'!'}));
     RawEngine one = rig.scripted(script);
@@ -278,7 +278,7 @@ final class PlaneBytesTest {
           .isTrue();
       named = answer.header("x-pointsman-worker");
     }
-    // One that does not belong to the body's model changes nothing, and is the engine's to judge.
+    // A header for another model than the body's changes nothing; the engine judges it.
     assertThat(rig.send(PlaneRig.completion("x"), header + ": foreign:a").status()).isEqualTo(200);
     assertThat(Stream.of(one, other).flatMap(engine -> engine.received().stream()))
         .anyMatch(received -> "foreign:a".equals(received.header(header)));

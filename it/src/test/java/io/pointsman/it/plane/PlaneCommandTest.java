@@ -34,7 +34,7 @@ final class PlaneCommandTest {
   private static final Pattern DEMO_LISTENS = Pattern.compile("(http://127\\.0\\.0\\.1:\\d+)\\s");
   private static final Pattern CONFIGURATION = Pattern.compile("-f (\\S+haproxy\\.cfg)");
 
-  /** How a command comes to its end. */
+  /** The way in which a command ends. */
   enum End {
     TERM {
       @Override
@@ -65,7 +65,7 @@ final class PlaneCommandTest {
     rig.close();
   }
 
-  /** Ends it and looks what is left of HAProxy. */
+  /** Ends the command and checks that nothing of HAProxy is left. */
   private static void assertEnds(CommandProcess command, int port, End end) throws Exception {
     List<ProcessHandle> started = command.descendants();
     String lines = String.join("\n", started.stream().map(CommandProcess::line).toList());
@@ -89,7 +89,7 @@ final class PlaneCommandTest {
     }
   }
 
-  /** What a killed command leaves behind. */
+  /** Deletes the files that a killed command leaves behind. */
   private static void remove(Path directory) throws IOException {
     try (Stream<Path> files = Files.walk(directory)) {
       files.sorted(Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
@@ -132,7 +132,7 @@ final class PlaneCommandTest {
             router,
             "--timeout",
             patience,
-            // What only its time gives back is not waited for.
+            // The test does not wait for leases that only expire.
             "--ttl",
             "600")) {
       assertThat(command.await(HAPROXY_LISTENS)).isEqualTo("http://" + listen);
@@ -145,9 +145,9 @@ final class PlaneCommandTest {
     }
   }
 
-  /** Else half of the clients would reach either of them. */
+  /** Otherwise each would get half of the clients. */
   @Test
-  void aSecondOneOnTheSamePortIsRefusedAndTheFirstServesOn() throws Exception {
+  void aSecondOneOnTheSamePortIsRefusedAndTheFirstContinues() throws Exception {
     rig.engines(1).router("round_robin");
     String port = Integer.toString(FreePorts.next());
     String router = "http://127.0.0.1:" + rig.routerPort();
@@ -184,7 +184,7 @@ final class PlaneCommandTest {
     }
   }
 
-  /** What the engines behind HAProxy serve, once it knows one. */
+  /** The model that the engines behind HAProxy serve, once HAProxy knows one. */
   private static String modelOf(int port) {
     Pattern id = Pattern.compile("\"id\"\\s*:\\s*\"([^\"]+)\"");
     String[] found = {""};

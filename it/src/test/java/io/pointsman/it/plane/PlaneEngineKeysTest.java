@@ -21,13 +21,13 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Engines that demand a key, which clients do not have: whoever carries the bytes adds it. */
+/** Engines that require a key that clients do not have: the proxy adds it. */
 @ParameterizedClass
 @EnumSource(PlaneRig.Way.class)
 @Timeout(300)
 @Tag("full")
 final class PlaneEngineKeysTest {
-  /** With what configurations and formats could stumble over. */
+  /** Contains characters that configurations and format strings could misread. */
   private static final String KEY = "sk-$HOME%[env(PATH)]\"'{}#\\";
 
   private static final RawEngine.Script ANSWER =
@@ -53,7 +53,7 @@ final class PlaneEngineKeysTest {
   }
 
   @Test
-  void theyGetItWithRequestsThatBringNone() throws Exception {
+  void theyGetTheKeyWithRequestsWithoutAuthorization() throws Exception {
     List<RawEngine> engines = List.of(rig.demanding(KEY, ANSWER), rig.demanding(KEY, ANSWER));
     Router router = rig.router("round_robin", "api-key", KEY);
     rig.carrier();
@@ -64,7 +64,7 @@ final class PlaneEngineKeysTest {
     }
     assertServed(PlaneRig.get(rig.port(), "/v1/anything"));
     assertServed(PlaneRig.send(rig.routerPort(), completion("proxy")));
-    // A client's own is the engine's to judge, as through the built-in proxy.
+    // The engine judges a client's own key, as with the built-in proxy.
     for (int port : new int[] {rig.port(), rig.routerPort()}) {
       assertThat(PlaneRig.send(port, completion("x"), authorization("own")).status())
           .isEqualTo(401);
@@ -84,14 +84,14 @@ final class PlaneEngineKeysTest {
   }
 
   @Test
-  void nobodyElseGetsIt() throws Exception {
+  void noOtherRecipientGetsTheKey() throws Exception {
     rig.demanding(KEY, ANSWER);
     RawEngine keys = rig.opened(RawEngine.start("keys", this::confirm));
     rig.keys("client-key", "client-key");
     rig.router("round_robin", "api-key", KEY, "auth.validation-urls", keys.url() + "/check");
     rig.carrierAlone();
 
-    // Were it in the question, the router would have it confirmed, and let the client in.
+    // If the query contained the key, the router would validate it and admit the client.
     assertThat(rig.send(completion("x")).status()).isEqualTo(401);
     assertThat(PlaneRig.get(rig.port(), "/v1/models").status()).isEqualTo(401);
     for (String path : List.of("/internal/route", "/v1/decide")) {

@@ -44,7 +44,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A proxy while routers and workers come and go, and while streams outlast their leases. */
+/** A proxy while routers and workers stop and start, and while streams outlast their leases. */
 @Execution(ExecutionMode.CONCURRENT)
 @ParameterizedClass
 @EnumSource(PlaneRig.Way.class)
@@ -65,7 +65,7 @@ final class PlaneFailuresTest {
     rig.close();
   }
 
-  /** Clients that send one request after the other and want each answered with 200. */
+  /** Clients that send requests one after the other and expect status 200 for each. */
   private final class Clients implements AutoCloseable {
     private final AtomicBoolean running = new AtomicBoolean(true);
     private final AtomicInteger pinned = new AtomicInteger();
@@ -97,7 +97,7 @@ final class PlaneFailuresTest {
           () -> kind.get() > before + 40 || ends.stream().anyMatch(Future::isDone));
     }
 
-    /** Stops them; fails if one request did. */
+    /** Stops the clients; fails if one request failed. */
     void verify() throws Exception {
       running.set(false);
       for (Future<Integer> each : ends) {
@@ -113,7 +113,7 @@ final class PlaneFailuresTest {
   }
 
   @Test
-  void withoutTheRouterTrafficGoesOnAndWithItItIsRoutedAgain() throws Exception {
+  void withoutTheRouterTrafficContinuesAndWithItIsRoutedAgain() throws Exception {
     rig.engines(4);
     RouterProcess router = rig.routerProcess("round_robin");
     rig.carrier(Duration.ofSeconds(5));
@@ -121,7 +121,7 @@ final class PlaneFailuresTest {
       clients.awaitMore(clients.pinned);
       router.kill();
       clients.awaitMore(clients.alone);
-      // The carrier's own choice depends on what the other clients have in flight just then.
+      // The proxy's own choice depends on the requests that other clients have in flight.
       Set<String> engines = new HashSet<>();
       Await.until(
           () -> "all four serve: " + engines,
@@ -139,7 +139,7 @@ final class PlaneFailuresTest {
     rig.awaitNoLoad();
   }
 
-  /** The engine of a request that no router chose for. */
+  /** The engine of a request that the proxy placed without a router. */
   private String engineAlone() {
     try {
       Answer answer = rig.send(completion("alone"));
@@ -151,7 +151,7 @@ final class PlaneFailuresTest {
     }
   }
 
-  /** An engine whose request never ends before it is told to. */
+  /** An engine with requests that last until the latch opens. */
   private static RawEngine.Script held(CountDownLatch end) {
     return (request, out) -> {
       if (new String(request.body(), StandardCharsets.UTF_8).contains("held")) {
@@ -191,7 +191,7 @@ final class PlaneFailuresTest {
       busy.send("POST", "/v1/completions", completion("held"));
       Answer.Head head = busy.readHead();
       RawEngine idle = one.inFlight() > 0 ? other : one;
-      // A proxy may count the last request for a moment longer than its client does.
+      // A proxy may count the last request slightly longer than its client does.
       Await.until("nearly all go to the idle one", Await.LONG, () -> shareOf(20, idle) >= 18);
       end.countDown();
       assertThat(busy.readBody(head).text()).isEqualTo("beginend");
@@ -200,7 +200,7 @@ final class PlaneFailuresTest {
     }
   }
 
-  /** How many of so many requests it got. */
+  /** Number of these requests that the engine got. */
   private int shareOf(int requests, RawEngine engine) {
     int before = engine.received().size();
     try {
@@ -252,11 +252,11 @@ final class PlaneFailuresTest {
   }
 
   @Test
-  void workersThatTheProxyCannotHaveHoldUpNobody() throws Exception {
+  void workersThatTheProxyCannotServeDelayNoOther() throws Exception {
     rig.engines(1);
     Router router = rig.router("round_robin");
     rig.carrier();
-    // No label of a name is that long, so nobody is asked for it.
+    // A DNS label cannot be this long, so no resolver is queried.
     router.fleet().add(PlaneRig.known("http://" + "x".repeat(70) + ":8000"));
     router.fleet().add(PlaneRig.known("https://127.0.0.1:9"));
     SimEngine late = rig.engine(UnaryOperator.identity());
@@ -290,13 +290,13 @@ final class PlaneFailuresTest {
   }
 
   @Test
-  void withoutAnyWorkerClientsAreToldToComeBack() throws Exception {
+  void withoutAWorkerClientsGetRetryAfter() throws Exception {
     rig.carrierAlone();
     assertNobodyCanServe();
   }
 
   @Test
-  void whenTheLastWorkerHasDiedClientsAreToldToComeBack() throws Exception {
+  void afterTheLastWorkersDeathClientsGetRetryAfter() throws Exception {
     RawEngine last = rig.scripted(ANSWER);
     Router router = rig.router("round_robin");
     rig.carrier();
@@ -311,14 +311,14 @@ final class PlaneFailuresTest {
   }
 
   @Test
-  void whenTheLastWorkersAreDrainingNobodyGetsMore() throws Exception {
+  void drainingLastWorkersGetNoMoreRequests() throws Exception {
     rig.engines(2);
     Router router = rig.router("round_robin");
     rig.carrier();
     List<Worker> workers = router.fleet().snapshot().workers();
     workers.forEach(worker -> worker.drain(true));
 
-    // The router knows at once, who asks it a quarter of a second later.
+    // The router knows it at once, the proxy a quarter of a second later.
     Await.until("they are left alone", Await.LONG, this::nobodyServesForAWhile);
     assertNobodyCanServe();
 
@@ -345,7 +345,7 @@ final class PlaneFailuresTest {
     }
   }
 
-  /** A connection that was kept would be found broken by a request, whose client gets 502. */
+  /** A request would find a kept connection broken, and its client would get 502. */
   private RawEngine closingEngine() throws IOException {
     return rig.scripted(
         (_, out) ->
@@ -355,10 +355,10 @@ final class PlaneFailuresTest {
   }
 
   @Test
-  void aWorkerThatDidNotAnswerIsNotNamed() throws Exception {
+  void aWorkerThatDidNotAnswerIsNotInTheHeader() throws Exception {
     RawEngine dead = closingEngine();
     RawEngine alive = rig.scripted(ANSWER);
-    // The router learns of its end by what was sent there alone.
+    // The router learns of its end only by requests sent there.
     Router router = rig.router("round_robin", "health.interval", "1h");
     rig.carrier();
     dead.close();
@@ -367,7 +367,7 @@ final class PlaneFailuresTest {
   }
 
   @Test
-  void aWorkerWhoseHostIsGoneIsReplacedAndNotNamed() throws Exception {
+  void aWorkerWithAMissingHostIsReplacedAndNotInTheHeader() throws Exception {
     RawEngine dead = closingEngine();
     RawEngine alive = rig.scripted(ANSWER);
     Router router = rig.router("round_robin", "health.interval", "1h");
@@ -392,7 +392,7 @@ final class PlaneFailuresTest {
 
   /** Leases are renewed each second, and the streams outlast the test. */
   @Test
-  void streamsThatGoOnBringARecoveredWorkerBack() throws Exception {
+  void continuingStreamsRestoreARecoveredWorker() throws Exception {
     CountDownLatch end = new CountDownLatch(1);
     rig.scripted(held(end));
     Router router = rig.router("round_robin", "breaker.open-for", "1s");
@@ -426,9 +426,9 @@ final class PlaneFailuresTest {
     }
   }
 
-  /** As behind the launchers for systems without a worker API. */
+  /** The situation behind launchers for systems without a worker API. */
   @Test
-  void aFleetThatNobodyMayChangeOverHttpIsFollowedToo() throws Exception {
+  void aFleetWithoutAWorkerApiIsFollowedToo() throws Exception {
     rig.engines(2);
     Router router = rig.router("round_robin", "admin.enabled", "false");
     rig.carrier();
@@ -449,9 +449,9 @@ final class PlaneFailuresTest {
     }
   }
 
-  /** Most engines close theirs after 5 s, and a request may meet that. */
+  /** Most engines close idle connections after 5 s, which a request may meet. */
   @Test
-  void connectionsToEnginesAreNotKeptForAsLongAsEnginesKeepThem() throws Exception {
+  void connectionsAreClosedBeforeEnginesCloseThem() throws Exception {
     RawEngine engine = rig.scripted(ANSWER);
     rig.router("round_robin", "health.interval", "1h");
     rig.carrier();
@@ -471,7 +471,9 @@ final class PlaneFailuresTest {
     void once() throws Exception;
   }
 
-  /** One time of several at least: a busy machine may be late at any of them. */
+  /**
+   * At least one of several attempts must be fast, because a busy machine may delay any of them.
+   */
   private static void assertClosesSoon(RawEngine engine, Use use) throws Exception {
     for (int i = 0; i < 4; i++) {
       use.once();
@@ -487,7 +489,7 @@ final class PlaneFailuresTest {
   }
 
   @Test
-  void norAreThoseOfABurst() throws Exception {
+  void connectionsOfABurstAreClosedEarlyToo() throws Exception {
     int burst = 64;
     CountDownLatch all = new CountDownLatch(burst);
     RawEngine engine =
@@ -520,10 +522,10 @@ final class PlaneFailuresTest {
   }
 
   /**
-   * As a busy engine is. What HAProxy checks by itself is no stricter than what the router does.
+   * A busy engine answers probes late. HAProxy's own checks must not be stricter than the router's.
    */
   @Test
-  void aWorkerThatIsSlowToProbesIsNotTakenForOneThatRefuses() throws Exception {
+  void aWorkerWithSlowProbesCountsAsHealthy() throws Exception {
     RawEngine slow = rig.scripted(ANSWER);
     Router router = rig.router("round_robin", "health.interval", "1h");
     rig.carrier();
@@ -534,7 +536,7 @@ final class PlaneFailuresTest {
   }
 
   @Test
-  void aWorkerThatTheProxyAloneTakesForDeadIsBlamedForNothing() throws Exception {
+  void aWorkerThatOnlyTheProxySeesAsDownIsNotBlamed() throws Exception {
     RawEngine unwell = rig.scripted(ANSWER);
     rig.scripted(ANSWER);
     Router router = rig.router("round_robin", "health.interval", "1h");
@@ -559,9 +561,9 @@ final class PlaneFailuresTest {
     return router.fleet().snapshot().workers().stream().mapToLong(Worker::failures).sum();
   }
 
-  /** Four seconds of a lease against nine of its stream. */
+  /** The lease lasts 4 s, its stream 9 s. */
   @Test
-  void aStreamIsLoadForAsLongAsItLastsHoweverShortItsLease() throws Exception {
+  void aStreamCountsAsLoadToItsEndWithAShortLease() throws Exception {
     Duration ttl = Duration.ofSeconds(4);
     CountDownLatch end = new CountDownLatch(1);
     rig.scripted(held(end));
@@ -588,9 +590,12 @@ final class PlaneFailuresTest {
     }
   }
 
-  /** Six seconds where the proxy wants an hour: renewed in time, and no longer than that. */
+  /**
+   * The router permits 6 s, the proxy requests an hour: the lease is renewed in time, but never
+   * longer.
+   */
   @Test
-  void placesAreHeldForAsLongAsTheRouterAllows() throws Exception {
+  void leasesLastAsLongAsTheRouterPermits() throws Exception {
     CountDownLatch end = new CountDownLatch(1);
     rig.scripted(held(end));
     rig.router("least_load", "decide.ttl", "6s", "decide.max-ttl", "6s");
@@ -607,9 +612,9 @@ final class PlaneFailuresTest {
     }
   }
 
-  /** A worker's 404 to the question would be the answer to every client. */
+  /** If a worker answered the query with 404, every client would get that. */
   @Test
-  void aRouterThatDoesNotDecideIsGoneWithout() throws Exception {
+  void aProxyBalancesItselfWithADisabledDecisionService() throws Exception {
     rig.engines(2);
     rig.router("round_robin", "decide.enabled", "false", "decide.spoe-address", "");
     rig.carrierAlone();
@@ -623,7 +628,7 @@ final class PlaneFailuresTest {
   }
 
   @Test
-  void whatADeadProxyHeldIsCountedBack() throws Exception {
+  void leasesOfADeadProxyExpire() throws Exception {
     CountDownLatch end = new CountDownLatch(1);
     rig.scripted(held(end));
     rig.router("least_load");

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What planes tell of streams that begin before anything is computed. */
+/** Reports of proxies about streams that begin before anything is computed. */
 @ParameterizedClass
 @EnumSource(PlaneRig.Way.class)
 @Timeout(300)
@@ -24,7 +24,7 @@ final class PlaneFirstTokensTest {
   private final PlaneRig rig;
 
   PlaneFirstTokensTest(PlaneRig.Way way) {
-    // A prompt of 400 tokens or more takes two seconds at least.
+    // A prompt of at least 400 tokens takes at least 2 s.
     rig = new PlaneRig(way).engines(1, sim -> sim.withLinearLatency(200, 1));
   }
 
@@ -34,7 +34,7 @@ final class PlaneFirstTokensTest {
   }
 
   @Test
-  void whatEnginesSendBeforeTheyComputeIsNoFirstToken() throws Exception {
+  void eventsBeforeTheComputationAreNoFirstToken() throws Exception {
     rig.router("cost", "decisions.sample", "1");
     rig.carrier();
     rig.awaitNoLoad();

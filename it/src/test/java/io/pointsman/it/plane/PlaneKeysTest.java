@@ -22,7 +22,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A router that lets in only whose keys another server confirms: clients, and the proxy itself. */
+/**
+ * A router that admits only keys confirmed by another server: those of clients and of the proxy.
+ */
 @ParameterizedClass
 @EnumSource(PlaneRig.Way.class)
 @Timeout(300)
@@ -42,7 +44,7 @@ final class PlaneKeysTest {
   }
 
   /**
-   * @param settings further ones, paths and values in turn
+   * @param settings further settings, paths and values in turn
    */
   private Router guarded(String... settings) throws IOException {
     RawEngine keys =
@@ -59,7 +61,7 @@ final class PlaneKeysTest {
   }
 
   @Test
-  void clientsNeedKeysOfTheirOwnAndTheProxyAsItsOwn() throws Exception {
+  void clientsAndTheProxyNeedTheirOwnKeys() throws Exception {
     guarded();
     rig.keys("client-key", "proxy-key");
     rig.carrier();
@@ -68,7 +70,7 @@ final class PlaneKeysTest {
       assertThat(answer.status()).isEqualTo(200);
       assertThat(answer.header("x-pointsman-worker")).isNotNull();
     }
-    // Leases are settled, for which the proxy needs its own key.
+    // Settling the leases requires the proxy's own key.
     rig.awaitNoLoad();
 
     for (Answer answer :
@@ -86,7 +88,7 @@ final class PlaneKeysTest {
     rig.awaitNoLoad();
   }
 
-  /** The asterisk is no path; nginx takes no such request at all. */
+  /** The asterisk is no path; nginx rejects such requests. */
   @Test
   void requestsWithoutAPathAreCheckedToo() throws Exception {
     guarded();
@@ -106,9 +108,9 @@ final class PlaneKeysTest {
     }
   }
 
-  /** Whoever took the router down would be let in by everybody else. */
+  /** Otherwise taking the router down would admit an attacker. */
   @Test
-  void withoutTheRouterNobodyIsLetInUnchecked() throws Exception {
+  void withoutTheRouterNoClientIsAdmitted() throws Exception {
     Router router = guarded();
     rig.keys("client-key", "proxy-key");
     rig.carrier();
@@ -125,9 +127,9 @@ final class PlaneKeysTest {
     rig.awaitPinned();
   }
 
-  /** Nobody else would look at their keys. */
+  /** Otherwise no other program would check the clients' keys. */
   @Test
-  void aRouterThatDoesNotDecideLetsNobodyIn() throws Exception {
+  void aDisabledDecisionServiceAdmitsNoClient() throws Exception {
     guarded("decide.enabled", "false", "decide.spoe-address", "");
     rig.keys("client-key", "proxy-key");
     rig.carrierAlone();

@@ -24,8 +24,8 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * A router whose answer comes when nobody waits for it any more. Places are held for ten minutes,
- * so that only a settlement gives them back.
+ * A router with responses that arrive after the proxy's timeout. Leases last ten minutes, so only a
+ * settlement releases them.
  */
 @ParameterizedClass
 @EnumSource(PlaneRig.Way.class)
@@ -48,7 +48,7 @@ final class PlaneLateAnswersTest {
     rig.close();
   }
 
-  /** An engine that takes its time for some. */
+  /** An engine that is slow for some requests. */
   private void answer(Received request, OutputStream out) throws IOException {
     if (new String(request.body(), StandardCharsets.UTF_8).contains(LATE)) {
       try {
@@ -85,7 +85,7 @@ final class PlaneLateAnswersTest {
   }
 
   @Test
-  void anAnswerAfterTheTimeoutHoldsNothingThoughItsRequestStillRuns() throws Exception {
+  void aLateDecisionLeavesNoLeaseWhileItsRequestRuns() throws Exception {
     List<SlowRelay> relays = begun(Duration.ofSeconds(1));
     try (RawClient client = asking()) {
       awaitDecided(relays);
@@ -101,7 +101,7 @@ final class PlaneLateAnswersTest {
   }
 
   @Test
-  void aClientThatLeavesWhileTheRouterDecidesLeavesNothing() throws Exception {
+  void aClientThatLeavesDuringTheDecisionLeavesNoLease() throws Exception {
     List<SlowRelay> relays = begun(PlaneRig.PATIENCE);
     try (RawClient client = asking()) {
       Await.until(

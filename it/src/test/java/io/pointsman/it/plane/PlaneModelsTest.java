@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A fleet of two models behind a proxy that carries the bytes: one worker for each. */
+/** A fleet of two models behind an external proxy: one worker for each. */
 @ParameterizedClass
 @EnumSource(PlaneRig.Way.class)
 @Timeout(300)
@@ -50,7 +50,9 @@ final class PlaneModelsTest {
     return WorkerSpec.idOf(engine.url());
   }
 
-  /** As OpenAI's Python client writes it, with much that looks like what is searched for. */
+  /**
+   * A body as OpenAI's Python client writes it, with many texts that resemble the searched member.
+   */
   private static String lengthy(String model) {
     return "{\"prompt\":\"\\\"model\\\":\\\"sim\\\" %s\",\"metadata\":{\"model\":\"sim\"},\"model\":%s,"
             .formatted("word ".repeat(60_000), model)
@@ -58,7 +60,7 @@ final class PlaneModelsTest {
   }
 
   @Test
-  void theModelOfALongBodyMayStandBehindItsText() throws Exception {
+  void theModelOfALongBodyMayFollowItsText() throws Exception {
     rig.scripted(ANSWER);
     RawEngine other = other();
     rig.router("round_robin");
@@ -68,7 +70,7 @@ final class PlaneModelsTest {
       assertThat(named.status()).as(named.text()).isEqualTo(200);
       assertThat(named.header("x-pointsman-worker")).isEqualTo(idOf(other));
 
-      // nginx has the whole body, HAProxy its head alone.
+      // nginx has the whole body, HAProxy only its first part.
       Answer plain = rig.send(lengthy("\"other\""));
       if (way == PlaneRig.Way.NGINX) {
         assertThat(plain.status()).as(plain.text()).isEqualTo(200);
@@ -86,9 +88,9 @@ final class PlaneModelsTest {
     rig.awaitNoLoad();
   }
 
-  /** Chunks tell no length, and what stands behind the head of a form is not looked for. */
+  /** Chunks have no total length, and only the first part of a form is searched. */
   @Test
-  void aLongBodyWithoutALengthIsToldWhereItsModelWasLookedFor() throws Exception {
+  void aLongBodyWithoutALengthIsRefusedWithTheSearchedRange() throws Exception {
     rig.scripted(ANSWER);
     other();
     rig.router("round_robin");
@@ -114,13 +116,13 @@ final class PlaneModelsTest {
       try {
         client.send((head + chunk).getBytes(StandardCharsets.US_ASCII));
       } catch (IOException e) {
-        // Who refuses a request by its head closes before it has the body; the answer stands there.
+        // A server that refuses a request by its head closes early; the response can still be read.
       }
       return client.read();
     }
   }
 
-  /** Who balances by itself would ask the other model's worker, which says 404. */
+  /** A proxy that balances itself would query the other model's worker, which answers 404. */
   @Test
   void aModelWithoutALivingWorkerIsUnavailableAndNotUnknown() throws Exception {
     RawEngine sim = rig.scripted(ANSWER);
@@ -149,9 +151,9 @@ final class PlaneModelsTest {
     rig.awaitNoLoad();
   }
 
-  /** Whoever carries the bytes: its worker would answer with a model of its own. */
+  /** With any proxy, the worker would otherwise answer with its own model. */
   @Test
-  void whoNamesNoModelIsToldWhichThereAre() throws Exception {
+  void aRequestWithoutAModelGetsTheListOfModels() throws Exception {
     RawEngine sim = rig.scripted(ANSWER);
     RawEngine other = other();
     rig.router("round_robin");

@@ -25,8 +25,8 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Bodies without a key, cut, huge and wrong, and methods that nobody expects, through a proxy that
- * asks: the engine judges them, nothing hangs, nothing stays held.
+ * Bodies without a key, truncated, huge or malformed, and unusual methods, through a proxy with
+ * decisions. The engine judges them, nothing hangs, and no lease is left.
  */
 @ParameterizedClass
 @EnumSource(PlaneRig.Way.class)
@@ -36,7 +36,7 @@ final class PlaneOddBodiesTest {
   private static final String CHATS = "/v1/chat/completions";
   private static final int MEGABYTE = 1 << 20;
 
-  /** By name; the same bodies as in {@code PlaneBodiesTest}. */
+  /** Bodies by name; the same as in {@code PlaneBodiesTest}. */
   private static final List<String> EIGHT_BODIES =
       List.of(
           "",
@@ -74,7 +74,7 @@ final class PlaneOddBodiesTest {
     return engines;
   }
 
-  /** An engine's own answer, good or bad, which no proxy would give. */
+  /** An engine's own response, good or bad, that no proxy would send. */
   private static void judged(Received request, OutputStream out) throws IOException {
     String body = new String(request.body(), StandardCharsets.UTF_8);
     boolean good = status(request.body()) == 200 || body.contains("pinned?");
@@ -89,7 +89,7 @@ final class PlaneOddBodiesTest {
     return body.length % 2 == 0 ? 200 : 422;
   }
 
-  /** The engine got the body as it was, and the client its answer as it was. */
+  /** Checks that the engine got the unchanged body, and the client the unchanged response. */
   private void assertJudged(String method, byte[] body, int piece, List<RawEngine> engines)
       throws IOException {
     long before = received(body, engines);
@@ -111,7 +111,7 @@ final class PlaneOddBodiesTest {
     assertThat(received(body, engines)).as("times that it was sent on").isEqualTo(before + 1);
   }
 
-  /** How often engines have got this body, byte by byte. */
+  /** Number of times that engines have got exactly this body. */
   private static long received(byte[] body, List<RawEngine> engines) {
     return engines.stream()
         .flatMap(engine -> engine.received().stream())
@@ -140,7 +140,7 @@ final class PlaneOddBodiesTest {
   }
 
   @Test
-  void bodiesWithoutAKeyAndWrongJsonAreTheEnginesToJudge() throws Exception {
+  void enginesJudgeBodiesWithoutAKeyAndInvalidJson() throws Exception {
     List<RawEngine> engines = begun();
     for (List<String> bodies : List.of(EIGHT_BODIES, WRONG_JSON)) {
       for (String body : bodies) {
@@ -153,7 +153,7 @@ final class PlaneOddBodiesTest {
   }
 
   @Test
-  void twentyMegabytesPassWhole() throws Exception {
+  void twentyMegabytesAreForwardedCompletely() throws Exception {
     List<RawEngine> engines = begun();
     byte[] body =
         ("{\"model\":\"sim\",\"prompt\":\"" + "x".repeat(20 * MEGABYTE) + "\"}")
@@ -165,7 +165,7 @@ final class PlaneOddBodiesTest {
   }
 
   @Test
-  void otherMethodsAreTheEnginesToJudge() throws Exception {
+  void enginesJudgeOtherMethods() throws Exception {
     List<RawEngine> engines = begun();
     byte[] body = "{\"model\":\"sim\"}".getBytes(StandardCharsets.UTF_8);
     for (String method : List.of("PUT", "DELETE", "PATCH")) {
@@ -176,11 +176,11 @@ final class PlaneOddBodiesTest {
     assertNothingIsHeld();
   }
 
-  /** Short of its announced length, and chunks that do not end: no engine gets half of one. */
+  /** A body shorter than its length, and endless chunks: no engine gets a half one. */
   @Test
   void aClientThatLeavesWithinItsBodyLeavesNothing() throws Exception {
     List<RawEngine> engines = begun();
-    // HAProxy begins to send what is longer than its buffer, as the built-in proxy does.
+    // HAProxy starts to forward a body larger than its buffer, like the built-in proxy.
     for (int size : new int[] {200, 100_000, 400_000}) {
       byte[] body =
           ("{\"model\":\"sim\",\"prompt\":\"" + "y".repeat(size) + "\"}")
@@ -212,9 +212,9 @@ final class PlaneOddBodiesTest {
     assertNothingIsHeld();
   }
 
-  /** Clients could shut a worker for all others by ten of them. */
+  /** Otherwise a client could exclude a worker for all others with ten requests. */
   @Test
-  void noWorkerIsToBlameForAChunkThatIsNone() throws Exception {
+  void noWorkerIsBlamedForAnInvalidChunk() throws Exception {
     begun();
     byte[] begin =
         ("POST " + CHATS + " HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n40000\r\n")
@@ -226,7 +226,7 @@ final class PlaneOddBodiesTest {
       try (RawClient client = RawClient.connect(rig.port())) {
         client.send(begin).send(chunk);
         if (way != PlaneRig.Way.NGINX) {
-          // nginx reads a body whole before it asks.
+          // nginx reads the whole body before its query.
           Await.until("it is on its way to a worker", Await.LONG, () -> rig.load() == 1);
         }
         client.send("\r\nzz\r\n".getBytes(StandardCharsets.US_ASCII));

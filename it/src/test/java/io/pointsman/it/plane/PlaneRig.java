@@ -35,21 +35,21 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A real proxy that carries the bytes, a router that it asks, and engines behind both. The router's
- * ports are known before it runs, so that another one can take its place.
+ * A real proxy, a router for its decisions, and engines behind both. The router's ports are fixed
+ * in advance, so another router can replace it.
  */
 final class PlaneRig implements AutoCloseable {
   static final String MODEL = "sim";
 
-  /** Of the proxy with the router, on a machine that may have much else to do. */
+  /** The proxy's timeout for the router, on a busy machine. */
   static final Duration PATIENCE = Duration.ofSeconds(20);
 
-  /** Longer than anything is waited for, so that only a settlement gives a place back. */
+  /** Lease duration, longer than any wait, so only a settlement releases a lease. */
   private static final Duration PLACES = Duration.ofMinutes(10);
 
   private static final Pattern LOAD = Pattern.compile("\"load\":(\\d+)");
 
-  /** Who carries the bytes, and how it asks. */
+  /** The proxy and its protocol for queries. */
   enum Way {
     HAPROXY_LUA,
     HAPROXY_SPOE,
@@ -81,27 +81,24 @@ final class PlaneRig implements AutoCloseable {
     assumeThat(way != Way.NGINX || NginxProcess.installed()).as("nginx's Lua module").isTrue();
   }
 
-  /** Has something closed with the rig. */
+  /** Registers a resource to be closed with the rig. */
   <T extends AutoCloseable> T opened(T each) {
     opened.push(each);
     return each;
   }
 
-  /** Has what the rig itself sends bring one key, and who carries the bytes another. */
+  /** Sets the keys that the rig's own requests and the proxy send. */
   void keys(String clients, String carriers) {
     clientsKey = clients;
     carriersKey = carriers;
   }
 
-  /** Has who carries the bytes add a key for engines. */
+  /** Sets the key that the proxy adds for engines. */
   void engineKey(String key) {
     engineKey = key;
   }
 
-  /**
-   * Has questions that hold a mark reach the router late, and who carries the bytes wait so long
-   * for answers.
-   */
+  /** Delays queries with a mark on their way to the router, and sets the proxy's timeout. */
   List<SlowRelay> slowly(String mark, Duration delay, Duration patience) throws IOException {
     SlowRelay http = opened(SlowRelay.open(routerPort, mark, delay));
     SlowRelay spoe = opened(SlowRelay.open(spoePort, mark, delay));
@@ -111,7 +108,7 @@ final class PlaneRig implements AutoCloseable {
     return List.of(http, spoe);
   }
 
-  /** Engines that answer at once, behind the router. */
+  /** Adds engines that answer immediately, behind the router. */
   PlaneRig engines(int count) {
     return engines(count, UnaryOperator.identity());
   }
@@ -125,31 +122,31 @@ final class PlaneRig implements AutoCloseable {
     return this;
   }
 
-  /** One that the router does not know yet. */
+  /** Starts an engine that the router does not know yet. */
   SimEngine engine(UnaryOperator<SimConfig> change) {
     return opened(SimEngine.start(change.apply(SimConfig.instant().withModels(MODEL))));
   }
 
-  /** An engine that answers in bytes, behind the router. */
+  /** Adds an engine with a script of bytes, behind the router. */
   RawEngine scripted(RawEngine.Script script) throws IOException {
     RawEngine engine = opened(RawEngine.start(MODEL, script));
     workers.add(WorkerSpec.of(engine.url()));
     return engine;
   }
 
-  /** One that refuses whatever does not bring a key, probes too. */
+  /** Adds an engine that refuses every request without a key, probes included. */
   RawEngine demanding(String key, RawEngine.Script script) throws IOException {
     RawEngine engine = scripted(script);
     engine.demand("Bearer " + key);
     return engine;
   }
 
-  /** Puts a worker behind the router that is not started here. */
+  /** Adds a worker that is started elsewhere. */
   void worker(WorkerSpec worker) {
     workers.add(worker);
   }
 
-  /** Puts these in the place of all workers so far. */
+  /** Replaces all workers. */
   PlaneRig behind(List<WorkerSpec> others) {
     workers.clear();
     workers.addAll(others);
@@ -168,7 +165,7 @@ final class PlaneRig implements AutoCloseable {
   }
 
   /**
-   * A router in this process, all of whose workers are healthy.
+   * Starts a router in this process and waits until its workers are healthy.
    *
    * @param settings paths and values in turn
    */
@@ -194,7 +191,7 @@ final class PlaneRig implements AutoCloseable {
     return router;
   }
 
-  /** A router that is a process of its own. */
+  /** Starts a router as a separate process. */
   RouterProcess routerProcess(String policy) throws IOException {
     String urls = String.join(",", workers.stream().map(WorkerSpec::url).toList());
     return opened(
@@ -206,13 +203,13 @@ final class PlaneRig implements AutoCloseable {
     return "127.0.0.1:" + spoePort;
   }
 
-  /** Starts who carries the bytes and waits until it knows the workers. */
+  /** Starts the proxy and waits until it knows the workers. */
   AutoCloseable carrier() throws IOException {
     return carrier(PLACES);
   }
 
   /**
-   * @param ttl how long places are held without a word
+   * @param ttl lease duration
    */
   AutoCloseable carrier(Duration ttl) throws IOException {
     AutoCloseable started = started(ttl);
@@ -226,7 +223,7 @@ final class PlaneRig implements AutoCloseable {
     return started;
   }
 
-  /** Starts who carries the bytes, whether there is anything to reach or not. */
+  /** Starts the proxy, even if nothing is reachable. */
   void carrierAlone() throws IOException {
     AutoCloseable started = started(PLACES);
     Await.until(() -> "it listens: " + output(started), Await.LONG, this::answers);
@@ -276,7 +273,7 @@ final class PlaneRig implements AutoCloseable {
     return plane;
   }
 
-  /** Waits until a request has landed where it was decided to. */
+  /** Waits until a request is served by its chosen worker. */
   void awaitPinned() {
     awaitPinned(() -> "a request is pinned");
   }
@@ -294,7 +291,7 @@ final class PlaneRig implements AutoCloseable {
     }
   }
 
-  /** Of who carries the bytes. */
+  /** The proxy's port. */
   int port() {
     return port;
   }
@@ -307,7 +304,7 @@ final class PlaneRig implements AutoCloseable {
     return "{\"model\":\"%s\",\"max_tokens\":4,\"prompt\":\"%s\"}".formatted(MODEL, prompt);
   }
 
-  /** A completion through whoever carries the bytes, on a connection of its own. */
+  /** Sends a completion through the proxy, on a new connection. */
   Answer send(String body, String... headers) throws IOException {
     return send(port, body, headers);
   }
@@ -318,25 +315,25 @@ final class PlaneRig implements AutoCloseable {
       try {
         client.send("POST", "/v1/completions", bytes, List.of(headers));
       } catch (IOException e) {
-        // Who refuses a request by its head closes before it has the body; the answer stands there.
+        // A server that refuses a request by its head closes early; the response can still be read.
       }
       return client.read();
     }
   }
 
-  /** The header that brings a key, if it is one. */
+  /** The header with the key; none if the key is empty. */
   static String[] authorization(String key) {
     return key.isEmpty() ? new String[0] : new String[] {"Authorization: Bearer " + key};
   }
 
-  /** A request without a body. */
+  /** Sends a request without a body. */
   static Answer get(int port, String target, String... headers) throws IOException {
     try (RawClient client = RawClient.connect(port)) {
       return client.send("GET", target, new byte[0], List.of(headers)).read();
     }
   }
 
-  /** The load of all workers, as {@code GET /workers} tells it. */
+  /** The load of all workers, from {@code GET /workers}. */
   int load() {
     try {
       Answer answer = get(routerPort, "/workers", authorization(carriersKey));

@@ -29,7 +29,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A real proxy that a router decides for, in front of eight simulated engines. */
+/** A real proxy with decisions of a router, in front of eight simulated engines. */
 @ParameterizedClass
 @EnumSource(PlaneRig.Way.class)
 @Timeout(300)
@@ -50,7 +50,7 @@ final class PlaneTest {
   }
 
   @Test
-  void allRequestsLandWhereTheyWereDecidedAndAreCountedBack() throws Exception {
+  void allRequestsReachTheirWorkersAndAreSettled() throws Exception {
     Router router = rig.router("round_robin", "decisions.sample", "1", "decisions.keep", "1000");
     rig.carrier();
     awaitCounted(router);
@@ -76,7 +76,7 @@ final class PlaneTest {
     }
   }
 
-  /** Waits until the end of each request is counted that was decided; places are free before. */
+  /** Waits until the end of each decided request is counted; leases are released earlier. */
   private void awaitCounted(Router router) {
     rig.awaitNoLoad();
     Await.until(
@@ -89,13 +89,13 @@ final class PlaneTest {
     assertThat(router.inFlight()).isZero();
   }
 
-  /** Requests that the router has counted, by worker. */
+  /** Requests counted by the router, by worker. */
   private static Map<String, Long> served(Router router) {
     return router.fleet().snapshot().workers().stream()
         .collect(Collectors.toMap(Worker::id, Worker::served));
   }
 
-  /** Requests that the engines have answered, by worker. */
+  /** Requests answered by the engines, by worker. */
   private Map<String, Long> answered(Router router) {
     return router.fleet().snapshot().workers().stream()
         .collect(
@@ -129,7 +129,7 @@ final class PlaneTest {
   }
 
   @Test
-  void whatTheRouterRefusesTheClientGetsAsItIs() throws Exception {
+  void theClientGetsTheRoutersRefusalUnchanged() throws Exception {
     rig.router("cache_aware");
     rig.carrier();
     Answer unknown = rig.send("{\"model\":\"n\u00f6body \\\"quoted\\\"\",\"prompt\":\"x\"}");
@@ -144,7 +144,7 @@ final class PlaneTest {
   }
 
   @Test
-  void whileAllWorkersAreFullTheClientIsToldToComeBack() throws Exception {
+  void theClientGetsRetryAfterWhileAllWorkersAreFull() throws Exception {
     Router router = rig.router("cache_aware", "decide.max-leases", "1");
     rig.carrier();
     rig.awaitNoLoad();
@@ -160,9 +160,9 @@ final class PlaneTest {
     assertThat(Integer.parseInt(String.valueOf(refused.header("retry-after")))).isPositive();
   }
 
-  /** As Ray's back-pressure is configured: one request on each worker, and no queue. */
+  /** A configuration like Ray's back-pressure: one request per worker and no queue. */
   @Test
-  void aBusyFleetIsToldByTheStatusThatIsConfigured() throws Exception {
+  void aBusyFleetGivesTheConfiguredStatus() throws Exception {
     List<WorkerSpec> limited =
         rig.engines().stream().map(e -> WorkerSpec.of(e.url()).withMaxInFlight(1)).toList();
     String[] settings = {
@@ -191,7 +191,7 @@ final class PlaneTest {
   }
 
   @Test
-  void aRouterThatHasNoWorkerToNameIsGoneWithout() throws Exception {
+  void aProxyBalancesItselfIfTheRouterHasNoWorker() throws Exception {
     Router router = rig.router("round_robin");
     rig.carrier();
     Await.until("the carrier knows workers", Await.LONG, this::servesWithoutAQuestion);
@@ -214,12 +214,12 @@ final class PlaneTest {
   }
 
   @Test
-  void longBodiesAreRoutedOnTheirHead() throws Exception {
+  void longBodiesAreRoutedByTheirFirstPart() throws Exception {
     rig.router("cache_aware");
     rig.carrier();
     String large = completion("large ".repeat(500_000));
 
-    // Too long for the engine too: what counts is which one says so.
+    // Too long for the engine too; only the answering engine matters.
     Answer first = rig.send(large);
     for (int i = 0; i < 5; i++) {
       assertThat(rig.send(large).header("x-pointsman-worker"))
@@ -229,7 +229,7 @@ final class PlaneTest {
   }
 
   @Test
-  void otherMethodsGoToAnyWorkerWithoutAQuestion() throws Exception {
+  void otherMethodsGoToAnyWorkerWithoutAQuery() throws Exception {
     Router router = rig.router("round_robin", "decisions.sample", "1");
     rig.carrier();
     awaitCounted(router);
@@ -243,8 +243,8 @@ final class PlaneTest {
   }
 
   /**
-   * One after the other under {@code cost}: it gives a hit up for a worker that answers sooner, so
-   * that at eight at a time the rate depends on how soon the end of the last turn is told.
+   * One at a time under {@code cost}: it ignores a hit if another worker answers sooner. With eight
+   * at a time, the rate depends on how soon the end of the last turn is reported.
    */
   @ParameterizedTest
   @CsvSource({"cache_aware, 8", "cost, 1"})
@@ -258,7 +258,7 @@ final class PlaneTest {
     assertThat(through).isGreaterThan(proxied - 0.02);
   }
 
-  /** Of conversations that nobody had before. */
+  /** Hit rate of new conversations. */
   private double hitRate(int port, int atOnce) throws Exception {
     long queries = tokens(true);
     long hits = tokens(false);
@@ -272,7 +272,7 @@ final class PlaneTest {
     return (double) (tokens(false) - hits) / (tokens(true) - queries);
   }
 
-  /** Long turns: {@code cost} gives short hits up for a worker that has nothing to do. */
+  /** Long turns, because {@code cost} ignores short hits if another worker is idle. */
   private static int converse(int port, String begin, Runnable beforeTurn) throws Exception {
     StringBuilder text = new StringBuilder(begin);
     for (int turn = 0; turn < 5; turn++) {
@@ -294,7 +294,7 @@ final class PlaneTest {
   }
 
   @Test
-  void firstTokensOfStreamsAreLearnedAndNoOthers() throws Exception {
+  void onlyFirstTokensOfStreamsAreLearned() throws Exception {
     Router router = rig.router("cost", "decisions.sample", "1");
     rig.carrier();
     awaitCounted(router);
@@ -326,7 +326,7 @@ final class PlaneTest {
   void aWorkerThatTheProxyDoesNotKnowIsNotBlamed() throws Exception {
     Router router = rig.router("round_robin", "decisions.sample", "1");
     rig.carrier();
-    // HAProxy's maps cannot hold such a name, so it never knows it.
+    // HAProxy's maps cannot contain such a name, so HAProxy never knows the worker.
     WorkerSpec strange =
         new WorkerSpec(
             "no slot",

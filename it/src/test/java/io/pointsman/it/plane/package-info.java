@@ -1,4 +1,4 @@
-/** Proxies that carry the bytes themselves, real ones, and a router that decides for them. */
+/** Real proxies that forward requests themselves, with a router for their decisions. */
 @NullMarked
 package io.pointsman.it.plane;
 

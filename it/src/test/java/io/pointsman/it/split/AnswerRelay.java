@@ -18,7 +18,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Passes bytes between the router and one engine, and keeps what the engine has answered. */
+/** Relays bytes between the router and one engine, and records the engine's responses. */
 final class AnswerRelay implements AutoCloseable {
   private static final Pattern LENGTH =
       Pattern.compile("(?i)\r\ncontent-length: *(\\d+)\r\n(?:.*\r\n)*?\r\n");
@@ -26,7 +26,7 @@ final class AnswerRelay implements AutoCloseable {
   private final ServerSocket server;
   private final List<Socket> open = new CopyOnWriteArrayList<>();
 
-  /** Of each connection. */
+  /** Responses by connection. */
   private final List<ByteArrayOutputStream> answered = new CopyOnWriteArrayList<>();
 
   private volatile int engine;
@@ -36,7 +36,7 @@ final class AnswerRelay implements AutoCloseable {
     Thread.startVirtualThread(this::accept);
   }
 
-  /** The same worker, reached through here. */
+  /** The worker with the relay's address. */
   WorkerSpec before(WorkerSpec worker) {
     engine = URI.create(worker.url()).getPort();
     String url = "http://127.0.0.1:" + server.getLocalPort();
@@ -60,7 +60,7 @@ final class AnswerRelay implements AutoCloseable {
         Thread.startVirtualThread(() -> pass(router, to, new ByteArrayOutputStream()));
         Thread.startVirtualThread(() -> pass(to, router, copy));
       } catch (IOException e) {
-        // Closed, or the engine is away: the router sees a closed connection.
+        // Closed, or the engine is unreachable: the router sees a closed connection.
       }
     }
   }
@@ -81,11 +81,11 @@ final class AnswerRelay implements AutoCloseable {
         out.write(buffer, 0, n);
       }
     } catch (IOException e) {
-      // One side has gone: the other is closed.
+      // One side has closed its connection; the other is closed too.
     }
   }
 
-  /** The bodies that the engine has answered with, byte for byte. */
+  /** The bodies of the engine's responses, byte for byte. */
   List<String> bodies() {
     List<String> bodies = new ArrayList<>();
     for (ByteArrayOutputStream connection : answered) {

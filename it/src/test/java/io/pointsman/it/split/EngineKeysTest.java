@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Each role's engines get their own key, unless the client brings one. */
+/** The engines of each role get their own key, unless the client sends one. */
 @Timeout(180)
 @Tag("full")
 final class EngineKeysTest {

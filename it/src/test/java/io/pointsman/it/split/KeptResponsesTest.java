@@ -12,7 +12,7 @@ import java.io.IOException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Stored responses whose worker the router does not know, as after its restart. */
+/** Stored responses with a worker unknown to the router, as after its restart. */
 @Tag("full")
 class KeptResponsesTest {
   private static final String BODY =
@@ -22,7 +22,7 @@ class KeptResponsesTest {
     return SplitCluster.of("nixl", KvConnector.NIXL).engines(1, 2).direct();
   }
 
-  /** Past the router. */
+  /** Creates a response past the router. */
   private static String made(SimEngine engine) throws IOException {
     Answer made = RawClient.call(engine.port(), "POST", "/v1/responses", BODY);
     assertThat(made.status()).as(made.text()).isEqualTo(200);
@@ -60,7 +60,7 @@ class KeptResponsesTest {
   }
 
   @Test
-  void whatElseIsAskedByIdFindsItToo() throws IOException {
+  void otherRequestsByIdFindItToo() throws IOException {
     try (SplitCluster cluster = direct().set("decode-serves-whole", false).start();
         SimEngine regular =
             SimEngine.start(SimConfig.instant().withModels("sim").withScaleOut(true))) {

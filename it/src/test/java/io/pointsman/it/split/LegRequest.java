@@ -5,15 +5,15 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * A client's request for five tokens, with a prompt that nobody has cached, and what prefill gets
- * before the protocol's own members.
+ * A client's request for five tokens with a new prompt, and the expected prefill request without
+ * the protocol's members.
  *
  * @param id its {@code x-request-id}
  * @param open the client's body without its last brace
- * @param prefill the same of the prefill request, where the protocol changes lengths
+ * @param prefill the body of the prefill request without its last brace; lengths may differ
  */
 record LegRequest(Route route, boolean stream, String id, String open, String prefill) {
-  /** The routes of which requests are split. */
+  /** The routes with requests that are split. */
   enum Route {
     CHAT("/v1/chat/completions", "\"completion_tokens\":5"),
     COMPLETIONS("/v1/completions", "\"completion_tokens\":5"),
@@ -24,7 +24,7 @@ record LegRequest(Route route, boolean stream, String id, String open, String pr
 
     final String path;
 
-    /** What an answer has that is whole. */
+    /** A text that a complete response contains. */
     final String counted;
 
     Route(String path, String counted) {
@@ -104,7 +104,7 @@ record LegRequest(Route route, boolean stream, String id, String open, String pr
     return open + "}";
   }
 
-  /** What the client's answer must have. */
+  /** A text that the client's response must contain. */
   String answered() {
     if (!stream) {
       return route.counted;

@@ -21,11 +21,11 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** LMCache with a prompt of token ids: the first token comes from prefill, once. */
+/** LMCache with a prompt of token ids: the first token comes once, from prefill. */
 @Timeout(180)
 @Tag("full")
 final class LmcacheFirstTokenTest {
-  /** Nobody notifies here, so that decode is sent when the wait is over. */
+  /** Notifications are missing here, so decode starts after the wait. */
   private static final String SETTINGS =
       """
         protocol: lmcache
@@ -99,7 +99,7 @@ final class LmcacheFirstTokenTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void decodeIsNotAskedForWhatIsComplete(boolean stream) throws IOException {
+  void decodeGetsNoRequestForACompleteResponse(boolean stream) throws IOException {
     try (ScriptedPair pair =
         new ScriptedPair(SETTINGS, prefilled("stop"), new Faults.Answer(500, "{}"))) {
       Answer answer = pair.post("/v1/completions", asked(stream));
@@ -109,9 +109,9 @@ final class LmcacheFirstTokenTest {
     }
   }
 
-  /** Engines that check that the prompt's last token is the one that prefill computed. */
+  /** The engines check that the prompt's last token is the one computed by prefill. */
   @Test
-  void strictEnginesTakeTheFirstTokenOver() throws IOException {
+  void strictEnginesAcceptTheFirstToken() throws IOException {
     try (PeerRig rig = new PeerRig(KvConnector.LMCACHE, 1, 1, true, o -> o.withLog(1000))) {
       rig.awaitSplit();
       for (boolean stream : new boolean[] {false, true}) {
@@ -142,9 +142,9 @@ final class LmcacheFirstTokenTest {
     }
   }
 
-  /** Engines that refuse a first token of prefill's where decode would have a say in it. */
+  /** The engines refuse prefill's first token if decode's parameters could change it. */
   @Test
-  void strictEnginesMakeAllTokensOfOtherCompletionsInDecode() throws IOException {
+  void decodeMakesAllTokensOfOtherCompletions() throws IOException {
     try (PeerRig rig = new PeerRig(KvConnector.LMCACHE, 1, 1, true, o -> o.withLog(1000))) {
       rig.awaitSplit();
       for (String more :

@@ -12,18 +12,18 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What prefill says of its blocks reaches decode as the bytes that came. */
+/** Prefill's description of its blocks reaches decode byte for byte. */
 @Timeout(180)
 @Tag("full")
 final class OpaqueParamsTest {
-  /** Unknown names, nesting, odd spaces, numbers that a parser would write otherwise, escapes. */
+  /** Unknown names, nesting, odd spaces, unusual numbers, escapes. */
   private static final String PARAMS =
       "{ \"do_remote_prefill\" :true,\t\"remote_block_ids\":[[1,  2],\n [ ]],"
           + "\"remote_host\":\"10.9.8.7\",\"x_unknown\":{\"deep\":[{\"er\":{}},null, true]},"
           + "\"n1\":1.50,\"n2\":1e5,\"n3\":12345678901234567890,\"n4\":-0.0,\"n5\":1E-07,"
           + "\"s\":\"\\u00e9\\/é\\ud83d\\ude00\",\"\":\"\",\"twice\":1,\"twice\":2.0 \r\n}";
 
-  /** The same kinds of oddities in what the client asks. */
+  /** The same kinds of oddities in the client's request. */
   private static final String ODD =
       " \"temperature\":1.50 ,\"seed\":12345678901234567890,\t\"x\":{ \"a\":[1e5 ,{}] },"
           + "\"user\":\"\\u00e9\\/é\"";
@@ -79,9 +79,9 @@ final class OpaqueParamsTest {
     }
   }
 
-  /** A client's own member is replaced where it stands, and nothing beside it. */
+  /** Only the client's own member is replaced, in its position. */
   @Test
-  void theClientsOwnParamsGiveWay() throws IOException {
+  void theClientsOwnParamsAreReplaced() throws IOException {
     String before = "{\"model\":\"sim\"," + input("/v1/completions") + ",\"kv_transfer_params\":";
     String after = "," + ODD + ",\"max_tokens\":9}";
     try (ScriptedPair pair = new ScriptedPair("  protocol: nixl\n", answer(PARAMS), WHOLE)) {
@@ -91,7 +91,7 @@ final class OpaqueParamsTest {
     }
   }
 
-  /** An address that means the engine's own machine is replaced: this value, and nothing else. */
+  /** Only a host that means the engine's own machine is replaced, and nothing else. */
   @Test
   void onlyTheLoopbackHostIsReplaced() throws IOException {
     String local = PARAMS.replace("10.9.8.7", "localhost");

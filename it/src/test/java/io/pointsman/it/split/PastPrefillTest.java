@@ -19,8 +19,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * What two workers would answer wrongly goes to one, as the bytes that the client sent, whatever
- * the protocol.
+ * Requests that two workers would answer wrongly go to one worker, byte for byte, under every
+ * protocol.
  */
 @Timeout(180)
 @Tag("full")
@@ -72,7 +72,7 @@ final class PastPrefillTest {
 
   @ParameterizedTest
   @EnumSource
-  void itGoesToOneWorkerAsItCame(KvConnector connector) throws IOException {
+  void itGoesToOneWorkerUnchanged(KvConnector connector) throws IOException {
     EngineScript script = new Faults.Healthy("sim", new Faults.Answer(200, ANSWER));
     try (ScriptedEngine whole = ScriptedEngine.start(script);
         PeerRig rig =

@@ -32,7 +32,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
-/** A split fleet whose engines tell the router of themselves, and the router in front. */
+/** A split fleet with engines that register with the router, and the router. */
 final class PeerRig implements AutoCloseable {
   static final String PROMPT = SplitProtocolsTest.WORDS;
 
@@ -43,15 +43,15 @@ final class PeerRig implements AutoCloseable {
   private final Router router;
 
   /**
-   * @param listed whether the router is told of its workers, or has to hear of them
+   * @param listed true if the workers are configured; false if they must register
    */
   PeerRig(KvConnector connector, int prefills, int decodes, boolean listed) {
     this(connector, prefills, decodes, listed, same -> same);
   }
 
   /**
-   * @param listed whether the router is told of its workers, or has to hear of them
-   * @param others workers beside them
+   * @param listed true if the workers are configured; false if they must register
+   * @param others additional workers
    */
   PeerRig(
       KvConnector connector,
@@ -64,7 +64,7 @@ final class PeerRig implements AutoCloseable {
   }
 
   /**
-   * @param told what the router is told of a worker in place of the truth
+   * @param told changes the configured worker, in place of its true data
    */
   PeerRig(
       KvConnector connector,
@@ -134,8 +134,8 @@ final class PeerRig implements AutoCloseable {
   }
 
   /**
-   * Asks until several requests in a row were split: what a peer says of itself may come later than
-   * it does. What came before is not counted.
+   * Sends requests until several in a row are split, because data about peers may arrive after the
+   * engines. Earlier counts are discarded.
    */
   void awaitSplit() {
     int[] inRow = {0};
@@ -192,7 +192,7 @@ final class PeerRig implements AutoCloseable {
         .formatted(PROMPT, stream);
   }
 
-  /** A prompt that nobody has cached. */
+  /** A completion with a new prompt. */
   static String fresh(boolean stream) {
     return completion(stream).replace(PROMPT, "call " + nextCall() + " " + PROMPT);
   }

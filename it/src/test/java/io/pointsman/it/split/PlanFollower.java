@@ -21,14 +21,14 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Another plane that knows nothing of protocols: it asks {@code /v1/decide} and does what the plan
- * says, by docs/decide.md alone.
+ * An external proxy without knowledge of protocols: it queries {@code /v1/decide} and follows the
+ * plan as in docs/decide.md.
  */
 final class PlanFollower {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final long LIMIT_SECONDS = 60;
 
-  /** Prefill's answer before it is there. */
+  /** Prefill's response before it has arrived. */
   private static final JsonNode UNKNOWN = MissingNode.getInstance();
 
   private final int router;
@@ -37,7 +37,7 @@ final class PlanFollower {
     this.router = router;
   }
 
-  /** What was decided, and what the client gets. */
+  /** The decision and the client's response. */
   record Served(JsonNode decision, Answer answer) {}
 
   JsonNode decide(String path, String body, String more) throws IOException {
@@ -56,7 +56,7 @@ final class PlanFollower {
     return RawClient.call(router, "POST", "/v1/leases/" + lease + "/" + what, body);
   }
 
-  /** Carries one request out. */
+  /** Executes one request. */
   Served serve(String path, String body) throws IOException {
     JsonNode decision = decide(path, body, "");
     Answer answer = carry(decision, (ObjectNode) JSON.readTree(body));
@@ -124,9 +124,9 @@ final class PlanFollower {
   }
 
   /**
-   * A copy of the body with changes.
+   * A changed copy of the body.
    *
-   * @param reply what prefill answered; missing where that is not known
+   * @param reply prefill's response; missing if it is unknown
    */
   static ObjectNode edited(ObjectNode body, JsonNode edits, JsonNode reply) {
     ObjectNode copy = body.deepCopy();

@@ -20,9 +20,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Prefill and decode workers and no other, as configured by default: engines that can compute a
- * prompt alone are asked to, others never. Closing the cluster checks that no engine saw a request
- * that it cannot serve.
+ * Only prefill and decode workers, with the default configuration. Engines that can compute a
+ * prompt alone get whole requests, others never. Closing the cluster checks that no engine got a
+ * request that it cannot serve.
  */
 @Timeout(180)
 @Tag("full")
@@ -49,7 +49,7 @@ final class RolesOnlyTest {
 
   @ParameterizedTest
   @EnumSource
-  void thePromptThatDecodeHoldsIsSplitAgainWhereItMustBe(KvConnector connector) throws IOException {
+  void aPromptCachedInDecodeIsSplitAgainIfRequired(KvConnector connector) throws IOException {
     boolean whole = !HALVES_ONLY.contains(connector);
     try (SplitCluster cluster = usual(connector).start()) {
       cluster.awaitServed();
@@ -62,7 +62,7 @@ final class RolesOnlyTest {
 
   @ParameterizedTest
   @EnumSource
-  void whatCannotBeSplitIsServedWholeOrRefusedWithTheReason(KvConnector connector)
+  void unsplittableRequestsAreServedWholeOrRefusedWithTheReason(KvConnector connector)
       throws IOException {
     boolean whole = !HALVES_ONLY.contains(connector);
     try (SplitCluster cluster = usual(connector).start()) {
@@ -85,7 +85,7 @@ final class RolesOnlyTest {
     }
   }
 
-  /** Coming again changes nothing, so there is no {@code Retry-After}. */
+  /** Checks a refusal without {@code Retry-After}, because a retry has the same result. */
   private static void unsplittable(Answer answer, String why) {
     assertThat(answer.status()).as(answer.text()).isEqualTo(400);
     assertThat(answer.text())
@@ -100,7 +100,7 @@ final class RolesOnlyTest {
 
   @ParameterizedTest
   @EnumSource
-  void shortPromptsAreSplitWhereNobodyServesThemWhole(KvConnector connector) throws IOException {
+  void shortPromptsAreSplitIfNoWorkerServesThemWhole(KvConnector connector) throws IOException {
     boolean whole = !HALVES_ONLY.contains(connector);
     try (SplitCluster cluster = usual(connector).set("threshold", 100_000).start()) {
       cluster.awaitServed();
@@ -110,7 +110,7 @@ final class RolesOnlyTest {
 
   @ParameterizedTest
   @EnumSource
-  void withoutPrefillDecodeServesWhereItCan(KvConnector connector) throws IOException {
+  void withoutPrefillDecodeServesIfItCan(KvConnector connector) throws IOException {
     boolean whole = !HALVES_ONLY.contains(connector);
     try (SplitCluster cluster = usual(connector).start()) {
       cluster.awaitServed();
@@ -126,9 +126,9 @@ final class RolesOnlyTest {
     }
   }
 
-  /** An engine of MoRI-IO that has not said how it is reached has no part in anything. */
+  /** An engine of MoRI-IO without a registered address gets no requests. */
   @Test
-  void whoHasNotRegisteredIsNotAsked() throws IOException {
+  void unregisteredEnginesGetNoRequests() throws IOException {
     String nobody = "\"127.0.0.1:" + FreePorts.next() + '"';
     try (SplitCluster cluster =
         SplitCluster.of("moriio", KvConnector.MORIIO_READ)
@@ -142,8 +142,7 @@ final class RolesOnlyTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"decode-serves-whole", "prefill-serves-whole"})
-  void whatTheConfigurationForbidsIsNotDoneUnderOtherProtocolsEither(String key)
-      throws IOException {
+  void keysForWholeRequestsApplyToOtherProtocolsToo(String key) throws IOException {
     boolean decode = key.startsWith("decode");
     try (SplitCluster cluster = usual(KvConnector.NIXL).set(key, !decode).start()) {
       Answer answer = cluster.post(PATH, changed("\"n\":2"));

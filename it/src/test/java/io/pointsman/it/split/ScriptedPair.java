@@ -14,7 +14,7 @@ import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
 import java.util.List;
 
-/** A prefill and a decode worker that answer what a test says, and the router in front. */
+/** A scripted prefill and a scripted decode worker, and the router. */
 final class ScriptedPair implements AutoCloseable {
   private final ScriptedEngine prefill;
   private final ScriptedEngine decode;
@@ -56,17 +56,17 @@ final class ScriptedPair implements AutoCloseable {
     return router.port();
   }
 
-  /** All requests that the prefill worker got, probes too. */
+  /** All requests of the prefill worker, probes included. */
   List<EngineRequest> prefillRequests() {
     return prefill.requests();
   }
 
-  /** All requests that the decode worker got, probes too. */
+  /** All requests of the decode worker, probes included. */
   List<EngineRequest> decodeRequests() {
     return decode.requests();
   }
 
-  /** The one body that the prefill worker got. */
+  /** The only body that the prefill worker got. */
   String prefillBody() {
     List<EngineRequest> asked = posts(prefill);
     assertThat(asked).hasSize(1);

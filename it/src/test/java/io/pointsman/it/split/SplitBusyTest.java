@@ -23,7 +23,7 @@ import java.io.IOException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Workers that have too much to do, and hand-overs that nobody takes. */
+/** Overloaded workers, and hand-overs that no decode worker takes. */
 @Tag("full")
 class SplitBusyTest {
   private static SplitCluster.Setup slow() {
@@ -31,7 +31,7 @@ class SplitBusyTest {
   }
 
   @Test
-  void aBusyPrefillWorkerIsWaitedForIfNobodyElseMayServe() throws IOException {
+  void requestsWaitForABusyPrefillWorkerIfNoOtherMayServe() throws IOException {
     try (SplitCluster cluster = nixl().direct().start()) {
       fail(cluster.prefills.getFirst(), 1, new Fault.Status(503, 1));
       Answer answer = cluster.post(PATH, BODY);
@@ -54,9 +54,9 @@ class SplitBusyTest {
     }
   }
 
-  /** A hand-over that is made out to one decode worker: each further one costs a prefill. */
+  /** With a hand-over bound to one decode worker, each further worker costs a prefill. */
   @Test
-  void prefillsForBusyDecodeWorkersAreBounded() throws IOException {
+  void prefillsForBusyDecodeWorkersAreLimited() throws IOException {
     try (SplitCluster cluster =
         SplitCluster.of("p2p_nccl", KvConnector.P2P_NCCL)
             .engines(1, 4)
@@ -72,10 +72,10 @@ class SplitBusyTest {
   }
 
   @Test
-  void blocksAreFreedByADecodeWorkerThatHasNotFailed() throws IOException {
+  void blocksAreReleasedByADecodeWorkerThatHasNotFailed() throws IOException {
     try (SplitCluster cluster = slow().engines(1, 2).top("retry", "{max-attempts: 1}").start()) {
       SimEngine failing = cluster.decodes.getFirst();
-      // The other one has more to do, so that by its load the failing one is chosen each time.
+      // The other worker has more load, so the failing one is chosen each time.
       cluster.worker(failing).drain(true);
       RawClient load = stream(cluster);
       cluster.worker(failing).drain(false);
@@ -89,9 +89,9 @@ class SplitBusyTest {
     }
   }
 
-  /** Counted as freed when the blocks are: the only decode worker fails twice before. */
+  /** Counted as released only with the blocks; the only decode worker fails twice before. */
   @Test
-  void theOnlyDecodeWorkerIsAskedAgainToFreeTheBlocks() throws IOException {
+  void theOnlyDecodeWorkerGetsAnotherReleaseRequest() throws IOException {
     try (SplitCluster cluster = nixl().top("retry", "{max-attempts: 1}").start()) {
       fail(cluster.decodes.getFirst(), 3, new Fault.Status(500, 0));
       assertThat(cluster.post(PATH, BODY).status()).isEqualTo(500);
@@ -102,9 +102,9 @@ class SplitBusyTest {
     }
   }
 
-  /** It hears neither the request nor the first wish to free its blocks. */
+  /** It misses both the request and the first attempt to release its blocks. */
   @Test
-  void aDecodeWorkerThatIsTooLateToFreeTheBlocksIsAskedAgain() throws IOException {
+  void aSlowDecodeWorkerGetsAnotherReleaseRequest() throws IOException {
     try (SplitCluster cluster =
         nixl()
             .set("decode-timeout", "3s")
@@ -120,7 +120,7 @@ class SplitBusyTest {
   }
 
   @Test
-  void blocksAreFreedOnceADecodeWorkerHasAPlace() throws IOException {
+  void blocksAreReleasedOnceADecodeWorkerHasCapacity() throws IOException {
     try (SplitCluster cluster =
         slow().decodeLimit(1).top("retry", "{initial-backoff: 10m, max-backoff: 10m}").start()) {
       fail(cluster.decodes.getFirst(), 1, new Fault.Status(500, 0));
@@ -140,9 +140,9 @@ class SplitBusyTest {
     }
   }
 
-  /** What an engine says of itself is not said of places that the router has not. */
+  /** An engine's own status must not replace the router's status for its limits. */
   @Test
-  void aLimitIs503AlsoAfterAnEngineHasSaid429() throws IOException {
+  void aLimitIs503EvenAfterAnEnginesOwn429() throws IOException {
     try (SplitCluster cluster =
         slow().decodeLimit(1).set("slot-wait", "300ms").top("retry", "{max-attempts: 1}").start()) {
       fail(cluster.decodes, 1, new Fault.Status(429, 0));

@@ -26,13 +26,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * The client leaves, in each phase of its request. The cluster checks at its end that no lease is
- * open and that nothing is held.
+ * The client leaves in each phase of its request. The cluster checks at its end that no lease is
+ * open and no block is held.
  */
 @Tag("full")
 class SplitClientGoneTest {
   @Test
-  void whenTheClientLeavesInPrefillItIsAborted() throws IOException {
+  void prefillIsAbortedWhenTheClientLeaves() throws IOException {
     try (SplitCluster cluster = nixl().engine(e -> e.withLinearLatency(4, 1)).start()) {
       SimEngine prefill = cluster.prefills.getFirst();
       RawClient client = send(cluster, BODY);
@@ -47,7 +47,7 @@ class SplitClientGoneTest {
   }
 
   @Test
-  void whenTheClientLeavesWhileDecodeFetchesTheBlocksAreFreed() throws IOException {
+  void blocksAreReleasedWhenTheClientLeavesDuringTheTransfer() throws IOException {
     try (SplitCluster cluster = nixl().options(o -> o.withLink(1_000_000_000L, 1)).start()) {
       SimEngine decode = cluster.decodes.getFirst();
       RawClient client = send(cluster, BODY);
@@ -58,10 +58,10 @@ class SplitClientGoneTest {
     }
   }
 
-  /** Decode has taken the request and does not go on: another one frees what prefill holds. */
+  /** Decode has taken the request and hangs; another worker releases the blocks of prefill. */
   @ParameterizedTest
   @EnumSource(names = {"NIXL", "NIXL_PUSH", "MOONCAKE", "MORIIO_WRITE", "LMCACHE", "ORCHESTRATED"})
-  void whenTheClientOfAStreamLeavesWhileDecodeHangsTheBlocksAreFreed(KvConnector connector)
+  void blocksAreReleasedWhenTheClientOfAHangingStreamLeaves(KvConnector connector)
       throws IOException {
     try (SplitCluster cluster =
         SplitCluster.telling(connector)
@@ -89,11 +89,11 @@ class SplitClientGoneTest {
   }
 
   /**
-   * Its head is missing as long as the answer is: that decode has the blocks must be believed, and
-   * its cancellation frees them.
+   * The response head comes only with the whole response. The router must assume that decode has
+   * the blocks; cancelling it releases them.
    */
   @Test
-  void whenTheClientOfAnAnswerInOnePieceLeavesNobodyElseIsAskedForTheBlocks() throws IOException {
+  void noReleaseRequestFollowsWhenTheClientOfAWholeResponseLeaves() throws IOException {
     try (SplitCluster cluster = slowDecode().engines(1, 2).start()) {
       RawClient client = send(cluster, body(20_000, false));
       Await.until(
@@ -108,7 +108,7 @@ class SplitClientGoneTest {
   }
 
   @Test
-  void whenTheClientLeavesWithinTheStreamDecodeIsAborted() throws IOException {
+  void decodeIsAbortedWhenTheClientLeavesDuringTheStream() throws IOException {
     try (SplitCluster cluster = slowDecode().start()) {
       RawClient client = RawClient.connect(cluster.port());
       client.send("POST", PATH, body(20_000, true)).readHead();
@@ -119,9 +119,9 @@ class SplitClientGoneTest {
     }
   }
 
-  /** Prefill has answered, its blocks are on their way, decode has not been asked. */
+  /** Prefill has answered, its blocks are in transfer, and decode has no request yet. */
   @Test
-  void whenTheClientLeavesBetweenTheTwoDecodeIsSentToFreeTheBlocks() throws IOException {
+  void decodeReleasesTheBlocksWhenTheClientLeavesBetweenTheSteps() throws IOException {
     try (SplitCluster cluster =
         SplitCluster.of("lmcache", KvConnector.LMCACHE)
             .set("notification-address", "127.0.0.1:0")
@@ -144,9 +144,9 @@ class SplitClientGoneTest {
     }
   }
 
-  /** The decode worker has failed, and the next one is asked only after a while. */
+  /** The decode worker has failed, and the next attempt is delayed. */
   @Test
-  void whenTheClientLeavesBetweenTwoDecodeWorkersTheBlocksAreFreed() throws IOException {
+  void blocksAreReleasedWhenTheClientLeavesBetweenDecodeAttempts() throws IOException {
     try (SplitCluster cluster =
         nixl().engines(1, 2).top("retry", "{initial-backoff: 10m, max-backoff: 10m}").start()) {
       fail(cluster.decodes, 1, new Fault.Status(500, 0));
@@ -163,7 +163,7 @@ class SplitClientGoneTest {
   }
 
   @Test
-  void whenTheClientLeavesWhileItWaitsForAPlaceNothingIsLeft() throws IOException {
+  void nothingIsLeftWhenAWaitingClientLeaves() throws IOException {
     try (SplitCluster cluster = slowDecode().decodeLimit(1).start()) {
       RawClient first = stream(cluster);
       RawClient second = send(cluster, BODY);

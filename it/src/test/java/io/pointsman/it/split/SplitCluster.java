@@ -29,16 +29,16 @@ import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
 /**
- * Strict prefill and decode engines that speak one protocol, and the router in front of them, in
- * this process. Closing it checks what must hold after everything: no lease is open, no engine
- * holds a block or has let one leak, none saw a wrong field, nobody logged a defect.
+ * Strict prefill and decode engines with one protocol, and the router, in this process. Closing it
+ * checks invariants: no lease is open, no block is held or leaked, no field was wrong, and no
+ * defect was logged.
  */
 final class SplitCluster implements AutoCloseable {
   final List<SimEngine> prefills = new ArrayList<>();
   final List<SimEngine> decodes = new ArrayList<>();
   private final EventLoopGroup loops = SimEngine.newGroup(2);
 
-  /** Where engines tell the router of themselves and of their blocks; empty if they do not. */
+  /** The address where engines register and notify; empty if they do not. */
   private final String told;
 
   private final RunningRouter router;
@@ -90,7 +90,7 @@ final class SplitCluster implements AutoCloseable {
     return new Setup(protocol, connector);
   }
 
-  /** Engines that tell the router all that their protocol has them tell. */
+  /** Engines that send the router all data of their protocol. */
   static Setup telling(KvConnector connector) {
     String protocol =
         switch (connector) {
@@ -108,7 +108,7 @@ final class SplitCluster implements AutoCloseable {
     return setup;
   }
 
-  /** What a cluster is made of. */
+  /** Builder of a cluster. */
   static final class Setup {
     private final KvConnector connector;
     private final Map<String, String> settings = new TreeMap<>();
@@ -124,7 +124,7 @@ final class SplitCluster implements AutoCloseable {
 
     private Setup(String protocol, KvConnector connector) {
       this.connector = connector;
-      // Else a prompt that comes again goes to the decode worker that holds it.
+      // Otherwise a repeated prompt goes only to the decode worker that has it cached.
       set("protocol", protocol).set("held-share", 2);
     }
 
@@ -144,31 +144,31 @@ final class SplitCluster implements AutoCloseable {
       return this;
     }
 
-    /** Each engine has so many data-parallel ranks, which are a worker each. */
+    /** Gives each engine data-parallel ranks; each rank is a worker. */
     Setup ranks(int count) {
       ranks = count;
       return options(o -> o.withRanks(1, count));
     }
 
-    /** Engines serve requests without a hand-over whole. */
+    /** Makes engines serve whole requests without a hand-over. */
     Setup direct() {
       direct = true;
       return this;
     }
 
-    /** A key below {@code disaggregation}. */
+    /** Sets a key below {@code disaggregation}. */
     Setup set(String key, Object value) {
       settings.put(key, value.toString());
       return this;
     }
 
-    /** The key below {@code disaggregation} has its default. */
+    /** Resets a key below {@code disaggregation} to its default. */
     Setup usual(String key) {
       settings.remove(key);
       return this;
     }
 
-    /** A key of the configuration. */
+    /** Sets a key of the configuration. */
     Setup top(String key, Object value) {
       others.put(key, value.toString());
       return this;
@@ -179,7 +179,7 @@ final class SplitCluster implements AutoCloseable {
       return this;
     }
 
-    /** Engines of P2P NCCL are found by what the configuration says of them. */
+    /** P2P NCCL engines are found by their configuration. */
     private boolean told() {
       return telling
           && switch (connector) {
@@ -220,13 +220,13 @@ final class SplitCluster implements AutoCloseable {
         .formatted(engine.url(), role, side, receiver(engine), more);
   }
 
-  /** Where other engines reach it, unless it says so itself. */
+  /** The engine's address for other engines, unless it registers the address itself. */
   private static String address(Setup setup, SimEngine engine) {
     boolean registers = setup.told() && setup.connector.registers();
     return registers ? "" : ", kv-address: \"127.0.0.1:%d\"".formatted(engine.kvState().port());
   }
 
-  /** Where an LMCache decode engine takes blocks. */
+  /** The receiver of an LMCache decode engine. */
   private static String receiver(SimEngine engine) {
     KvState state = engine.kvState();
     return state.initPorts().isEmpty()
@@ -255,8 +255,8 @@ final class SplitCluster implements AutoCloseable {
   }
 
   /**
-   * Asks until so many requests in a row were split: what engines tell of themselves may come later
-   * than they do. What they counted before is forgotten.
+   * Sends requests until the given number in a row is split, because data about engines may arrive
+   * later. The engines' earlier counts are reset.
    */
   void awaitSplit(int requests) {
     int[] inRow = {0};
@@ -272,8 +272,8 @@ final class SplitCluster implements AutoCloseable {
   }
 
   /**
-   * Asks new questions until one was served, and not for want of prefill: engines tell of
-   * themselves later than they start.
+   * Sends new requests until one is served for another reason than missing prefill, because engines
+   * register after their start.
    */
   void awaitServed() {
     int[] asked = {0};
@@ -300,7 +300,7 @@ final class SplitCluster implements AutoCloseable {
     }
   }
 
-  /** The router's view of an engine. */
+  /** The router's worker for an engine. */
   Worker worker(SimEngine engine) {
     for (Worker worker : router.workers()) {
       if (worker.spec().url().equals(engine.url())) {
@@ -310,7 +310,7 @@ final class SplitCluster implements AutoCloseable {
     throw new AssertionError("no worker at " + engine.url());
   }
 
-  /** Requests that an engine got on routes that generate, oldest first. */
+  /** Requests of an engine on generating routes, oldest first. */
   static List<Logged> requests(SimEngine engine) {
     return engine.requestLog();
   }
@@ -323,17 +323,17 @@ final class SplitCluster implements AutoCloseable {
     return router.metric(name, label);
   }
 
-  /** Blocks are let to their lease on purpose. */
+  /** Permits blocks that are left to their lease. */
   void expectLeaks() {
     leaksExpected = true;
   }
 
-  /** Engines are asked what they refuse on purpose. */
+  /** Permits requests that engines refuse for wrong fields. */
   void expectWrongFields() {
     wrongFieldsExpected = true;
   }
 
-  /** Prefills whose blocks nobody took before their lease ended. */
+  /** Prefills with blocks that no engine fetched before the lease ended. */
   long leaked() {
     return engines().mapToLong(engine -> engine.kvState().held().leaked()).sum();
   }
@@ -342,7 +342,7 @@ final class SplitCluster implements AutoCloseable {
     return Stream.concat(prefills.stream(), decodes.stream());
   }
 
-  /** Waits until nothing is in flight, and nothing is held for anybody. */
+  /** Waits until nothing is in flight and no block is held. */
   void awaitQuiet() {
     Await.until(
         () -> "nothing in flight: " + state(),

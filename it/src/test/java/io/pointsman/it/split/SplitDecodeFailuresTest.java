@@ -33,8 +33,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Each failure of decode, injected. The cluster checks at its end that no lease is open and that
- * nothing is held.
+ * Each injected failure of decode. The cluster checks at its end that no lease is open and no block
+ * is held.
  */
 @Tag("full")
 class SplitDecodeFailuresTest {
@@ -42,9 +42,9 @@ class SplitDecodeFailuresTest {
     return nixl().engines(1, 2).set("decode-policy", "round_robin");
   }
 
-  /** It may have fetched the blocks before: nobody else is given the same hand-over. */
+  /** It may have fetched the blocks, so no other worker gets the same hand-over. */
   @Test
-  void afterAFailedDecodeThePromptIsComputedAnew() throws IOException {
+  void afterAFailedDecodeThePromptIsComputedAgain() throws IOException {
     try (SplitCluster cluster = inTurns().start()) {
       fail(cluster.decodes.getFirst(), 1, new Fault.Status(500, 0));
       for (int i = 0; i < 2; i++) {
@@ -73,9 +73,9 @@ class SplitDecodeFailuresTest {
     }
   }
 
-  /** That the others are full for a moment does not use the one time up. */
+  /** Temporarily full workers do not use up the only attempt. */
   @Test
-  void anotherDecodeWorkerTakesItAlsoIfItHasToBeWaitedFor() throws Exception {
+  void anotherDecodeWorkerTakesItEvenAfterAWait() throws Exception {
     try (SplitCluster cluster =
         slowDecode()
             .engines(1, 2)
@@ -103,9 +103,11 @@ class SplitDecodeFailuresTest {
     }
   }
 
-  /** The first one had fetched it: the second one's refusal ends the trust. */
+  /**
+   * The first worker had fetched the blocks; the second one's refusal ends the reuse of hand-overs.
+   */
   @Test
-  void aHandOverThatIsGoneIsTriedOnceMoreAtMost() throws IOException {
+  void aLostHandOverIsTriedAtMostOnceMore() throws IOException {
     try (SplitCluster cluster =
         inTurns()
             .engines(1, 3)
@@ -125,7 +127,7 @@ class SplitDecodeFailuresTest {
   }
 
   @Test
-  void aDecodeWorkerThatFailsForGoodLeavesNothingHeld() throws IOException {
+  void aPermanentlyFailingDecodeWorkerLeavesNothingHeld() throws IOException {
     try (SplitCluster cluster = nixl().set("decode-serves-whole", false).start()) {
       fail(cluster.decodes.getFirst(), 1, new Fault.Status(500, 0));
       Answer answer = cluster.post(PATH, BODY);
@@ -137,7 +139,7 @@ class SplitDecodeFailuresTest {
   }
 
   @Test
-  void anotherDecodeWorkerTakesTheHandOverOfOneThatCannotBeReached() throws IOException {
+  void anotherDecodeWorkerTakesTheHandOverOfAnUnreachableOne() throws IOException {
     try (SplitCluster cluster = inTurns().start()) {
       SimEngine dead = cluster.decodes.getFirst();
       dead.refuse();
@@ -152,12 +154,12 @@ class SplitDecodeFailuresTest {
   }
 
   /**
-   * It has fetched the blocks by then: the prompt is computed anew, and whoever is asked to free
-   * them finds nothing. What the router has got of an answer in one piece is not the client's yet.
+   * It has already fetched the blocks. The prompt is computed again, and the request to release
+   * them finds none. The client has not got the router's part of a non-streamed response yet.
    */
   @ParameterizedTest
   @CsvSource({"0,false", "0,true", "400,false"})
-  void aDecodeWorkerThatBreaksOffBeforeItsFirstByteIsReplaced(int bytes, boolean stream)
+  void aDecodeWorkerThatFailsBeforeItsFirstByteIsReplaced(int bytes, boolean stream)
       throws IOException {
     try (SplitCluster cluster = inTurns().start()) {
       cluster.expectWrongFields();
@@ -175,7 +177,7 @@ class SplitDecodeFailuresTest {
   }
 
   @Test
-  void aDecodeWorkerThatIsTooLateIsReplaced() throws IOException {
+  void aTooSlowDecodeWorkerIsReplaced() throws IOException {
     try (SplitCluster cluster = inTurns().set("decode-timeout", "3s").start()) {
       fail(cluster.decodes.getFirst(), 1, new Fault.Hang(0));
       for (int i = 0; i < 2; i++) {
@@ -189,7 +191,7 @@ class SplitDecodeFailuresTest {
   }
 
   @Test
-  void theOnlyDecodeWorkerThatIsTooLateLeavesNothingHeld() throws IOException {
+  void theOnlyTooSlowDecodeWorkerLeavesNothingHeld() throws IOException {
     try (SplitCluster cluster =
         nixl().set("decode-timeout", "1s").set("decode-serves-whole", false).start()) {
       fail(cluster.decodes, 1, new Fault.Hang(0));
@@ -201,7 +203,7 @@ class SplitDecodeFailuresTest {
   }
 
   @Test
-  void withinAStreamTheClientSeesThatDecodeBrokeOff() throws IOException {
+  void aFailureOfDecodeDuringAStreamIsVisibleToTheClient() throws IOException {
     try (SplitCluster cluster = nixl().start()) {
       fail(cluster.decodes, 1, new Fault.ResetAfterBytes(3000, false));
       Answer answer = cluster.post(PATH, LONG_STREAM);
@@ -214,9 +216,9 @@ class SplitDecodeFailuresTest {
     }
   }
 
-  /** Its blocks are on their way, for two seconds. */
+  /** Its blocks are in transfer for two seconds. */
   @Test
-  void aDecodeWorkerThatDiesWhileItFetchesIsReplaced() throws IOException {
+  void aDecodeWorkerThatDiesDuringTheTransferIsReplaced() throws IOException {
     try (SplitCluster cluster =
         nixl().engines(1, 2).options(o -> o.withLink(1_000_000_000L, 20)).start()) {
       cluster.expectWrongFields();
@@ -263,9 +265,9 @@ class SplitDecodeFailuresTest {
 
   // The lease of a hand-over.
 
-  /** Nothing is held for decode that could be gone. */
+  /** Prefill holds nothing for decode that could expire. */
   @Test
-  void withoutAHandOverNoLeaseIsOver() throws IOException, InterruptedException {
+  void withoutAHandOverNoLeaseExpires() throws IOException, InterruptedException {
     try (SplitCluster cluster =
         SplitCluster.of("transparent", KvConnector.NONE)
             .engines(1, 2)
@@ -285,9 +287,9 @@ class SplitDecodeFailuresTest {
     }
   }
 
-  /** It is over before the next attempt: nobody is sent to blocks that may be gone. */
+  /** The lease ends before the next attempt; no worker is sent to blocks that may be gone. */
   @Test
-  void aHandOverWhoseLeaseIsOverIsNotTaken() throws IOException, InterruptedException {
+  void aHandOverWithAnExpiredLeaseIsNotReused() throws IOException, InterruptedException {
     try (SplitCluster cluster =
         nixl().engines(1, 2).options(o -> o.withLease(3)).set("lease", "1ms").start()) {
       cluster.expectLeaks();
@@ -307,8 +309,8 @@ class SplitDecodeFailuresTest {
   }
 
   /**
-   * An engine that has had an id waits for ever when it comes once more, with all its other
-   * requests: neither to free its blocks nor over a second connection is it sent again.
+   * An engine that gets a known id again waits forever, with all its other requests. It must not
+   * get the id again, neither to release its blocks nor over a second connection.
    */
   @ParameterizedTest
   @CsvSource({"500", "0"})
@@ -320,7 +322,7 @@ class SplitDecodeFailuresTest {
             .top("retry", "{max-attempts: 1}")
             .start()) {
       cluster.expectLeaks();
-      succeeds(cluster); // leaves a connection to decode behind
+      succeeds(cluster); // leaves a connection to decode
       Fault fault = status == 0 ? new Fault.ResetAfterBytes(0, false) : new Fault.Status(status, 0);
       fail(cluster.decodes, 1, fault);
       assertThat(cluster.post(PATH, BODY).status()).isIn(500, 502);

@@ -29,14 +29,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Each failure of prefill, injected, and what becomes of the other request. The cluster checks at
- * its end that no lease is open and that nothing is held.
+ * Each injected failure of prefill, and its effect on the decode request. The cluster checks at its
+ * end that no lease is open and no block is held.
  */
 class SplitFailuresTest {
   @ParameterizedTest
   @ValueSource(ints = {400, 404, 422})
   @Tag("full")
-  void anErrorOfTheClientsComesFromPrefillOnce(int status) throws IOException {
+  void aClientErrorComesFromPrefillOnce(int status) throws IOException {
     try (SplitCluster cluster = nixl().engines(2, 2).start()) {
       fail(cluster.prefills, 9, new Fault.Status(status, 0));
       Answer answer = cluster.post(PATH, BODY);
@@ -49,12 +49,11 @@ class SplitFailuresTest {
     }
   }
 
-  /** Decode is asked at the same time, and cancelled. */
+  /** The decode request is sent at the same time, and cancelled. */
   @ParameterizedTest
   @ValueSource(ints = {400, 422})
   @Tag("full")
-  void anErrorOfTheClientsComesFromPrefillOnceWhereBothAreAskedAtOnce(int status)
-      throws IOException {
+  void aClientErrorComesFromPrefillOnceWithConcurrentRequests(int status) throws IOException {
     try (SplitCluster cluster =
         SplitCluster.of("sglang", KvConnector.SGLANG).engines(2, 2).start()) {
       fail(cluster.prefills, 9, new Fault.Status(status, 0));
@@ -76,7 +75,7 @@ class SplitFailuresTest {
         .orElseThrow();
   }
 
-  /** Byte for byte what the engine says to whoever asks it itself, with all its headers. */
+  /** Checks that the response equals the engine's own, byte for byte, with all its headers. */
   private static void isThatOf(SimEngine engine, Answer answer) throws IOException {
     Answer own = RawClient.call(engine.port(), "POST", PATH, BODY);
     assertThat(answer.status()).isEqualTo(own.status());
@@ -93,7 +92,7 @@ class SplitFailuresTest {
     return nixl().engines(2, 1).set("prefill-policy", "round_robin");
   }
 
-  /** Both prefill workers get a request; one of them fails its first one. */
+  /** Both prefill workers get a request; one fails its first request. */
   private static void anotherPrefillDoes(SplitCluster cluster, Fault fault) throws IOException {
     fail(cluster.prefills.getFirst(), 1, fault);
     for (int i = 0; i < 2; i++) {
@@ -130,14 +129,14 @@ class SplitFailuresTest {
     }
   }
 
-  /** What was computed for an answer that is lost is held until its lease ends. */
+  /** Blocks of a lost response are held until their lease ends. */
   private static SplitCluster.Setup forgetful() {
     return inTurns().options(o -> o.withLease(3));
   }
 
   @Test
   @Tag("full")
-  void anotherPrefillWorkerIsTriedWhenAnAnswerIsCutOff() throws IOException {
+  void anotherPrefillWorkerIsTriedAfterATruncatedResponse() throws IOException {
     try (SplitCluster cluster = forgetful().start()) {
       cluster.expectLeaks();
       anotherPrefillDoes(cluster, new Fault.ResetAfterBytes(400, true));
@@ -172,7 +171,7 @@ class SplitFailuresTest {
 
   @Test
   @Tag("full")
-  void whereDecodeMayNotServeAloneTheErrorOfPrefillIsTold() throws IOException {
+  void theErrorOfPrefillIsReturnedIfDecodeMayNotServeAlone() throws IOException {
     try (SplitCluster cluster = nixl().engines(2, 1).set("decode-serves-whole", false).start()) {
       fail(cluster.prefills, 9, new Fault.Status(500, 0));
       Answer answer = cluster.post(PATH, BODY);
@@ -183,7 +182,7 @@ class SplitFailuresTest {
 
   @Test
   @Tag("full")
-  void whenAllPrefillsAreTooLateDecodeServesAlone() throws IOException {
+  void decodeServesAloneWhenAllPrefillsAreTooSlow() throws IOException {
     try (SplitCluster cluster = nixl().direct().set("prefill-timeout", "1s").start()) {
       fail(cluster.prefills, 9, new Fault.Hang(0));
       Answer answer = succeeds(cluster);
@@ -194,7 +193,7 @@ class SplitFailuresTest {
 
   @Test
   @Tag("full")
-  void whenAllPrefillsAreTooLateAndNobodyElseMayServeTheClientHearsIt() throws IOException {
+  void aTimeoutIsReturnedWhenAllPrefillsAreTooSlowAndNoOtherMayServe() throws IOException {
     try (SplitCluster cluster =
         nixl().set("prefill-timeout", "1s").set("decode-serves-whole", false).start()) {
       fail(cluster.prefills, 9, new Fault.Hang(0));
@@ -230,7 +229,7 @@ class SplitFailuresTest {
 
   @Test
   @Tag("full")
-  void errorsOfTheClientsAndBusyAnswersDoNotOpenTheBreakerOfPrefill() throws IOException {
+  void clientErrorsAndBusyResponsesDoNotOpenTheBreakerOfPrefill() throws IOException {
     try (SplitCluster cluster =
         nixl()
             .set("decode-serves-whole", false)
@@ -246,9 +245,9 @@ class SplitFailuresTest {
     }
   }
 
-  // The other leg is cancelled.
+  // Cancellation of the other request.
 
-  /** Decode waits for blocks that will never come, for 300 s if nobody tells it. */
+  /** Decode waits for blocks that never come, up to 300 s without a cancellation. */
   @Test
   @Tag("full")
   void aFailedPrefillCancelsItsDecodeAtOnce() throws IOException {
@@ -272,7 +271,7 @@ class SplitFailuresTest {
     }
   }
 
-  /** Prefill waits for a decode engine that will never fetch, for 300 s if nobody tells it. */
+  /** Prefill waits for a decode engine that never fetches, up to 300 s without a cancellation. */
   @Test
   @Tag("full")
   void aFailedDecodeCancelsItsPrefillAtOnce() throws IOException {
@@ -298,7 +297,7 @@ class SplitFailuresTest {
 
   @Test
   @Tag("full")
-  void anErrorOfTheClientsFromDecodeIsToldAndItsPrefillCancelled() throws IOException {
+  void aClientErrorFromDecodeIsReturnedAndItsPrefillCancelled() throws IOException {
     try (SplitCluster cluster = SplitCluster.of("sglang", KvConnector.SGLANG).start()) {
       fail(cluster.decodes, 1, new Fault.Status(400, 0));
       Answer answer = cluster.post(PATH, body(5, true));

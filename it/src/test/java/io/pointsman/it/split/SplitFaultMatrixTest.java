@@ -33,15 +33,18 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Every protocol under every fault. After each: nothing is in flight anywhere, no lease is open, no
- * block is held, none was left to its lease but where no engine can be asked for it, no engine saw
- * a wrong field, and the next request is split and served.
+ * Every protocol under every fault. After each, nothing is in flight, no lease is open, and no
+ * block is held. Blocks are left to their lease only if no engine can release them. No engine got a
+ * wrong field, and the next request is split and served.
  */
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(300)
 @Tag("full")
 class SplitFaultMatrixTest {
-  /** Whose blocks nobody can name when prefill's answer is lost: their lease frees them. */
+  /**
+   * Protocols without a name for the blocks when prefill's response is lost; their lease releases
+   * them.
+   */
   private static final Set<KvConnector> NAMED_BY_ANSWER =
       EnumSet.of(
           KvConnector.NIXL,
@@ -49,16 +52,16 @@ class SplitFaultMatrixTest {
           KvConnector.MORIIO_READ,
           KvConnector.ORCHESTRATED);
 
-  /** Both requests at once, and prefill waits for nobody. */
+  /** Protocols with concurrent requests where prefill does not wait for decode. */
   private static final Set<KvConnector> AHEAD_OF_DECODE =
       EnumSet.of(KvConnector.NIXL_PUSH, KvConnector.MOONCAKE, KvConnector.MORIIO_WRITE);
 
-  /** What decode may have of a request is not asked for again. */
+  /** Faults after which a request that decode may have is not sent again. */
   private static final Set<SplitFault> NOT_ASKED_AGAIN =
       EnumSet.of(
           SplitFault.DECODE_FAILS, SplitFault.DECODE_HANGS, SplitFault.CLIENT_LEAVES_BETWEEN);
 
-  /** They need a timeout that strikes, or a pause. */
+  /** Faults that need a timeout or a pause. */
   private static final Set<SplitFault> ELSEWHERE =
       EnumSet.of(
           SplitFault.PREFILL_HANGS, SplitFault.DECODE_HANGS, SplitFault.CLIENT_LEAVES_BETWEEN);
@@ -67,7 +70,7 @@ class SplitFaultMatrixTest {
     return AHEAD_OF_DECODE.contains(connector) || connector == KvConnector.SGLANG;
   }
 
-  /** Two engines of each role, prompts that take no time, 100 tokens a second. */
+  /** Two engines of each role; prompts take no time, decode makes 100 tokens/s. */
   private static SplitCluster.Setup setup(KvConnector connector) {
     return SplitCluster.telling(connector)
         .engines(2, 2)
@@ -81,22 +84,24 @@ class SplitFaultMatrixTest {
         .options(connector == KvConnector.P2P_NCCL ? o -> o.withLease(15) : o -> o);
   }
 
-  /** Hand-overs that stay with decode, because a second request for them might wait for ever. */
+  /**
+   * Number of hand-overs left with decode, because a second request for them might wait forever.
+   */
   private static int left(KvConnector connector, SplitFault fault) {
     return connector == KvConnector.P2P_NCCL && NOT_ASKED_AGAIN.contains(fault) ? 1 : 0;
   }
 
-  /** A timeout that comes before the fault would be another fault: none does. */
+  /** Timeouts are long, because an early timeout would be another fault. */
   @ParameterizedTest
   @EnumSource
-  void noFaultLeavesAnythingBehind(KvConnector connector) throws IOException {
+  void noFaultLeavesAnything(KvConnector connector) throws IOException {
     try (SplitCluster cluster =
         setup(connector).set("prefill-timeout", "2m").set("decode-timeout", "2m").start()) {
       cluster.awaitSplit(8);
       for (SplitFault fault : SplitFault.values()) {
         if (!ELSEWHERE.contains(fault)
             && !(fault == SplitFault.PREFILL_BREAKS_OFF && NAMED_BY_ANSWER.contains(connector))) {
-          cluster.awaitSplit(2); // NIXL's prefill engines say anew that they push
+          cluster.awaitSplit(2); // NIXL's prefill engines must report again that they push
           strike(cluster, connector, fault);
         }
       }
@@ -105,13 +110,13 @@ class SplitFaultMatrixTest {
 
   @ParameterizedTest
   @EnumSource
-  void aPrefillThatHangsLeavesNothingBehind(KvConnector connector) throws IOException {
+  void aHangingPrefillLeavesNothing(KvConnector connector) throws IOException {
     hangs(connector, SplitFault.PREFILL_HANGS, "2s", "2m");
   }
 
   @ParameterizedTest
   @EnumSource
-  void aDecodeThatHangsLeavesNothingBehind(KvConnector connector) throws IOException {
+  void aHangingDecodeLeavesNothing(KvConnector connector) throws IOException {
     hangs(connector, SplitFault.DECODE_HANGS, "2m", "2s");
   }
 
@@ -126,10 +131,10 @@ class SplitFaultMatrixTest {
     }
   }
 
-  /** The next attempt is ten minutes away. */
+  /** The next attempt follows only after ten minutes. */
   @ParameterizedTest
   @EnumSource
-  void aClientThatLeavesBetweenTheTwoLeavesNothingBehind(KvConnector connector) throws IOException {
+  void aClientThatLeavesBetweenTheStepsLeavesNothing(KvConnector connector) throws IOException {
     try (SplitCluster cluster =
         setup(connector).top("retry", "{initial-backoff: 10m, max-backoff: 10m}").start()) {
       cluster.awaitSplit(8);
@@ -144,10 +149,10 @@ class SplitFaultMatrixTest {
     }
   }
 
-  /** What is held has no name that the router knows. */
+  /** The router does not know a name for the held blocks. */
   @ParameterizedTest
   @EnumSource(names = {"NIXL", "P2P_NCCL", "MORIIO_READ", "ORCHESTRATED"})
-  void blocksOfAnAnswerThatIsLostGoWithTheirLease(KvConnector connector) throws IOException {
+  void blocksOfALostResponseEndWithTheirLease(KvConnector connector) throws IOException {
     assertThat(NAMED_BY_ANSWER).contains(connector);
     try (SplitCluster cluster = setup(connector).options(o -> o.withLease(2)).start()) {
       cluster.expectLeaks();
@@ -159,7 +164,7 @@ class SplitFaultMatrixTest {
     }
   }
 
-  /** Has a fault strike, and checks that it was that one, and what it has left. */
+  /** Activates a fault, checks that it occurred, and checks the state that it leaves. */
   private static void strike(SplitCluster cluster, KvConnector connector, SplitFault fault)
       throws IOException {
     Map<Seen, Double> before = new EnumMap<>(Seen.class);
@@ -184,7 +189,7 @@ class SplitFaultMatrixTest {
     check(cluster, connector, fault);
   }
 
-  /** What the router counts when a fault has struck. */
+  /** The router's counters of faults. */
   private enum Seen {
     PREFILL_ERROR("pointsman_split_prefills_total", "end=\"error\""),
     PREFILL_TIMEOUT("pointsman_split_prefills_total", "end=\"timeout\""),
@@ -205,7 +210,7 @@ class SplitFaultMatrixTest {
       return cluster.metric(metric, label);
     }
 
-    /** Null for a client that leaves when nothing is cut short but its own stream. */
+    /** Null for a client that leaves and cuts only its own stream. */
     static @Nullable Seen of(SplitFault fault) {
       return switch (fault) {
         case PREFILL_FAILS, PREFILL_BREAKS_OFF -> PREFILL_ERROR;
@@ -251,7 +256,7 @@ class SplitFaultMatrixTest {
               Await.LONG,
               () -> prefill.kvState().transfers().waiting() == 1);
         }
-        // Before the first byte it would be taken for a stale connection, and sent once more.
+        // Before the first byte it would count as a stale connection and be sent again.
         goOnWith(prefill, new Fault.ResetAfterBytes(40, false));
         served(client);
       }
@@ -281,7 +286,7 @@ class SplitFaultMatrixTest {
     }
   }
 
-  /** Sends a request that hangs on whichever of the engines gets it. */
+  /** Sends a request that hangs on one of the engines. */
   private static RawClient hang(List<SimEngine> engines, SplitCluster cluster) throws IOException {
     fail(engines, 1, new Fault.Hang(0));
     return send(cluster, BODY);
@@ -294,7 +299,7 @@ class SplitFaultMatrixTest {
     }
   }
 
-  /** Where prefill does not wait for decode, it has answered before decode fails. */
+  /** If prefill does not wait for decode, it has answered before decode fails. */
   private static RawClient failDecode(SplitCluster cluster, KvConnector connector)
       throws IOException {
     double prefilled = prefillsEnded(cluster, "done");
@@ -319,8 +324,8 @@ class SplitFaultMatrixTest {
   }
 
   /**
-   * Prefills whose requests go out together with decode's hang meanwhile: one that ends at the very
-   * moment at which it is cancelled is freed by its lease.
+   * Concurrent prefills hang in the meantime. The blocks of a prefill that ends exactly during its
+   * cancellation are released by their lease.
    */
   private static void refuse(SplitCluster cluster, KvConnector connector) throws IOException {
     if (atOnce(connector)) {

@@ -13,14 +13,14 @@ import io.pointsman.sim.kv.KvConnector;
 import java.io.IOException;
 import java.util.List;
 
-/** What tests of failures have in common: requests, engines that fail, what is counted after it. */
+/** Common parts of failure tests: requests, failing engines, counters. */
 final class SplitFaults {
   static final String PATH = "/v1/completions";
 
-  /** Five tokens in one piece. */
+  /** Five tokens, not streamed. */
   static final String BODY = body(5, false);
 
-  /** Goes on for as long as the client stays. */
+  /** Continues as long as the client stays. */
   static final String LONG_STREAM = body(20_000, true);
 
   private SplitFaults() {}
@@ -34,7 +34,7 @@ final class SplitFaults {
     return SplitCluster.of("nixl", KvConnector.NIXL);
   }
 
-  /** Prefill takes no time, decode makes 20 tokens a second. */
+  /** Prefill takes no time, decode makes 20 tokens/s. */
   static SplitCluster.Setup slowDecode() {
     return nixl().engine(e -> e.withLinearLatency(1e6, 20));
   }
@@ -44,9 +44,9 @@ final class SplitFaults {
   }
 
   /**
-   * The engine on which the one request that is under way hangs; the others are well.
+   * The engine on which the only active request hangs; the others are made healthy.
    *
-   * @param engines that {@link Fault.Hang} was switched on for
+   * @param engines engines with {@link Fault.Hang}
    */
   static SimEngine awaitHung(List<SimEngine> engines) {
     Await.until("a request hangs", Await.LONG, () -> engines.stream().anyMatch(SplitFaults::busy));
@@ -58,7 +58,9 @@ final class SplitFaults {
     return engine.state().requests().inFlight() > 0;
   }
 
-  /** Has the request that hangs on an engine fail in another way; it must still be there. */
+  /**
+   * Makes the hanging request on an engine fail in another way; the request must still be there.
+   */
   static void goOnWith(SimEngine engine, Fault fault) {
     int id = engine.failures().add(Failure.times(1, fault).on(PATH));
     engine.resumeHung();
@@ -75,7 +77,7 @@ final class SplitFaults {
     engines.forEach(each -> fail(each, times, fault));
   }
 
-  /** Requests that engines got, those that they failed included. */
+  /** Number of requests that engines got, including failed ones. */
   static int asked(List<SimEngine> engines) {
     return engines.stream().mapToInt(e -> e.requestLog().size()).sum();
   }
@@ -84,7 +86,7 @@ final class SplitFaults {
     return RawClient.connect(cluster.port()).send("POST", PATH, body);
   }
 
-  /** A stream that has begun and goes on. */
+  /** A stream that has begun and continues. */
   static RawClient stream(SplitCluster cluster) throws IOException {
     RawClient client = send(cluster, LONG_STREAM);
     client.readHead();
@@ -97,7 +99,7 @@ final class SplitFaults {
     return answer;
   }
 
-  /** The router's own refusal, in OpenAI's shape, with a hint when to come again. */
+  /** Checks the router's own refusal in OpenAI's format, with {@code Retry-After}. */
   static void refused(Answer answer, String code) {
     assertThat(answer.status()).as(answer.text()).isEqualTo(503);
     assertThat(answer.header("content-type")).startsWith("application/json");
@@ -110,7 +112,7 @@ final class SplitFaults {
     assertThat(answer.header("retry-after")).matches("[1-9]\\d*");
   }
 
-  /** Until so many requests wait for a place. */
+  /** Waits until this number of requests waits for workers. */
   static void waits(SplitCluster cluster, int requests) {
     Await.until(
         requests + " wait",

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Which decode worker gets the turns of a conversation that are split, one after the other. */
+/** The decode workers of a conversation's successive split turns. */
 @Tag("full")
 class SplitJointTest {
   private static final int FIRST = 800;
@@ -45,7 +45,7 @@ class SplitJointTest {
   }
 
   @Test
-  void theTurnsOfAConversationGoWhereThePromptIsHeld() throws IOException {
+  void turnsOfAConversationGoToTheWorkerWithTheCachedPrompt() throws IOException {
     try (SplitCluster cluster = SplitCluster.of("nixl", KvConnector.NIXL).engines(1, 2).start()) {
       for (int turn = 0; turn < TURNS; turn++) {
         ask(cluster, turn);
@@ -57,7 +57,7 @@ class SplitJointTest {
     }
   }
 
-  /** Under a policy by load, and where all of the prompt is sent to whichever worker it is. */
+  /** Under a load policy, and with a protocol that always transfers the whole prompt. */
   @ParameterizedTest
   @CsvSource({"nixl, NIXL, least_load", "p2p_nccl, P2P_NCCL, joint"})
   void otherTurnsSpread(String protocol, KvConnector connector, String policy) throws IOException {
@@ -70,9 +70,9 @@ class SplitJointTest {
     }
   }
 
-  /** It holds less than one request more in flight weighs. */
+  /** The cached part weighs less than one more request in flight. */
   @Test
-  void whileTheHolderIsBusyAnotherWorkerDecodes() throws IOException {
+  void anotherWorkerDecodesWhileTheOneWithTheCacheIsBusy() throws IOException {
     try (SplitCluster cluster =
         SplitCluster.of("nixl", KvConnector.NIXL)
             .engines(1, 2)

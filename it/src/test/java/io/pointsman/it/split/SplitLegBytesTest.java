@@ -22,15 +22,15 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Both requests of every protocol, byte for byte, beside what docs/pd-protocols.md says: on every
- * route of which requests are split, streaming and not.
+ * Both requests of every protocol, byte for byte, compared with docs/pd-protocols.md: on every
+ * split route, streamed and not.
  */
 @Timeout(180)
 @Tag("full")
 final class SplitLegBytesTest {
   private static final String NONCE = "(?<nonce>[0-9a-f]{32})";
 
-  /** Both requests as they reached the engines. */
+  /** Both requests as received by the engines. */
   private record Sent(
       Logged prefill, Logged decode, SimEngine from, SimEngine to, List<String> answers) {
     Matcher prefillBody(LegRequest asked, String more) {
@@ -46,7 +46,7 @@ final class SplitLegBytesTest {
       assertThat(header(decode, "x-request-id")).containsExactly(asked.id());
     }
 
-    /** The addresses that both ids name, and the nonce behind them. */
+    /** The addresses in both ids, and the nonce after them. */
     Matcher pair() {
       assertThat(header(prefill, "x-request-id")).isEqualTo(header(decode, "x-request-id"));
       String id = header(prefill, "x-request-id").getFirst();
@@ -82,7 +82,7 @@ final class SplitLegBytesTest {
 
   @ParameterizedTest
   @EnumSource
-  void legsAreAsDocumented(KvConnector connector) throws IOException {
+  void bothRequestsAreAsDocumented(KvConnector connector) throws IOException {
     int ranks = connector == KvConnector.LMCACHE ? 2 : 1;
     try (AnswerRelay relay = new AnswerRelay();
         PeerRig rig =
@@ -109,7 +109,7 @@ final class SplitLegBytesTest {
     }
   }
 
-  /** Whether engines tell of themselves, or NIXL's prefill of its pushing, before it is used. */
+  /** True if engines register, or NIXL's prefill reports that it pushes, before the first use. */
   private static boolean needsTime(KvConnector connector) {
     return switch (connector) {
       case LMCACHE, P2P_NCCL, MOONCAKE, MORIIO_READ, MORIIO_WRITE, NIXL_PUSH -> true;
@@ -117,7 +117,7 @@ final class SplitLegBytesTest {
     };
   }
 
-  /** Whether a worker's answers are to be compared with what another one is sent. */
+  /** True if a worker's responses must be compared with a request to another worker. */
   private static boolean heard(KvConnector connector, WorkerSpec worker) {
     return connector == KvConnector.ORCHESTRATED && worker.role() == Role.PREFILL;
   }
@@ -173,7 +173,7 @@ final class SplitLegBytesTest {
         Matcher decode = sent.decodeBody(asked, ",\"disagg_prefill_resp\":(?<answer>\\{.+})");
         assertThat(decode.group("answer")).isIn(sent.answers());
         if (asked.route() != LegRequest.Route.RESPONSES) {
-          // Each call has an answer of its own: its id is the request's.
+          // Each call has its own response: its id is the request's.
           assertThat(decode.group("answer")).contains(asked.id());
         }
         sent.idsStay(asked);
@@ -192,7 +192,7 @@ final class SplitLegBytesTest {
 
   private static final String KEEP_NIXL = KEEP + ",\"remote_host\":null,\"remote_port\":null";
 
-  /** What the simulated engines answer of blocks that they hold. */
+  /** The simulated engines' description of held blocks. */
   private static String held(Sent sent) {
     return "\"do_remote_prefill\":true,\"do_remote_decode\":false,\"remote_block_ids\":\\[[\\d,\\[\\]]+],"
         + "\"remote_engine_id\":\"%s\",\"remote_request_id\":\"[^\"]+\","
@@ -202,7 +202,8 @@ final class SplitLegBytesTest {
   }
 
   /**
-   * By what engines find a hand-over that has their request's id: a response has it in its body.
+   * The id by which engines find a hand-over with their request's id; for a response it is in the
+   * body.
    */
   private static String named(LegRequest asked, String id) {
     boolean body = asked.route() == LegRequest.Route.RESPONSES;

@@ -21,7 +21,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Who waits for prefill, who waits for decode, and who passes whom. */
+/** The order of requests that wait for prefill and for decode. */
 @Tag("full")
 class SplitLinesTest {
   /** The prompt of {@link SplitFaults#BODY} is split, that of {@link #shortBody} is not. */
@@ -37,7 +37,7 @@ class SplitLinesTest {
     return body.replace(WORDS, "a word");
   }
 
-  /** Takes the only place on the prefill worker. */
+  /** Takes the only lease of the prefill worker. */
   private static Lease occupyPrefill(SplitCluster cluster) {
     Worker prefill = cluster.worker(cluster.prefills.getFirst());
     return requireNonNull(prefill.tryLease(System.nanoTime(), 1, 0, (_, _) -> {}));
@@ -50,7 +50,7 @@ class SplitLinesTest {
     client.close();
   }
 
-  /** The users whose requests the decode worker got, in that order. */
+  /** The users of the decode worker's requests, in order. */
   private static List<String> order(SplitCluster cluster) {
     return cluster.decodes.getFirst().requestLog().stream()
         .map(each -> SplitCluster.body(each).replaceFirst("(?s).*\"user\":\"(\\w+)\".*", "$1"))
@@ -58,7 +58,7 @@ class SplitLinesTest {
   }
 
   @Test
-  void whatDecodeServesAlonePassesThoseThatWaitForPrefill() throws Exception {
+  void requestsForDecodeAlonePassRequestsThatWaitForPrefill() throws Exception {
     try (SplitCluster cluster = lines(nixl()).start()) {
       Lease taken = occupyPrefill(cluster);
       RawClient first = send(cluster, named(BODY, "first"));
@@ -79,9 +79,9 @@ class SplitLinesTest {
     }
   }
 
-  /** {@code d} comes while decode is full, and then waits behind {@code a} for prefill. */
+  /** {@code d} arrives while decode is full, and then waits behind {@code a} for prefill. */
   @Test
-  void eachLineIsServedInTheOrderOfComing() throws Exception {
+  void eachQueueIsServedInOrderOfArrival() throws Exception {
     try (SplitCluster cluster = lines(slowDecode()).decodeLimit(1).start()) {
       Lease taken = occupyPrefill(cluster);
       RawClient a = send(cluster, named(BODY, "a"));
@@ -108,7 +108,7 @@ class SplitLinesTest {
   }
 
   @Test
-  void allLinesShareOneBoundThatKeepsNobodyFromDecode() throws Exception {
+  void allQueuesShareOneLimitThatBlocksNoRequestForDecode() throws Exception {
     try (SplitCluster cluster = lines(nixl()).set("max-waiting", 1).start()) {
       Lease taken = occupyPrefill(cluster);
       RawClient first = send(cluster, BODY);
@@ -121,7 +121,7 @@ class SplitLinesTest {
   }
 
   @Test
-  void whoHasWaitedLongEnoughForPrefillIsRefused() throws Exception {
+  void aRequestIsRefusedAfterItsMaximumWaitForPrefill() throws Exception {
     try (SplitCluster cluster = lines(nixl()).set("slot-wait", "300ms").start()) {
       Lease taken = occupyPrefill(cluster);
       refused(cluster.post(PATH, BODY), "all_busy");
@@ -133,7 +133,7 @@ class SplitLinesTest {
   }
 
   @Test
-  void whoLeavesTheLineLetsTheNextOneIn() throws Exception {
+  void aLeavingRequestAdmitsTheNextOne() throws Exception {
     try (SplitCluster cluster = lines(nixl()).start()) {
       Lease taken = occupyPrefill(cluster);
       RawClient first = send(cluster, named(BODY, "first"));

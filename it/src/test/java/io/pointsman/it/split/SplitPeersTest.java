@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Protocols whose engines tell the router of themselves: by ZeroMQ, or by a bootstrap server. */
+/** Protocols with engines that report their data by ZeroMQ or by a bootstrap server. */
 @Timeout(180)
 @Tag("full")
 final class SplitPeersTest {
@@ -23,7 +23,7 @@ final class SplitPeersTest {
   @EnumSource(
       value = KvConnector.class,
       names = {"LMCACHE", "MOONCAKE", "MORIIO_READ", "MORIIO_WRITE", "P2P_NCCL"})
-  void listedEnginesHandOverByWhatTheySayOfThemselves(KvConnector connector) throws IOException {
+  void configuredEnginesHandOverByTheirReportedData(KvConnector connector) throws IOException {
     try (PeerRig rig = new PeerRig(connector, 1, 2, true)) {
       rig.awaitSplit();
       long before = rig.prefills();
@@ -51,7 +51,7 @@ final class SplitPeersTest {
   @EnumSource(
       value = KvConnector.class,
       names = {"MORIIO_READ", "MORIIO_WRITE", "P2P_NCCL"})
-  void enginesThatRegisterNeedNotBeListed(KvConnector connector) {
+  void registeredEnginesNeedNoConfiguration(KvConnector connector) {
     try (PeerRig rig = new PeerRig(connector, 2, 1, false)) {
       assertThat(rig.workers())
           .extracting(worker -> worker.spec().role())
@@ -62,7 +62,7 @@ final class SplitPeersTest {
   }
 
   @Test
-  void anEngineThatRegistersNoLongerLeavesAndReturnsWhenItDoes() {
+  void anEngineLeavesWithoutRegistrationAndReturnsWithIt() {
     try (PeerRig rig = new PeerRig(KvConnector.P2P_NCCL, 2, 1, false)) {
       SimEngine gone = rig.prefillEngines().getFirst();
       gone.stop();
@@ -74,7 +74,7 @@ final class SplitPeersTest {
   }
 
   @Test
-  void aPrefillEngineThatStartedAnewIsAskedForItsIdAgain() {
+  void theIdOfARestartedPrefillEngineIsReadAgain() {
     try (PeerRig rig = new PeerRig(KvConnector.MOONCAKE, 1, 1, true)) {
       rig.awaitSplit();
       SimEngine engine = rig.prefillEngines().getFirst();

@@ -26,10 +26,10 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Nobody is there, or all are at their limits. */
+/** Workers that are missing or at their limits. */
 @Tag("full")
 class SplitPlacesTest {
-  // Nobody is there.
+  // Missing workers.
 
   @Test
   void withoutPrefillDecodeServesIfItMay() throws IOException {
@@ -59,7 +59,7 @@ class SplitPlacesTest {
   }
 
   @Test
-  void withoutPrefillTheRequestIsRefusedWhereDecodeMayNotServe() throws IOException {
+  void withoutPrefillTheRequestIsRefusedIfDecodeMayNotServe() throws IOException {
     try (SplitCluster cluster = nixl().direct().set("decode-serves-whole", false).start()) {
       cluster.worker(cluster.prefills.getFirst()).drain(true);
       refused(cluster.post(PATH, BODY), "none_available");
@@ -68,7 +68,7 @@ class SplitPlacesTest {
   }
 
   @Test
-  void aWorkerOfEitherRoleThatIsDownIsNotAsked() throws IOException {
+  void anUnhealthyWorkerOfEitherRoleGetsNoRequests() throws IOException {
     try (SplitCluster cluster = nixl().engines(2, 2).start()) {
       for (SimEngine down : List.of(cluster.prefills.getFirst(), cluster.decodes.getFirst())) {
         Worker worker = cluster.worker(down);
@@ -85,17 +85,17 @@ class SplitPlacesTest {
   }
 
   @Test
-  void withoutAnybodyTheRequestIsRefused() throws IOException {
+  void withoutWorkersTheRequestIsRefused() throws IOException {
     try (SplitCluster cluster = nixl().direct().set("prefill-serves-whole", true).start()) {
       cluster.router().workers().forEach(each -> each.drain(true));
       refused(cluster.post(PATH, BODY), "none_available");
     }
   }
 
-  // Places.
+  // Workers at their limits.
 
   @Test
-  void noPrefillIsSpentBeforeADecodePlaceIsFree() throws Exception {
+  void noPrefillStartsBeforeADecodeWorkerHasCapacity() throws Exception {
     try (SplitCluster cluster =
         nixl()
             .engine(e -> e.withLinearLatency(1e6, 20))
@@ -111,7 +111,7 @@ class SplitPlacesTest {
   }
 
   @Test
-  void aRequestThatWaitsGetsThePlaceThatBecomesFree() throws Exception {
+  void aWaitingRequestGetsTheNextFreeCapacity() throws Exception {
     try (SplitCluster cluster = slowDecode().decodeLimit(1).start()) {
       RawClient first = stream(cluster);
       RawClient second = send(cluster, BODY);
@@ -125,9 +125,9 @@ class SplitPlacesTest {
     }
   }
 
-  /** Each worker counts as busy for as long as it has to do with the request. */
+  /** Each worker counts as busy exactly while it handles the request. */
   @Test
-  void prefillsPlaceIsFreeOnceItHasAnsweredAndDecodesAtTheEndOfTheStream() throws Exception {
+  void prefillsLeaseEndsWithItsResponseAndDecodesWithTheStream() throws Exception {
     try (SplitCluster cluster = slowDecode().start()) {
       Worker prefill = cluster.worker(cluster.prefills.getFirst());
       Worker decode = cluster.worker(cluster.decodes.getFirst());
@@ -141,7 +141,7 @@ class SplitPlacesTest {
   }
 
   @Test
-  void prefillsAtOnceAreLimited() throws Exception {
+  void concurrentPrefillsAreLimited() throws Exception {
     try (SplitCluster cluster =
         nixl().engine(e -> e.withLinearLatency(400, 1)).set("max-prefills", 1).start()) {
       RawClient[] clients = new RawClient[4];
@@ -157,9 +157,9 @@ class SplitPlacesTest {
     }
   }
 
-  /** A busy worker gets no second attempt of a request: there is nothing to wait for. */
+  /** A busy worker gets no second attempt of a request, so waiting is useless. */
   @Test
-  void whenTheOnlyWorkerHasSaidThatItIsBusyTheClientHearsItAtOnce() throws IOException {
+  void theClientLearnsAtOnceThatTheOnlyWorkerIsBusy() throws IOException {
     try (SplitCluster cluster =
         nixl().set("slot-wait", "10m").set("decode-serves-whole", false).start()) {
       fail(cluster.decodes.getFirst(), 1, new Fault.Status(503, 1));
@@ -172,7 +172,7 @@ class SplitPlacesTest {
   }
 
   @Test
-  void whoWaitsForAPlaceGetsItInTheOrderOfComing() throws Exception {
+  void waitingRequestsAreServedInOrderOfArrival() throws Exception {
     try (SplitCluster cluster = slowDecode().decodeLimit(1).set("slot-wait", "10m").start()) {
       RawClient first = stream(cluster);
       List<RawClient> waiting = new ArrayList<>();
@@ -196,7 +196,7 @@ class SplitPlacesTest {
   }
 
   @Test
-  void whoFindsTooManyWaitingIsRefusedAtOnce() throws Exception {
+  void aRequestIsRefusedAtOnceIfTooManyWait() throws Exception {
     try (SplitCluster cluster =
         slowDecode().decodeLimit(1).set("slot-wait", "10m").set("max-waiting", 1).start()) {
       RawClient first = stream(cluster);
@@ -209,9 +209,9 @@ class SplitPlacesTest {
     }
   }
 
-  /** One that has got its place waits no more, however long its answer takes. */
+  /** A request with a lease no longer counts as waiting, however long its response takes. */
   @Test
-  void aSeatIsGivenUpWithThePlace() throws Exception {
+  void aRequestWithALeaseStopsCountingAsWaiting() throws Exception {
     try (SplitCluster cluster =
         slowDecode().decodeLimit(1).set("slot-wait", "10m").set("max-waiting", 1).start()) {
       RawClient first = stream(cluster);

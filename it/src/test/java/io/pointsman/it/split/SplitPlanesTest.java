@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Other planes carry out what two workers serve, by the plan that they are told. */
+/** External proxies execute split requests by the plan in the decision. */
 class SplitPlanesTest {
   private static final String PATH = "/v1/completions";
   private static final String BODY =
@@ -27,10 +27,11 @@ class SplitPlanesTest {
     return matcher.group(1);
   }
 
-  /** The cluster's end checks that no engine saw a wrong field and that no block is left held. */
+  /** The cluster checks at its end that no engine got a wrong field and no block is held. */
   @ParameterizedTest
   @EnumSource(names = {"NIXL", "NIXL_PUSH", "P2P_NCCL", "SGLANG", "ORCHESTRATED", "NONE"})
-  void aPlaneThatFollowsThePlanGetsWhatTheProxyGets(KvConnector connector) throws IOException {
+  void aProxyThatFollowsThePlanGetsTheBuiltInProxysResponse(KvConnector connector)
+      throws IOException {
     try (SplitCluster cluster = SplitCluster.telling(connector).start()) {
       PlanFollower plane = new PlanFollower(cluster.port());
 
@@ -48,7 +49,7 @@ class SplitPlanesTest {
   }
 
   @Test
-  void bothPlacesAreLoadUntilTheirPartsEnd() throws IOException {
+  void bothLeasesCountAsLoadUntilTheirStepsEnd() throws IOException {
     try (SplitCluster cluster = SplitCluster.of("nixl", KvConnector.NIXL).start()) {
       PlanFollower plane = new PlanFollower(cluster.port());
 
@@ -70,7 +71,7 @@ class SplitPlanesTest {
   }
 
   @Test
-  void whatCannotBeSplitIsServedWholeWithTheReason() throws IOException {
+  void unsplittableRequestsAreServedWholeWithTheReason() throws IOException {
     try (SplitCluster cluster = SplitCluster.of("nixl", KvConnector.NIXL).start()) {
       PlanFollower plane = new PlanFollower(cluster.port());
       String several = BODY.replace("\"seed\":7", "\"n\":2");

@@ -18,8 +18,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Every protocol on every route, streaming and not: one prefill, one decode, and the answer that an
- * engine alone gives.
+ * Every protocol on every route, streamed and not: one prefill, one decode, and the response of a
+ * single engine.
  */
 @Tag("full")
 class SplitProtocolsTest {
@@ -101,7 +101,7 @@ class SplitProtocolsTest {
           assertThat(answer.header("x-pointsman-split")).as(what).isEqualTo("split");
           String generated = texts(answer);
           if (route != Route.MESSAGES && route != Route.GENERATE) {
-            // Those know no seed.
+            // These routes have no seed.
             assertThat(generated).as(what).isEqualTo(texts(direct(alone, route, stream)));
           }
           assertThat(cluster.prefills.getFirst().kvState().legs().prefill())
@@ -125,7 +125,7 @@ class SplitProtocolsTest {
       Pattern.compile(
           "\"(?:content|text|delta|token_ids)\":(\"(?:[^\"\\\\]|\\\\.)*\"|\\[[0-9,]*])");
 
-  /** What was generated, however it was cut into pieces. */
+  /** The generated text, independent of its division into pieces. */
   private static String texts(Answer answer) {
     Matcher matcher = TEXT.matcher(answer.text());
     StringBuilder found = new StringBuilder();

@@ -21,9 +21,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * {@code nixl} pushing: what hand-overs are called, and prefill engines that are others by now. The
- * cluster checks at its end that no lease is open, that nothing is held or leaked, and that no
- * engine saw a wrong field.
+ * {@code nixl} with push: ids of hand-overs, and restarted prefill engines. The cluster checks at
+ * its end that no lease is open, no block is held or leaked, and no field was wrong.
  */
 @Tag("full")
 class SplitPushTest {
@@ -42,7 +41,7 @@ class SplitPushTest {
     }
   }
 
-  /** What engines call a request. */
+  /** The engine's ids of its requests. */
   private static List<String> ids(SimEngine engine) {
     return engine.requestLog().stream().map(SplitPushTest::id).toList();
   }
@@ -56,7 +55,7 @@ class SplitPushTest {
   }
 
   @Test
-  void twoClientsMayUseOneIdAtTheSameTime() throws IOException {
+  void twoClientsCanUseOneIdConcurrently() throws IOException {
     try (SplitCluster cluster = SplitCluster.telling(KvConnector.NIXL_PUSH).start()) {
       cluster.awaitSplit(2);
       SimEngine prefill = cluster.prefills.getFirst();
@@ -73,7 +72,7 @@ class SplitPushTest {
   }
 
   @Test
-  void aRequestThatIsTriedAgainOnTheSamePrefillWorkerHasAnotherName() throws IOException {
+  void aRetryOnTheSamePrefillWorkerHasAnotherId() throws IOException {
     try (SplitCluster cluster =
         SplitCluster.telling(KvConnector.NIXL_PUSH)
             .engines(1, 2)
@@ -91,11 +90,11 @@ class SplitPushTest {
   }
 
   /**
-   * It has another engine id and another port by then; the router may not have noticed. What it
-   * held for a decode worker that was sent to the old one goes with its lease.
+   * It then has another engine id and port, perhaps unknown to the router. Blocks for a decode
+   * worker that was sent to the old one end with their lease.
    */
   @Test
-  void aPrefillEngineThatStartedAnewIsNotTakenForTheOldOne() throws IOException {
+  void aRestartedPrefillEngineIsDistinguishedFromTheOldOne() throws IOException {
     try (SplitCluster cluster =
         SplitCluster.telling(KvConnector.NIXL_PUSH)
             .engines(1, 2)
@@ -109,7 +108,7 @@ class SplitPushTest {
       prefill.restart();
       cluster.awaitWell();
       assertThat(succeeds(cluster).header("x-pointsman-split")).isEqualTo("split");
-      cluster.awaitSplit(2); // forgets the fields that were wrong until then
+      cluster.awaitSplit(2); // discards the earlier wrong fields
       servedUnderItsId(sendSame(cluster));
       assertThat(ids(prefill).getLast()).as("sent together with decode's").isNotEqualTo("same");
       assertThat(wrongFields(cluster)).isZero();

@@ -29,13 +29,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Engines of two data-parallel ranks each: every rank is a worker. */
+/** Engines with two data-parallel ranks each; every rank is a worker. */
 @Tag("full")
 class SplitRanksTest {
   private static final int REQUESTS = 8;
   private static final Pattern HELD_BY = Pattern.compile("\"remote_engine_id\":\"([^\"]+)\"");
 
-  /** The rank that each request was for, oldest first. */
+  /** The rank of each request, oldest first. */
   private static List<String> ranks(SimEngine engine) {
     return engine.requestLog().stream().map(SplitRanksTest::rank).toList();
   }
@@ -50,7 +50,7 @@ class SplitRanksTest {
     return named.getFirst();
   }
 
-  /** The client's own rank is none of these engines'. */
+  /** The client's own rank does not exist on these engines. */
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void bothRequestsNameTheRankOfTheirWorker(boolean stream) throws IOException {
@@ -81,10 +81,10 @@ class SplitRanksTest {
     }
   }
 
-  /** A decode engine that is not told looks on the rank that follows from the room, and waits. */
+  /** Without this, decode would use the rank that follows from the room, and wait. */
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void underSglangDecodeIsToldWhichRankComputesThePrompt(boolean stream) throws IOException {
+  void sglangsDecodeGetsTheRankThatComputesThePrompt(boolean stream) throws IOException {
     try (SplitCluster cluster =
         SplitCluster.of("sglang", KvConnector.SGLANG)
             .ranks(2)
@@ -112,7 +112,7 @@ class SplitRanksTest {
     return matcher.group(1);
   }
 
-  /** Requests in flight on each rank of an engine, the least loaded first. */
+  /** Requests in flight on each rank of an engine, in ascending order. */
   private static List<Integer> loads(SplitCluster cluster, SimEngine engine) {
     return cluster.router().workers().stream()
         .filter(worker -> worker.spec().url().equals(engine.url()))
@@ -122,7 +122,7 @@ class SplitRanksTest {
   }
 
   @Test
-  void eachRankHasALoadOfItsOwn() throws IOException {
+  void eachRankHasItsOwnLoad() throws IOException {
     try (SplitCluster cluster = slowDecode().ranks(2).start()) {
       SimEngine prefill = cluster.prefills.getFirst();
       SimEngine decode = cluster.decodes.getFirst();

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Which requests are split, which go to one worker, and what answers say of it. */
+/** Decisions to split requests, and their report in responses. */
 class SplitRulesTest {
   private static final Pattern CACHED = Pattern.compile("\"cached_tokens\":(\\d+)");
 
@@ -40,7 +40,7 @@ class SplitRulesTest {
         ",\"prompt_logprobs\":1",
         ",\"use_beam_search\":true"
       })
-  void whatTwoWorkersCannotServeGoesPastPrefill(String more) throws IOException {
+  void unsplittableRequestsBypassPrefill(String more) throws IOException {
     try (SplitCluster cluster = nixl().start()) {
       Answer answer = cluster.post("/v1/completions", prompt(more));
       assertThat(answer.header("x-pointsman-split")).as(answer.text()).isEqualTo("unsplittable");
@@ -50,7 +50,7 @@ class SplitRulesTest {
     }
   }
 
-  /** 4 characters count as a token; the threshold itself is split. */
+  /** Four characters count as a token; a prompt of exactly the threshold is split. */
   @ParameterizedTest
   @CsvSource({"39,short_input", "40,split", "41,split"})
   void theThresholdIsSplit(int tokens, String rule) throws IOException {
@@ -66,7 +66,7 @@ class SplitRulesTest {
   }
 
   @Test
-  void whatDecodeHoldsIsNotPrefilledAgain() throws IOException {
+  void promptsCachedInDecodeAreNotPrefilledAgain() throws IOException {
     try (SplitCluster cluster = nixl().set("held-share", 0.9).start()) {
       assertThat(cluster.post("/v1/completions", prompt("")).header("x-pointsman-split"))
           .isEqualTo("split");
@@ -83,7 +83,7 @@ class SplitRulesTest {
         .isEqualTo(times);
   }
 
-  /** Of 1,200 tokens none is known, then all; a prompt of 43 is below the threshold anyway. */
+  /** First none of 1,200 tokens is cached, then all; a prompt of 43 is below the threshold. */
   @Test
   void fewUncachedTokensAreComputedByDecode() throws IOException {
     try (SplitCluster cluster = nixl().set("uncached-threshold", 100).start()) {
@@ -106,7 +106,7 @@ class SplitRulesTest {
   }
 
   @Test
-  void whatPrefillWorkersHaveNoTimeForIsComputedByDecode() throws IOException {
+  void decodeComputesRequestsWhilePrefillWorkersAreBusy() throws IOException {
     try (SplitCluster cluster = nixl().set("max-pending-prefill", 1000).start()) {
       Worker prefill = cluster.worker(cluster.prefills.getFirst());
       Lease atBound = requireNonNull(prefill.tryLease(System.nanoTime(), 1000, 0, (_, _) -> {}));
@@ -206,10 +206,10 @@ class SplitRulesTest {
         });
   }
 
-  /** The figure is prefill's, which had the prompt already: decode got all of it from there. */
+  /** The number is that of prefill, which had the prompt cached; decode got all blocks from it. */
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void usageTellsWhatPrefillFoundInItsCache(boolean stream) throws IOException {
+  void usageReportsPrefillsCachedTokens(boolean stream) throws IOException {
     try (SplitCluster cluster = nixl().engines(1, 2).set("decode-policy", "round_robin").start()) {
       String more =
           ",\"stream\":" + stream + (stream ? ",\"stream_options\":{\"include_usage\":true}" : "");
@@ -236,9 +236,9 @@ class SplitRulesTest {
     return figure;
   }
 
-  /** Decode is asked while prefill computes: it has connected and waits for the blocks. */
+  /** Decode is called while prefill computes: it has connected and waits for the blocks. */
   @Test
-  void requestsThatGoTogetherOverlap() throws Exception {
+  void concurrentRequestsOverlap() throws Exception {
     try (SplitCluster cluster =
         SplitCluster.of("sglang", KvConnector.SGLANG)
             .engine(e -> e.withLinearLatency(8, 1))
@@ -257,7 +257,7 @@ class SplitRulesTest {
   }
 
   @Test
-  void theFirstBytesComeBeforeTheLastAreMade() throws Exception {
+  void theFirstBytesArriveBeforeTheLastAreGenerated() throws Exception {
     try (SplitCluster cluster = nixl().engine(e -> e.withLinearLatency(1e6, 30)).start()) {
       try (RawClient client = RawClient.connect(cluster.port())) {
         client.send(
@@ -275,7 +275,7 @@ class SplitRulesTest {
     }
   }
 
-  /** The router reads the prefill's answer, so that it must not come encoded. */
+  /** The router reads the prefill response, so it must not be encoded. */
   @Test
   void onlyDecodeMayEncodeItsAnswer() throws IOException {
     try (SplitCluster cluster = nixl().start()) {

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** How requests spread over prefill and decode engines of different numbers. */
+/** Distribution of requests over different numbers of prefill and decode engines. */
 @Timeout(300)
 @Tag("full")
 final class SplitSpreadTest {
@@ -43,7 +43,7 @@ final class SplitSpreadTest {
 
   private final Random random = new Random(11);
 
-  /** A split fleet, the router in front, and what must hold at the end. */
+  /** A split fleet, the router, and the checks at the end. */
   private static final class Rig implements AutoCloseable {
     private final EventLoopGroup loops = SimEngine.newGroup(2);
     private final SplitFleet fleet;
@@ -70,7 +70,7 @@ final class SplitSpreadTest {
                   .allMatch(worker -> worker.health().healthy()));
     }
 
-    /** Sends all, and waits until nothing is under way any more. */
+    /** Sends all requests and waits until none is active. */
     void serve(List<String> bodies) throws Exception {
       int port = URI.create(router.url()).getPort();
       List<Integer> statuses =
@@ -132,10 +132,10 @@ final class SplitSpreadTest {
         .allSatisfy(each -> assertThat((double) each).isCloseTo(share, within(share / 10)));
   }
 
-  /** What is shared can be found by all requests of a group but the first. */
+  /** All requests of a group but the first can find the shared part. */
   @ParameterizedTest
   @CsvSource({"2, 4", "4, 1"})
-  void prefixAffinityFindsNearlyAllThatIsShared(int prefills, int decodes) throws Exception {
+  void prefixAffinityFindsNearlyAllSharedTokens(int prefills, int decodes) throws Exception {
     int requests = Scale.of(480, 4800);
     List<String> bodies = new ArrayList<>();
     for (int group = 0; group < GROUPS; group++) {

@@ -18,8 +18,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * What answers tell of prompt tokens: all that the engine that computed the prompt tells, on each
- * route in its own words, and nothing beside it.
+ * Reports of prompt tokens in responses: all those of the engine that computed the prompt, in the
+ * format of each route.
  */
 @Tag("full")
 class SplitUsageTest {
@@ -29,7 +29,7 @@ class SplitUsageTest {
     return SplitCluster.of("nixl", KvConnector.NIXL).direct();
   }
 
-  /** The second request finds its prompt in prefill's cache; its decode worker never saw it. */
+  /** The second request finds its prompt in prefill's cache; its decode worker never had it. */
   @ParameterizedTest
   @EnumSource
   void usageIsThatOfTheEngineThatComputedThePrompt(Route route) throws IOException {
@@ -66,7 +66,7 @@ class SplitUsageTest {
     return asks ? body.replaceFirst("}$", ",\"stream_options\":{\"include_usage\":true}}") : body;
   }
 
-  /** All accounts of tokens in an answer, in the order in which they come. */
+  /** All token usages in a response, in order. */
   private static List<JsonNode> usages(Answer answer) throws IOException {
     String text = answer.text();
     List<JsonNode> usages = new ArrayList<>();
@@ -83,7 +83,7 @@ class SplitUsageTest {
     return usages;
   }
 
-  /** What an account says was found in a cache. */
+  /** The cached tokens in a usage. */
   private static int cached(JsonNode usage) {
     for (String name : List.of("cached_tokens", "cache_read_input_tokens")) {
       JsonNode figure = usage.findValue(name);

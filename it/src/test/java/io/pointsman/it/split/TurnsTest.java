@@ -22,9 +22,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Conversations whose decode engine keeps its blocks for the next turn ({@code nixl},
- * bidirectional): the next prompt is computed from them if it goes on from the answer, and from
- * nothing else. The engines compare the blocks' tokens with the prompt, so that others' are errors.
+ * Conversations with blocks that the decode engine keeps for the next turn ({@code nixl},
+ * bidirectional). The next prompt uses them only if it continues the response. The engines compare
+ * the blocks' tokens with the prompt, so wrong blocks are errors.
  */
 @Timeout(180)
 @Tag("full")
@@ -52,7 +52,7 @@ final class TurnsTest {
     return messages;
   }
 
-  /** What the assistant said. */
+  /** Sends a turn and returns the assistant's text. */
   private static String ask(
       SplitCluster cluster, ArrayNode messages, boolean stream, String... headers)
       throws IOException {
@@ -78,7 +78,7 @@ final class TurnsTest {
     return said.toString();
   }
 
-  /** The body of the last request to any prefill engine. */
+  /** The body of the last request to a prefill engine. */
   private static String lastPrefill(SplitCluster cluster, int engine) {
     List<Logged> log = cluster.prefills.get(engine).requestLog();
     return body(log.getLast());
@@ -92,14 +92,14 @@ final class TurnsTest {
     return "\"remote_engine_id\":\"" + cluster.decodes.getFirst().kvState().engineId() + "\"";
   }
 
-  /** What decode keeps for turns that do not come is gone with it. */
+  /** Stops the decode engines, and with them the blocks kept for turns that never come. */
   private static void end(SplitCluster cluster) {
     cluster.decodes.forEach(SimEngine::stop);
   }
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void theNextTurnIsComputedFromWhatDecodeHolds(boolean stream) throws IOException {
+  void theNextTurnUsesTheBlocksKeptInDecode(boolean stream) throws IOException {
     try (SplitCluster cluster = setup().start()) {
       ArrayNode first = asked(WORDS);
       String said = ask(cluster, first, stream, SESSION);
@@ -112,7 +112,7 @@ final class TurnsTest {
 
       ask(cluster, next(second, more, "is that all?"), stream, SESSION);
       assertThat(lastPrefill(cluster)).contains(fromDecode(cluster));
-      // Of two prefills and two decodes; the third turn's is kept.
+      // Blocks of two prefills and two decodes are released; those of the third turn are kept.
       Await.until(
           "two turns were fetched",
           Await.LONG,
@@ -122,7 +122,7 @@ final class TurnsTest {
     }
   }
 
-  /** How a client goes on from an answer, or does not. */
+  /** A client's next request: a continuation or a branch. */
   private enum Branch {
     SAME_AGAIN,
     OTHER_QUESTION,
@@ -143,7 +143,7 @@ final class TurnsTest {
   }
 
   @Test
-  void aBranchIsComputedFromNothing() throws IOException {
+  void aBranchUsesNoKeptBlocks() throws IOException {
     try (SplitCluster cluster = setup().start()) {
       ArrayNode first = asked(WORDS);
       for (Branch branch : Branch.values()) {
@@ -156,9 +156,9 @@ final class TurnsTest {
     }
   }
 
-  /** The first answer's turn has gone, since the second one took its place. */
+  /** The second response has replaced the turn of the first one. */
   @Test
-  void afterAnotherAnswerTheFirstOneIsNotGoneOnFrom() throws IOException {
+  void anotherResponseReplacesTheKeptTurn() throws IOException {
     try (SplitCluster cluster = setup().start()) {
       ArrayNode first = asked(WORDS);
       String one = ask(cluster, first, false, SESSION);
@@ -194,7 +194,7 @@ final class TurnsTest {
   }
 
   @Test
-  void aTurnThatDecodeNoLongerHoldsCostsOnePrefill() throws IOException {
+  void aTurnEvictedFromDecodeCostsOnePrefill() throws IOException {
     try (SplitCluster cluster =
         SplitCluster.of("nixl", KvConnector.NIXL)
             .options(options -> options.withBidirectional(true).withDecoderTtl(0.05))
@@ -215,7 +215,7 @@ final class TurnsTest {
   }
 
   @Test
-  void aDecodeWorkerThatWasDownHoldsNothing() throws IOException {
+  void aDecodeWorkerThatWasDownHasNoKeptTurns() throws IOException {
     try (SplitCluster cluster = setup().start()) {
       Worker decode = cluster.worker(cluster.decodes.getFirst());
       ArrayNode first = asked(WORDS);
@@ -232,7 +232,7 @@ final class TurnsTest {
   }
 
   @Test
-  void turnsCanBeTurnedOff() throws IOException {
+  void keptTurnsCanBeDisabled() throws IOException {
     try (SplitCluster cluster = setup().set("turn-ttl", "off").start()) {
       ArrayNode first = asked(WORDS);
       String said = ask(cluster, first, false, SESSION);

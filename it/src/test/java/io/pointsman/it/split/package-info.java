@@ -1,4 +1,4 @@
-/** Requests that two workers serve, over real sockets and strict simulated engines. */
+/** Requests that two workers serve, over sockets and strict simulated engines. */
 @NullMarked
 package io.pointsman.it.split;
 

@@ -8,15 +8,16 @@ import java.net.URI;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What a cluster's router has heard of its engines' caches, and where it would go for them. */
+/** KV events received by a cluster's router, and the decisions that follow from them. */
 public final class Announcements {
   private static final Pattern DECIDED = Pattern.compile("\"url\":\"http://[^\"]*:(\\d+)\"");
 
   private Announcements() {}
 
   /**
-   * Waits until what is published is heard by the stream, and what it loses is a gap. Who joins
-   * late has it repeated without one; what comes while he joins may be missed until the next batch.
+   * Waits until events arrive on the stream and a lost batch is a gap. A late subscriber gets
+   * earlier batches by a replay without a gap. A batch sent while it subscribes may be missing
+   * until the next batch.
    */
   public static void awaitFollowed(Cluster cluster) {
     int engines = cluster.engines().size();
@@ -28,7 +29,7 @@ public final class Announcements {
                 && cluster.router().metric("pointsman_kv_event_sources_live", "") == engines);
   }
 
-  /** Waits until the router has heard of so many blocks, none of which a request brought it. */
+  /** Waits until the router knows this many blocks, all of them from KV events. */
   public static void awaitBlocks(Cluster cluster, int blocks) {
     Await.until(
         () -> blocks + " blocks, not " + cluster.router().gauge("pointsman_kv_index_blocks"),

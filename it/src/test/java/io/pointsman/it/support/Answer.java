@@ -6,16 +6,16 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What came back for one request.
+ * The response to one request.
  *
  * @param head status line and headers
- * @param body the body without its framing, still compressed if it was
- * @param complete whether the framing says that nothing is missing
+ * @param body body without framing, still compressed if it was
+ * @param complete true if the framing shows that nothing is missing
  */
-@SuppressWarnings("ArrayRecordComponent") // handed over, never compared
+@SuppressWarnings("ArrayRecordComponent") // passed on without copy, never compared
 public record Answer(Head head, byte[] body, boolean complete) {
 
-  /** A header line; the name as it was written. */
+  /** A header line; the name is unchanged. */
   public record Header(String name, String value) {}
 
   /** A status line with its headers. */
@@ -24,7 +24,7 @@ public record Answer(Head head, byte[] body, boolean complete) {
       headers = List.copyOf(headers);
     }
 
-    /** The first value of a header, whatever its case; null if there is none. */
+    /** The first value of a header, in any case; null if it is missing. */
     public @Nullable String header(String name) {
       for (Header header : headers) {
         if (header.name().equalsIgnoreCase(name)) {
@@ -39,7 +39,7 @@ public record Answer(Head head, byte[] body, boolean complete) {
       return coding != null && coding.toLowerCase(Locale.ROOT).contains("chunked");
     }
 
-    /** The value of {@code content-length}; -1 without one. */
+    /** The value of {@code content-length}; -1 if it is missing. */
     long contentLength() {
       String length = header("content-length");
       return length == null ? -1 : Long.parseLong(length.strip());

@@ -5,24 +5,24 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
-/** Waits for what another thread or process does; bounded. */
+/** Waits for a state that another thread or process reaches, with a limit. */
 public final class Await {
-  /** Long enough for any machine: a bound against hanging, not an expectation. */
+  /** Limit against hanging, not an expected time. */
   public static final Duration LONG = Duration.ofSeconds(60);
 
   private Await() {}
 
   /**
-   * Waits until {@code condition} holds.
+   * Waits until {@code condition} is true.
    *
-   * @return how long that took, in milliseconds
-   * @throws AssertionError if it does not within {@code limit}
+   * @return duration of the wait in milliseconds
+   * @throws AssertionError if it is still false after {@code limit}
    */
   public static double until(String what, Duration limit, BooleanSupplier condition) {
     return until(() -> what, limit, condition);
   }
 
-  /** The same with a message made when it is needed. */
+  /** Waits until {@code condition} is true; the message is created only on failure. */
   public static double until(Supplier<String> what, Duration limit, BooleanSupplier condition) {
     long start = System.nanoTime();
     while (!condition.getAsBoolean()) {
@@ -34,7 +34,7 @@ public final class Await {
     return (System.nanoTime() - start) / 1e6;
   }
 
-  /** Lets a scenario that plays in real time go on for a while. */
+  /** Lets a scenario in real time continue for a while. */
   public static void pause(long millis) {
     pauseMicros(TimeUnit.MILLISECONDS.toMicros(millis));
   }

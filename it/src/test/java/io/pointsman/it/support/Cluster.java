@@ -13,12 +13,12 @@ import java.util.TreeMap;
 import java.util.function.UnaryOperator;
 
 /**
- * Simulated engines and the router in front of them, in this process, wired from configuration as
- * the program wires itself. Closing it checks what must hold after everything: nothing is in flight
- * anywhere, no count was ever negative, nobody logged a defect, and the router still serves.
+ * Simulated engines and a router in front of them, in this process, configured like the program.
+ * Closing it checks invariants. Nothing is in flight, no count was negative, no defect was logged,
+ * and the router still serves.
  */
 public final class Cluster implements AutoCloseable {
-  /** The model that every engine serves. */
+  /** The model of every engine. */
   public static final String MODEL = "sim";
 
   private final List<SimEngine> engines;
@@ -33,14 +33,12 @@ public final class Cluster implements AutoCloseable {
     defects = DefectLog.attach();
   }
 
-  /** A cluster with {@code engines} engines that answer at once. */
+  /** A cluster with {@code engines} engines that answer immediately. */
   public static Setup of(int engines) {
     return new Setup(engines);
   }
 
-  /**
-   * What a cluster is made of; everything that is not set is as shipped, ports and probes aside.
-   */
+  /** Builder of a cluster; values that are not set have their defaults, except ports and probes. */
   public static final class Setup {
     private final int count;
     private final List<String> further = new ArrayList<>();
@@ -52,13 +50,13 @@ public final class Cluster implements AutoCloseable {
       set("listen.port", 0).set("metrics.port", 0).set("log.level", "warn");
     }
 
-    /** Changes how the engines are set up. */
+    /** Changes the configuration of the engines. */
     public Setup engines(UnaryOperator<SimConfig> change) {
       engine = change.apply(engine);
       return this;
     }
 
-    /** Chooses a value of the configuration, by its path. */
+    /** Sets a key of the configuration by its path. */
     public Setup set(String path, Object value) {
       settings.put(path, value);
       return this;
@@ -68,13 +66,13 @@ public final class Cluster implements AutoCloseable {
       return set("policy", name);
     }
 
-    /** Puts an engine behind the router that the cluster does not start. */
+    /** Adds an engine that the cluster does not start. */
     public Setup worker(String url) {
       further.add(url);
       return this;
     }
 
-    /** Starts everything and waits until every worker takes traffic. */
+    /** Starts everything and waits until every worker accepts traffic. */
     public Cluster start() throws IOException {
       List<SimEngine> engines = new ArrayList<>();
       List<String> urls = new ArrayList<>(further);
@@ -119,7 +117,7 @@ public final class Cluster implements AutoCloseable {
                     .allMatch(w -> w.health().healthy() && !w.models().isEmpty()));
   }
 
-  /** The port of the router. */
+  /** The router's port for clients. */
   public int port() {
     return router.port();
   }
@@ -136,7 +134,7 @@ public final class Cluster implements AutoCloseable {
     return engines.get(index);
   }
 
-  /** The router's view of an engine. */
+  /** The router's worker for an engine. */
   public Worker worker(SimEngine engine) {
     for (Worker worker : router.workers()) {
       if (worker.spec().url().equals(engine.url())) {
@@ -179,7 +177,8 @@ public final class Cluster implements AutoCloseable {
   }
 
   /**
-   * Sends requests until each engine has served one more, so that none is left alone for good.
+   * Sends requests until each engine has served one more, which shows that none is excluded
+   * permanently.
    *
    * @throws AssertionError if one gets none within the limit
    */
@@ -216,7 +215,7 @@ public final class Cluster implements AutoCloseable {
     }
   }
 
-  /** Fails if so far a defect was logged, a lost buffer among them, or a count was below zero. */
+  /** Fails if a defect was logged, a lost buffer included, or a count was negative. */
   public void verify() {
     watch.verify();
     defects.verify();

@@ -9,14 +9,14 @@ import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
 import java.util.function.IntFunction;
 
-/** Many clients at once, each on a virtual thread. */
+/** Many concurrent clients, each on a virtual thread. */
 public final class Crowd {
   private Crowd() {}
 
   /**
    * Runs {@code count} calls, at most {@code atOnce} of them at a time, and waits for all.
    *
-   * @return what they answered, in order
+   * @return their results, in order
    * @throws ExecutionException with the first failure
    */
   public static <T> List<T> of(int count, int atOnce, IntFunction<Callable<T>> call)
@@ -37,7 +37,7 @@ public final class Crowd {
     return answers;
   }
 
-  /** All of them at once. */
+  /** Runs all calls at the same time. */
   public static <T> List<T> of(int count, IntFunction<Callable<T>> call)
       throws InterruptedException, ExecutionException {
     return of(count, count, call);

@@ -14,10 +14,9 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
 /**
- * Listens to the log for signs of a defect: an error, a failed assertion such as a lease settled
- * twice, a buffer released twice or never. A buffer that is lost in one place is told of once in
- * the life of this process, so it fails whatever is verified from then on, also a test that is run
- * again.
+ * Detects defects in the log: errors, failed assertions, null dereferences, leases settled twice,
+ * and buffers released twice or never. Netty reports a lost buffer of one place once per process.
+ * All later verifications therefore fail too, also those of a repeated test.
  */
 public final class DefectLog extends AppenderBase<ILoggingEvent> implements AutoCloseable {
   private static final int MOST = 20;
@@ -31,7 +30,7 @@ public final class DefectLog extends AppenderBase<ILoggingEvent> implements Auto
           "java.lang.OutOfMemoryError",
           "io.netty.util.IllegalReferenceCountException");
 
-  /** What was told of lost buffers to any log. */
+  /** Reports of lost buffers in any log. */
   private static final Queue<String> LEAKS = new ConcurrentLinkedQueue<>();
 
   private final Queue<String> found = new ConcurrentLinkedQueue<>();
@@ -80,7 +79,7 @@ public final class DefectLog extends AppenderBase<ILoggingEvent> implements Auto
     }
   }
 
-  /** For a test that has lost a buffer on purpose. */
+  /** Discards the reports, for a test that loses a buffer on purpose. */
   public static void forgetLostBuffers() {
     LEAKS.clear();
   }

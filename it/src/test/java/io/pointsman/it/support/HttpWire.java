@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Reads HTTP/1.1 from a blocking stream, one message after the other. */
+/** Reads HTTP/1.1 messages from a blocking stream, one after the other. */
 final class HttpWire {
   private static final int MAX_LINE = 1 << 20;
 
@@ -54,7 +54,7 @@ final class HttpWire {
     return headers;
   }
 
-  /** The head of the next answer that is not a provisional one. */
+  /** The head of the next final response; skips interim ones. */
   Head answerHead() throws IOException {
     while (true) {
       String line = line();
@@ -71,7 +71,7 @@ final class HttpWire {
     }
   }
 
-  /** The body that belongs to {@code head}; cut short if the stream ends or breaks early. */
+  /** The body for {@code head}; incomplete if the stream ends or breaks early. */
   Answer answer(Head head, boolean bodiless) throws IOException {
     boolean none = bodiless || head.status() == 204 || head.status() == 304;
     if (none) {
@@ -90,7 +90,7 @@ final class HttpWire {
     return new Answer(head, in.readAllBytes(), true);
   }
 
-  /** The size of the next chunk, 0 for the last. */
+  /** The size of the next chunk; 0 for the last. */
   int chunkSize() throws IOException {
     String size = line();
     if (size == null || size.isEmpty()) {
@@ -100,7 +100,7 @@ final class HttpWire {
     return Integer.parseInt(semicolon < 0 ? size : size.substring(0, semicolon), 16);
   }
 
-  /** Adds all chunks to {@code body}; false if the last one never came. */
+  /** Appends all chunks to {@code body}; false if the last one is missing. */
   boolean chunks(ByteArrayOutputStream body) throws IOException {
     try {
       while (true) {

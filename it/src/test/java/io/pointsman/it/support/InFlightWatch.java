@@ -5,9 +5,9 @@ import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
-/** Looks at all counts of requests in flight, thousands of times a second, for one below zero. */
+/** Checks all counts of requests in flight thousands of times per second for negative values. */
 final class InFlightWatch implements AutoCloseable {
-  /** A count is kept in unsigned bits: one that went below zero shows as an absurdly large one. */
+  /** A negative count appears as a huge one, because counts are unsigned bits. */
   private static final int ABSURD = 1 << 19;
 
   private final Thread thread;

@@ -12,9 +12,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * One connection to a router or an engine, spoken to in bytes: it can say anything, read as slowly
- * as it likes, and leave at any point. Blocking; for one thread at a time, except {@link #leave}
- * and {@link #reset}.
+ * A connection to a router or an engine at the level of bytes. It can send anything, read slowly,
+ * and leave at any point. Blocking; for one thread at a time, except {@link #leave} and {@link
+ * #reset}.
  */
 public final class RawClient implements AutoCloseable {
   private static final int CONNECT_LIMIT_MS = 60_000;
@@ -39,10 +39,10 @@ public final class RawClient implements AutoCloseable {
   }
 
   /**
-   * Connects with a small window, so that little of an answer fits between the sender and a reader
-   * that does not read.
+   * Connects with a small window, so little of a response fits between the sender and an idle
+   * reader.
    *
-   * @param receiveBuffer of the socket, in bytes
+   * @param receiveBuffer receive buffer of the socket, in bytes
    */
   public static RawClient connectSlow(int port, int receiveBuffer) throws IOException {
     return connect(port, receiveBuffer, 1 << 10);
@@ -60,7 +60,7 @@ public final class RawClient implements AutoCloseable {
     return new RawClient(socket, readAhead);
   }
 
-  /** One request on a connection of its own. */
+  /** Sends one request on a new connection. */
   public static Answer call(int port, String method, String target, String body)
       throws IOException {
     try (RawClient client = connect(port)) {
@@ -68,7 +68,7 @@ public final class RawClient implements AutoCloseable {
     }
   }
 
-  /** Sends bytes as they are. */
+  /** Sends bytes unchanged. */
   public RawClient send(byte[] bytes) throws IOException {
     out.write(bytes);
     out.flush();
@@ -80,7 +80,7 @@ public final class RawClient implements AutoCloseable {
     return send(method, target, body.getBytes(StandardCharsets.UTF_8), List.of());
   }
 
-  /** Sends a request; {@code headers} are whole lines. */
+  /** Sends a request; {@code headers} are complete lines. */
   public RawClient send(String method, String target, byte[] body, List<String> headers)
       throws IOException {
     head = method.equals("HEAD");
@@ -91,7 +91,7 @@ public final class RawClient implements AutoCloseable {
     return send(whole);
   }
 
-  /** Sends a request whose body comes in chunks of {@code size}. */
+  /** Sends a request with a body in chunks of {@code size}. */
   public RawClient sendChunked(String method, String target, byte[] body, int size)
       throws IOException {
     send(
@@ -107,7 +107,7 @@ public final class RawClient implements AutoCloseable {
     return send("0\r\n\r\n".getBytes(StandardCharsets.ISO_8859_1));
   }
 
-  /** Sends the head of a request and only a part of the body that it announces. */
+  /** Sends the head of a request and only a part of its body. */
   public RawClient sendPart(String method, String target, byte[] body, int part)
       throws IOException {
     send(head(method, target, body.length, List.of()));
@@ -127,36 +127,36 @@ public final class RawClient implements AutoCloseable {
     return text.append("\r\n").toString().getBytes(StandardCharsets.ISO_8859_1);
   }
 
-  /** The whole next answer. */
+  /** The complete next response. */
   public Answer read() throws IOException {
     return wire.answer(readHead(), head);
   }
 
-  /** The head of the next answer; its body is left in the connection. */
+  /** The head of the next response; its body stays in the connection. */
   public Head readHead() throws IOException {
     return wire.answerHead();
   }
 
-  /** The body of the answer whose head was read. */
+  /** The body of the response with this head. */
   public Answer readBody(Head answerHead) throws IOException {
     return wire.answer(answerHead, head);
   }
 
-  /** Reads {@code most} bytes at most, framing included; -1 at the end. */
+  /** Reads at most {@code most} bytes, including framing; -1 at the end. */
   public int readSome(byte[] into, int most) throws IOException {
     return in.read(into, 0, most);
   }
 
-  /** Told before each piece of a body that is read; answers whether the reader may hurry now. */
+  /** Called before each piece of a body; returns true if the reader need not slow down any more. */
   public interface Pace {
     boolean hurry() throws InterruptedException;
   }
 
   /**
-   * Reads the chunks of the answer whose head was read, keeping none of them.
+   * Reads and discards the chunks of the response with this head.
    *
-   * @param pace asked before each small piece for as long as it answers false
-   * @return bytes of the body
+   * @param pace called before each small piece until it returns true
+   * @return length of the body in bytes
    * @throws IOException if the body ends before its last chunk
    */
   public long skipChunks(Head answerHead, Pace pace) throws IOException, InterruptedException {
@@ -184,12 +184,12 @@ public final class RawClient implements AutoCloseable {
     return total;
   }
 
-  /** Closes the connection in the orderly way (FIN), or with a reset if answers were not read. */
+  /** Closes the connection in an orderly way (FIN), or with a reset if responses are unread. */
   public void leave() throws IOException {
     socket.close();
   }
 
-  /** Breaks the connection (RST). */
+  /** Resets the connection (RST). */
   public void reset() throws IOException {
     socket.setSoLinger(true, 0);
     socket.close();

@@ -20,19 +20,19 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An engine that keeps each request as the bytes that came and answers with the bytes that a script
- * writes. It is healthy and serves one model.
+ * An engine that records each request as bytes and answers with the bytes of a script. It is
+ * healthy and serves one model.
  */
 public final class RawEngine implements AutoCloseable {
   /**
-   * A request as it came.
+   * A request as received.
    *
    * @param line request line
-   * @param body the body without its framing
+   * @param body body without framing
    */
-  @SuppressWarnings("ArrayRecordComponent") // handed over, never compared
+  @SuppressWarnings("ArrayRecordComponent") // passed on without copy, never compared
   public record Received(String line, List<Header> headers, byte[] body) {
-    /** The first value of a header, whatever its case; null if there is none. */
+    /** The first value of a header, in any case; null if it is missing. */
     public @Nullable String header(String name) {
       return new Answer.Head(0, headers).header(name);
     }
@@ -72,17 +72,17 @@ public final class RawEngine implements AutoCloseable {
     return engine;
   }
 
-  /** Refuses everything from now on that does not bring this, probes and model lists included. */
+  /** Refuses all further requests without this header value, including probes and model lists. */
   public void demand(String authorization) {
     demanded = authorization;
   }
 
-  /** Has its answers to probes take so long from now on, as a busy engine's do. */
+  /** Delays further responses to probes, like a busy engine. */
   public void slowToProbes(Duration delay) {
     probesTake = delay;
   }
 
-  /** Answers probes with an error from now on, and serves all the same. */
+  /** Answers further probes with an error, but serves all other requests. */
   public void unwell() {
     unwell = true;
   }
@@ -91,7 +91,7 @@ public final class RawEngine implements AutoCloseable {
     return "http://127.0.0.1:" + listener.getLocalPort();
   }
 
-  /** All requests so far but probes and model lists; the longest ago first. */
+  /** All requests except probes and model lists; oldest first. */
   public List<Received> received() {
     return List.copyOf(received);
   }
@@ -105,17 +105,17 @@ public final class RawEngine implements AutoCloseable {
     return all.getLast();
   }
 
-  /** Requests that a script is answering. */
+  /** Number of requests that a script is answering. */
   public int inFlight() {
     return inFlight.get();
   }
 
-  /** Connections that are open, with a request or without. */
+  /** Number of open connections, with or without a request. */
   public int connections() {
     return open.size();
   }
 
-  /** A whole answer as bytes. */
+  /** A complete response as bytes. */
   public static byte[] answer(String type, byte[] body, String... headers) {
     StringBuilder head = new StringBuilder("HTTP/1.1 200 OK\r\ncontent-type: ").append(type);
     for (String header : headers) {
@@ -149,7 +149,7 @@ public final class RawEngine implements AutoCloseable {
         answer(new Received(line, wire.headers(), new byte[0]), wire, in, out);
       }
     } catch (IOException e) {
-      // The router has closed the connection, as it may at any time.
+      // The router has closed the connection, which is allowed at any time.
     } finally {
       open.remove(socket);
     }

@@ -16,13 +16,13 @@ import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 
 /**
- * The router as a process of its own, with the memory settings of the launcher, assertions on, and
- * each of Netty's buffers watched. What it writes must show no sign of a defect by the end.
+ * The router as a separate process, with the launcher's memory settings, assertions, and leak
+ * detection for each Netty buffer. Its output must show no defect at the end.
  */
 public final class RouterProcess implements AutoCloseable {
   private static final String MAIN = "io.pointsman.app.cli.Main";
 
-  /** Of the launcher's options those that bear on memory and on what is loaded. */
+  /** The launcher's options that affect memory and class loading. */
   private static final List<String> LIKE_THE_LAUNCHER =
       List.of(
           "-XX:+UseSerialGC",
@@ -41,7 +41,7 @@ public final class RouterProcess implements AutoCloseable {
   private static final List<String> DEFECTS =
       List.of("LEAK: ", "java.lang.AssertionError", "IllegalReferenceCountException");
 
-  /** Threads, and descriptors, that may have come meanwhile without being lost. */
+  /** Tolerance for threads and descriptors opened in the meantime. */
   private static final int MORE = 12;
 
   /** One to the client and one to the engine. */
@@ -70,30 +70,32 @@ public final class RouterProcess implements AutoCloseable {
     this.log = log;
   }
 
-  /** Starts {@code serve} in front of {@code workers} and waits until all of them are well. */
+  /** Starts {@code serve} in front of {@code workers} and waits until all of them are healthy. */
   public static RouterProcess serve(List<String> workers, String... flags) throws IOException {
     List<String> all = new ArrayList<>(List.of("--workers", String.join(",", workers)));
     all.addAll(List.of(flags));
     return start(all.toArray(String[]::new));
   }
 
-  /** Starts {@code serve} with these flags alone, ports aside, and waits in the same way. */
+  /**
+   * Starts {@code serve} with these flags and free ports, and waits until all workers are healthy.
+   */
   public static RouterProcess start(String... flags) throws IOException {
     return launch(List.of(), System.getProperty("java.class.path"), 0, flags);
   }
 
-  /** The same on a given port, on which another one may have listened before. */
+  /** Starts the router on the given port, which an earlier router may have used. */
   public static RouterProcess startAt(int port, String... flags) throws IOException {
     return launch(List.of(), System.getProperty("java.class.path"), port, flags);
   }
 
   /**
-   * The same with everything in jars, as it is shipped: classes in directories take a descriptor
-   * each time one is loaded.
+   * Starts the router from jars, as shipped. Classes in directories would take a descriptor each
+   * time one is loaded.
    *
-   * @param jars an empty directory for them
-   * @param descriptors how many it may have open, from the start: io_uring keeps to the limit that
-   *     was in force when an operation was posted
+   * @param jars an empty directory for the jars
+   * @param descriptors limit of open descriptors from the start; io_uring uses the limit at the
+   *     time when an operation was posted
    */
   public static RouterProcess startFromJars(Path jars, int descriptors, String... flags)
       throws IOException {
@@ -174,7 +176,7 @@ public final class RouterProcess implements AutoCloseable {
     }
   }
 
-  /** What it has printed and logged so far. */
+  /** The output and log of the process. */
   public String output() {
     try {
       return Files.readString(log);
@@ -191,23 +193,23 @@ public final class RouterProcess implements AutoCloseable {
     return process.isAlive();
   }
 
-  /** Tells it to read its configuration again (SIGHUP). */
+  /** Makes it reload its configuration (SIGHUP). */
   public void hangUp() throws IOException, InterruptedException {
     signal("HUP");
   }
 
-  /** Stops it in its tracks, so that it does nothing at all (SIGSTOP), or lets it go on. */
+  /** Stops the process (SIGSTOP) or lets it continue. */
   public void freeze(boolean frozen) throws IOException, InterruptedException {
     signal(frozen ? "STOP" : "CONT");
   }
 
-  /** Ends it without a word (SIGKILL). */
+  /** Kills the process (SIGKILL). */
   public void kill() {
     process.destroyForcibly();
     awaitExit();
   }
 
-  /** Has every write to a file fail from now on, or succeed again. */
+  /** Makes every write to a file fail, or succeed again. */
   public void failFileWrites(boolean fail) throws IOException, InterruptedException {
     run("prlimit", "--pid", "" + process.pid(), "--fsize=" + (fail ? 0 : "unlimited") + ":");
   }
@@ -233,12 +235,12 @@ public final class RouterProcess implements AutoCloseable {
     }
   }
 
-  /** File descriptors that it has open. */
+  /** Number of open file descriptors. */
   public int descriptors() {
     return openNumbers().length;
   }
 
-  /** Whether it has this file open. */
+  /** True if the process has this file open. */
   public boolean hasOpen(Path file) {
     return Stream.of(openNumbers()).anyMatch(number -> isOf(number, file));
   }
@@ -253,7 +255,7 @@ public final class RouterProcess implements AutoCloseable {
       return Files.readSymbolicLink(Path.of("/proc", "" + process.pid(), "fd", number))
           .equals(file);
     } catch (IOException e) {
-      return false; // closed meanwhile
+      return false; // closed in the meantime
     }
   }
 
@@ -266,7 +268,7 @@ public final class RouterProcess implements AutoCloseable {
     return metric("pointsman_requests_in_flight");
   }
 
-  /** One of its metrics, by its name with labels; -1 if it does not answer. */
+  /** A metric by its name with labels; -1 if the router does not respond. */
   public double metric(String series) {
     Matcher metrics = METRICS.matcher(output());
     if (!metrics.find()) {
@@ -282,29 +284,29 @@ public final class RouterProcess implements AutoCloseable {
           .findFirst()
           .orElseThrow(() -> new AssertionError(name + ": missing"));
     } catch (IOException e) {
-      return -1; // no descriptor for the connection, perhaps
+      return -1; // possibly no descriptor for the connection
     }
   }
 
   /**
-   * Waits until nothing is left of what it was asked: nothing in flight, threads and descriptors as
-   * when it was ready, but for a few; then looks for buffers that were lost.
+   * Waits until nothing is left of the requests: nothing in flight, threads and descriptors as at
+   * the start, within the tolerance. Then checks for lost buffers.
    */
   public void verify() throws IOException, InterruptedException {
     awaitLeft(0);
     for (int i = 0; i < 2; i++) {
       collectGarbage();
-      // Netty looks for what was lost when it makes new buffers.
+      // Netty checks for lost buffers when it allocates new ones.
       RawClient.call(port, "GET", "/readiness", "");
     }
     verifyOutput();
   }
 
   /**
-   * The same while it drains and serves nobody anew: nothing is left but what so many streams hold,
-   * whose events make the new buffers.
+   * The same check while the router drains and accepts no requests. Only the given streams may be
+   * left; their events allocate the new buffers.
    *
-   * @param betweenEventsMillis of one of the streams, at most
+   * @param betweenEventsMillis maximum time between events of a stream
    */
   public void verifyBeside(int streams, int betweenEventsMillis)
       throws IOException, InterruptedException {
@@ -316,7 +318,7 @@ public final class RouterProcess implements AutoCloseable {
     verifyOutput();
   }
 
-  /** Waits until it holds no more than it did at first, and what so many streams take. */
+  /** Waits until no more is held than at the start, plus the resources of this many streams. */
   private void awaitLeft(int streams) {
     Await.until(() -> "in flight: " + inFlight(), Await.LONG, () -> inFlight() == streams);
     int held = descriptorsAtFirst + DESCRIPTORS_OF_A_STREAM * streams;
@@ -347,28 +349,32 @@ public final class RouterProcess implements AutoCloseable {
     }
   }
 
-  /** Processor time that it has taken so far. */
+  /** Processor time used by the process, in seconds. */
   public double cpuSeconds() {
     return process.info().totalCpuDuration().orElseThrow().toNanos() / 1e9;
   }
 
-  /** Waits until it has printed or logged this. */
+  /** Waits until the output contains this text. */
   public void awaitOutput(String text) {
     Await.until(() -> "'" + text + "' in: " + output(), Await.LONG, () -> output().contains(text));
   }
 
-  /** Tells it to stop (SIGTERM). */
+  /** Makes the process stop (SIGTERM). */
   public void terminate() {
     process.destroy();
   }
 
-  /** Waits for its end; answers the exit code. */
+  /**
+   * Waits for the end of the process.
+   *
+   * @return the exit code
+   */
   public int awaitExit() {
     Await.until("the router ends", Await.LONG, () -> !process.isAlive());
     return process.exitValue();
   }
 
-  /** Memory that is resident now, in KB. */
+  /** Resident memory in KB. */
   public long residentKb() throws IOException {
     for (String line : Files.readAllLines(Path.of("/proc", "" + process.pid(), "status"))) {
       if (line.startsWith("VmRSS:")) {

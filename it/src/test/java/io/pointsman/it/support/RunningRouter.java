@@ -16,7 +16,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
-/** The router in this process, started from the text of a configuration file. */
+/** A router in this process, started from the text of a configuration file. */
 public final class RunningRouter implements AutoCloseable {
   private final Router router;
   private final int port;
@@ -28,13 +28,13 @@ public final class RunningRouter implements AutoCloseable {
     metricsPort = URI.create(String.valueOf(router.metricsUrl())).getPort();
   }
 
-  /** Starts a router whose ports are ephemeral. */
+  /** Starts a router with free ports. */
   public static RunningRouter start(String yaml) {
     PointsmanConfig config = PointsmanConfig.from(YamlConfig.parse("cluster", yaml));
     return new RunningRouter(Router.start(config, "test"));
   }
 
-  /** Starts a router from a file of Ray Serve's, but for the port of its metrics. */
+  /** Starts a router from a Ray Serve file, with a free port for metrics. */
   public static RunningRouter rayServe(Path file) {
     ConfigValues values = RayServeFile.read(file, Map.of(), new ConfigValues()).values();
     values.set(OperationKeys.METRICS_PORT, 0);
@@ -45,31 +45,31 @@ public final class RunningRouter implements AutoCloseable {
     return router.fleet().snapshot().workers();
   }
 
-  /** Workers of a role that requests for a model can be placed on, as far as the fleet knows. */
+  /** Number of workers of a role that the fleet would use for a model. */
   public int serving(Role role, String model) {
     Pool pool = router.fleet().snapshot().pool(role, model);
     return pool == null ? 0 : pool.size();
   }
 
-  /** The port that clients use. */
+  /** The port for clients. */
   public int port() {
     return port;
   }
 
-  /** Client requests for workers that are under way, queued ones included. */
+  /** Number of active client requests for workers, including queued ones. */
   public int running() {
     return router.running();
   }
 
-  /** Requests that wait for admission. */
+  /** Number of requests that wait for admission. */
   public int queued() {
     return router.queued();
   }
 
   /**
-   * The sum of a metric's values, as it is scraped; 0 if it has none yet.
+   * The sum of a metric's scraped values; 0 if it has none.
    *
-   * @param label part of the labels of those that count, such as {@code reason="connect"}
+   * @param label part of the labels of the values to add, for example {@code reason="connect"}
    */
   public double metric(String name, String label) {
     double sum = 0;
@@ -82,7 +82,7 @@ public final class RunningRouter implements AutoCloseable {
     return sum;
   }
 
-  /** The same of a metric that is always there; fails if it is not. */
+  /** The value of a metric that must be present; fails if it is missing. */
   public double gauge(String name) {
     for (String line : scrape().lines().toList()) {
       if (line.startsWith(name + " ")) {

@@ -10,8 +10,8 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * A port that neither takes connections nor refuses them, as that of a host without power: more of
- * them wait already than the system lets wait.
+ * A port that neither accepts nor refuses connections, like that of a host without power: its
+ * backlog is full.
  */
 public final class SilentPort implements AutoCloseable {
   private static final int MILLIS = 200;
@@ -25,9 +25,9 @@ public final class SilentPort implements AutoCloseable {
   }
 
   /**
-   * Waits for whoever listens there to be gone.
+   * Waits until the port is free, and then occupies it.
    *
-   * @throws IOException if whoever connects gets through all the same
+   * @throws IOException if a further connection still succeeds
    */
   public static SilentPort at(int port) throws IOException {
     ServerSocket listener = new ServerSocket();

@@ -15,8 +15,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Stands before a server that is slow for some: what holds a mark reaches it after a delay, all
- * else at once. The server does not learn that the other side has left meanwhile.
+ * A relay in front of a server that delays messages with a mark and passes all others on
+ * immediately. The server does not learn that a client has left in the meantime.
  */
 public final class SlowRelay implements AutoCloseable {
   private final ServerSocket listener;
@@ -35,9 +35,9 @@ public final class SlowRelay implements AutoCloseable {
   }
 
   /**
-   * Begins to listen on a port of the loopback.
+   * Starts listening on a loopback port.
    *
-   * @param server its port
+   * @param server port of the server
    */
   public static SlowRelay open(int server, String mark, Duration delay) throws IOException {
     ServerSocket listener = new ServerSocket(0, 128, InetAddress.getLoopbackAddress());
@@ -50,12 +50,12 @@ public final class SlowRelay implements AutoCloseable {
     return listener.getLocalPort();
   }
 
-  /** How often something came that holds the mark. */
+  /** Number of messages with the mark. */
   public int asked() {
     return asked.get();
   }
 
-  /** How often the server has answered what was delayed, whether anybody heard it or not. */
+  /** Number of delayed messages that the server has answered, even after the client has left. */
   public int answered() {
     return answered.get();
   }
@@ -71,7 +71,7 @@ public final class SlowRelay implements AutoCloseable {
         Thread.ofVirtual().name("slow-relay-up").start(passage::up);
         Thread.ofVirtual().name("slow-relay-down").start(passage::down);
       } catch (IOException e) {
-        // The server is not there yet, or this is the end.
+        // The server is not there yet, or the relay is closed.
       }
     }
   }

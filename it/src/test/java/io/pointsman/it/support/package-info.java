@@ -1,4 +1,4 @@
-/** Clients, engines and whole clusters for the scenarios. */
+/** Clients, engines and clusters for the scenarios. */
 @NullMarked
 package io.pointsman.it.support;
 

@@ -1,25 +1,25 @@
 package io.pointsman.testkit.client;
 
-/** What a client can do to a router by the way it sends, reads and leaves, by name. */
+/** Faults of clients in sending, reading and leaving, by name. */
 public enum ClientFault {
-  /** Sends a head a byte at a time, without end. */
+  /** Sends an endless head, byte by byte. */
   SLOW_HEAD,
-  /** Sends the head and then nothing of the body. */
+  /** Sends the head and no body. */
   STOPS_WITHIN_BODY,
-  /** Sends a body a byte at a time, without end. */
+  /** Sends an endless body, byte by byte. */
   SLOW_BODY,
-  /** The same to a path that the router answers itself. */
+  /** Sends an endless body to a path that the router answers itself. */
   SLOW_BODY_TO_THE_ROUTER,
-  /** Asks for a large answer and reads nothing of it. */
+  /** Requests a large response and reads nothing. */
   NEVER_READS,
-  /** Sends many requests at once and reads their answers later. */
+  /** Pipelines many requests and reads the responses later. */
   PIPELINES,
-  /** Sends requests without end and never reads an answer. */
+  /** Pipelines endless requests and never reads a response. */
   PIPELINES_AND_NEVER_READS,
-  /** Sends without end behind a request that is not answered. */
+  /** Sends endless data after a request that is not answered. */
   SENDS_AHEAD,
-  /** Opens very many connections and says nothing. */
+  /** Opens thousands of connections and sends nothing. */
   IDLES_IN_THOUSANDS,
-  /** Leaves, in each place where the bytes of a request or of its answer can be cut. */
+  /** Leaves at each place in the bytes of a request or its response, see {@link Cut}. */
   LEAVES
 }

@@ -2,7 +2,7 @@ package io.pointsman.testkit.client;
 
 import java.nio.charset.StandardCharsets;
 
-/** The places where the bytes of a request, or of the answer to it, can be cut, by name. */
+/** Places to cut the bytes of a request or of its response, by name. */
 public enum Cut {
   BEFORE_ANYTHING(""),
   IN_METHOD("PO"),
@@ -21,7 +21,7 @@ public enum Cut {
   BEFORE_LAST_CHUNK(
       "POST /v1/completions HTTP/1.1\r\nhost: r\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{\r\n"),
   IN_TRAILERS("POST /x HTTP/1.1\r\nhost: r\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx-trailer: o"),
-  /** The request is whole; so many bytes of the answer are read. */
+  /** The request is complete; the client reads this number of response bytes. */
   BEFORE_ANSWER(0),
   IN_STATUS_LINE(5),
   IN_ANSWERS_HEADERS(60),
@@ -41,17 +41,17 @@ public enum Cut {
     this.answerBytes = answerBytes;
   }
 
-  /** Whether the request is sent to its end. */
+  /** True if the request is sent completely. */
   public boolean afterRequest() {
     return answerBytes >= 0;
   }
 
-  /** What is sent of the request, if it is cut. */
+  /** The bytes sent of a request that is cut. */
   public byte[] request() {
     return request.getBytes(StandardCharsets.ISO_8859_1);
   }
 
-  /** How many bytes of the answer are read, if the request is not cut. */
+  /** Number of response bytes read after a complete request. */
   public int answerBytes() {
     return answerBytes;
   }

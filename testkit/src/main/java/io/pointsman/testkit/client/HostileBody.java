@@ -4,8 +4,8 @@ import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.function.Function;
 
-/** Request bodies that are no proper JSON, or more of it than anybody needs, by name. */
-@SuppressWarnings("ImmutableEnumChecker") // the makers hold no state
+/** Request bodies that are invalid or excessive JSON, by name. */
+@SuppressWarnings("ImmutableEnumChecker") // the makers have no state
 public enum HostileBody {
   EMPTY(_ -> text("")),
   NOT_JSON(_ -> text("hello")),

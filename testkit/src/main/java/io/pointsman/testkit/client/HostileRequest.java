@@ -3,9 +3,9 @@ package io.pointsman.testkit.client;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Requests that two servers might read differently, or that ask for more than a server should give,
- * by name. Each is followed by a second request, {@link #SMUGGLED}, which a server must not take up
- * unless it is sure where the first one ends.
+ * Requests that servers may read differently, or that demand excessive resources, by name. Each is
+ * followed by a second request, {@link #SMUGGLED}. A server must not process the second one unless
+ * it is certain where the first one ends.
  */
 @SuppressWarnings("StringConcatToTextBlock") // line ends matter
 public enum HostileRequest {
@@ -67,7 +67,7 @@ public enum HostileRequest {
   NO_VERSION("POST /x\r\nhost: r\r\n\r\n"),
   NOT_HTTP("\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\r\n\r\n");
 
-  /** Path of the request that follows. */
+  /** Path of the second request. */
   public static final String SMUGGLED = "/smuggled";
 
   private final String text;
@@ -76,7 +76,7 @@ public enum HostileRequest {
     this.text = text;
   }
 
-  /** What the client sends, the second request included. */
+  /** The client's bytes, including the second request. */
   public byte[] bytes() {
     String second = "GET " + SMUGGLED + " HTTP/1.1\r\nhost: r\r\n\r\n";
     return (text + second).getBytes(StandardCharsets.ISO_8859_1);

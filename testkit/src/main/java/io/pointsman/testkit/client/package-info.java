@@ -1,4 +1,4 @@
-/** Clients that misbehave, by name, over plain sockets. */
+/** Misbehaving clients by name, over sockets. */
 @NullMarked
 package io.pointsman.testkit.client;
 

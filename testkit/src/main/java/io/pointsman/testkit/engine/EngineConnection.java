@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** One connection to an engine, as its script sees it: raw bytes, and words for the usual ones. */
+/** One connection to an engine, for its script: raw bytes and common messages. */
 @SuppressWarnings("StringConcatToTextBlock") // line ends matter
 public final class EngineConnection {
   private final Socket socket;
@@ -30,7 +30,7 @@ public final class EngineConnection {
     out = socket.getOutputStream();
   }
 
-  /** The next request; null when the peer has closed. */
+  /** The next request; null after the peer has closed the connection. */
   @Nullable EngineRequest read() throws IOException {
     String line = line();
     if (line == null) {
@@ -91,31 +91,30 @@ public final class EngineConnection {
     return null;
   }
 
-  /** Requests that have come on this connection so far. */
+  /** Number of requests received on this connection. */
   int requests() {
     return requests;
   }
 
-  /** Sends text as it is. */
+  /** Sends text unchanged. */
   public EngineConnection send(String text) throws IOException {
     return send(text.getBytes(StandardCharsets.ISO_8859_1));
   }
 
-  /** Sends bytes as they are. */
+  /** Sends bytes unchanged. */
   public EngineConnection send(byte[] bytes) throws IOException {
     out.write(bytes);
     out.flush();
     return this;
   }
 
-  /** Sends the head of a chunked stream of events. */
+  /** Sends the head of a chunked event stream. */
   public EngineConnection beginEvents() throws IOException {
     return send(
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n"
             + "transfer-encoding: chunked\r\n\r\n");
   }
 
-  /** Sends one chunk. */
   public EngineConnection chunk(String data) throws IOException {
     byte[] bytes = data.getBytes(StandardCharsets.UTF_8);
     ByteArrayOutputStream whole = new ByteArrayOutputStream();
@@ -126,12 +125,12 @@ public final class EngineConnection {
     return send(whole.toByteArray());
   }
 
-  /** Sends the chunk that ends a body. */
+  /** Sends the chunk that ends the body. */
   public EngineConnection lastChunk() throws IOException {
     return send("0\r\n\r\n");
   }
 
-  /** Sends a whole answer with a length. */
+  /** Sends a complete response with a content length. */
   public EngineConnection reply(int status, String contentType, String body) throws IOException {
     byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
     ByteArrayOutputStream whole = new ByteArrayOutputStream();
@@ -148,7 +147,7 @@ public final class EngineConnection {
     return send(whole.toByteArray());
   }
 
-  /** Breaks the connection with a reset. */
+  /** Resets the connection. */
   public void reset() throws IOException {
     socket.setSoLinger(true, 0);
     socket.close();
@@ -159,11 +158,11 @@ public final class EngineConnection {
     socket.close();
   }
 
-  /** Blocks until the peer closes or breaks the connection. */
+  /** Blocks until the peer closes or resets the connection. */
   public void awaitPeerGone() {
     try {
       while (in.read() >= 0) {
-        // What comes is of no interest.
+        // Discards the data.
       }
     } catch (IOException _) {
       // A reset is an end too.

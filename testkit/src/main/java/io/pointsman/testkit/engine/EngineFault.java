@@ -5,13 +5,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * What an engine can do to a router, by name. {@link #strike} makes an engine do it; probes go on
- * to find the engine well wherever it still answers at all, so that it is the traffic that meets
- * the fault.
+ * Faults of an engine, by name; {@link #strike} activates one. If the engine still answers at all,
+ * it also answers probes as healthy, so the traffic meets the fault.
  */
 @SuppressWarnings({
   "StringConcatToTextBlock", // line ends matter
-  "ImmutableEnumChecker" // scripts hold no state
+  "ImmutableEnumChecker" // scripts have no state
 })
 public enum EngineFault {
   /** Refuses every connection. */
@@ -21,7 +20,7 @@ public enum EngineFault {
       engine.stopListening();
     }
   },
-  /** Lets connections in and reads nothing. */
+  /** Accepts connections and reads nothing. */
   NEVER_READS {
     @Override
     public void strike(ScriptedEngine engine, String model) throws IOException {
@@ -30,31 +29,31 @@ public enum EngineFault {
   },
   /** Reads the request and sends nothing. */
   HANGS_BEFORE_HEADERS(new Faults.HangBeforeHeaders()),
-  /** Sends a part of the head and nothing more. */
+  /** Sends a part of the head and nothing else. */
   HANGS_WITHIN_HEADERS(new Faults.HangAfter("HTTP/1.1 200 OK\r\ncontent-ty")),
-  /** Sends the head a byte at a time, and never gets to its end. */
+  /** Sends an endless head, byte by byte. */
   TRICKLES_HEADERS(
       (_, connection) -> {
         connection.send("HTTP/1.1 200 OK\r\nx-endless: ");
         trickle(connection, Integer.MAX_VALUE);
       }),
-  /** Streams an event and nothing more. */
+  /** Streams one event and nothing else. */
   HANGS_MID_STREAM(new Faults.HangAfter(Wire.EVENTS + Wire.EVENT)),
-  /** Breaks the connection with a reset instead of an answer. */
+  /** Resets the connection instead of answering. */
   RESETS_BEFORE_HEADERS((_, connection) -> connection.reset()),
-  /** Breaks the connection with a reset in the middle of the head. */
+  /** Resets the connection within the head. */
   RESETS_WITHIN_HEADERS(new Faults.ResetAfterBytes("HTTP/1.1 200 OK\r\ncontent-ty")),
-  /** Breaks the connection with a reset behind the head. */
+  /** Resets the connection after the head. */
   RESETS_AFTER_HEADERS(new Faults.ResetAfterBytes(Wire.EVENTS)),
-  /** Breaks the connection with a reset behind an event. */
+  /** Resets the connection after one event. */
   RESETS_MID_STREAM(new Faults.ResetAfterBytes(Wire.EVENTS + Wire.EVENT)),
-  /** Closes in the middle of a chunk. */
+  /** Closes within a chunk. */
   HALF_CHUNK(new Faults.CloseAfter(Wire.EVENTS + Wire.EVENT + "20\r\ndata: half")),
-  /** Sends something that is no size where a chunk's size belongs. */
+  /** Sends an invalid chunk size. */
   BAD_CHUNK_SIZE(new Faults.HangAfter(Wire.EVENTS + Wire.EVENT + "xyz\r\nwhatever\r\n")),
-  /** Announces a chunk that is shorter than what it sends. */
+  /** Sends a chunk longer than its size. */
   WRONG_CHUNK_SIZE(new Faults.HangAfter(Wire.EVENTS + Wire.EVENT + "3\r\ndata: longer\n\n\r\n")),
-  /** Announces a chunk of more bytes than a long can count. */
+  /** Sends a chunk size that overflows a long. */
   OVERSIZE_CHUNK(new Faults.HangAfter(Wire.EVENTS + Wire.EVENT + "fffffffffffffffff\r\n")),
   /** Sends a head of 70 KB. */
   HEAD_TOO_LARGE(
@@ -71,39 +70,39 @@ public enum EngineFault {
         }
         connection.send("\r\n" + Wire.LENGTH_2);
       }),
-  /** Announces more than it sends, and closes. */
+  /** Announces more bytes than it sends, and closes. */
   LENGTH_TOO_LONG(new Faults.CloseAfter(Wire.OK + "content-length: 100\r\n\r\n{\"ok\":true}")),
-  /** Sends more than it announced. */
+  /** Sends more bytes than it announces. */
   LENGTH_TOO_SHORT(
       new Faults.Raw(Wire.OK + "content-length: 11\r\n\r\n{\"ok\":true}HTTP/1.1 200 OK\r\n")),
-  /** Announces a length and chunks at once. */
+  /** Announces both a length and chunks. */
   LENGTH_AND_CHUNKS(
       new Faults.Raw(Wire.OK + "content-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n")),
-  /** Sends interim answers without end. */
+  /** Sends endless interim responses. */
   INTERIM_STORM((_, connection) -> Wire.repeat(connection, "HTTP/1.1 103 Early Hints\r\n\r\n")),
-  /** Asks to go on without end. */
+  /** Sends endless 100 responses. */
   CONTINUE_STORM((_, connection) -> Wire.repeat(connection, "HTTP/1.1 100 Continue\r\n\r\n")),
-  /** Speaks HTTP/1.0: the end of the connection ends the answer. */
+  /** Uses HTTP/1.0: the end of the connection ends the response. */
   SPEAKS_HTTP_10(
       new Faults.CloseAfter("HTTP/1.0 200 OK\r\ncontent-type: application/json\r\n\r\n{\"ok\":1}")),
-  /** Closes a kept connection exactly as the next request is written on it. */
+  /** Closes a kept connection exactly when the next request is written. */
   CLOSES_AS_REQUEST_COMES(new Faults.OneRequestPerConnection(false)),
-  /** The same with a reset, as a server that closes with the request unread. */
+  /** Resets a kept connection at that moment, like a server that closes with unread data. */
   RESETS_AS_REQUEST_COMES(new Faults.OneRequestPerConnection(true)),
-  /** Sends what is not HTTP. */
+  /** Sends data that is not HTTP. */
   GARBAGE(new Faults.HangAfter("\u0000\u0001\u0002SSH-2.0-nobody\r\n\r\n\r\n")),
-  /** Speaks TLS where plain HTTP is expected. */
+  /** Uses TLS where plain HTTP is expected. */
   SPEAKS_TLS(new Faults.CloseAfter("\u0015\u0003\u0001\u0000\u0002\u0002F")),
-  /** Sends a good answer a byte at a time. */
+  /** Sends a good response, byte by byte. */
   TRICKLES(
       (_, connection) -> {
         byte[] answer = (Wire.OK + Wire.LENGTH_2 + "{}").getBytes(StandardCharsets.ISO_8859_1);
         for (byte b : answer) {
           connection.send(new byte[] {b});
-          Thread.sleep(1); // what makes it slow
+          Thread.sleep(1); // makes it slow
         }
       }),
-  /** Sends an answer a byte at a time, and never gets to its end. */
+  /** Sends an endless response, byte by byte. */
   TRICKLES_FOREVER(
       (_, connection) -> {
         connection.send(Wire.OK + "content-length: 1000000000\r\n\r\n");
@@ -120,7 +119,7 @@ public enum EngineFault {
     this.script = script;
   }
 
-  /** Makes a healthy engine that serves {@code model} do this from now on. */
+  /** Makes a healthy engine for {@code model} show this fault. */
   public void strike(ScriptedEngine engine, String model) throws IOException {
     engine.now(new Faults.Healthy(model, script));
   }
@@ -129,11 +128,11 @@ public enum EngineFault {
       throws IOException, InterruptedException {
     for (int i = 0; i < bytes; i++) {
       connection.send("a");
-      Thread.sleep(20); // what makes it slow
+      Thread.sleep(20); // makes it slow
     }
   }
 
-  /** Pieces of answers; in a class of its own because constants of an enum come first. */
+  /** Parts of responses; a separate class, because the constants of an enum come first. */
   private static final class Wire {
     static final String OK = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
     static final String LENGTH_2 = "content-length: 2\r\n\r\n";

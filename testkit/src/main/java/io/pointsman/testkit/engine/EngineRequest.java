@@ -7,14 +7,14 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request as it reached an engine.
+ * A request as received by an engine.
  *
  * @param line request line
- * @param headers header lines in order, as they came
- * @param body body, without chunk framing
- * @param connection number of the connection it came by, from 1
+ * @param headers header lines in order, unchanged
+ * @param body body without chunk framing
+ * @param connection number of its connection, from 1
  */
-@SuppressWarnings("ArrayRecordComponent") // looked at by tests only
+@SuppressWarnings("ArrayRecordComponent") // read only by tests
 public record EngineRequest(String line, List<String> headers, byte[] body, int connection) {
 
   /** The values of a header, in order. */
@@ -29,7 +29,7 @@ public record EngineRequest(String line, List<String> headers, byte[] body, int 
     return values;
   }
 
-  /** The first value of a header, or null. */
+  /** The first value of a header; null if it is missing. */
   public @Nullable String header(String name) {
     List<String> values = values(name);
     return values.isEmpty() ? null : values.getFirst();

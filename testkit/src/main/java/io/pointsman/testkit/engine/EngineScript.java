@@ -2,13 +2,10 @@ package io.pointsman.testkit.engine;
 
 import java.io.IOException;
 
-/** What an engine does with one request. Called on a virtual thread; may block. */
+/** An engine's handling of one request. Called on a virtual thread; may block. */
 @FunctionalInterface
 public interface EngineScript {
-  /**
-   * Answers {@code request}. The connection is kept afterwards unless the script closed it; an
-   * exception closes it.
-   */
+  /** Answers {@code request}. The connection stays open unless the script closes it or throws. */
   void answer(EngineRequest request, EngineConnection connection)
       throws IOException, InterruptedException;
 }

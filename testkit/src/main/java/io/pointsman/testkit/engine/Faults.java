@@ -5,13 +5,13 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 
-/** Engines' behaviours by name, good and bad. */
+/** Behaviours of engines by name, good and bad. */
 public final class Faults {
   private Faults() {}
 
   /** Answers with a JSON document. */
   public record Answer(int status, String body) implements EngineScript {
-    /** 200 with a small document. */
+    /** Status 200 with a small document. */
     public static Answer ok() {
       return new Answer(200, "{\"ok\":true}");
     }
@@ -23,15 +23,19 @@ public final class Faults {
   }
 
   /**
-   * Answers probes and says that it serves {@code model}, but not how large its KV memory is; does
-   * {@code then} with the rest.
+   * Answers probes and reports {@code model}, but no size of its KV memory; passes all other
+   * requests to {@code then}.
    */
   public record Healthy(String model, EngineScript then) implements EngineScript {
-    /** The router asks for these before a worker's first request, and waits for an answer. */
+    /** The router sends these before a worker's first request, and waits for a response. */
     private static final Set<String> KV_SIZES =
         Set.of("GET /get_server_info", "GET /server_info", "GET /metrics");
 
-    /** Whether it is a question for the size of the KV memory, by the request's first line. */
+    /**
+     * True if the request asks for the size of the KV memory.
+     *
+     * @param line first line of the request
+     */
     public static boolean asksForKvSize(String line) {
       return KV_SIZES.contains(line.replaceFirst(" HTTP/.*", ""));
     }
@@ -66,7 +70,7 @@ public final class Faults {
     }
   }
 
-  /** Sends these bytes, whatever they are, and keeps the connection. */
+  /** Sends the given bytes and keeps the connection. */
   public record Raw(String bytes) implements EngineScript {
     @Override
     public void answer(EngineRequest request, EngineConnection connection) throws IOException {
@@ -74,7 +78,7 @@ public final class Faults {
     }
   }
 
-  /** Streams these events, a chunk each, to the end. */
+  /** Streams the given events completely, one chunk each. */
   public record EventStream(List<String> events) implements EngineScript {
     @Override
     public void answer(EngineRequest request, EngineConnection connection) throws IOException {
@@ -86,7 +90,7 @@ public final class Faults {
     }
   }
 
-  /** Accepts the request and never answers, until the peer goes. */
+  /** Accepts the request and waits until the peer leaves. */
   public record HangBeforeHeaders() implements EngineScript {
     @Override
     public void answer(EngineRequest request, EngineConnection connection) throws IOException {
@@ -95,7 +99,7 @@ public final class Faults {
     }
   }
 
-  /** Sends these bytes, then nothing until the peer goes. */
+  /** Sends the given bytes and waits until the peer leaves. */
   public record HangAfter(String bytes) implements EngineScript {
     @Override
     public void answer(EngineRequest request, EngineConnection connection) throws IOException {
@@ -104,18 +108,18 @@ public final class Faults {
     }
   }
 
-  /** Sends these bytes, then breaks the connection with a reset. */
+  /** Sends the given bytes, then resets the connection. */
   public record ResetAfterBytes(String bytes) implements EngineScript {
     @Override
     public void answer(EngineRequest request, EngineConnection connection)
         throws IOException, InterruptedException {
       connection.send(bytes);
-      Thread.sleep(50); // a reset would overtake what is still being read
+      Thread.sleep(50); // a reset would overtake data that the peer has not read yet
       connection.reset();
     }
   }
 
-  /** Sends these bytes, then closes the connection in an orderly way. */
+  /** Sends the given bytes, then closes the connection in an orderly way. */
   public record CloseAfter(String bytes) implements EngineScript {
     @Override
     public void answer(EngineRequest request, EngineConnection connection) throws IOException {
@@ -123,7 +127,7 @@ public final class Faults {
     }
   }
 
-  /** Waits before it does what {@code then} says. */
+  /** Waits before it runs {@code then}. */
   public record SlowFirstToken(Duration delay, EngineScript then) implements EngineScript {
     @Override
     public void answer(EngineRequest request, EngineConnection connection)
@@ -133,7 +137,7 @@ public final class Faults {
     }
   }
 
-  /** Streams one event, then something that is not a chunk. */
+  /** Streams one event, then an invalid chunk. */
   public record MalformedChunk() implements EngineScript {
     @Override
     public void answer(EngineRequest request, EngineConnection connection) throws IOException {
@@ -141,7 +145,7 @@ public final class Faults {
     }
   }
 
-  /** An answer whose end is the end of the connection. */
+  /** A response that ends with the connection. */
   public record CloseDelimited(String body) implements EngineScript {
     @Override
     public void answer(EngineRequest request, EngineConnection connection) throws IOException {

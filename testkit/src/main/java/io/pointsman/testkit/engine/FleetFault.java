@@ -1,15 +1,15 @@
 package io.pointsman.testkit.engine;
 
-/** What the engines of a fleet can do together, and what can happen to their names. */
+/** Faults of several engines together, and of their names. */
 public enum FleetFault {
-  /** All engines end at once, with all their connections, and come back later. */
+  /** All engines and their connections end at the same time, and return later. */
   ALL_DIE_AT_ONCE,
-  /** An engine ends and comes back again and again. */
+  /** An engine ends and returns repeatedly. */
   FLAPS,
   /** An engine's name gets another address. */
   NAME_MOVES,
-  /** An engine's name is not known any more. */
+  /** An engine's name becomes unknown. */
   NAME_IS_UNKNOWN,
-  /** The look-up of an engine's name gets no answer. */
+  /** The lookup of an engine's name gets no response. */
   NAME_LOOK_UP_HANGS
 }

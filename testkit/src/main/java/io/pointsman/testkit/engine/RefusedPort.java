@@ -6,14 +6,14 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 
 /**
- * A port at which nothing listens, and at which nobody else can begin to for as long as this is
- * open: a socket is bound to it that does not listen.
+ * A port that refuses connections and that no other process can take while this is open: a socket
+ * is bound to it without listening.
  */
 public final class RefusedPort implements AutoCloseable {
   private final Socket holder = new Socket();
 
   /**
-   * @param shared whether a listener that allows it may take the port all the same
+   * @param shared true if a listener that allows sharing can take the port
    */
   private RefusedPort(boolean shared) throws IOException {
     holder.setReuseAddress(shared);
@@ -25,7 +25,7 @@ public final class RefusedPort implements AutoCloseable {
     return new RefusedPort(false);
   }
 
-  /** A port that refuses connections while no listener that allows sharing is bound to it. */
+  /** A port that refuses connections until a listener that allows sharing takes it. */
   public static RefusedPort openShared() throws IOException {
     return new RefusedPort(true);
   }

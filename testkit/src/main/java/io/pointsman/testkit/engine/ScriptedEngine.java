@@ -17,7 +17,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** An HTTP server on a port of its own that does with each request what its script says. */
+/** An HTTP server that runs a script for each request. */
 public final class ScriptedEngine implements AutoCloseable {
   private static final int BACKLOG = 1024;
 
@@ -28,10 +28,10 @@ public final class ScriptedEngine implements AutoCloseable {
   private final BlockingQueue<EngineRequest> arrivals = new LinkedBlockingQueue<>();
   private final BlockingQueue<Integer> departures = new LinkedBlockingQueue<>();
 
-  /** Open connections, by their sockets: their numbers. */
+  /** Numbers of the open connections, by socket. */
   private final Map<Socket, Integer> sockets = new ConcurrentHashMap<>();
 
-  /** Connections that came while it was deaf; guarded by this. */
+  /** Connections accepted while deaf; guarded by this. */
   private final List<Socket> unread = new ArrayList<>();
 
   private final AtomicInteger connections = new AtomicInteger();
@@ -52,17 +52,17 @@ public final class ScriptedEngine implements AutoCloseable {
     return start(script, 0);
   }
 
-  /** An engine on a certain port, such as that of one that was closed. */
+  /** Starts an engine on the given port, for example that of a closed one. */
   public static ScriptedEngine start(EngineScript script, int port) throws IOException {
     return start(script, new ServerSocket(), port);
   }
 
-  /** An engine behind a socket of its own kind, such as one that speaks TLS; not bound yet. */
+  /** Starts an engine with an unbound socket of another kind, for example for TLS. */
   public static ScriptedEngine start(EngineScript script, ServerSocket unbound) throws IOException {
     return start(script, unbound, 0);
   }
 
-  /** An engine at another address of this machine, such as one that a name has moved to. */
+  /** Starts an engine at another address of this machine, for example after a name has moved. */
   public static ScriptedEngine start(EngineScript script, InetAddress address, int port)
       throws IOException {
     return start(script, new ServerSocket(), address, port);
@@ -112,7 +112,7 @@ public final class ScriptedEngine implements AutoCloseable {
         script.answer(request, connection);
       }
     } catch (IOException _) {
-      // The peer left, or the script wanted it.
+      // The peer left, or the script ended the connection.
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     } finally {
@@ -121,15 +121,15 @@ public final class ScriptedEngine implements AutoCloseable {
     }
   }
 
-  /** Does something else with the requests that come from now on. */
+  /** Sets the script for the next requests. */
   public void now(EngineScript next) {
     script = next;
   }
 
   /**
-   * Reads nothing of what comes on connections from now on, and breaks those that are open; or
-   * reads again. What came on connections meanwhile is never answered, and they stay open until
-   * their peers close them.
+   * Makes the engine deaf: it breaks all connections and reads nothing from new ones. Called with
+   * false, the engine reads again. Requests received while it was deaf are never answered, and
+   * their connections stay open until the peers close them.
    */
   public synchronized void deaf(boolean now) throws IOException {
     if (deaf == now) {
@@ -154,7 +154,7 @@ public final class ScriptedEngine implements AutoCloseable {
     }
   }
 
-  /** Refuses connections from now on, and breaks those that are open. */
+  /** Stops accepting connections and breaks the open ones. */
   public void stopListening() throws IOException {
     listener.close();
     breakConnections();
@@ -172,12 +172,12 @@ public final class ScriptedEngine implements AutoCloseable {
     Thread.ofVirtual().start(this::accept);
   }
 
-  /** Connections that are open now. */
+  /** Number of open connections. */
   public int openConnections() {
     return sockets.size();
   }
 
-  /** Whether the connection of this number is open, see {@link EngineRequest#connection}. */
+  /** True if the connection with this number is open, see {@link EngineRequest#connection}. */
   public boolean isOpen(int connection) {
     return sockets.containsValue(connection);
   }
@@ -190,28 +190,27 @@ public final class ScriptedEngine implements AutoCloseable {
     return "http://" + id();
   }
 
-  /** The id that a worker at {@link #url} gets. */
+  /** The id of a worker at {@link #url}. */
   public String id() {
     return address.getHostAddress() + ":" + port();
   }
 
-  /** All requests so far. */
   public List<EngineRequest> requests() {
     return requests;
   }
 
-  /** Lets go of the requests so far, and of the memory that they take. */
+  /** Discards the requests received until this moment, to free memory. */
   public void forget() {
     requests.clear();
     arrivals.clear();
   }
 
-  /** Connections accepted so far. */
+  /** Number of accepted connections. */
   public int connections() {
     return connections.get();
   }
 
-  /** Waits for the next request to arrive, ten seconds at most. */
+  /** Waits for the next request, at most {@link Await#LONG}. */
   public EngineRequest awaitRequest() throws InterruptedException {
     EngineRequest next = arrivals.poll(Await.LONG.toSeconds(), TimeUnit.SECONDS);
     if (next == null) {
@@ -220,12 +219,12 @@ public final class ScriptedEngine implements AutoCloseable {
     return next;
   }
 
-  /** Waits for a connection to end; false if none does within ten seconds. */
+  /** Waits for the end of a connection; false if none ends within {@link Await#LONG}. */
   public boolean awaitDeparture() throws InterruptedException {
     return departures.poll(Await.LONG.toSeconds(), TimeUnit.SECONDS) != null;
   }
 
-  /** Closes every connection that is open, as a server does with those it finds idle. */
+  /** Closes every open connection, like a server that closes idle ones. */
   public void closeConnections() throws IOException {
     for (Socket socket : sockets.keySet()) {
       socket.close();
@@ -243,7 +242,7 @@ public final class ScriptedEngine implements AutoCloseable {
       try {
         socket.setSoLinger(true, 0);
       } catch (IOException _) {
-        // Closed already.
+        // Already closed.
       }
       socket.close();
       sockets.remove(socket);

@@ -1,4 +1,4 @@
-/** Engines that answer as scripted, and faults by name, over plain sockets on virtual threads. */
+/** Scripted engines and faults by name, over sockets and virtual threads. */
 @NullMarked
 package io.pointsman.testkit.engine;
 

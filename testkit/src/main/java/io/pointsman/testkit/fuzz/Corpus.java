@@ -10,12 +10,12 @@ import java.util.SplittableRandom;
 import java.util.stream.Stream;
 
 /**
- * The inputs that a fuzz target is known by: {@code src/test/corpus/NAME} of its module. A
- * coverage-guided fuzzer starts from them and adds to them ({@code it/fuzz}); every build runs them
- * and a fixed number of their mutations, the same ones each time.
+ * The inputs of a fuzz target: {@code src/test/corpus/NAME} in its module. A coverage-guided fuzzer
+ * starts from them and adds to them ({@code it/fuzz}). Every build runs them and a fixed number of
+ * mutations, the same each time.
  */
 public final class Corpus {
-  /** What is done with an input; throws if the code under test does wrong. */
+  /** The check of one input; throws if the code under test is wrong. */
   @FunctionalInterface
   public interface Target {
     void run(byte[] input);
@@ -28,9 +28,9 @@ public final class Corpus {
   }
 
   /**
-   * The inputs of one target, in the order of their file names.
+   * The inputs of one target, ordered by file name.
    *
-   * @throws IOException if they cannot be read; there must be one at least
+   * @throws IOException if they cannot be read or there are none
    */
   public static Corpus of(String module, String name) throws IOException {
     Path root = Path.of(System.getProperty("pointsman.root", ".."));
@@ -47,15 +47,15 @@ public final class Corpus {
     return new Corpus(inputs);
   }
 
-  /** The inputs as they are. */
+  /** The unmodified inputs. */
   public List<byte[]> inputs() {
     return List.copyOf(inputs);
   }
 
   /**
-   * Runs the inputs, then {@code mutations} inputs made from them.
+   * Runs the inputs, then {@code mutations} mutations of them.
    *
-   * @throws AssertionError if the target throws; the message holds the input
+   * @throws AssertionError if the target throws; the message contains the input
    */
   public void run(Target target, int mutations) {
     inputs.forEach(input -> run(target, input));

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * Makes inputs out of others: bytes changed, runs dropped, repeated, moved and taken from another
- * input. Knows nothing of their format; what it makes depends on the dice alone.
+ * Mutates inputs: changes bytes, and drops, repeats, moves or inserts runs, also from other inputs.
+ * Independent of the format; the results depend only on the random numbers.
  */
 final class Mutator {
   private static final int MAX_LENGTH = 8192;
@@ -68,7 +68,7 @@ final class Mutator {
     return Arrays.copyOfRange(input, from, from + length);
   }
 
-  /** {@code input} with what lies from {@code from} to {@code to} replaced. */
+  /** {@code input} with the bytes between {@code from} and {@code to} replaced. */
   private static byte[] join(byte[] input, int from, int to, byte[] between) {
     ByteArrayOutputStream out = new ByteArrayOutputStream(input.length + between.length);
     out.write(input, 0, from);

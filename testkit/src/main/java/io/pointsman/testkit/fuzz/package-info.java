@@ -1,4 +1,4 @@
-/** Inputs for fuzz targets, kept in the repository, and a bounded run over them. */
+/** Fuzz inputs in the repository, and a short run over them. */
 @NullMarked
 package io.pointsman.testkit.fuzz;
 

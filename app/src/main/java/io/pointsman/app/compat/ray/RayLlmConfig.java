@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** One entry of {@code llm_configs}: a model, and the engines that serve it. */
+/** One entry of {@code llm_configs}: a model and its engines. */
 final class RayLlmConfig {
   private static final String ENGINE = "the router does not start engines";
   private static final String SCALE = "the router does not start replicas";
@@ -89,7 +89,7 @@ final class RayLlmConfig {
   final String model;
 
   /**
-   * @param ongoing most requests in flight on each of its workers where it says nothing
+   * @param ongoing default of the maximum requests in flight per worker
    */
   RayLlmConfig(RayNode node, int ongoing) {
     this.ongoing = ongoing;
@@ -131,8 +131,8 @@ final class RayLlmConfig {
   }
 
   /**
-   * Checks what Ray reads of the model's environment for {@code KVAwareRouter}: our policy has no
-   * such weights, so what asks for others than Ray's own cannot be honoured.
+   * Checks the weights of {@code KVAwareRouter} in the model's environment. The policy {@code
+   * kv_aware} has no weights, so any value but Ray's default is refused.
    */
   void checkWeights() {
     RayNode variables = node.at("runtime_env").at("env_vars");
@@ -155,21 +155,22 @@ final class RayLlmConfig {
     }
   }
 
-  /** Adapters that each of its workers keeps loaded; empty if it does not say. */
+  /** Number of adapters that each worker keeps loaded; empty if unset. */
   Optional<Integer> adaptersKept() {
     return node.at("lora_config").at(ADAPTERS_KEPT).whole(1, MOST_ADAPTERS);
   }
 
-  /** Most requests in flight on each of its workers; 0 means no limit. */
+  /** Maximum requests in flight per worker; 0: unlimited. */
   int maxOngoing() {
     int most = deployment.at("max_ongoing_requests").whole(1, UNLIMITED).orElse(ongoing);
     return most == UNLIMITED ? 0 : most;
   }
 
   /**
-   * Its workers.
+   * The listed workers of the model.
    *
-   * @param deploymentLabel the name of its deployment, for answers that tell it; empty for none
+   * @param deploymentLabel name of the deployment as a label, for responses that contain it; empty:
+   *     no label
    */
   List<WorkerSpec> workers(String deploymentLabel) {
     RayNode written = node.at("workers");

@@ -10,10 +10,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
 
-/**
- * One value of the file with the path that leads to it. What is not as it should be goes into the
- * report, and reading goes on as if it were not there.
- */
+/** A value of the file, with its path. An invalid value is reported and then treated as missing. */
 final class RayNode {
   private static final Map<String, Boolean> FLAGS =
       Map.of("true", true, "True", true, "false", false, "False", false);
@@ -36,24 +33,24 @@ final class RayNode {
     return raw;
   }
 
-  /** Whether nothing is written here, or null. */
+  /** True if the value is missing or null. */
   boolean absent() {
     return raw instanceof Raw.Scalar(String text, _) && text.isEmpty();
   }
 
-  /** Says what is wrong with this value. */
+  /** Reports a problem with this value. */
   void wrong(String problem) {
     report.problems.add(raw.where() + ": " + path + ": " + problem);
   }
 
-  /** Says that this value has no effect here, unless there is none. */
+  /** Reports that this value has no effect, if it is present. */
   void idle(String why) {
     if (!absent()) {
       report.notes.add(path + ": no effect here: " + why);
     }
   }
 
-  /** The value of a key; absent if it is not written. */
+  /** The value of a key; absent if the file does not contain it. */
   RayNode at(String key) {
     Raw value = entries().get(key);
     String to = path.isEmpty() ? key : path + "." + key;
@@ -68,7 +65,7 @@ final class RayNode {
     return raw instanceof Raw.Entries(Map<String, Raw> entries, _) ? entries : Map.of();
   }
 
-  /** The keys of this group, in the order in which they are written; none if it is none. */
+  /** The keys of this group in file order; empty if this is not a group. */
   Set<String> names() {
     return entries().keySet();
   }
@@ -77,7 +74,7 @@ final class RayNode {
    * Checks that this is a group of known keys.
    *
    * @param honoured keys that are read elsewhere
-   * @param idle keys that mean nothing here, each with the reason
+   * @param idle keys without effect, each with the reason
    */
   RayNode keys(List<String> honoured, Map<String, String> idle) {
     if (absent()) {
@@ -99,7 +96,7 @@ final class RayNode {
     return this;
   }
 
-  /** The elements of a list; none if nothing is written. */
+  /** The elements of a list; empty if the list is missing or invalid. */
   List<RayNode> items() {
     if (absent()) {
       return List.of();
@@ -115,7 +112,7 @@ final class RayNode {
     return nodes;
   }
 
-  /** A text; empty if nothing is written, or something else. */
+  /** The text; empty if it is missing or invalid. */
   String text() {
     if (raw instanceof Raw.Scalar(String text, _)) {
       return text;
@@ -132,7 +129,7 @@ final class RayNode {
     return Optional.ofNullable(flag);
   }
 
-  /** A whole number within a range. */
+  /** A whole number in a range. */
   Optional<Integer> whole(int least, int most) {
     return number(least, most)
         .filter(
@@ -146,7 +143,7 @@ final class RayNode {
         .map(Double::intValue);
   }
 
-  /** A number within a range, which may reach up to infinity. */
+  /** A number in a range, possibly infinite. */
   Optional<Double> number(double least, double most) {
     if (absent()) {
       return Optional.empty();
@@ -159,7 +156,7 @@ final class RayNode {
         return Optional.of(number);
       }
     } catch (NumberFormatException e) {
-      // Told below, as for a number out of range.
+      // Reported below, like a number out of range.
     }
     wrong(text + " (expected: a number from " + shown(least) + " to " + shown(most) + ")");
     return Optional.empty();
@@ -171,7 +168,7 @@ final class RayNode {
         : Double.toString(bound);
   }
 
-  /** A time in seconds, of at least {@code least}. */
+  /** A time in seconds, from {@code least} to one day. */
   Optional<Duration> seconds(Duration least) {
     double from = least.toNanos() / 1e9;
     return number(from, 86_400).map(seconds -> Duration.ofNanos(Math.round(seconds * 1e9)));

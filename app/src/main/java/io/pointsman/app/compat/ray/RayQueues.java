@@ -11,21 +11,21 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ray's limits on what runs and waits. With a limit on each worker of a model, the sum of them is
- * the limit of what runs, and what exceeds it waits. Ray counts for each deployment, so with
- * several models each has a line of its own.
+ * Ray's limits on running and queued requests. If every worker of a model has a limit, their sum
+ * limits the running requests, and further requests wait. Ray counts per deployment, so each of
+ * several models has its own queue.
  */
 final class RayQueues {
   private static final int LONGEST = 1_000_000;
   private static final int MOST_AT_ONCE = 10_000_000;
 
-  /** How many of a model's requests run and wait at most. */
+  /** Maximum numbers of running and of waiting requests of a model. */
   private record Line(int most, int waiting) {}
 
   private final ConfigValues values;
 
   /**
-   * @param values what is translated so far, workers among it; takes the lines too
+   * @param values the translation up to here, including workers; receives the queues
    */
   RayQueues(ConfigValues values) {
     this.values = values;
@@ -62,7 +62,7 @@ final class RayQueues {
     return code;
   }
 
-  /** The line of a model; null if nothing of it waits. */
+  /** The limits of a model; null if its requests never wait. */
   private @Nullable Line line(RayLlmConfig config, List<RayLlmConfig> all) {
     RayNode queued = config.deployment().at("max_queued_requests");
     int most = queued.whole(-1, LONGEST).orElse(-1);

@@ -3,7 +3,7 @@ package io.pointsman.app.compat.ray;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What is told of a file: what is wrong with it, and what of it has no effect here. */
+/** Result of reading a file: problems, and notes on values without effect. */
 final class RayReport {
   final List<String> problems = new ArrayList<>();
   final List<String> notes = new ArrayList<>();

@@ -9,16 +9,16 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 
-/** Ray's request routers and their arguments, as policies and their keys. */
+/** Translates Ray's request routers and their arguments to policies and their keys. */
 final class RayRouters {
-  /** The policy that goes by what engines announce of their caches. */
+  /** The policy that uses KV events. */
   static final String KV_AWARE = "kv_aware";
 
   private static final String POWER_OF_TWO = "power_of_two";
   private static final String ROUND_ROBIN = "round_robin";
   private static final String MEMORY = "use cache.index-max-bytes";
 
-  /** What becomes of the arguments of one router. */
+  /** Translates the arguments of one router. */
   private interface Arguments {
     void translate(RayNode kwargs, ConfigValues into);
   }
@@ -26,8 +26,8 @@ final class RayRouters {
   /**
    * One of Ray's routers.
    *
-   * @param policy the policy that does the same; empty if there is none
-   * @param refusal why it is refused, if there is none
+   * @param policy the equivalent policy; empty if there is none
+   * @param refusal reason for refusing the router, if there is no policy
    */
   private record Router(String policy, String refusal, Arguments arguments) {
     Router(String policy, Arguments arguments) {
@@ -59,8 +59,7 @@ final class RayRouters {
   /**
    * Translates {@code request_router_config}.
    *
-   * @param direct whether Ray would stream directly, for which it fills in round robin where no
-   *     such group is written
+   * @param direct true for Ray's direct streaming, which uses round robin if the group is missing
    */
   static void translate(RayNode config, boolean direct, ConfigValues into) {
     RayNode written = config.at("request_router_class");
@@ -104,12 +103,12 @@ final class RayRouters {
             "eviction_interval_secs", MEMORY,
             "tree_actor", "the router has its own index",
             "multiplex_spill_threshold", "use adapters.max-load-gap"));
-    // Ray compares the difference alone, so the ratio must not stand in its way.
+    // Ray compares only the difference, so the ratio is set to have no effect.
     double threshold =
         kwargs.at("imbalanced_threshold").number(0, Double.POSITIVE_INFINITY).orElse(1e300);
     into.set(RoutingKeys.BALANCE_REL, 1.0);
     into.set(RoutingKeys.BALANCE_ABS, (int) Math.min(threshold, Integer.MAX_VALUE));
-    // At the threshold itself Ray follows the prefix.
+    // Ray follows the prefix at the threshold itself, cache_aware only above it.
     double share = kwargs.at("match_rate_threshold").number(0, 1).orElse(0.1);
     into.set(RoutingKeys.CACHE_THRESHOLD, share == 0 ? 0 : Math.nextDown(share));
   }
@@ -124,7 +123,7 @@ final class RayRouters {
         .ifPresent(workers -> into.set(RoutingKeys.RAY_FALLBACK_WORKERS, workers));
   }
 
-  /** An argument with two names, which must not contradict each other. */
+  /** An argument with two names; reports a problem if both are given and differ. */
   private static Optional<Integer> either(
       RayNode kwargs, String name, String older, int least, int most) {
     Optional<Integer> one = kwargs.at(name).whole(least, most);

@@ -34,9 +34,9 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Translates a configuration of Ray Serve for LLM applications into ours. Strict: a key that Ray
- * does not know is an error with the nearest name; one that Ray knows and that means nothing here
- * is named, with the reason.
+ * Translates a Ray Serve file for LLM applications into this router's configuration. A key unknown
+ * to Ray is an error, reported with the nearest name. A key without effect here is reported with
+ * the reason.
  */
 public final class RayServeFile {
   private static final int MAX_DEPTH = 32;
@@ -48,12 +48,12 @@ public final class RayServeFile {
   private static final String DIRECT_STREAMING = "RAY_SERVE_LLM_ENABLE_DIRECT_STREAMING";
   private static final String FIRST_BYTE_TIMEOUT = "RAY_SERVE_LLM_ROUTER_HTTP_TIMEOUT";
 
-  /** Of the schema of files; only what is started from Python listens on loopback by default. */
+  /** Default of files; applications started from Python listen on loopback. */
   private static final String HOST = "0.0.0.0";
 
   private static final int PORT = 8000;
 
-  /** What Ray calls an application without a name. */
+  /** Ray's name for an application without a name. */
   private static final String APPLICATION = "default";
 
   private static final Duration MILLI = Duration.ofMillis(1);
@@ -64,10 +64,10 @@ public final class RayServeFile {
   private static final String PD_BUILDER = "ray.serve.llm:build_pd_openai_app";
 
   /**
-   * What a file asks for.
+   * A translated file.
    *
-   * @param values the same in our own keys
-   * @param notes what in it has no effect here, and why, one line each
+   * @param values the configuration
+   * @param notes values without effect and the reasons, one line each
    */
   public record Translated(ConfigValues values, List<String> notes) {}
 
@@ -91,9 +91,9 @@ public final class RayServeFile {
   /**
    * Reads and translates a file.
    *
-   * @param environment the process's environment variables
-   * @param flags what our own flags say
-   * @throws ConfigException if it cannot be read or honoured, with all reasons
+   * @param environment environment variables of the process
+   * @param flags values of our own flags
+   * @throws ConfigException with all reasons, if the file cannot be read or honoured
    */
   public static Translated read(Path file, Map<String, String> environment, ConfigValues flags) {
     return translate(file, YamlTree.text(file), environment, flags);
@@ -102,7 +102,7 @@ public final class RayServeFile {
   /**
    * Translates a text.
    *
-   * @param file where it would stand: what it is called in errors, and where other files are
+   * @param file name in messages, and base of relative paths
    */
   static Translated translate(
       Path file, String text, Map<String, String> environment, ConfigValues flags) {
@@ -120,9 +120,9 @@ public final class RayServeFile {
   }
 
   /**
-   * What Ray reads of its processes' environment.
+   * Reads the variables that Ray reads from its processes' environment.
    *
-   * @param ofApplication variables that the file sets for the application, which win
+   * @param ofApplication variables that the file sets for the application; they win
    */
   private void environment(RayNode ofApplication) {
     RayNode header = variable(SESSION_HEADER, ofApplication);
@@ -137,7 +137,7 @@ public final class RayServeFile {
             .whole(1, RayLlmConfig.UNLIMITED)
             .orElse(RayLlmConfig.UNLIMITED);
     direct = variable(DIRECT_STREAMING, ofApplication).text().strip().equals("1");
-    // A router that asks for this key there would let everybody in here.
+    // Ray admits only clients with this key; without the check, this router would admit all.
     RayNode key = variable(CLIENTS_KEY, ofApplication);
     if (!key.text().isBlank() && !asksForKeys) {
       key.wrong(NO_KEYS);
@@ -151,13 +151,13 @@ public final class RayServeFile {
         : new RayNode(name, new Raw.Scalar(inherited, "environment"), report);
   }
 
-  /** What Ray does without a key for it. */
+  /** Sets behaviour of Ray that has no key. */
   private void behaviour() {
     values.set(AdminKeys.ENABLED, false);
     values.set(AdminKeys.HEALTH_OF_WORKERS, false);
     values.set(AdminKeys.REFUSED_PATHS, EngineControl.PATHS);
     values.set(FrontKeys.CORS_ENABLED, true);
-    // Ray has no such listener, so nothing keeps its port free.
+    // Ray has no metrics listener, so another process may use the default port.
     values.set(OperationKeys.METRICS_PORT, 0);
     values.set(FleetKeys.HEALTH_TIMEOUT, Duration.ofSeconds(10));
     values.set(ForwardKeys.RETRY_INITIAL_BACKOFF, Duration.ofMillis(25));
@@ -297,7 +297,7 @@ public final class RayServeFile {
     settings(configs);
   }
 
-  /** An entry may be the path of a file that holds it. */
+  /** The entry itself, or the contents of the file that it names. */
   private RayNode included(RayNode entry) {
     if (entry.absent() || !(entry.raw() instanceof Raw.Scalar(String path, _))) {
       return entry;
@@ -346,7 +346,7 @@ public final class RayServeFile {
     values.set(RoutingKeys.WORKERS, workers);
   }
 
-  /** The one that all models have in common; null if there is none. */
+  /** The discovery settings of all models, which must not differ; null if there are none. */
   private @Nullable RayNode discovery(List<RayLlmConfig> configs) {
     RayNode first = null;
     for (RayLlmConfig config : configs) {
@@ -380,7 +380,9 @@ public final class RayServeFile {
     }
   }
 
-  /** A model's router and line are its own; of the rest the entries must agree. */
+  /**
+   * Router, queue and limits are set per model; all other settings must be equal for all models.
+   */
   private void settings(List<RayLlmConfig> configs) {
     RayLlmConfig first = configs.getFirst();
     RayRouters.translate(first.router(), direct, values);
@@ -409,7 +411,7 @@ public final class RayServeFile {
     new RayQueues(values).translate(configs);
   }
 
-  /** Has engines heard if a model's router goes by what they announce. */
+  /** Enables KV events if the model's policy uses them. */
   private void heed(RayLlmConfig config, ConfigValues routing) {
     if (routing.get(RoutingKeys.POLICY).equals(RayRouters.KV_AWARE)) {
       KvEventLabels.askOthers(values);
@@ -426,7 +428,10 @@ public final class RayServeFile {
     }
   }
 
-  /** Everything that a router can set is said, so that nothing of the first model's holds here. */
+  /**
+   * All routing settings of a model, including defaults; otherwise those of the first model would
+   * apply.
+   */
   private static Map<String, String> settings(ConfigValues routing) {
     Map<String, String> settings = new TreeMap<>();
     for (Key<?> key : RoutingKeys.ofAModel()) {
@@ -439,7 +444,7 @@ public final class RayServeFile {
     return key.type().format(values.get(key));
   }
 
-  /** Whether two values are written alike, wherever they stand. */
+  /** True if two values have the same content, regardless of their positions. */
   private static boolean same(Raw one, Raw other) {
     return switch (one) {
       case Raw.Scalar(String text, _) ->

@@ -1,4 +1,4 @@
-/** Ray Serve's declarative configuration of LLM applications, translated. */
+/** Translation of Ray Serve's declarative configuration for LLM applications. */
 @NullMarked
 package io.pointsman.app.compat.ray;
 

@@ -18,8 +18,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Translates the command line of the vLLM production stack's router, and what is proposed for it,
- * into the configuration. Everything else about running is the same as for every other launcher.
+ * Translates the command line of the vLLM production stack's router into the configuration. Also
+ * accepts proposed flags of that router. Only the configuration differs from other launchers.
  */
 public final class ProductionStackLauncher {
   private static final String ENGINES_KEY = "VLLM_API_KEY";
@@ -28,12 +28,12 @@ public final class ProductionStackLauncher {
   private static final String PROXY_TIMEOUT = "ROUTER_PROXY_TIMEOUT_SECONDS";
   private static final Duration NO_LIMIT = Duration.ZERO;
 
-  /** What the keys take; there is no use for longer ones. */
+  /** Maximum of the keys, in seconds; longer limits count as unlimited. */
   private static final double LONGEST_LIMIT = 86_400;
 
   private ProductionStackLauncher() {}
 
-  /** Every flag, in the order in which they are documented. */
+  /** All flags, in order of documentation. */
   static FlagTable flags(Wishes wishes) {
     return new FlagTable(
         false,
@@ -48,10 +48,10 @@ public final class ProductionStackLauncher {
   }
 
   /**
-   * The configuration that a command line asks for.
+   * The configuration for a command line.
    *
-   * @param environment the process's environment variables
-   * @throws ConfigException if a flag is unknown, wrong or cannot be honoured, with all reasons
+   * @param environment environment variables of the process
+   * @throws ConfigException with all reasons, if a flag is unknown, invalid or cannot be honoured
    */
   public static ConfigValues translate(List<String> args, Map<String, String> environment) {
     Translation into = new Translation();
@@ -70,17 +70,17 @@ public final class ProductionStackLauncher {
     return into.orThrow();
   }
 
-  /** Whether a flag of this name, written out, is read. */
+  /** True if a flag of exactly this name is known. */
   public static boolean knows(String name) {
     return flags(new Wishes()).knows(name);
   }
 
-  /** All flags with what they do here, for people. */
+  /** Help text: all flags with their effect in this router. */
   public static String help() {
     return flags(new Wishes()).help("pointsman production-stack [flags of the stack's router]");
   }
 
-  /** What the stack's router does without a flag for it. */
+  /** Sets behaviour of the stack's router that has no flag. */
   private static void behaviour(ConfigValues values) {
     values.set(FrontKeys.REQUEST_ID_HEADERS, List.of("x-request-id"));
     values.set(ForwardKeys.RETRY_BUDGET, 1.0);
@@ -90,12 +90,12 @@ public final class ProductionStackLauncher {
     values.set(AdminKeys.REFUSED_PATHS, EngineControl.PATHS);
     values.set(OperationKeys.METRICS_LIKE_STACK, true);
     values.set(OperationKeys.DRAIN_TIMEOUT, Translation.LONGEST_DRAIN);
-    // The original listens on one port, so that several of it run on one host.
+    // The original uses one port, so several of its instances can run on one host.
     values.set(OperationKeys.METRICS_PORT, 0);
   }
 
   private static void environment(Map<String, String> environment, Translation into) {
-    // Only for the router's own questions: requests go on with what their clients sent.
+    // Only for probes; forwarded requests keep the client's Authorization.
     into.values().set(FleetKeys.HEALTH_API_KEY, environment.getOrDefault(ENGINES_KEY, "").strip());
     limit(environment, PREFILL_TIMEOUT, Duration.ofMinutes(5), into, DisaggKeys.PREFILL_TIMEOUT);
     limit(environment, DECODE_TIMEOUT, Duration.ofMinutes(10), into, DisaggKeys.DECODE_TIMEOUT);

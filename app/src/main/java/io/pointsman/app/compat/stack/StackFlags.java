@@ -10,7 +10,7 @@ import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.KubernetesKeys;
 import java.util.List;
 
-/** Where the router listens, where its engines are, and how it chooses among them. */
+/** Flags of the production stack's router for listening, discovery and routing. */
 final class StackFlags {
   static final String DISCOVERY = "--service-discovery";
   static final String LOGIC = "--routing-logic";

@@ -19,14 +19,14 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Which engines there are, and which role each one has by its label. */
+/** Translates the engines, or their discovery; labels determine their roles. */
 final class StackFleet {
   private static final String STANDARD_LABEL = "default";
 
-  /** What a server answers that has no such path, or wants a key for it. */
+  /** Statuses of a server that has no such path or requires a key for it. */
   private static final List<Integer> WITHOUT_HEALTH = List.of(401, 403, 404, 405);
 
-  /** The label of pods that the stack's router compares. */
+  /** The pod label that the stack's router compares. */
   private static final String POD_LABEL = "model";
 
   private final Wishes wishes;
@@ -41,7 +41,7 @@ final class StackFleet {
     decode = wishes.items(StackFlags.DECODE_LABELS);
   }
 
-  /** Puts engines, or where to find them, into the configuration. */
+  /** Sets the engines, or their discovery, in the configuration. */
   static void settle(Wishes wishes, Translation into) {
     StackFleet fleet = new StackFleet(wishes, into);
     fleet.labels();
@@ -181,7 +181,7 @@ final class StackFleet {
     }
   }
 
-  /** Pods of a role have the common labels, and one of their own. */
+  /** Pods of a role match the common labels and one label of the role. */
   private void partsOfPods() {
     Translation.as(KubernetesKeys.SELECTOR).apply(wishes.as(StackFlags.SELECTOR), into);
     KubernetesKeys.findNone(into.values(), KubernetesKeys.SELECTOR);

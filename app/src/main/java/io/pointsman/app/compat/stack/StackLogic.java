@@ -24,13 +24,13 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** How an engine, or two of them, are chosen. */
+/** Translates the routing logic to a policy or to disaggregation. */
 final class StackLogic {
   private static final String TRANSPARENT = "disaggregated_prefill";
   private static final String SPLIT_KEY = "OPENAI_API_KEY";
   private static final String ORCHESTRATED = "disaggregated_prefill_orchestrated";
 
-  /** An object of objects of lists. */
+  /** Maximum nesting: an object of objects of lists. */
   private static final int MOST_DEPTH = 4;
 
   private final Wishes wishes;
@@ -43,14 +43,14 @@ final class StackLogic {
     values = into.values();
   }
 
-  /** Whether two engines serve a request. */
+  /** True if the logic splits requests between two engines. */
   static boolean splits(Wishes wishes) {
     String logic = wishes.text(StackFlags.LOGIC);
     return logic.equals(TRANSPARENT) || logic.equals(ORCHESTRATED);
   }
 
   /**
-   * Puts it into the configuration; after the engines.
+   * Sets the routing logic in the configuration; called after the engines are set.
    *
    * @param environment variables of the process
    */
@@ -85,7 +85,9 @@ final class StackLogic {
     }
   }
 
-  /** With this logic alone requests carry it in place of the client's. */
+  /**
+   * Replaces the client's Authorization with the key, as the original does with this logic only.
+   */
   private void enginesKey(String key) {
     if (wishes.text(StackFlags.LOGIC).equals(TRANSPARENT) && !key.isEmpty()) {
       values.set(ForwardKeys.API_KEY, key);
@@ -115,9 +117,10 @@ final class StackLogic {
     values.set(DisaggKeys.DECODE_POLICY, policy);
     values.set(DisaggKeys.PROTOCOL, protocol);
     values.set(DisaggKeys.REMOTE_HOST, RemoteHost.REPLACE);
-    // The threshold alone decides, also where decode holds the prompt.
+    // The threshold alone decides, even if the decode worker has the prompt cached.
     values.set(DisaggKeys.HELD_SHARE, DisaggSettings.NEVER_HELD);
-    // The original asks for no model here; each side may know the model by a name of its own.
+    // The original does not compare models here: prefill and decode engines may use different
+    // names.
     values.set(RoutingKeys.UNKNOWN_MODEL, UnknownModel.ANY_WORKER);
     if (protocol.equals("lmcache")) {
       lmcache();
@@ -138,7 +141,10 @@ final class StackLogic {
     }
   }
 
-  /** The three flags serve those that the registry does not name. */
+  /**
+   * Sets the receivers of decode engines. The three flags apply to engines that are not in the
+   * registry.
+   */
   private void orchestratedReceivers() {
     boolean registered = wishes.has(StackPdFlags.REGISTRY);
     List<String> common =
@@ -190,7 +196,7 @@ final class StackLogic {
     }
   }
 
-  /** Each decode engine takes blocks where the registry says. */
+  /** Adds to each decode engine its receiver in the registry. */
   private void registry() {
     Map<String, String> receivers = new HashMap<>();
     try {
@@ -218,7 +224,7 @@ final class StackLogic {
                     .add(StackPdFlags.REGISTRY + ": " + url + " (expected: a decode engine)"));
   }
 
-  /** JSON is YAML too. */
+  /** The registry as a tree; JSON is a subset of YAML. */
   private static Raw tree(String text) {
     List<String> problems = new ArrayList<>();
     Optional<Raw> tree = YamlTree.compose(StackPdFlags.REGISTRY, text, MOST_DEPTH, problems);
@@ -280,9 +286,9 @@ final class StackLogic {
   }
 
   /**
-   * Refuses a flag that says something which has no effect.
+   * Refuses a flag that would have no effect.
    *
-   * @param standard its default, which says nothing; empty if there is none
+   * @param standard default of the flag, which is accepted; empty if there is none
    */
   private void ofNoUse(boolean used, String flag, String standard) {
     boolean says = wishes.has(flag) && !wishes.text(flag).equals(standard);

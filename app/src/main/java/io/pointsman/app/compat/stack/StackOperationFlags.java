@@ -13,7 +13,7 @@ import io.pointsman.app.logging.LogSettings.Level;
 import java.util.List;
 import java.util.Map;
 
-/** Extensions, files, logs and traces. */
+/** Flags of the production stack's router for extensions, files, logs and traces. */
 final class StackOperationFlags {
   static final String OTEL_ENDPOINT = "--otel-endpoint";
   static final String OTEL_SECURE = "--otel-secure";

@@ -8,7 +8,7 @@ import io.pointsman.app.compat.Flag;
 import io.pointsman.app.config.key.DisaggKeys;
 import java.util.List;
 
-/** Prefill and decode on two workers. */
+/** Flags of the production stack's router for prefill and decode on separate workers. */
 final class StackPdFlags {
   static final String STRATEGY = "--load-balancing-strategy";
   static final String CONNECTOR = "--disagg-connector-type";

@@ -10,18 +10,18 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Flags that mean something only together with others, kept until all have been read. Used by one
+ * Values of flags that depend on each other; applied after all flags are read. Confined to one
  * thread.
  */
 final class Wishes {
   private final Map<String, String> given = new HashMap<>();
 
-  /** Keeps what is given for a flag. */
+  /** An action that stores the flag's value. */
   Effect.Action keep() {
     return (flag, _) -> given.put(flag.flag(), flag.values().isEmpty() ? "" : flag.value());
   }
 
-  /** Keeps it if it is one of these. */
+  /** An action that stores the flag's value if it is allowed. */
   Effect.Action keep(String... allowed) {
     return (flag, into) -> {
       if (Arrays.asList(allowed).contains(flag.value())) {
@@ -32,17 +32,17 @@ final class Wishes {
     };
   }
 
-  /** Keeps that a switch is on. */
+  /** Stores that a switch is on. */
   void note(String flag) {
     given.put(flag, "on");
   }
 
-  /** What was given, or the flag's default; null if there is neither. */
+  /** The flag's value or default; null if it has none. */
   @Nullable String get(String flag) {
     return given.get(flag);
   }
 
-  /** The same; empty if there is neither. */
+  /** The flag's value or default; empty if it has none. */
   String text(String flag) {
     return given.getOrDefault(flag, "");
   }
@@ -51,7 +51,7 @@ final class Wishes {
     return !text(flag).isEmpty();
   }
 
-  /** The items of a list with commas; empty ones do not count. */
+  /** The items of a comma-separated list, without empty ones. */
   List<String> items(String flag) {
     return Arrays.stream(text(flag).split(",", -1))
         .map(String::strip)
@@ -59,12 +59,12 @@ final class Wishes {
         .toList();
   }
 
-  /** A flag as it was given, for an action of another one's. */
+  /** The flag in the form that an {@link Effect.Action} takes. */
   Given as(String flag) {
     return new Given(flag, List.of(text(flag)));
   }
 
-  /** Lets an action take what was given for a flag, if anything was. */
+  /** Runs the action with the flag's value, if there is one. */
   void apply(String flag, Effect.Action action, Translation into) {
     if (has(flag)) {
       action.apply(as(flag), into);

@@ -1,4 +1,4 @@
-/** The command line of the vLLM production stack's router, translated into the configuration. */
+/** Translation of the command line of the vLLM production stack's router. */
 @NullMarked
 package io.pointsman.app.compat.stack;
 

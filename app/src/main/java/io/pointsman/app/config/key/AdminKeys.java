@@ -13,7 +13,7 @@ import io.pointsman.app.explain.DecisionSettings;
 import java.time.Duration;
 import java.util.List;
 
-/** Keys of what may be done over HTTP while the router runs, and by whom. */
+/** Keys of the HTTP endpoints of a running router, and of client authentication. */
 public final class AdminKeys {
   public static final Key<Boolean> ENABLED =
       Key.of(

@@ -5,10 +5,10 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The registry of all keys, in the order in which they are documented. */
+/** The registry of all keys, in order of documentation. */
 public final class ConfigKeys {
   /**
-   * Keys that belong together.
+   * A group of related keys.
    *
    * @param title heading
    */
@@ -54,12 +54,11 @@ public final class ConfigKeys {
     return BY_PATH.get(path);
   }
 
-  /** Whether keys are below {@code path}. */
+  /** True if {@code path} is a group that contains keys. */
   public static boolean isGroup(String path) {
     return BY_PATH.keySet().stream().anyMatch(key -> key.startsWith(path + "."));
   }
 
-  /** The paths of all keys. */
   public static List<String> paths() {
     return List.copyOf(BY_PATH.keySet());
   }

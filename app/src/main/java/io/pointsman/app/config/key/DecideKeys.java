@@ -10,7 +10,7 @@ import io.pointsman.engine.choice.HoldSettings;
 import java.time.Duration;
 import java.util.List;
 
-/** Keys of choice for planes that carry the bytes themselves. */
+/** Keys of the decision service for other proxies. */
 public final class DecideKeys {
   private static final HoldSettings HOLD = HoldSettings.DEFAULTS;
 

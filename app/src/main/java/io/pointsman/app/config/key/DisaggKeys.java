@@ -28,7 +28,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Keys of prefill and decode on two workers. */
+/** Keys of prefill and decode on separate workers. */
 public final class DisaggKeys {
   private static final Duration MILLI = Duration.ofMillis(1);
   private static final Duration DAY = Duration.ofHours(24);

@@ -16,7 +16,7 @@ import io.pointsman.engine.fleet.StallSettings;
 import java.time.Duration;
 import java.util.List;
 
-/** Keys of how workers are watched: probes, breaker, stalls. */
+/** Keys of worker supervision: probes, breaker, stalls. */
 public final class FleetKeys {
   private static final Duration MILLI = Duration.ofMillis(1);
   private static final Duration DAY = Duration.ofHours(24);

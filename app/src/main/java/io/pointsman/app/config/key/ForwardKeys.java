@@ -13,7 +13,7 @@ import io.pointsman.proxy.upstream.UpstreamSettings;
 import java.time.Duration;
 import java.util.List;
 
-/** Keys of the side that engines see: retries, timeouts, connections. */
+/** Keys of forwarding to engines: retries, timeouts, connections. */
 public final class ForwardKeys {
   private static final RetrySettings RETRY = RetrySettings.DEFAULTS;
   private static final TimeoutSettings TIMEOUTS = TimeoutSettings.DEFAULTS;

@@ -21,7 +21,7 @@ import io.pointsman.request.AffinitySettings;
 import java.time.Duration;
 import java.util.List;
 
-/** Keys of the side that clients see: listener, limits, headers. */
+/** Keys of the client side: listener, limits, headers. */
 public final class FrontKeys {
   public static final Key<String> HOST =
       Key.of(

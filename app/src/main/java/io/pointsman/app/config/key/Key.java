@@ -3,10 +3,9 @@ package io.pointsman.app.config.key;
 import io.pointsman.app.config.value.ValueType;
 
 /**
- * One thing that can be configured: in the file at {@link #path}, on the command line with {@link
- * #flag}.
+ * A configuration key: {@link #path} in the file, {@link #flag} on the command line.
  *
- * @param <T> the value in the program
+ * @param <T> type of the value in the program
  */
 public final class Key<T> {
   private final String path;
@@ -28,9 +27,9 @@ public final class Key<T> {
   }
 
   /**
-   * @param path groups and name, separated by dots; the flag is the same with hyphens
-   * @param meaning what it decides, one sentence
-   * @param extremes what happens when it is very small, very large or off
+   * @param path groups and name, separated by dots; the flag has hyphens instead
+   * @param meaning the key's meaning, one sentence
+   * @param extremes effect of very small, very large or disabling values
    */
   static <T> Key<T> of(
       String path, ValueType<T> type, T defaultValue, String meaning, String extremes) {
@@ -47,12 +46,12 @@ public final class Key<T> {
     return new Draft<>(path, type, defaultValue, meaning, extremes);
   }
 
-  /** This key with a flag of its own. */
+  /** A copy of this key with another flag. */
   Key<T> flag(String flag) {
     return new Key<>(draft(), flag, secret);
   }
 
-  /** This key as one whose value is never shown. */
+  /** A copy of this key with a value that is never printed. */
   Key<T> secret() {
     return new Key<>(draft(), flag, true);
   }
@@ -81,7 +80,7 @@ public final class Key<T> {
     return extremes;
   }
 
-  /** Whether the value is a secret, never to be shown. */
+  /** True if the value must not be printed. */
   public boolean isSecret() {
     return secret;
   }

@@ -10,7 +10,7 @@ import io.pointsman.kubernetes.LabelSyntax;
 import io.pointsman.kubernetes.PodSelector;
 import java.util.List;
 
-/** Keys of workers that are found as pods of a Kubernetes cluster. */
+/** Keys of the discovery of Kubernetes pods as workers. */
 public final class KubernetesKeys {
   private static final KubernetesSettings DEFAULTS = KubernetesSettings.DEFAULTS;
 
@@ -82,12 +82,12 @@ public final class KubernetesKeys {
 
   private KubernetesKeys() {}
 
-  /** Whether pods are looked for by one of the selectors. */
+  /** True if the selector is set. */
   public static boolean finds(ConfigValues values, Key<PodSelector> selector) {
     return !values.get(selector).isEmpty();
   }
 
-  /** Has none looked for by one of the selectors. */
+  /** Clears the selector. */
   public static void findNone(ConfigValues values, Key<PodSelector> selector) {
     values.set(selector, PodSelector.NONE);
   }

@@ -6,7 +6,7 @@ import static io.pointsman.app.config.value.ValueTypes.decimal;
 import io.pointsman.engine.policy.kv.KvAwareSettings;
 import java.util.List;
 
-/** Keys of kv_aware, and of what is kept of engines' announcements. */
+/** Keys of the policy kv_aware and of its KV index. */
 public final class KvAwareKeys {
   private static final KvAwareSettings KV = KvAwareSettings.DEFAULTS;
 

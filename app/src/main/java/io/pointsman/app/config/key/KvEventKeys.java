@@ -15,7 +15,7 @@ import io.pointsman.app.kvevents.wire.Endpoint;
 import java.time.Duration;
 import java.util.List;
 
-/** Keys of what engines announce of their KV caches. */
+/** Keys of subscriptions to the engines' KV events. */
 public final class KvEventKeys {
   private static final KvEventSettings DEFAULTS = KvEventSettings.DEFAULTS;
   private static final KvEventLimits LIMITS = KvEventLimits.DEFAULTS;

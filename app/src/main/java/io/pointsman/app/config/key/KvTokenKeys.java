@@ -10,7 +10,7 @@ import io.pointsman.app.kvtokens.TokenSettings;
 import java.time.Duration;
 import java.util.List;
 
-/** Keys of the token ids of texts, without which announcements say nothing of them. */
+/** Keys of token ids of texts; without token ids a text cannot be matched with KV events. */
 public final class KvTokenKeys {
   private static final TokenSettings DEFAULTS = TokenSettings.DEFAULTS;
 

@@ -16,7 +16,7 @@ import io.pointsman.proxy.Transport;
 import java.time.Duration;
 import java.util.List;
 
-/** Keys of how the router is run: stop, threads, metrics, log. */
+/** Keys of operation: shutdown, threads, metrics, log. */
 public final class OperationKeys {
   public static final Key<Duration> DRAIN_TIMEOUT =
       Key.of(

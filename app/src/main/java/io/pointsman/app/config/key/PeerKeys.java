@@ -4,7 +4,7 @@ import io.pointsman.app.config.value.CheckedText;
 import io.pointsman.app.peers.PeerSettings;
 import java.util.List;
 
-/** Keys of what engines tell the router by ZeroMQ. */
+/** Keys of the ZeroMQ messages from engines: registrations and notifications. */
 public final class PeerKeys {
   private static final PeerSettings DEFAULTS = PeerSettings.DEFAULTS;
 

@@ -26,7 +26,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
-/** Keys of the decision: workers, policy and what policies are set by. */
+/** Keys of routing: workers, policies and their parameters. */
 public final class RoutingKeys {
   static final List<String> NAMES =
       List.of(
@@ -290,7 +290,7 @@ public final class RoutingKeys {
 
   private RoutingKeys() {}
 
-  /** What can be said of one model in place of what holds for all. */
+  /** Keys that can be set for a single model. */
   public static List<Key<?>> ofAModel() {
     return OF_A_MODEL;
   }

@@ -7,7 +7,7 @@ import io.pointsman.engine.policy.tier.AdapterSettings;
 import io.pointsman.engine.policy.tier.LocalitySettings;
 import java.util.List;
 
-/** Which workers are preferred, whatever the policy. */
+/** Keys of preferred workers, independent of the policy. */
 public final class TierKeys {
   private static final AdapterSettings ADAPTERS = AdapterSettings.DEFAULTS;
   private static final int MOST = 1_000_000;

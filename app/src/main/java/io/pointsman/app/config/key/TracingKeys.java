@@ -9,7 +9,7 @@ import static io.pointsman.app.config.value.ValueTypes.texts;
 import io.pointsman.app.tracing.TracingSettings;
 import java.util.List;
 
-/** Keys of traces of single requests. */
+/** Keys of request tracing. */
 public final class TracingKeys {
   public static final Key<Boolean> ENABLED =
       Key.of(

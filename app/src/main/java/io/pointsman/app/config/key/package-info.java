@@ -1,4 +1,4 @@
-/** The registry of configuration keys: name, type, default, meaning, by topic. */
+/** The registry of configuration keys, by topic: name, type, default, meaning. */
 @NullMarked
 package io.pointsman.app.config.key;
 

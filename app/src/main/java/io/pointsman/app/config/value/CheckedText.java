@@ -3,9 +3,9 @@ package io.pointsman.app.config.value;
 import java.util.function.Predicate;
 
 /**
- * A text that must be of a certain form, or empty.
+ * A text in a certain form, or empty.
  *
- * @param valid whether a text that is not empty has that form
+ * @param valid the test for texts that are not empty
  */
 public record CheckedText(String label, String expected, Predicate<String> valid)
     implements ValueType<String> {

@@ -3,10 +3,10 @@ package io.pointsman.app.config.value;
 import java.util.Map;
 
 /**
- * How workers are chosen for one model.
+ * The policy settings of one model.
  *
- * @param settings values by the paths of their keys, {@code policy} among them, each as it is
- *     written on one line; what is not there is as for all models
+ * @param settings values by key path, including {@code policy}, each in its form on one line;
+ *     missing keys have the values for all models
  */
 public record ModelPolicy(String model, Map<String, String> settings) {
   public ModelPolicy {

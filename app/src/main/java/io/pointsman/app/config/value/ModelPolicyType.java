@@ -6,9 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/**
- * A model's own policy: a group with {@code model} and keys of policies, or {@code model=policy}.
- */
+/** A model's own policy: a group with {@code model} and policy keys, or {@code model=policy}. */
 final class ModelPolicyType implements ValueType<ModelPolicy> {
   private static final String MODEL = "model";
   private static final String POLICY = "policy";
@@ -18,7 +16,7 @@ final class ModelPolicyType implements ValueType<ModelPolicy> {
   private final Map<String, ValueType<?>> keys;
 
   /**
-   * @param keys what may be said of a model, by the paths of the keys
+   * @param keys types of the keys that can be set per model, by path
    */
   ModelPolicyType(Map<String, ValueType<?>> keys) {
     this.keys = keys;

@@ -3,11 +3,11 @@ package io.pointsman.app.config.value;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How many requests for one model run and wait.
+ * Limits on running and waiting requests of one model.
  *
- * @param maxConcurrent most at once; at least 1
- * @param queueSize most that wait; null if as for all models
- * @param fullStatus the answer to those beyond; null if as for all models
+ * @param maxConcurrent maximum number of running requests; at least 1
+ * @param queueSize maximum number of waiting requests; null: the value for all models
+ * @param fullStatus HTTP status for further requests; null: the value for all models
  */
 public record ModelQueue(
     String model, int maxConcurrent, @Nullable Integer queueSize, @Nullable Integer fullStatus) {}

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** A model's own waiting line: a group of keys, or {@code model=most}. */
+/** A model's own queue: a group of keys, or {@code model=most}. */
 final class ModelQueueType implements ValueType<ModelQueue> {
   private static final String MODEL = "model";
   private static final String MOST = "max-concurrent-requests";
@@ -21,8 +21,9 @@ final class ModelQueueType implements ValueType<ModelQueue> {
   }
 
   /**
-   * @param most of {@code max-concurrent-requests}, {@code size} of {@code queue-size}, {@code
-   *     status} of {@code queue-full-status}
+   * @param most type of {@code max-concurrent-requests}
+   * @param size type of {@code queue-size}
+   * @param status type of {@code queue-full-status}
    */
   static ValueType<List<ModelQueue>> list(
       ValueType<Integer> most, ValueType<Integer> size, ValueType<Integer> status) {

@@ -4,11 +4,14 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.Optional;
 
-/** Finds the name that a misspelt one was probably meant to be. */
+/** Finds the name nearest to a misspelt one. */
 public final class Nearest {
   private Nearest() {}
 
-  /** The nearest of {@code names} by edit distance; empty if none is near. */
+  /**
+   * The nearest of {@code names} by edit distance; empty if the distance exceeds a third of the
+   * length, or 2 for short names.
+   */
   public static Optional<String> to(String wrong, Collection<String> names) {
     int near = Math.max(2, wrong.length() / 3);
     return names.stream()

@@ -3,15 +3,15 @@ package io.pointsman.app.config.value;
 import java.util.List;
 import java.util.Map;
 
-/** A value as it was written, in a file or on the command line, before its key has judged it. */
+/** An unchecked value from a file or the command line. */
 public sealed interface Raw {
-  /** Where it was written, such as {@code router.yaml:12} or {@code --port}. */
+  /** Position of the value, for example {@code router.yaml:12} or {@code --port}. */
   String where();
 
   /**
-   * One word or text.
+   * A single text.
    *
-   * @param text as written, without quotes
+   * @param text the value without quotes
    */
   record Scalar(String text, String where) implements Raw {}
 
@@ -22,6 +22,6 @@ public sealed interface Raw {
     }
   }
 
-  /** Named values, in the order in which they were written. */
+  /** Named values in the order of the file. */
   record Entries(Map<String, Raw> entries, String where) implements Raw {}
 }

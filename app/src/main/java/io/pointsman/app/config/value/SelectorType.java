@@ -12,14 +12,14 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * Labels with values: a list of {@code label=value}, with one equals sign or two as Kubernetes has
- * it, or {@code label in (a, b)}, of which a flag may hold several, separated by commas; or a group
- * of labels, each with a value or a list of them.
+ * A selector of pods by labels. A list contains {@code label=value} items, with one or two equals
+ * signs as in Kubernetes, or {@code label in (a, b)}. A flag can contain several items, separated
+ * by commas. A group maps each label to a value or a list of values.
  */
 public final class SelectorType implements ValueType<PodSelector> {
   private static final String ITEM = "label=value";
 
-  /** Commas that are in no parentheses. */
+  /** Commas outside parentheses. */
   private static final Pattern COMMA = Pattern.compile(",(?![^()]*\\))");
 
   private static final Pattern SET = Pattern.compile("([^\\s=]+)\\s+in\\s*\\(([^()]*)\\)");

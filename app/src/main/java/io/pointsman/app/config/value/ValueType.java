@@ -1,33 +1,33 @@
 package io.pointsman.app.config.value;
 
 /**
- * What the value of a key may be: how it is read, written and described.
+ * The type of a key's value: reads, formats and describes it.
  *
- * @param <T> the value in the program
+ * @param <T> type of the value in the program
  */
 public interface ValueType<T> {
   /**
-   * The value that was written.
+   * Parses a value.
    *
-   * @throws IllegalArgumentException if it is none; the message is {@code value (expected: ...)}
+   * @throws IllegalArgumentException if it is invalid; the message is {@code value (expected: ...)}
    */
   T read(Raw raw);
 
-  /** The value on one line of YAML; {@link #read} gives the same value back. */
+  /** The value as one line of YAML; {@link #read} restores it. */
   String format(T value);
 
-  /** What may be written, in words, with unit and range. */
+  /** Description of valid values, with unit and range. */
   String expected();
 
-  /** A placeholder for the value in usage texts. */
+  /** Placeholder for the value in usage texts. */
   String label();
 
-  /** What a flag means that is given without a value; empty if it needs one. */
+  /** Value of a flag that is given without one; empty if the flag needs a value. */
   default String alone() {
     return "";
   }
 
-  /** Whether a flag may be given several times, each time with one or more values. */
+  /** True if a flag can be repeated, each time with one or more values. */
   default boolean repeatable() {
     return false;
   }

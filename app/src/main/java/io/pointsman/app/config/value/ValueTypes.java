@@ -13,7 +13,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** The kinds of values that keys have. */
+/** The types of values that keys have. */
 public final class ValueTypes {
   private static final Pattern DURATION = Pattern.compile("(\\d{1,12})(ms|s|m|h)");
   private static final Pattern BYTES = Pattern.compile("(\\d{1,15})(KiB|MiB|GiB)?");
@@ -41,7 +41,7 @@ public final class ValueTypes {
     return value;
   }
 
-  /** A number with a fraction. */
+  /** A decimal number. */
   public static ValueType<Double> decimal(double least, double most) {
     String expected =
         most == Double.MAX_VALUE
@@ -61,13 +61,14 @@ public final class ValueTypes {
   private static String shortest(double value) {
     String digits = Double.toString(value);
     if (digits.indexOf('E') < 0) {
-      // The first BigDecimal costs 40 ms: the JDK makes it a table of the powers of five.
+      // Avoids BigDecimal here: its first use takes 40 ms, because the JDK builds a table of powers
+      // of five.
       return digits.endsWith(".0") ? digits.substring(0, digits.length() - 2) : digits;
     }
     return new BigDecimal(Double.toString(value)).stripTrailingZeros().toPlainString();
   }
 
-  /** {@code true} or {@code false}; a flag alone means true. */
+  /** {@code true} or {@code false}; a flag without a value means true. */
   public static ValueType<Boolean> bool() {
     return new ScalarType<>(
         "true|false",
@@ -81,7 +82,7 @@ public final class ValueTypes {
   }
 
   /**
-   * A length of time, such as {@code 250ms}, {@code 30s}, {@code 2m} or {@code 1h}. {@code 0} needs
+   * A duration, for example {@code 250ms}, {@code 30s}, {@code 2m} or {@code 1h}. {@code 0} needs
    * no unit.
    */
   public static ValueType<Duration> duration(Duration least, Duration most) {
@@ -91,7 +92,7 @@ public final class ValueTypes {
         "<time>", expected, text -> within(time(text), least, most), ValueTypes::formatted);
   }
 
-  /** A length of time or {@code off}, which is {@link Duration#ZERO} and may be written so too. */
+  /** A duration, or {@code off}; {@code off} and {@code 0} mean {@link Duration#ZERO}. */
   public static ValueType<Duration> durationOrOff(Duration least, Duration most) {
     String expected =
         "off or 0, or a duration such as 250ms, 30s, 2m or 1h, "
@@ -105,7 +106,7 @@ public final class ValueTypes {
         value -> value.isZero() ? "\"off\"" : formatted(value));
   }
 
-  /** Like {@link #durationOrOff}; {@code on}, or a flag alone, means {@code whenOn}. */
+  /** Like {@link #durationOrOff}; {@code on}, or a flag without a value, means {@code whenOn}. */
   public static ValueType<Duration> durationOrSwitch(
       Duration least, Duration most, Duration whenOn) {
     ValueType<Duration> inner = durationOrOff(least, most);
@@ -157,7 +158,7 @@ public final class ValueTypes {
     return seconds % 3600 == 0 ? seconds / 3600 + "h" : seconds / 60 + "m";
   }
 
-  /** A number of bytes, such as {@code 65536}, {@code 64KiB}, {@code 8MiB} or {@code 1GiB}. */
+  /** A number of bytes, for example {@code 65536}, {@code 64KiB}, {@code 8MiB} or {@code 1GiB}. */
   public static ValueType<Long> bytes(long least, long most) {
     String expected =
         "bytes such as 65536, 64KiB, 8MiB or 1GiB, "
@@ -198,7 +199,7 @@ public final class ValueTypes {
   /**
    * A text.
    *
-   * @param what what it is, for usage texts
+   * @param what description of the text, for usage texts
    */
   public static ValueType<String> text(String label, String what, boolean mayBeEmpty) {
     return scalar(
@@ -211,7 +212,7 @@ public final class ValueTypes {
         ValueTypes::quoted);
   }
 
-  /** One of some names. */
+  /** One of several names. */
   public static ValueType<String> oneOf(List<String> names) {
     return scalar(
         "<name>",
@@ -223,7 +224,7 @@ public final class ValueTypes {
         ValueTypes::quoted);
   }
 
-  /** One of some names, or the full name of a class. */
+  /** One of several names, or the full name of a class. */
   public static ValueType<String> nameOrClass(List<String> names, String kind) {
     return scalar(
         "<name>",
@@ -254,13 +255,13 @@ public final class ValueTypes {
         value -> value.name().toLowerCase(Locale.ROOT).replace('_', '-'));
   }
 
-  /** A list of texts; a flag may be repeated or hold several, separated by commas. */
+  /** A list of texts; a flag can be repeated or contain several, separated by commas. */
   public static ValueType<List<String>> texts(String label, String what) {
     return new ListType<>(
         label, "a list of " + what, text(label, what, false), ValueTypes::commaSeparated);
   }
 
-  /** A list of whole numbers; a flag may be repeated or hold several, separated by commas. */
+  /** A list of whole numbers; a flag can be repeated or contain several, separated by commas. */
   public static ValueType<List<Integer>> integers(String label, int least, int most) {
     return new ListType<>(
         label,
@@ -279,33 +280,33 @@ public final class ValueTypes {
     return parts;
   }
 
-  /** A list of workers; a flag may be repeated or hold several URLs, separated by commas. */
+  /** A list of workers; a flag can be repeated or contain several URLs, separated by commas. */
   public static ValueType<List<WorkerSpec>> workers() {
     return WorkerType.list();
   }
 
   /**
-   * Policies of models; a flag may be repeated or hold several, separated by commas.
+   * Policies of models; a flag can be repeated or contain several, separated by commas.
    *
-   * @param keys what may be said of a model, by the paths of the keys
+   * @param keys types of the keys that can be set per model, by path
    */
   public static ValueType<List<ModelPolicy>> modelPolicies(Map<String, ValueType<?>> keys) {
     return ModelPolicyType.list(keys);
   }
 
   /**
-   * Waiting lines of models; a flag may be repeated or hold several, separated by commas.
+   * Queues of models; a flag can be repeated or contain several, separated by commas.
    *
-   * @param most what a model's most requests at once may be
-   * @param size what the length of its line may be
-   * @param status what may be answered when that is full
+   * @param most type of a model's maximum of running requests
+   * @param size type of its queue size
+   * @param status type of the status for a full queue
    */
   public static ValueType<List<ModelQueue>> modelQueues(
       ValueType<Integer> most, ValueType<Integer> size, ValueType<Integer> status) {
     return ModelQueueType.list(most, size, status);
   }
 
-  /** {@code value} as YAML, quoted where it needs to be. */
+  /** {@code value} as YAML, quoted if necessary. */
   static String quoted(String value) {
     if (PLAIN.matcher(value).matches() && !NOT_TEXT.contains(value.toLowerCase(Locale.ROOT))) {
       return value;
@@ -335,7 +336,7 @@ public final class ValueTypes {
     return new ScalarType<>(label, expected, "", reader, writer);
   }
 
-  /** How {@code raw} is shown in an error. */
+  /** The form of {@code raw} in error messages. */
   static String shown(Raw raw) {
     return switch (raw) {
       case Raw.Scalar(String text, _) -> text.isEmpty() ? "missing" : text;
@@ -373,7 +374,7 @@ public final class ValueTypes {
     }
   }
 
-  /** A list whose items are of one type; a single scalar is split by {@code splitter}. */
+  /** A list of items of one type; {@code splitter} splits a scalar into items. */
   record ListType<T>(
       String label, String expected, ValueType<T> item, Function<Raw.Scalar, List<Raw>> splitter)
       implements ValueType<List<T>> {
@@ -387,7 +388,7 @@ public final class ValueTypes {
       };
     }
 
-    /** A text that names nothing is a variable that was not set, sooner than an empty list. */
+    /** Rejects an empty text: it is probably an unset variable, not an intended empty list. */
     private List<T> readSplit(Raw.Scalar scalar) {
       List<Raw> items = splitter.apply(scalar);
       if (items.isEmpty()) {

@@ -15,7 +15,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
-/** A worker: its URL, or a group of keys with the URL among them. */
+/** The type of a worker: its URL, or a group of keys that includes the URL. */
 final class WorkerType implements ValueType<WorkerSpec> {
   private static final List<String> KEYS =
       List.of(
@@ -36,7 +36,7 @@ final class WorkerType implements ValueType<WorkerSpec> {
   private static final ValueType<Integer> COUNT = ValueTypes.integer(0, Integer.MAX_VALUE);
   private static final ValueType<String> TEXT = ValueTypes.text("<text>", "a string", true);
 
-  /** A list of workers; a flag may be repeated or hold several URLs, separated by commas. */
+  /** A list of workers; a flag can be repeated or contain several URLs, separated by commas. */
   static ValueType<List<WorkerSpec>> list() {
     return new ValueTypes.ListType<>(
         "<url>",
@@ -89,7 +89,7 @@ final class WorkerType implements ValueType<WorkerSpec> {
         peerLabels(entries, labels(entries.get("labels"))));
   }
 
-  /** Keys that tell where the worker is, and of it as a peer, are labels of it. */
+  /** Adds the keys for location and peer data to the labels. */
   private static Map<String, String> peerLabels(
       Map<String, Raw> entries, Map<String, String> labels) {
     Map<String, String> all = new LinkedHashMap<>(labels);

@@ -1,4 +1,4 @@
-/** The types of configuration values: how they are read, written and described. */
+/** Types of configuration values: reading, formatting, description. */
 @NullMarked
 package io.pointsman.app.config.value;
 

@@ -14,13 +14,13 @@ import org.msgpack.core.MessageUnpacker;
 import org.msgpack.value.ValueType;
 
 /**
- * Reads batches of KV events in all forms in which vLLM and SGLang have written them: the batch as
- * an array or a map, each event as an array that begins with its kind or as a map that holds it as
- * {@code type}. Members that are not known are passed over, as are events of unknown kinds. Lengths
- * that a batch claims are compared with its own before memory is taken; nesting costs no stack.
+ * Parses batches of KV events in all formats that vLLM and SGLang have used. A batch is an array or
+ * a map. An event is an array that begins with its kind, or a map with the kind as {@code type}.
+ * Unknown members and events are skipped. Lengths are checked against the batch size before memory
+ * is allocated; nesting uses no stack.
  */
 public final class BatchReader {
-  /** Members of the largest map or positional event that is looked at; engines send fifteen. */
+  /** Maximum members of a map or positional event; engines send 15. */
   private static final int MOST_MEMBERS = 64;
 
   private static final int LONGEST_TEXT = 4096;
@@ -40,10 +40,10 @@ public final class BatchReader {
   }
 
   /**
-   * The batch in {@code payload}.
+   * Parses a batch.
    *
-   * @param mostEvents events that it may hold
-   * @throws MalformedBatch if it is none, or a larger one
+   * @param mostEvents maximum number of events
+   * @throws MalformedBatch if the payload is malformed or has too many events
    */
   public static EventBatch read(byte[] payload, int mostEvents) throws MalformedBatch {
     try (MessageUnpacker in = MessagePack.newDefaultUnpacker(payload)) {
@@ -93,7 +93,11 @@ public final class BatchReader {
     return new Events(known, passedOver);
   }
 
-  /** Returns whether the event is of a known kind. */
+  /**
+   * Reads one event.
+   *
+   * @return true if its kind is known
+   */
   private boolean event(List<KvEvent> into) throws IOException, MalformedBatch {
     EventFields fields = new EventFields(this);
     if (next() == ValueType.MAP) {
@@ -146,7 +150,7 @@ public final class BatchReader {
     return claimed;
   }
 
-  /** A number of items, each of which takes a byte at least. */
+  /** Checks a claimed number of items; each takes at least one byte. */
   int count(int claimed) throws MalformedBatch {
     if (claimed < 0 || claimed > length - in.getTotalReadBytes()) {
       throw new MalformedBatch("batch (expected: items that end within it)");
@@ -154,7 +158,7 @@ public final class BatchReader {
     return claimed;
   }
 
-  /** Blocks of the batch are named by their own tokens alone. */
+  /** Records that blocks are named only by their own tokens. */
   void positionless() {
     positionless = true;
   }
@@ -167,7 +171,7 @@ public final class BatchReader {
     return in.getNextFormat().getValueType();
   }
 
-  /** A whole number; of those above 2^63 the lowest 64 bits. */
+  /** A whole number; above 2^63 its lowest 64 bits. */
   long number() throws IOException, MalformedBatch {
     MessageFormat format = in.getNextFormat();
     if (format.getValueType() != ValueType.INTEGER) {
@@ -184,7 +188,7 @@ public final class BatchReader {
     return name;
   }
 
-  /** A text, or null for nil and for what is none, which is passed over. */
+  /** A text; null for nil and for other values, which are skipped. */
   @Nullable String text() throws IOException, MalformedBatch {
     return switch (next()) {
       case STRING -> new String(payload(in.unpackRawStringHeader(), LONGEST_TEXT), UTF_8);

@@ -4,13 +4,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Where a ZeroMQ socket is bound, as {@code tcp://host:port}.
+ * The address of a bound ZeroMQ socket, {@code tcp://host:port}.
  *
- * @param host name or address, of IPv6 without brackets; {@link #ANY} for the host of the engine
+ * @param host name or address, IPv6 without brackets; {@link #ANY} for the engine's host
  * @param port 1 to 65535
  */
 public record Endpoint(String host, int port) {
-  /** The {@link #host} of an endpoint that is bound to every address. */
+  /** The {@link #host} of a socket bound to all addresses. */
   public static final String ANY = "*";
 
   private static final Pattern FORM =
@@ -23,9 +23,9 @@ public record Endpoint(String host, int port) {
   }
 
   /**
-   * The endpoint that {@code text} names; every way to say "all addresses" becomes {@link #ANY}.
+   * Parses an endpoint; all forms of "all addresses" become {@link #ANY}.
    *
-   * @throws IllegalArgumentException if it names none
+   * @throws IllegalArgumentException if the text is not an endpoint
    */
   public static Endpoint of(String text) {
     Matcher form = FORM.matcher(text);
@@ -37,7 +37,7 @@ public record Endpoint(String host, int port) {
     return new Endpoint(any ? ANY : host, Integer.parseInt(form.group(2)));
   }
 
-  /** Whether {@code text} names an endpoint. */
+  /** True if {@code text} is an endpoint. */
   public static boolean isOne(String text) {
     try {
       of(text);
@@ -47,15 +47,15 @@ public record Endpoint(String host, int port) {
     }
   }
 
-  /** The same at {@code engine}, unless it names a host. */
+  /** This endpoint, with {@code engine} as host if it has none. */
   public Endpoint at(String engine) {
     return host.equals(ANY) ? new Endpoint(engine, port) : this;
   }
 
   /**
-   * That of another data-parallel rank: engines add the rank to the port.
+   * The endpoint of another data-parallel rank; engines add the rank to the port.
    *
-   * @throws IllegalArgumentException if there is no such port
+   * @throws IllegalArgumentException if the port would exceed 65535
    */
   public Endpoint ofRank(int rank) {
     return new Endpoint(host, port + rank);

@@ -4,18 +4,17 @@ import io.pointsman.engine.kv.KvEvent;
 import java.util.List;
 
 /**
- * What an engine announced at once.
+ * One batch of KV events.
  *
- * @param seconds when it was put together, since 1970, by the engine's clock; 0 if it is not said
- * @param rank the data-parallel rank that it is about; {@link #NO_RANK} if it is not said
- * @param events in their order
- * @param passedOver events of kinds that are not known, which are not among {@code events}
- * @param positionless whether blocks are named by their own tokens alone, whatever they follow, so
- *     that they match no prompt
+ * @param seconds creation time by the engine's clock, in seconds since 1970; 0 if missing
+ * @param rank data-parallel rank; {@link #NO_RANK} if missing
+ * @param events events in their order
+ * @param passedOver number of events of unknown kinds, which are not in {@code events}
+ * @param positionless true if blocks are named only by their own tokens; they match no prompt
  */
 public record EventBatch(
     double seconds, int rank, List<KvEvent> events, int passedOver, boolean positionless) {
-  /** The {@link #rank} of a batch that names none. */
+  /** The {@link #rank} of a batch without a rank. */
   public static final int NO_RANK = -1;
 
   public EventBatch {

@@ -12,14 +12,14 @@ import org.msgpack.core.MessageUnpacker;
 import org.msgpack.value.ValueType;
 
 /**
- * The members of one event, in whichever order they come, and what they make together.
+ * The members of one event in any order, and the KV events built from them.
  *
- * <p>Blocks of an attention group other than the first have ids of their own, since engines give
- * equal hashes to equal tokens in all groups, and one group may forget what another keeps.
+ * <p>Blocks of an attention group other than the first get separate ids. Engines give equal hashes
+ * to equal tokens in all groups, and one group may evict a block that another keeps.
  *
- * <p>SGLang before November 2025 (its pull request 13488) named a page by Python's hash of its
- * tokens, whatever it follows, and told for the first page of many a tree node that it follows
- * nothing: where such a page stands in a prompt cannot be known.
+ * <p>SGLang before November 2025 (pull request 13488) identified a page by Python's hash of its own
+ * tokens. It also reported no parent for the first of several pages of a tree node. The position of
+ * such a page in a prompt is unknown.
  */
 final class EventFields {
   private static final long[] NO_BLOCKS = {};
@@ -27,11 +27,11 @@ final class EventFields {
   private static final int LONGEST_HASH = 256;
   private static final int MOST_BLOCK_SIZE = 1 << 20;
 
-  /** Groups that keep what was computed for every token of the prompt. */
+  /** Attention kinds with KV for every token of the prompt. */
   private static final Set<String> WHOLE =
       Set.of("full_attention", "mla_attention", "sink_full_attention");
 
-  /** What positional events hold after their kind. */
+  /** Member names of positional events, after the kind. */
   private static final List<String> STORED =
       List.of(
           "block_hashes",
@@ -65,10 +65,10 @@ final class EventFields {
   private long group;
   private boolean positional;
 
-  /** Whether its blocks depend on more than tokens and adapter. */
+  /** True if the blocks depend on more than tokens and adapter. */
   private boolean opaque;
 
-  /** For each block what else it depends on: null is nothing, a lone text may be the adapter. */
+  /** Further dependencies of each block: null for none; a single text may be the adapter. */
   private @Nullable String @Nullable [] extras;
 
   EventFields(BatchReader reader) {
@@ -76,7 +76,7 @@ final class EventFields {
     in = reader.in();
   }
 
-  /** The names of the members after the kind; none for kinds that are not known. */
+  /** The names of the members after the kind; empty for unknown kinds. */
   static List<String> positions(String kind) {
     return switch (kind) {
       case "BlockStored", "BlockStoredWithMetadata" -> STORED;
@@ -89,7 +89,7 @@ final class EventFields {
     positional = true;
   }
 
-  /** Reads the value of a member; one that is not known is passed over. */
+  /** Reads the value of a member; unknown members are skipped. */
   void read(String name) throws IOException, MalformedBatch {
     switch (name) {
       case "block_hashes" -> hashes = hashes();
@@ -112,9 +112,9 @@ final class EventFields {
   }
 
   /**
-   * Adds what the event says.
+   * Adds the KV events of this event.
    *
-   * @return whether its kind is known
+   * @return true if its kind is known
    */
   boolean make(String kind, List<KvEvent> into) throws MalformedBatch {
     switch (kind) {
@@ -141,7 +141,7 @@ final class EventFields {
       opaque = true;
       reader.positionless();
     }
-    // Only one writer has no id for an adapter, and puts a salt where others put its name.
+    // One writer has no adapter id and writes a salt in place of the adapter name.
     boolean named = adapter != null && (ofAdapter || !positional);
     boolean plain = !opaque && group == 0 && (named || (adapter == null && !ofAdapter));
     Long before = parent == null ? null : Long.valueOf(ofGroup(parent));
@@ -159,7 +159,7 @@ final class EventFields {
     return Math.clamp(blockSize, 1, MOST_BLOCK_SIZE);
   }
 
-  /** The blocks before the first that depends on more than its tokens, and the others. */
+  /** Splits the blocks at the first one that depends on more than its tokens. */
   private void split(List<KvEvent> into, long[] blocks, @Nullable Long before, int[] text) {
     int size = (int) size();
     int end = firstOpaque(blocks.length);
@@ -246,7 +246,7 @@ final class EventFields {
     return there;
   }
 
-  /** Whether it is one; 0 stands for none, as nil does. */
+  /** True if the value is an adapter id; 0 and nil mean no adapter. */
   private boolean adapterId() throws IOException, MalformedBatch {
     return reader.next() == ValueType.INTEGER ? reader.number() != 0 : isThere();
   }
@@ -277,7 +277,9 @@ final class EventFields {
     };
   }
 
-  /** Eight bytes or fewer are a number; all bytes of longer ones count. */
+  /**
+   * A 64-bit number from bytes; up to eight bytes are the number itself, longer ones are hashed.
+   */
   private static long folded(byte[] bytes) {
     long value = 0;
     for (byte each : bytes) {
@@ -287,7 +289,9 @@ final class EventFields {
     return value;
   }
 
-  /** Token ids; none if they are something else, such as pairs, which match no prompt. */
+  /**
+   * Token ids; empty if the list contains other values, for example pairs, which match no prompt.
+   */
   private int[] tokens() throws IOException, MalformedBatch {
     int count = reader.count(in.unpackArrayHeader());
     int[] read = count == 0 ? NO_TOKENS : new int[count];
@@ -316,7 +320,7 @@ final class EventFields {
     return read;
   }
 
-  /** The lone text of a list; empty, which is nobody's name, for anything else. */
+  /** The single text of a list; null for an empty list; empty for anything else. */
   private @Nullable String extra() throws IOException, MalformedBatch {
     if (reader.next() != ValueType.ARRAY) {
       in.skipValue();

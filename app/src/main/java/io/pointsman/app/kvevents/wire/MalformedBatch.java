@@ -1,6 +1,6 @@
 package io.pointsman.app.kvevents.wire;
 
-/** A batch that cannot be used; the message says why, without quoting it. */
+/** A batch that cannot be used; the message contains the reason, but not the batch. */
 public final class MalformedBatch extends Exception {
   private static final long serialVersionUID = 1;
 

@@ -1,15 +1,15 @@
 package io.pointsman.app.kvevents.wire;
 
 /**
- * What CPython, from 3.8 on, makes of {@code hash(tuple(tokens))} in 64 bits: xxHash without its
- * last round (Objects/tupleobject.c), which no seed goes into.
+ * CPython's {@code hash(tuple(tokens))} in 64 bits, version 3.8 and later: xxHash without its last
+ * round (Objects/tupleobject.c). It uses no seed.
  */
 final class TupleHash {
   private static final long PRIME_1 = 0x9E3779B185EBCA87L;
   private static final long PRIME_2 = 0xC2B2AE3D27D4EB4FL;
   private static final long PRIME_5 = 0x27D4EB2F165667C5L;
 
-  /** Stands for -1, which is an error there. */
+  /** Replaces -1, which means an error in CPython. */
   private static final long INSTEAD_OF_ERROR = 1_546_275_796;
 
   private TupleHash() {}
@@ -17,8 +17,8 @@ final class TupleHash {
   /**
    * The hash of the first items.
    *
-   * @param items not negative, so that each is its own hash
-   * @param count how many of them
+   * @param items not negative; each is its own hash
+   * @param count number of items
    */
   static long of(int[] items, int count) {
     long hash = PRIME_5;

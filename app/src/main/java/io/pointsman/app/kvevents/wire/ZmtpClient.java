@@ -18,23 +18,23 @@ import java.util.List;
 import jdk.net.ExtendedSocketOptions;
 
 /**
- * One connection to a bound ZeroMQ socket: ZMTP 3.0 (rfc.zeromq.org/spec/23) without security, from
- * the connecting side. Whatever is said of lengths is bounded before memory is taken, and memory is
- * taken only as bytes come. Used by one thread, but for {@link #close}.
+ * A connection to a bound ZeroMQ socket: the connecting side of ZMTP 3.0 (rfc.zeromq.org/spec/23),
+ * without security. Lengths are checked before memory is allocated, and memory is allocated only as
+ * bytes arrive. Confined to one thread, except {@link #close}.
  */
 public final class ZmtpClient implements AutoCloseable {
-  /** What this side is. */
+  /** Type of this side's socket. */
   public enum Kind {
-    /** Hears a {@code PUB} or {@code XPUB} socket. */
+    /** Subscribes to a {@code PUB} or {@code XPUB} socket. */
     SUB,
-    /** Asks a {@code ROUTER} socket. */
+    /** Sends requests to a {@code ROUTER} socket. */
     DEALER
   }
 
-  /** Frames of the longest message. */
+  /** Maximum number of frames in a message. */
   static final int MOST_FRAMES = 8;
 
-  /** What is skipped of a message that is too large; more ends the connection. */
+  /** Maximum length of a skipped frame; a longer one ends the connection. */
   private static final long MOST_SKIPPED = 1L << 30;
 
   private static final int HANDSHAKE_MILLIS = 5000;
@@ -63,19 +63,19 @@ public final class ZmtpClient implements AutoCloseable {
   /**
    * A message.
    *
-   * @param frames at least one; none if it was larger than allowed, and was passed over
+   * @param frames the frames; empty if the message was too large and was skipped
    */
   public record Message(List<byte[]> frames) {
-    /** Whether it was passed over. */
+    /** True if the message was skipped. */
     public boolean tooLarge() {
       return frames.isEmpty();
     }
   }
 
   /**
-   * Not connected yet.
+   * Creates an unconnected client.
    *
-   * @param mostBytes largest message that is kept, all of its frames together
+   * @param mostBytes maximum message size, all frames together
    */
   public ZmtpClient(Kind kind, int mostBytes) {
     this.kind = kind;
@@ -83,9 +83,9 @@ public final class ZmtpClient implements AutoCloseable {
   }
 
   /**
-   * Connects and greets. Call once.
+   * Connects and performs the handshake. Call once.
    *
-   * @throws IOException if there is nobody, or somebody who does not speak the protocol
+   * @throws IOException if the connection or the handshake fails
    */
   public void connect(InetSocketAddress address) throws IOException {
     socket.connect(address, HANDSHAKE_MILLIS);
@@ -101,7 +101,9 @@ public final class ZmtpClient implements AutoCloseable {
     socket.setSoTimeout(0);
   }
 
-  /** A publisher may be silent for hours; whether it is still there, TCP finds out by itself. */
+  /**
+   * Enables TCP keep-alive: a publisher may be silent for hours, and TCP then detects a lost peer.
+   */
   private void noticeDeadPeers() throws IOException {
     socket.setKeepAlive(true);
     if (socket.supportedOptions().contains(ExtendedSocketOptions.TCP_KEEPIDLE)) {
@@ -161,7 +163,7 @@ public final class ZmtpClient implements AutoCloseable {
     }
   }
 
-  /** Asks for all messages whose first frame begins with {@code topic}. */
+  /** Subscribes to all messages with a first frame that begins with {@code topic}. */
   public void subscribe(byte[] topic) throws IOException {
     byte[] body = new byte[1 + topic.length];
     body[0] = 1;
@@ -169,7 +171,6 @@ public final class ZmtpClient implements AutoCloseable {
     out.write(frame(0, body));
   }
 
-  /** Sends one message. */
   public void send(List<byte[]> frames) throws IOException {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     for (int i = 0; i < frames.size(); i++) {
@@ -189,7 +190,7 @@ public final class ZmtpClient implements AutoCloseable {
     return frame.put(body).array();
   }
 
-  /** How long a read may take from here on, in milliseconds; 0 for as long as it takes. */
+  /** Sets the read timeout in milliseconds; 0: none. */
   public void patience(int millis) throws IOException {
     socket.setSoTimeout(millis);
   }
@@ -197,8 +198,8 @@ public final class ZmtpClient implements AutoCloseable {
   /**
    * Waits for the next message.
    *
-   * @throws EOFException if the other side has left
-   * @throws IOException if what comes is no message; nothing can be read any more then
+   * @throws EOFException if the peer has disconnected
+   * @throws IOException if the data is malformed; the connection is then unusable
    */
   public Message next() throws IOException {
     List<byte[]> frames = new ArrayList<>(3);
@@ -272,13 +273,13 @@ public final class ZmtpClient implements AutoCloseable {
     return body.length >= name.length && Arrays.equals(body, 0, name.length, name, 0, name.length);
   }
 
-  /** Hangs up; a thread that reads gets an {@link IOException}. May be called by any thread. */
+  /** Disconnects; a reading thread gets an {@link IOException}. Thread-safe. */
   @Override
   public void close() {
     try {
       socket.close();
     } catch (IOException _) {
-      // It is gone all the same.
+      // The connection is gone in any case.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** KV events as they come: ZeroMQ's wire protocol from the connecting side, and batches. */
+/** The wire format of KV events: the connecting side of ZeroMQ's protocol, and batches. */
 @NullMarked
 package io.pointsman.app.kvevents.wire;
 

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** What Ray reads of the environment, in which the file may set variables too. */
+/** Environment variables that Ray reads; the file can set them too. */
 class RayEnvironmentTest {
   private static final String APPLICATION =
       """
@@ -36,7 +36,7 @@ class RayEnvironmentTest {
   }
 
   @Test
-  void aKeyForClientsIsRefusedInsteadOfLettingEverybodyIn() {
+  void aClientKeyIsRefusedRatherThanAdmittingEveryClient() {
     Map<String, String> inherited = Map.of("VLLM_API_KEY", "secret");
     assertThatThrownBy(() -> translate("", inherited, new ConfigValues()))
         .hasMessageContaining("VLLM_API_KEY: is not supported")
@@ -48,7 +48,7 @@ class RayEnvironmentTest {
   }
 
   @Test
-  void aKeyIsNoMatterWhereServersConfirmKeys() {
+  void aClientKeyIsAcceptedWithValidationServers() {
     ConfigValues flags =
         new ConfigValues().set(AdminKeys.VALIDATION_URLS, List.of("http://keys:1/check"));
     translate("", Map.of("VLLM_API_KEY", "secret"), flags);
@@ -56,7 +56,7 @@ class RayEnvironmentTest {
   }
 
   @Test
-  void theFilesVariablesCountBeforeTheProcesss() {
+  void variablesInTheFileWinOverTheEnvironment() {
     Map<String, String> inherited =
         Map.of("RAY_SERVE_SESSION_ID_HEADER_KEY", "x-a", "RAY_SERVE_LLM_ROUTER_HTTP_TIMEOUT", "7");
     ConfigValues values =
@@ -67,7 +67,7 @@ class RayEnvironmentTest {
   }
 
   @Test
-  void whatChangesAnEngineIsNotPassedOn() {
+  void engineControlPathsAreNotForwarded() {
     assertThat(translate("", Map.of(), new ConfigValues()).get(AdminKeys.REFUSED_PATHS))
         .contains("/sleep", "/pause", "/collective_rpc", "/v1/unload_lora_adapter")
         .doesNotContain("/v1/models");

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Ray's {@code KVAwareRouter}: what it says of engines, weights and arguments. */
+/** Ray's {@code KVAwareRouter}: engines, weights and arguments. */
 class RayKvAwareTest {
   private static final String ROUTER =
       "request_router_config: {request_router_class: ray.serve.llm.request_router.KVAwareRouter%s}";
@@ -32,7 +32,7 @@ class RayKvAwareTest {
       """;
 
   /**
-   * A model with {@code deployment} in its {@code deployment_config} and {@code more} beside it.
+   * A model with {@code deployment} in its {@code deployment_config}, and {@code more} beside it.
    */
   private static String model(String name, String deployment, String more) {
     return """
@@ -63,7 +63,7 @@ class RayKvAwareTest {
   }
 
   @Test
-  void enginesAreAskedWhereTheyPublishUnlessALabelSays() {
+  void enginesWithoutALabelAreQueriedForTheirPublishers() {
     PointsmanConfig config = config(kvAware(""));
 
     assertThat(config.policy()).isEqualTo("kv_aware");
@@ -73,12 +73,12 @@ class RayKvAwareTest {
   }
 
   @Test
-  void otherRoutersHearNobody() {
+  void otherRoutersDoNotSubscribe() {
     assertThat(config(HEAD + model("m", "", "")).kvEvents().mode()).isEqualTo(Mode.OFF);
   }
 
   @Test
-  void aLaterModelMayHaveItAlone() {
+  void aLaterModelAloneCanUseIt() {
     PointsmanConfig config =
         config(HEAD + model("m", "", "") + model("n", ROUTER.formatted(""), ""));
 
@@ -101,7 +101,7 @@ class RayKvAwareTest {
   }
 
   @Test
-  void whatSetsUpEnginesAndRaysOwnProcessesIsNamedAsWithoutEffect() {
+  void engineAndClusterSettingsAreReportedWithoutEffect() {
     String yaml =
         kvAware(
             "experimental_configs: {KV_INDEXER_THREADS: 8, KV_EVENTS_PORT_BASE: 6000}\n"
@@ -144,7 +144,7 @@ class RayKvAwareTest {
   }
 
   @Test
-  void weightsMatterToThatRouterAlone() {
+  void weightsMatterOnlyToThatRouter() {
     String weights = "runtime_env: {env_vars: {DYN_ROUTER_PREFILL_LOAD_SCALE: 2}}";
 
     assertThat(config(HEAD + model("m", "", weights)).policy()).isEqualTo("power_of_two");

@@ -43,7 +43,7 @@ class RayQueuesTest {
   }
 
   @Test
-  void eachModelHasALineOfItsOwn() {
+  void eachModelHasItsOwnQueue() {
     AdmissionSettings lines =
         lines(
             model("m", TWO_OF_EIGHT + "max_queued_requests: 3"),
@@ -63,7 +63,7 @@ class RayQueuesTest {
   }
 
   @Test
-  void aModelWithoutALimitHasNoLine() {
+  void aModelWithoutALimitHasNoQueue() {
     AdmissionSettings lines =
         lines(model("m", TWO_OF_EIGHT + "max_queued_requests: 3"), model("n", ""));
 
@@ -71,7 +71,7 @@ class RayQueuesTest {
   }
 
   @Test
-  void aQueueWithoutALimitIsNamedAsWithoutEffect() {
+  void aQueueWithoutALimitIsReportedWithoutEffect() {
     RayServeFile.Translated translated =
         translate(
             model("m", TWO_OF_EIGHT + "max_queued_requests: 3"),
@@ -90,7 +90,7 @@ class RayQueuesTest {
   }
 
   @Test
-  void oneModelHasTheLineOfAll() {
+  void aSingleModelUsesTheCommonQueue() {
     AdmissionSettings lines = lines(model("m", TWO_OF_EIGHT + "max_queued_requests: 3"));
 
     assertThat(lines.models()).isEmpty();
@@ -99,7 +99,7 @@ class RayQueuesTest {
   }
 
   @Test
-  void whatIsWrongWithALaterModelsLineIsAnError() {
+  void anInvalidQueueOfALaterModelIsAnError() {
     assertThatThrownBy(
             () ->
                 translate(

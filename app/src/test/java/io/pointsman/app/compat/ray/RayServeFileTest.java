@@ -57,7 +57,7 @@ class RayServeFileTest {
     return values;
   }
 
-  /** The application with something in its {@code deployment_config}. */
+  /** An application with a {@code deployment_config}. */
   private static String deployment(String yaml) {
     return HEAD + "      deployment_config:\n" + yaml.indent(8);
   }
@@ -86,7 +86,7 @@ class RayServeFileTest {
   }
 
   @Test
-  void withoutAnythingSaidItIsPowerOfTwoOnPort8000() {
+  void theDefaultIsPowerOfTwoOnPort8000() {
     ConfigValues values = values(HEAD);
 
     assertThat(values.get(RoutingKeys.POLICY)).isEqualTo("power_of_two");
@@ -105,7 +105,7 @@ class RayServeFileTest {
   }
 
   @Test
-  void probesAndWaitsAreRaysUnlessWritten() {
+  void probesAndTimeoutsDefaultToRays() {
     ConfigValues values = values(HEAD);
     assertThat(values.get(FleetKeys.HEALTH_TIMEOUT)).isEqualTo(Duration.ofSeconds(10));
     assertThat(values.get(ForwardKeys.RETRY_INITIAL_BACKOFF)).isEqualTo(Duration.ofMillis(25));
@@ -130,7 +130,7 @@ class RayServeFileTest {
   }
 
   @Test
-  void whereRayStreamsDirectlyItIsRoundRobinUnlessARouterIsConfigured() {
+  void directStreamingDefaultsToRoundRobin() {
     String variable = "RAY_SERVE_LLM_ENABLE_DIRECT_STREAMING";
     String inFile = HEAD + "  runtime_env: {env_vars: {" + variable + ": \"1\"}}\n";
 
@@ -159,7 +159,7 @@ class RayServeFileTest {
     "ray.serve.llm.request_router:KVAwareRouter, kv_aware",
     "ConsistentHashRouter, ray_consistent_hash"
   })
-  void classesOfRayAreOurPolicies(String type, String policy) {
+  void raysClassesBecomePolicies(String type, String policy) {
     assertThat(values(router(type, "{}")).get(RoutingKeys.POLICY)).isEqualTo(policy);
   }
 
@@ -178,14 +178,14 @@ class RayServeFileTest {
   }
 
   @Test
-  void aClassOfYourOwnIsNamedAsItIs() {
+  void aUsersClassKeepsItsName() {
     assertThat(values(router("com.example.MyPolicy", "{}")).get(RoutingKeys.POLICY))
         .isEqualTo("com.example.MyPolicy");
     refused(router("com.example.MyPolicy", "{x: 1}"), "x: unknown key");
   }
 
   @Test
-  void prefixArgumentsAreOurThresholds() {
+  void prefixArgumentsBecomeThresholds() {
     ConfigValues values =
         values(
             router(
@@ -199,7 +199,7 @@ class RayServeFileTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"{}", "{imbalanced_threshold: .inf}", "{imbalanced_threshold: Infinity}"})
-  void aPrefixIsFollowedWhateverTheLoadUnlessAThresholdSaysOtherwise(String kwargs) {
+  void aPrefixIsFollowedAtAnyLoadWithoutAThreshold(String kwargs) {
     ConfigValues values =
         values(router("ray.serve.llm.request_router.PrefixCacheAffinityRouter", kwargs));
 
@@ -208,7 +208,7 @@ class RayServeFileTest {
   }
 
   @Test
-  void evictionIsNamedAsWithoutEffect() {
+  void evictionIsReportedWithoutEffect() {
     String yaml =
         router(
             "ray.serve.llm.request_router.PrefixCacheAffinityRouter",
@@ -286,7 +286,7 @@ class RayServeFileTest {
   }
 
   @Test
-  void whatRayAnswersWithoutBackpressureConfigIs503() {
+  void theStatusWithoutBackpressureConfigIs503() {
     assertThat(values(HEAD).get(FrontKeys.QUEUE_FULL_STATUS)).isEqualTo(503);
   }
 
@@ -309,7 +309,7 @@ class RayServeFileTest {
   }
 
   @Test
-  void theWaitForAnAnswerMayStandInTheEnvironment() {
+  void theResponseTimeoutCanComeFromTheEnvironment() {
     String name = "RAY_SERVE_LLM_ROUTER_HTTP_TIMEOUT";
     assertThat(
             RayServeFile.translate(FILE, HEAD, Map.of(name, "1800.5"), new ConfigValues())
@@ -384,7 +384,7 @@ class RayServeFileTest {
   }
 
   @Test
-  void everythingThatIsWrongIsToldAtOnce() {
+  void allProblemsAreReportedTogether() {
     refused(
         HEAD.replace("route_prefix: \"/\"", "route_prefix: /llm")
                 .replace("build_openai_app", "build_openai_ap")
@@ -481,7 +481,7 @@ class RayServeFileTest {
   }
 
   @Test
-  void whatIsWrongWithALaterModelsRouterIsAnErrorToo() {
+  void anInvalidRouterOfALaterModelIsAnError() {
     refused(
         HEAD + second(routed("ray.serve.llm.PrefixCacheAfinityRouter", "")),
         "unknown class (did you mean PrefixCacheAffinityRouter?)");
@@ -494,7 +494,7 @@ class RayServeFileTest {
   }
 
   @Test
-  void adaptersKeptByAReplicaAreOurs() {
+  void adaptersPerReplicaAreTranslated() {
     ConfigValues values = values(HEAD + "      lora_config: {max_num_adapters_per_replica: 4}\n");
 
     assertThat(values.get(TierKeys.ADAPTERS_PER_WORKER)).isEqualTo(4);
@@ -502,7 +502,7 @@ class RayServeFileTest {
   }
 
   @Test
-  void discoveryIsThatOfOurOwnConfiguration() {
+  void discoveryUsesTheKubernetesKeys() {
     String yaml =
         HEAD.replaceFirst(
             "(?m)^ *workers:.*$", "      discovery: {selector: app=vllm, port: 8001}");
@@ -514,7 +514,7 @@ class RayServeFileTest {
     refused(yaml.replace("selector", "selctor"), "selctor: unknown key (did you mean selector?)");
   }
 
-  /** What is discovered tells its models itself. */
+  /** Discovered engines report their own models. */
   @Test
   void severalModelsAreDiscoveredTogether() {
     String one = HEAD.replaceFirst("(?m)^ *workers:.*$", "      discovery: {selector: app=vllm}");
@@ -545,7 +545,7 @@ class RayServeFileTest {
   }
 
   @Test
-  void aModelMayStandInAFileOfItsOwn(@TempDir Path directory) throws Exception {
+  void aModelCanBeInItsOwnFile(@TempDir Path directory) throws Exception {
     Files.writeString(
         directory.resolve("m.yaml"),
         "model_loading_config: {model_id: m}\nworkers: [\"http://a:1\"]\n");

@@ -110,7 +110,7 @@ class ProductionStackLauncherTest {
   }
 
   @Test
-  void aRequestIsTriedOnceUnlessToldOtherwise() {
+  void aRequestIsTriedOnceByDefault() {
     assertThat(launched(ROUND).proxy().retry().maxAttempts()).isEqualTo(1);
     assertThat(launched(ROUND).proxy().retry().afterLateReset()).isTrue();
     assertThat(
@@ -135,7 +135,7 @@ class ProductionStackLauncherTest {
   }
 
   @Test
-  void everyFlagOfOperationArrives() {
+  void everyOperationFlagIsTranslated() {
     PointsmanConfig config =
         launched(
             ROUND
@@ -167,7 +167,7 @@ class ProductionStackLauncherTest {
   }
 
   @Test
-  void prefixesAreFollowedWhateverTheirShare() {
+  void prefixesAreFollowedAtAnyShare() {
     PointsmanConfig config = launched(STATIC + "--routing-logic prefixaware");
     assertThat(config.policy()).isEqualTo("cache_aware");
     assertThat(config.policies().cacheAware().cacheThreshold()).isZero();
@@ -197,7 +197,7 @@ class ProductionStackLauncherTest {
   }
 
   @Test
-  void severalLabelsOfARoleAreEachAWholeWord() {
+  void labelsOfARoleAreComparedAsWholeWords() {
     ConfigValues values =
         translated(
             "--routing-logic disaggregated_prefill_orchestrated --service-discovery k8s"
@@ -211,7 +211,7 @@ class ProductionStackLauncherTest {
   }
 
   @Test
-  void withoutCommonLabelsThoseOfTheRoleAreEnough() {
+  void roleLabelsAreEnoughWithoutCommonLabels() {
     ConfigValues values =
         translated(
             "--routing-logic disaggregated_prefill_orchestrated --service-discovery k8s"
@@ -221,7 +221,7 @@ class ProductionStackLauncherTest {
   }
 
   @Test
-  void rolesAreToldByWholeLabels() {
+  void rolesAreMatchedByWholeLabels() {
     ConfigValues values =
         translated(
             "--routing-logic disaggregated_prefill_orchestrated --service-discovery static"
@@ -253,9 +253,9 @@ class ProductionStackLauncherTest {
     assertThat(values.get(DisaggKeys.DECODE_TIMEOUT)).isEqualTo(Duration.ofMinutes(10));
   }
 
-  /** The original looks at models in its other logics only. */
+  /** The original checks models only with its other logics. */
   @Test
-  void whereRequestsAreSplitTheyNeedNotNameAModelThatIsKnown() {
+  void splitRequestsMayNameUnknownModels() {
     assertThat(launched(SPLIT).engine().unknownModel()).isEqualTo(UnknownModel.ANY_WORKER);
     assertThat(launched(SPLIT.replace("_orchestrated", "")).engine().unknownModel())
         .isEqualTo(UnknownModel.ANY_WORKER);
@@ -263,7 +263,7 @@ class ProductionStackLauncherTest {
   }
 
   @Test
-  void thresholdAndStrategyArrive() {
+  void thresholdAndStrategyAreTranslated() {
     ConfigValues values =
         translated(SPLIT + "--routing-threshold 4096 --load-balancing-strategy least_loaded");
     assertThat(values.get(DisaggKeys.THRESHOLD)).isEqualTo(4096);
@@ -272,7 +272,7 @@ class ProductionStackLauncherTest {
   }
 
   @Test
-  void timesOfTheStagesStandInTheEnvironment() {
+  void stageTimeoutsComeFromTheEnvironment() {
     ConfigValues values =
         ProductionStackLauncher.translate(
             List.of(SPLIT.strip().split(" ", -1)),
@@ -283,7 +283,7 @@ class ProductionStackLauncherTest {
 
   @ParameterizedTest
   @CsvSource({"0, PT0S", "2.5, PT2.5S", "0.0001, PT0.001S", "1e9, PT0S"})
-  void limitsOfTimeAreReadAsTheStackReadsThem(String given, Duration limit) {
+  void timeoutsAreReadAsInTheStack(String given, Duration limit) {
     ConfigValues values =
         ProductionStackLauncher.translate(
             List.of(SPLIT.strip().split(" ", -1)),
@@ -295,7 +295,7 @@ class ProductionStackLauncherTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"-1", "nan", "soon"})
-  void limitOfTimeThatIsNoneIsRefused(String given) {
+  void anInvalidTimeoutIsRefused(String given) {
     assertThatExceptionOfType(ConfigException.class)
         .isThrownBy(
             () ->
@@ -342,9 +342,9 @@ class ProductionStackLauncherTest {
     assertThat(values.get(RoutingKeys.WORKERS).getFirst().labels()).doesNotContainKey("receiver");
   }
 
-  /** Those that the registry does not name. */
+  /** These decoders are not in the registry. */
   @Test
-  void theCommonReceiverServesDecodersBesideTheRegistry() {
+  void theCommonReceiverAppliesToDecodersOutsideTheRegistry() {
     ConfigValues values =
         translated(
             SPLIT
@@ -358,9 +358,9 @@ class ProductionStackLauncherTest {
         .containsEntry("receiver", "g/1/3");
   }
 
-  /** What a start script says that says all defaults. */
+  /** A start script may contain all defaults. */
   @Test
-  void defaultsThatAreGivenAreOfUseEverywhere() {
+  void explicitDefaultsAreAcceptedWithEveryLogic() {
     ConfigValues values =
         translated(
             STATIC
@@ -440,7 +440,7 @@ class ProductionStackLauncherTest {
             + "|--load-balancing-strategy: no effect",
         "--routing-logic roundrobin --nixl-peer-init-port 7301|--nixl-peer-init-port: no effect",
       })
-  void logicsThatCannotBeHadAreRefused(String flags, String reason) {
+  void unsupportedLogicsAreRefused(String flags, String reason) {
     assertThat(refused(STATIC + flags)).anyMatch(problem -> problem.startsWith(reason));
   }
 
@@ -464,12 +464,12 @@ class ProductionStackLauncherTest {
         "--load-balancing-strategy random|--load-balancing-strategy: random (expected: one of",
         "--routing-threshold -1|--routing-threshold: -1 (expected:",
       })
-  void splitFleetsThatContradictThemselvesAreRefused(String flags, String reason) {
+  void contradictorySplitFleetsAreRefused(String flags, String reason) {
     assertThat(refused(SPLIT + flags)).anyMatch(problem -> problem.startsWith(reason));
   }
 
   @Test
-  void requestsThatAreUnderWayAreNotCutAtTheEnd() {
+  void activeRequestsAreNotCutAtShutdown() {
     assertThat(translated(ROUND).get(OperationKeys.DRAIN_TIMEOUT)).isEqualTo(Duration.ofHours(24));
     assertThat(translated(ROUND + "--drain-timeout 25s").get(OperationKeys.DRAIN_TIMEOUT))
         .isEqualTo(Duration.ofSeconds(25));
@@ -486,7 +486,7 @@ class ProductionStackLauncherTest {
   }
 
   @Test
-  void labelsOfPrefillAndDecodeMatterToDisaggregatedLogicsAlone() {
+  void roleLabelsMatterOnlyToDisaggregatedLogics() {
     assertThat(translated(ROUND + LABELS).get(RoutingKeys.WORKERS))
         .extracting(WorkerSpec::role)
         .containsExactly(Role.REGULAR, Role.REGULAR);
@@ -516,7 +516,7 @@ class ProductionStackLauncherTest {
 
   @ParameterizedTest
   @MethodSource("refusedFlags")
-  void whatCannotBeHonouredIsRefusedByName(Flag flag) {
+  void unsupportedFlagsAreRefusedByName(Flag flag) {
     String value = flag.shape() == Flag.Shape.SWITCH ? "" : " 7";
     assertThat(refused(ROUND + flag.name() + value))
         .singleElement()
@@ -526,7 +526,7 @@ class ProductionStackLauncherTest {
 
   @ParameterizedTest
   @MethodSource("refusedFlags")
-  void whatCannotBeHonouredIsAcceptedAtItsDefault(Flag flag) {
+  void unsupportedFlagsAreAcceptedAtTheirDefault(Flag flag) {
     if (flag.standard().isEmpty()) {
       return;
     }

@@ -13,7 +13,7 @@ class ProductionStackPageTest {
 
   /** Run with {@code -Dpointsman.write-docs=true} to rewrite the table. */
   @Test
-  void thePageListsTheFlagsAsTheyAre() throws IOException {
+  void thePageMatchesTheFlags() throws IOException {
     String page = Files.readString(PAGE);
     String right = ProductionStackLauncher.flags(new Wishes()).in(page, "ProductionStackPageTest");
     if (Boolean.getBoolean("pointsman.write-docs")) {

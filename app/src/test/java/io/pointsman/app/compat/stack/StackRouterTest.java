@@ -31,13 +31,13 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A router started by the stack's flags, as clients and probes of the stack meet it. */
+/** A router started with the stack's flags, tested as clients and probes use it. */
 @Timeout(60)
 class StackRouterTest {
   private final HttpClient http = HttpClient.newHttpClient();
   private final List<AutoCloseable> opened = new ArrayList<>();
 
-  /** What engines were asked, but for probes. */
+  /** Requests to engines, without probes. */
   private final Queue<String> asked = new ConcurrentLinkedQueue<>();
 
   @AfterEach
@@ -63,7 +63,7 @@ class StackRouterTest {
     return "http://127.0.0.1:" + server.getAddress().getPort();
   }
 
-  /** One that knows one path. */
+  /** An engine with only one path. */
   private String withoutHealth() throws IOException {
     HttpServer server =
         HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
@@ -73,7 +73,7 @@ class StackRouterTest {
     return "http://127.0.0.1:" + server.getAddress().getPort();
   }
 
-  /** One that wants a key for all but its health, and answers requests with its model. */
+  /** An engine that requires a key except for its health, and answers requests with its model. */
   private String keyed(String key, String model) throws IOException {
     HttpServer server =
         HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
@@ -145,7 +145,7 @@ class StackRouterTest {
   }
 
   @Test
-  void itIsHealthyWhateverItsEnginesAre() throws Exception {
+  void itIsHealthyEvenIfItsEnginesAreNot() throws Exception {
     String good = engine();
     RefusedPort refused = RefusedPort.open();
     opened.add(refused);
@@ -215,7 +215,7 @@ class StackRouterTest {
   }
 
   @Test
-  void itsMetricsAreOnThePortOfTheClients() throws Exception {
+  void itsMetricsAreOnTheClientPort() throws Exception {
     String good = engine();
     Router router = router(good);
     Await.until("the engine is found well", () -> worker(router, good).health().healthy());
@@ -242,14 +242,14 @@ class StackRouterTest {
   }
 
   @Test
-  void twoOfThemRunOnOneHost() throws Exception {
+  void twoRoutersRunOnOneHost() throws Exception {
     String good = engine();
     assertThat(send(router(good), "GET", "/metrics").statusCode()).isEqualTo(200);
     assertThat(send(router(good), "GET", "/metrics").statusCode()).isEqualTo(200);
   }
 
   @Test
-  void modelsOfEnginesThatWantAKeyAreLearnedWithIt() throws Exception {
+  void modelsOfEnginesWithAKeyAreReadWithThatKey() throws Exception {
     List<String> args =
         List.of(
             "--host=127.0.0.1",
@@ -258,7 +258,7 @@ class StackRouterTest {
             "--k8s-label-selector=a=b");
     ConfigValues values =
         ProductionStackLauncher.translate(args, Map.of("VLLM_API_KEY", "engines-key"));
-    // Stand-ins for pods: engines whose models have to be asked for.
+    // Stand-ins for pods: engines without configured models.
     KubernetesKeys.findNone(values, KubernetesKeys.SELECTOR);
     List<WorkerSpec> pods =
         List.of(WorkerSpec.of(keyed("engines-key", "m")), WorkerSpec.of(keyed("engines-key", "n")));
@@ -268,7 +268,7 @@ class StackRouterTest {
         () ->
             router.fleet().snapshot().workers().stream().allMatch(each -> each.health().healthy()));
 
-    // In blocks: taken in turn, requests would meet their engines by round robin alone.
+    // Grouped by model: alternating requests would match the engines by round robin alone.
     for (int i = 0; i < 3; i++) {
       assertThat(complete(router, "m", "Bearer of-a-client")).isEqualTo("m for Bearer of-a-client");
     }

@@ -3,15 +3,15 @@ package io.pointsman.app.kvevents.wire;
 import io.pointsman.engine.kv.KvEvent;
 
 /**
- * Fuzz target: reads any bytes as a batch of KV events. What must hold: it is refused, or what it
- * says keeps the promises of {@link KvEvent}; nothing but a {@link MalformedBatch} is ever thrown.
+ * Fuzz target: parses any bytes as a batch of KV events. The batch is refused, or its events
+ * satisfy the contract of {@link KvEvent}. Only {@link MalformedBatch} may be thrown.
  */
 public final class BatchFuzz {
   private static final int MOST_EVENTS = 4096;
 
   private BatchFuzz() {}
 
-  /** One input; throws if anything does not hold. */
+  /** Checks one input; throws if a condition is violated. */
   public static void fuzzerTestOneInput(byte[] input) {
     EventBatch batch;
     try {

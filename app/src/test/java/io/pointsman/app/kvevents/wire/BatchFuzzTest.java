@@ -6,14 +6,14 @@ import io.pointsman.testkit.fuzz.Corpus;
 import java.io.IOException;
 import org.junit.jupiter.api.Test;
 
-/** The bounded run of {@link BatchFuzz}; {@code it/fuzz kv-events} is the long one. */
+/** The short run of {@link BatchFuzz}; {@code it/fuzz kv-events} is the long one. */
 class BatchFuzzTest {
   @Test
   void corpusAndItsMutationsAreReadOrRefused() throws IOException {
     Corpus.of("app", "kv-events").run(BatchFuzz::fuzzerTestOneInput, 30_000);
   }
 
-  /** Else the mutations would begin with what is refused at once. */
+  /** The mutations must start from valid batches; otherwise they are refused at once. */
   @Test
   void theCorpusIsOfBatches() throws IOException, MalformedBatch {
     for (byte[] input : Corpus.of("app", "kv-events").inputs()) {

@@ -46,7 +46,7 @@ class BatchReaderTest {
   }
 
   @Test
-  void sglangsFirstFormIsFivePositionsAndNoRank() throws MalformedBatch {
+  void sglangsFirstFormatHasFivePositionsAndNoRank() throws MalformedBatch {
     EventBatch batch = read(list(12.5, list(list("BlockStored", list(7, -8), 6, FOUR, 2, null))));
 
     assertThat(batch.seconds()).isEqualTo(12.5);
@@ -62,7 +62,7 @@ class BatchReaderTest {
   }
 
   @Test
-  void blocksThatAreNamedByTheirTokensAloneMatchNoPrompt() throws MalformedBatch {
+  void blocksNamedOnlyByTheirTokensMatchNoPrompt() throws MalformedBatch {
     // hash((1, 2, 3, 4)) in Python.
     long named = 590899387183067792L;
     EventBatch batch = read(list(1.0, list(list("BlockStored", list(named), null, FOUR, 4, null))));
@@ -78,7 +78,7 @@ class BatchReaderTest {
   }
 
   @Test
-  void vllmsArraysAndMapsSayTheSame() throws MalformedBatch {
+  void vllmsArraysAndMapsAreEquivalent() throws MalformedBatch {
     Object array =
         list(
             "BlockStored",
@@ -113,7 +113,7 @@ class BatchReaderTest {
   }
 
   @Test
-  void theBatchMayBeAMapToo() throws MalformedBatch {
+  void theBatchCanBeAMap() throws MalformedBatch {
     Map<String, @Nullable Object> batch = new LinkedHashMap<>();
     batch.put("data_parallel_rank", 3);
     batch.put("unknown", list(list(list(1))));
@@ -161,7 +161,8 @@ class BatchReaderTest {
     "EXTERNAL, , EXTERNAL",
     "something, , DEVICE"
   })
-  void mediaAreTiers(String medium, @Nullable String locality, KvTier tier) throws MalformedBatch {
+  void mediaBecomeTiers(String medium, @Nullable String locality, KvTier tier)
+      throws MalformedBatch {
     Map<String, @Nullable Object> map = map(list(7, 8), FOUR);
     with(map, "medium", medium);
     with(map, "locality", locality);
@@ -169,7 +170,7 @@ class BatchReaderTest {
   }
 
   @Test
-  void blocksOfATierAloneComeWithoutTokens() throws MalformedBatch {
+  void blocksOnAnotherTierHaveNoTokens() throws MalformedBatch {
     KvEvent.Stored stored =
         stored(list("BlockStored", list(7, 8), null, list(), 0, null, "CPU", null));
     assertThat(stored.blocks()).containsExactly(7, 8);
@@ -178,7 +179,7 @@ class BatchReaderTest {
   }
 
   @Test
-  void aSaltMakesABlockAndThoseBehindItMatchNothing() throws MalformedBatch {
+  void aSaltMakesABlockAndLaterOnesMatchNothing() throws MalformedBatch {
     Map<String, @Nullable Object> map = map(list(7, 8, 9), new int[] {1, 2, 3, 4, 5, 6});
     List<KvEvent> events =
         read(list(1.0, list(with(map, "extra_keys", list(null, list("salt"), null))))).events();
@@ -195,7 +196,7 @@ class BatchReaderTest {
   }
 
   @Test
-  void whatDependsOnMoreThanTokensAndAdapterIsNotPlain() throws MalformedBatch {
+  void blocksThatDependOnMoreThanTokensAndAdapterAreNotPlain() throws MalformedBatch {
     assertThat(stored(with(map(list(7, 8), FOUR), "cache_salt", "x")).plain()).isFalse();
     assertThat(stored(with(map(list(7, 8), FOUR), "group_idx", 1)).plain()).isFalse();
     assertThat(stored(with(map(list(7, 8), FOUR), "kv_cache_spec_kind", "mamba")).plain())
@@ -228,7 +229,7 @@ class BatchReaderTest {
   }
 
   @Test
-  void groupsHaveIdsOfTheirOwn() throws MalformedBatch {
+  void groupsHaveSeparateIds() throws MalformedBatch {
     KvEvent.Stored stored = stored(with(map(list(7, 8), new int[] {1}), "group_idx", 1));
     Map<String, @Nullable Object> removal = new LinkedHashMap<>();
     removal.put("type", "BlockRemoved");
@@ -241,7 +242,7 @@ class BatchReaderTest {
   }
 
   @Test
-  void unknownKindsAndMembersArePassedOver() throws MalformedBatch {
+  void unknownKindsAndMembersAreSkipped() throws MalformedBatch {
     EventBatch batch =
         read(
             list(
@@ -257,12 +258,12 @@ class BatchReaderTest {
   }
 
   @Test
-  void eventsWithoutBlocksSayNothing() throws MalformedBatch {
+  void eventsWithoutBlocksAreEmpty() throws MalformedBatch {
     assertThat(read(list(1.0, list(map(list(), new int[0])))).events()).isEmpty();
   }
 
   @Test
-  void deepNestingIsPassedOver() throws MalformedBatch {
+  void deepNestingIsSkipped() throws MalformedBatch {
     Object deep = list();
     for (int i = 0; i < 1000; i++) {
       deep = list(deep);
@@ -271,7 +272,7 @@ class BatchReaderTest {
   }
 
   @Test
-  void whatIsNoBatchIsRefused() {
+  void invalidBatchesAreRefused() {
     assertThatThrownBy(() -> read(null)).isInstanceOf(MalformedBatch.class);
     assertThatThrownBy(() -> read(list(1.0))).isInstanceOf(MalformedBatch.class);
     assertThatThrownBy(() -> read(list("now", list()))).isInstanceOf(MalformedBatch.class);
@@ -299,7 +300,7 @@ class BatchReaderTest {
   }
 
   @Test
-  void lengthsThatAreNotThereCostNoMemory() {
+  void falseLengthsCostNoMemory() {
     byte[] claims = {(byte) 0x92, 1, (byte) 0xdd, 0x7f, (byte) 0xff, (byte) 0xff, (byte) 0xff};
     assertThatThrownBy(() -> BatchReader.read(claims, Integer.MAX_VALUE))
         .isInstanceOf(MalformedBatch.class)

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 import org.msgpack.core.MessageBufferPacker;
 import org.msgpack.core.MessagePack;
 
-/** Writes lists, maps, texts, bytes, numbers and nil as MessagePack. */
+/** Encodes lists, maps, texts, bytes, numbers and nil as MessagePack. */
 public final class Msgpack {
   private Msgpack() {}
 
@@ -23,7 +23,7 @@ public final class Msgpack {
     }
   }
 
-  /** A list that may hold nil. */
+  /** A list that may contain nil. */
   public static List<@Nullable Object> list(@Nullable Object... items) {
     return Arrays.asList(items);
   }

@@ -10,7 +10,7 @@ class TupleHashTest {
     return TupleHash.of(items, items.length);
   }
 
-  /** As CPython 3.11 has them. */
+  /** Values of CPython 3.11. */
   @Test
   void tuplesHaveTheHashesOfPython() {
     assertThat(of(5)).isEqualTo(-7813438383599366905L);

@@ -20,7 +20,7 @@ import org.zeromq.SocketType;
 import org.zeromq.ZContext;
 import org.zeromq.ZMQ;
 
-/** Against another implementation of the protocol, and against those who break it. */
+/** Tests against another implementation of the protocol, and against violations of it. */
 @Timeout(120)
 class ZmtpClientTest {
   private static final byte[] EMPTY = {};
@@ -30,7 +30,7 @@ class ZmtpClientTest {
   }
 
   @Test
-  void hearsWhatAnotherImplementationPublishes() throws Exception {
+  void subscribesToAnotherImplementation() throws Exception {
     try (ZContext context = new ZContext(1);
         ZmtpClient client = new ZmtpClient(Kind.SUB, 4 << 20)) {
       ZMQ.Socket publisher = context.createSocket(SocketType.XPUB);
@@ -55,7 +55,7 @@ class ZmtpClientTest {
   }
 
   @Test
-  void asksAnotherImplementation() throws Exception {
+  void sendsRequestsToAnotherImplementation() throws Exception {
     try (ZContext context = new ZContext(1);
         ZmtpClient client = new ZmtpClient(Kind.DEALER, 1 << 20)) {
       ZMQ.Socket router = context.createSocket(SocketType.ROUTER);
@@ -74,7 +74,7 @@ class ZmtpClientTest {
   }
 
   @Test
-  void aMessageThatIsTooLargeIsPassedOver() throws Exception {
+  void aTooLargeMessageIsSkipped() throws Exception {
     try (ZContext context = new ZContext(1);
         ZmtpClient client = new ZmtpClient(Kind.SUB, 1024)) {
       ZMQ.Socket publisher = context.createSocket(SocketType.XPUB);
@@ -103,7 +103,7 @@ class ZmtpClientTest {
   }
 
   @Test
-  void whoDoesNotSpeakTheProtocolIsRefused() throws Exception {
+  void aPeerWithAnotherProtocolIsRefused() throws Exception {
     try (ServerSocket server = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
         ZmtpClient client = new ZmtpClient(Kind.SUB, 1024)) {
       Thread.ofVirtual().start(() -> answer(server, "HTTP/1.1 400 Bad Request\r\n\r\n"));
@@ -119,7 +119,7 @@ class ZmtpClientTest {
       out.write(text.getBytes(UTF_8));
       socket.getInputStream().readAllBytes();
     } catch (IOException _) {
-      // The other side has hung up.
+      // The peer has disconnected.
     }
   }
 
