@@ -21,7 +21,8 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /**
- * What Ray Serve's tests ask of its routers, asked of ours; docs/ray-properties.md has the list.
+ * What Ray Serve's tests ask of its routers, asked of ours; docs/evidence/ray-properties.md has the
+ * list.
  */
 class RayRouterPropertiesTest {
   private static final int SESSIONS = 2000;

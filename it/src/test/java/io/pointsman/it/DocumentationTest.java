@@ -36,6 +36,9 @@ final class DocumentationTest {
   private static final Path ROOT = Path.of(System.getProperty("pointsman.root", ".."));
   private static final Pattern FENCE = Pattern.compile("(?ms)^```[a-z]*\\n(.*?)^```");
   private static final Pattern LINK = Pattern.compile("]\\(([^)#\\s]+)(#[^)]*)?\\)");
+  private static final Pattern LINK_WITHIN = Pattern.compile("]\\((#[^)\\s]+)\\)");
+  private static final Pattern HEADING = Pattern.compile("(?m)^#{1,6} +(.*)$");
+  private static final Pattern PAGE = Pattern.compile("(?<![\\w./-])docs/[\\w./-]+\\.(?:md|svg)");
   private static final Pattern TEST_FLAG = Pattern.compile("-Dtest='?([A-Za-z]+)");
   private static final Pattern MODULE_FLAG = Pattern.compile("-pl ([a-z,]+)");
   private static final Pattern FLAG = Pattern.compile("\\s(--[a-z][a-z-]*)");
@@ -138,9 +141,45 @@ final class DocumentationTest {
     Matcher links = LINK.matcher(Files.readString(page));
     while (links.find()) {
       if (!links.group(1).matches("[a-z]+:.*")) {
-        assertThat(page.resolveSibling(links.group(1))).as(page.toString()).exists();
+        Path target = page.resolveSibling(links.group(1));
+        assertThat(target).as(page.toString()).exists();
+        if (links.group(2) != null && links.group(1).endsWith(".md")) {
+          assertThat(anchors(target)).as("%s: %s", page, links.group()).contains(links.group(2));
+        }
       }
     }
+    Matcher within = LINK_WITHIN.matcher(Files.readString(page));
+    while (within.find()) {
+      assertThat(anchors(page)).as("%s: %s", page, within.group()).contains(within.group(1));
+    }
+  }
+
+  /** The headings of a page as links name them: "#" and the words, joined by hyphens. */
+  private static Set<String> anchors(Path page) throws IOException {
+    return HEADING
+        .matcher(FENCE.matcher(Files.readString(page)).replaceAll(""))
+        .results()
+        .map(heading -> heading.group(1).replaceAll("]\\([^)]*\\)", "").toLowerCase(Locale.ROOT))
+        .map(text -> "#" + text.replaceAll("[^\\p{L}\\p{N} _-]", "").replace(' ', '-'))
+        .collect(Collectors.toSet());
+  }
+
+  @Test
+  void pagesThatSourcesNameExist() throws IOException {
+    List<String> missing = new ArrayList<>();
+    int found = 0;
+    for (Path file : textFiles()) {
+      Matcher pages = PAGE.matcher(Files.readString(file, ISO_8859_1));
+      while (pages.find()) {
+        found++;
+        if (!Files.exists(ROOT.resolve(pages.group()))) {
+          missing.add(ROOT.relativize(file) + ": " + pages.group());
+        }
+      }
+    }
+
+    assertThat(found).isGreaterThan(20);
+    assertThat(missing).isEmpty();
   }
 
   @ParameterizedTest

@@ -69,7 +69,7 @@ final class OtherRouterCommand implements Callable<Integer> {
                 ProductionStackLauncher::knows))
         .named(
             "vllm-router",
-            "Runs the router with the flags of vllm-router 0.1.17; docs/vllm-router.md.");
+            "Runs the router with the flags of vllm-router 0.1.17; docs/migrate/vllm-router.md.");
   }
 
   /** {@code pointsman production-stack}. */
@@ -83,7 +83,7 @@ final class OtherRouterCommand implements Callable<Integer> {
         .named(
             "production-stack",
             "Runs the router with the flags of the vLLM production stack's router;"
-                + " docs/production-stack.md.");
+                + " docs/migrate/production-stack.md.");
   }
 
   private CommandLine named(String name, String description) {

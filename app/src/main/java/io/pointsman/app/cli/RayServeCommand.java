@@ -25,7 +25,7 @@ final class RayServeCommand implements Callable<Integer> {
         .abbreviateSynopsis(true)
         .description(
             "Runs the router with Ray Serve's YAML for LLM applications (2.60) in front of workers"
-                + " that it names; docs/ray-serve.md. Our own flags win over it.",
+                + " that it names; docs/migrate/ray-serve.md. Our own flags win over it.",
             "",
             "  pointsman ray-serve serve.yaml",
             "  pointsman ray-serve serve.yaml --host 0.0.0.0 --port 8000",

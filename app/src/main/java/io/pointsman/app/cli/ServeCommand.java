@@ -19,7 +19,7 @@ final class ServeCommand implements Callable<Integer> {
         .abbreviateSynopsis(true)
         .description(
             "Runs the router. Everything can be set in a file, with flags, or both; flags win.",
-            "docs/configuration.md says more about each key.",
+            "docs/reference/configuration.md says more about each key.",
             "",
             "  pointsman serve --workers http://10.0.0.1:8000,http://10.0.0.2:8000",
             "  pointsman serve --config router.yaml --port 8080",

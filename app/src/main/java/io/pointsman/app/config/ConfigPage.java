@@ -3,7 +3,7 @@ package io.pointsman.app.config;
 import io.pointsman.app.config.key.ConfigKeys;
 import io.pointsman.app.config.key.Key;
 
-/** Writes the page that documents every key, {@code docs/configuration.md}. */
+/** Writes the page that documents every key, {@code docs/reference/configuration.md}. */
 public final class ConfigPage {
   private static final String INTRODUCTION =
       """

@@ -38,7 +38,7 @@ public final class Pointsman {
     /**
      * Chooses the value of a key, as it would stand in the file.
      *
-     * @param path a key of docs/configuration.md, such as {@code cache.threshold}
+     * @param path a key of docs/reference/configuration.md, such as {@code cache.threshold}
      * @throws ConfigException if there is no such key, or if the value is none for it
      */
     public Builder set(String path, String value) {

@@ -5,8 +5,8 @@ import java.util.stream.Stream;
 
 /**
  * Every metric that the router exposes under its own names, an enum for each family: the lists from
- * which the meters are made and {@code docs/metrics.md} is written. Each label has a bounded set of
- * values.
+ * which the meters are made and {@code docs/reference/metrics.md} is written. Each label has a
+ * bounded set of values.
  */
 sealed interface Metric
     permits RequestMetric, DecisionMetric, KvMetric, FleetMetric, ProcessMetric {
@@ -57,7 +57,7 @@ sealed interface Metric
     return labels().toArray(new String[0]);
   }
 
-  /** The metrics of all families, in the order of {@code docs/metrics.md}. */
+  /** The metrics of all families, in the order of {@code docs/reference/metrics.md}. */
   static List<Metric> all() {
     return Stream.<Metric[]>of(
             RequestMetric.values(),

@@ -4,7 +4,10 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** Writes {@code docs/metrics.md} from the lists of metrics, so that the two cannot differ. */
+/**
+ * Writes {@code docs/reference/metrics.md} from the lists of metrics, so that the two cannot
+ * differ.
+ */
 final class MetricsPage {
   private MetricsPage() {}
 
@@ -42,7 +45,7 @@ final class MetricsPage {
 
         `./pointsman vllm-router` offers these too (`--compat-metrics off` leaves them out), for
         dashboards and alerts that exist. `worker` is the worker's URL; workers of one URL are one
-        series. [vllm-router.md](vllm-router.md#metrics) names what is missing.
+        series. [vllm-router.md](../migrate/vllm-router.md#metrics) names what is missing.
 
         | Name | Type | Labels | Meaning |
         |---|---|---|---|
@@ -58,7 +61,7 @@ final class MetricsPage {
 
         `./pointsman production-stack` offers these too (`metrics.like-production-stack`), and the
         whole page by `GET /metrics` on the port of the clients. `server` is the engine's URL.
-        [production-stack.md](production-stack.md#metrics) names what is missing.
+        [production-stack.md](../migrate/production-stack.md#metrics) names what is missing.
 
         | Name | Type | Labels | Meaning |
         |---|---|---|---|

@@ -34,7 +34,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.NullMarked;
 import org.junit.jupiter.api.Test;
 
-/** The arrows between the modules, as docs/architecture.md draws them. */
+/** The arrows between the modules, as docs/dev/architecture.md draws them. */
 class AppArchitectureTest {
   private static final JavaClasses ALL =
       new ClassFileImporter()

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 /** The page of packages says of each what its {@code package-info} says. */
 class PackagesPageTest {
   private static final Path ROOT = Path.of(System.getProperty("pointsman.root", ".."));
-  private static final Path PAGE = ROOT.resolve("docs").resolve("packages.md");
+  private static final Path PAGE = ROOT.resolve("docs/dev/packages.md");
   private static final List<String> MODULES =
       List.of("engine", "request", "proxy", "kubernetes", "sim", "replay", "app");
   private static final Pattern DOC = Pattern.compile("/\\*\\*(.*?)\\*/", Pattern.DOTALL);

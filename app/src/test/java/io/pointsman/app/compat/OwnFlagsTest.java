@@ -84,7 +84,10 @@ class OwnFlagsTest {
         .withMessageContaining("--admin-refused-paths: nothing");
   }
 
-  /** The four that docs/vllm-router.md names; a fifth has to be named there, or another name. */
+  /**
+   * The four that docs/migrate/vllm-router.md names; a fifth has to be named there, or another
+   * name.
+   */
   @Test
   void whatBeginsOneOfTheOtherRoutersFlagsMeansThatOne() {
     List<Flag> flags = VllmRouterLauncher.FLAGS.flags();

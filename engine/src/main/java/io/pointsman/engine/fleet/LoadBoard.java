@@ -25,7 +25,7 @@ final class LoadBoard {
 
   /**
    * Written atomically. Scans read it plainly: a value a moment old is as good as any, and only
-   * plain reads are vectorised (docs/benchmarks.md, "Decision engine").
+   * plain reads are vectorised (docs/evidence/benchmarks.md, "Decision engine").
    */
   private final int[] cells;
 

@@ -15,7 +15,7 @@ import java.time.Duration;
  *     is placed, or itself if nobody waits there. 0 holds none back.
  */
 public record HoldBackSettings(Duration beyond, Duration longest, int most) {
-  /** What gains most on recorded conversations (docs/routing-quality.md). */
+  /** What gains most on recorded conversations (docs/evidence/routing-quality.md). */
   public static final HoldBackSettings DEFAULTS =
       new HoldBackSettings(Duration.ofMillis(25), Duration.ofSeconds(5), 100);
 

@@ -24,7 +24,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.NullMarked;
 import org.junit.jupiter.api.Test;
 
-/** The arrows of the engine, as docs/architecture.md draws them. */
+/** The arrows of the engine, as docs/dev/architecture.md draws them. */
 class EngineArchitectureTest {
   private static final String ROOT = "io.pointsman.engine";
 

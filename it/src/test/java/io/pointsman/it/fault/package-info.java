@@ -1,6 +1,6 @@
 /**
- * Faults that are really injected, one row of {@code docs/faults.md} each; after every row the same
- * check of what must be left behind: nothing.
+ * Faults that are really injected, one row of {@code docs/evidence/faults.md} each; after every row
+ * the same check of what must be left behind: nothing.
  */
 @NullMarked
 package io.pointsman.it.fault;

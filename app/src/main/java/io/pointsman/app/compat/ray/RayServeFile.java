@@ -242,7 +242,8 @@ public final class RayServeFile {
         List.of("name", "route_prefix", "import_path", "args", "deployments"),
         Map.of(
             "runtime_env",
-                "no code of it is run; of its env_vars those count that docs/ray-serve.md names",
+                "no code of it is run; of its env_vars those count that docs/migrate/ray-serve.md"
+                    + " names",
             "host", CLUSTER,
             "port", CLUSTER,
             "autoscaling_policy", CLUSTER,
