@@ -34,7 +34,7 @@ import picocli.CommandLine;
 /** What the pages say can be typed, exists; what they point to, too. */
 final class DocumentationTest {
   private static final Path ROOT = Path.of(System.getProperty("pointsman.root", ".."));
-  private static final Pattern FENCE = Pattern.compile("(?ms)^```[a-z]*\\n(.*?)^```");
+  private static final Pattern FENCE = Pattern.compile("(?ms)^ *```[a-z]*\\n(.*?)^ *```");
   private static final Pattern LINK = Pattern.compile("]\\(([^)#\\s]+)(#[^)]*)?\\)");
   private static final Pattern LINK_WITHIN = Pattern.compile("]\\((#[^)\\s]+)\\)");
   private static final Pattern HEADING = Pattern.compile("(?m)^#{1,6} +(.*)$");
@@ -42,10 +42,24 @@ final class DocumentationTest {
   private static final Pattern TEST_FLAG = Pattern.compile("-Dtest='?([A-Za-z]+)");
   private static final Pattern MODULE_FLAG = Pattern.compile("-pl ([a-z,]+)");
   private static final Pattern FLAG = Pattern.compile("\\s(--[a-z][a-z-]*)");
+  private static final Pattern CLASS =
+      Pattern.compile("`(?:[a-z]+\\.)*([A-Z][a-z]\\w*)(?:\\.\\w+)?`");
   private static final Pattern CAMEL_CASE = Pattern.compile("`([a-z]+[A-Z][A-Za-z]*)`");
   private static final Pattern MACHINE_PATH =
       Pattern.compile(
           "(?<![\\w.}~-])/(" + String.join("|", "work", "home", "root", "Users") + ")/");
+
+  /** Pages that programs write, and the one of figures, which is as wide as its tables. */
+  private static final Set<String> OF_ANY_FORM =
+      Set.of(
+          "docs/reference/configuration.md",
+          "docs/reference/flags.md",
+          "docs/reference/metrics.md",
+          "docs/dev/packages.md",
+          "docs/evidence/routing-quality.md");
+
+  private static final int MOST_LINES = 400;
+  private static final int WIDEST = 100;
 
   /** Commands of the launcher itself, which are not part of the program. */
   private static final Set<String> OF_THE_LAUNCHER = Set.of("bench", "build");
@@ -126,6 +140,28 @@ final class DocumentationTest {
   }
 
   @Test
+  void classesThatGuidesForDevelopersNameExist() throws IOException {
+    Set<String> classes =
+        walk().stream()
+            .map(file -> file.getFileName().toString())
+            .filter(name -> name.endsWith(".java"))
+            .map(name -> name.replace(".java", ""))
+            .collect(Collectors.toSet());
+    int found = 0;
+    try (Stream<Path> guides = Files.list(ROOT.resolve("docs/dev"))) {
+      for (Path guide : guides.filter(file -> file.toString().endsWith(".md")).toList()) {
+        Matcher names = CLASS.matcher(Files.readString(guide));
+        while (names.find()) {
+          found++;
+          assertThat(classes).as("%s: %s", guide, names.group()).contains(names.group(1));
+        }
+      }
+    }
+
+    assertThat(found).isGreaterThan(50);
+  }
+
+  @Test
   void scriptsThatAreTypedExist() throws IOException {
     for (Typed typed : typedLines()) {
       String script = typed.line().replaceFirst("\\s.*", "");
@@ -180,6 +216,21 @@ final class DocumentationTest {
 
     assertThat(found).isGreaterThan(20);
     assertThat(missing).isEmpty();
+  }
+
+  /** Tables, code and the targets of links may be wider. */
+  @ParameterizedTest
+  @MethodSource("pages")
+  void pagesAreShortAndNarrow(Path page) throws IOException {
+    if (OF_ANY_FORM.contains(ROOT.relativize(page).toString())) {
+      return;
+    }
+    String text = Files.readString(page);
+    assertThat(text.lines().count()).as(page.toString()).isLessThanOrEqualTo(MOST_LINES);
+    assertThat(FENCE.matcher(text).replaceAll("").lines())
+        .filteredOn(line -> !line.stripLeading().startsWith("|") && !line.startsWith("    "))
+        .as(page.toString())
+        .allMatch(line -> line.replaceAll("]\\([^)]*\\)", "]").length() <= WIDEST);
   }
 
   @ParameterizedTest

@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 @Timeout(120)
 class PolicyClassesTest {
-  /** The policy of docs/dev/adding-a-policy.md: whoever has the last id serves. */
+  /** The policy of docs/plug-ins.md: whoever has the last id serves. */
   private static final String LAST_ID =
       """
       package com.example;

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A prompt that nobody holds goes, among workers whose loads are as good as equal, to the one
  * that was given the fewest uncached prompt tokens of late: requests that will follow their prefix
  * to a worker have not all arrived when the next prompt must be placed, and its share of new
- * prompts tells them better than its load does (docs/dev/design-decisions.md).
+ * prompts tells them better than its load does (docs/dev/decisions/012-recent-work.md).
  */
 public final class CacheAwarePolicy implements Policy {
   /** Loads below this are as good as equal only if they are equal. */
