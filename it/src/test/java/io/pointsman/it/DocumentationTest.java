@@ -34,15 +34,32 @@ import picocli.CommandLine;
 /** Commands and links on the documentation pages are valid. */
 final class DocumentationTest {
   private static final Path ROOT = Path.of(System.getProperty("pointsman.root", ".."));
-  private static final Pattern FENCE = Pattern.compile("(?ms)^```[a-z]*\\n(.*?)^```");
+  private static final Pattern FENCE = Pattern.compile("(?ms)^ *```[a-z]*\\n(.*?)^ *```");
   private static final Pattern LINK = Pattern.compile("]\\(([^)#\\s]+)(#[^)]*)?\\)");
+  private static final Pattern LINK_WITHIN = Pattern.compile("]\\((#[^)\\s]+)\\)");
+  private static final Pattern HEADING = Pattern.compile("(?m)^#{1,6} +(.*)$");
+  private static final Pattern PAGE = Pattern.compile("(?<![\\w./-])docs/[\\w./-]+\\.(?:md|svg)");
   private static final Pattern TEST_FLAG = Pattern.compile("-Dtest='?([A-Za-z]+)");
   private static final Pattern MODULE_FLAG = Pattern.compile("-pl ([a-z,]+)");
   private static final Pattern FLAG = Pattern.compile("\\s(--[a-z][a-z-]*)");
+  private static final Pattern CLASS =
+      Pattern.compile("`(?:[a-z]+\\.)*([A-Z][a-z]\\w*)(?:\\.\\w+)?`");
   private static final Pattern CAMEL_CASE = Pattern.compile("`([a-z]+[A-Z][A-Za-z]*)`");
   private static final Pattern MACHINE_PATH =
       Pattern.compile(
           "(?<![\\w.}~-])/(" + String.join("|", "work", "home", "root", "Users") + ")/");
+
+  /** Pages that programs write, and the one of figures, which is as wide as its tables. */
+  private static final Set<String> OF_ANY_FORM =
+      Set.of(
+          "docs/reference/configuration.md",
+          "docs/reference/flags.md",
+          "docs/reference/metrics.md",
+          "docs/dev/packages.md",
+          "docs/evidence/routing-quality.md");
+
+  private static final int MOST_LINES = 400;
+  private static final int WIDEST = 100;
 
   /** Commands of the launcher itself, which are not part of the program. */
   private static final Set<String> OF_THE_LAUNCHER = Set.of("bench", "build");
@@ -123,6 +140,28 @@ final class DocumentationTest {
   }
 
   @Test
+  void classesThatGuidesForDevelopersNameExist() throws IOException {
+    Set<String> classes =
+        walk().stream()
+            .map(file -> file.getFileName().toString())
+            .filter(name -> name.endsWith(".java"))
+            .map(name -> name.replace(".java", ""))
+            .collect(Collectors.toSet());
+    int found = 0;
+    try (Stream<Path> guides = Files.list(ROOT.resolve("docs/dev"))) {
+      for (Path guide : guides.filter(file -> file.toString().endsWith(".md")).toList()) {
+        Matcher names = CLASS.matcher(Files.readString(guide));
+        while (names.find()) {
+          found++;
+          assertThat(classes).as("%s: %s", guide, names.group()).contains(names.group(1));
+        }
+      }
+    }
+
+    assertThat(found).isGreaterThan(50);
+  }
+
+  @Test
   void scriptsInCommandsExist() throws IOException {
     for (Typed typed : typedLines()) {
       String script = typed.line().replaceFirst("\\s.*", "");
@@ -138,9 +177,60 @@ final class DocumentationTest {
     Matcher links = LINK.matcher(Files.readString(page));
     while (links.find()) {
       if (!links.group(1).matches("[a-z]+:.*")) {
-        assertThat(page.resolveSibling(links.group(1))).as(page.toString()).exists();
+        Path target = page.resolveSibling(links.group(1));
+        assertThat(target).as(page.toString()).exists();
+        if (links.group(2) != null && links.group(1).endsWith(".md")) {
+          assertThat(anchors(target)).as("%s: %s", page, links.group()).contains(links.group(2));
+        }
       }
     }
+    Matcher within = LINK_WITHIN.matcher(Files.readString(page));
+    while (within.find()) {
+      assertThat(anchors(page)).as("%s: %s", page, within.group()).contains(within.group(1));
+    }
+  }
+
+  /** The headings of a page as links name them: "#" and the words, joined by hyphens. */
+  private static Set<String> anchors(Path page) throws IOException {
+    return HEADING
+        .matcher(FENCE.matcher(Files.readString(page)).replaceAll(""))
+        .results()
+        .map(heading -> heading.group(1).replaceAll("]\\([^)]*\\)", "").toLowerCase(Locale.ROOT))
+        .map(text -> "#" + text.replaceAll("[^\\p{L}\\p{N} _-]", "").replace(' ', '-'))
+        .collect(Collectors.toSet());
+  }
+
+  @Test
+  void pagesThatSourcesNameExist() throws IOException {
+    List<String> missing = new ArrayList<>();
+    int found = 0;
+    for (Path file : textFiles()) {
+      Matcher pages = PAGE.matcher(Files.readString(file, ISO_8859_1));
+      while (pages.find()) {
+        found++;
+        if (!Files.exists(ROOT.resolve(pages.group()))) {
+          missing.add(ROOT.relativize(file) + ": " + pages.group());
+        }
+      }
+    }
+
+    assertThat(found).isGreaterThan(20);
+    assertThat(missing).isEmpty();
+  }
+
+  /** Tables, code and the targets of links may be wider. */
+  @ParameterizedTest
+  @MethodSource("pages")
+  void pagesAreShortAndNarrow(Path page) throws IOException {
+    if (OF_ANY_FORM.contains(ROOT.relativize(page).toString())) {
+      return;
+    }
+    String text = Files.readString(page);
+    assertThat(text.lines().count()).as(page.toString()).isLessThanOrEqualTo(MOST_LINES);
+    assertThat(FENCE.matcher(text).replaceAll("").lines())
+        .filteredOn(line -> !line.stripLeading().startsWith("|") && !line.startsWith("    "))
+        .as(page.toString())
+        .allMatch(line -> line.replaceAll("]\\([^)]*\\)", "]").length() <= WIDEST);
   }
 
   @ParameterizedTest

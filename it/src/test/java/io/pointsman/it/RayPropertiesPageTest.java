@@ -79,7 +79,8 @@ final class RayPropertiesPageTest {
   @Test
   void everyNamedTestExists() throws IOException {
     Map<String, String> sources = tests();
-    Matcher named = NAMED.matcher(Files.readString(ROOT.resolve("docs/ray-properties.md")));
+    Matcher named =
+        NAMED.matcher(Files.readString(ROOT.resolve("docs/evidence/ray-properties.md")));
     List<String> missing = new ArrayList<>();
     int found = 0;
     while (named.find()) {

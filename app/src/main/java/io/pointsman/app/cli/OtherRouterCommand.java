@@ -69,7 +69,7 @@ final class OtherRouterCommand implements Callable<Integer> {
                 ProductionStackLauncher::knows))
         .named(
             "vllm-router",
-            "Run the router with the flags of vllm-router 0.1.17. See docs/vllm-router.md.");
+            "Run the router with the flags of vllm-router 0.1.17. See docs/migrate/vllm-router.md.");
   }
 
   /** {@code pointsman production-stack}. */
@@ -83,7 +83,7 @@ final class OtherRouterCommand implements Callable<Integer> {
         .named(
             "production-stack",
             "Run the router with the flags of the vLLM production stack's router. See"
-                + " docs/production-stack.md.");
+                + " docs/migrate/production-stack.md.");
   }
 
   private CommandLine named(String name, String description) {

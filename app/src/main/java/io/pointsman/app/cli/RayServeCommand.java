@@ -25,7 +25,7 @@ final class RayServeCommand implements Callable<Integer> {
         .abbreviateSynopsis(true)
         .description(
             "Run the router with Ray Serve's YAML for LLM applications (2.60), in front of the"
-                + " workers in the file. See docs/ray-serve.md. Flags override the file.",
+                + " workers in the file. See docs/migrate/ray-serve.md. Flags override the file.",
             "",
             "  pointsman ray-serve serve.yaml",
             "  pointsman ray-serve serve.yaml --host 0.0.0.0 --port 8000",

@@ -19,7 +19,7 @@ final class ServeCommand implements Callable<Integer> {
         .abbreviateSynopsis(true)
         .description(
             "Run the router. Set keys in a file, with flags, or both. Flags override the file.",
-            "See docs/configuration.md for each key.",
+            "See docs/reference/configuration.md for each key.",
             "",
             "  pointsman serve --workers http://10.0.0.1:8000,http://10.0.0.2:8000",
             "  pointsman serve --config router.yaml --port 8080",

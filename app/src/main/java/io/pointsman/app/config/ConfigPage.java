@@ -3,7 +3,7 @@ package io.pointsman.app.config;
 import io.pointsman.app.config.key.ConfigKeys;
 import io.pointsman.app.config.key.Key;
 
-/** Generates {@code docs/configuration.md}, the page with all keys. */
+/** Generates {@code docs/reference/configuration.md}, the page with all keys. */
 public final class ConfigPage {
   private static final String INTRODUCTION =
       """

@@ -35,7 +35,7 @@ public final class Pointsman {
     /**
      * Sets a key to a value, written as in the configuration file.
      *
-     * @param path a key of docs/configuration.md, for example {@code cache.threshold}
+     * @param path a key of docs/reference/configuration.md, for example {@code cache.threshold}
      * @throws ConfigException if the key is unknown or the value is invalid
      */
     public Builder set(String path, String value) {

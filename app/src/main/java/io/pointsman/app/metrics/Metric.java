@@ -5,7 +5,7 @@ import java.util.stream.Stream;
 
 /**
  * All metrics with the router's own names, one enum per family. The meters and {@code
- * docs/metrics.md} are generated from them. Each label has a limited set of values.
+ * docs/reference/metrics.md} are generated from them. Each label has a limited set of values.
  */
 sealed interface Metric
     permits RequestMetric, DecisionMetric, KvMetric, FleetMetric, ProcessMetric {
@@ -56,7 +56,7 @@ sealed interface Metric
     return labels().toArray(new String[0]);
   }
 
-  /** The metrics of all families, in the order of {@code docs/metrics.md}. */
+  /** The metrics of all families, in the order of {@code docs/reference/metrics.md}. */
   static List<Metric> all() {
     return Stream.<Metric[]>of(
             RequestMetric.values(),

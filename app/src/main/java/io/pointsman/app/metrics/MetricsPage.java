@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** Generates {@code docs/metrics.md} from the lists of metrics. */
+/** Generates {@code docs/reference/metrics.md} from the lists of metrics. */
 final class MetricsPage {
   private MetricsPage() {}
 
@@ -40,7 +40,7 @@ final class MetricsPage {
 
         `./pointsman vllm-router` also provides these metrics, for existing dashboards and alerts;
         `--compat-metrics off` disables them. `worker` is the worker's URL; workers with the same URL
-        share a series. [vllm-router.md](vllm-router.md#metrics) lists missing metrics.
+        share a series. [vllm-router.md](../migrate/vllm-router.md#metrics) lists missing metrics.
 
         | Name | Type | Labels | Meaning |
         |---|---|---|---|
@@ -56,7 +56,7 @@ final class MetricsPage {
 
         `./pointsman production-stack` also provides these metrics
         (`metrics.like-production-stack`), and serves all metrics with `GET /metrics` on the client
-        port. `server` is the engine's URL. [production-stack.md](production-stack.md#metrics) lists
+        port. `server` is the engine's URL. [production-stack.md](../migrate/production-stack.md#metrics) lists
         missing metrics.
 
         | Name | Type | Labels | Meaning |

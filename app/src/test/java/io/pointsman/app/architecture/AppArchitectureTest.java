@@ -34,7 +34,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.NullMarked;
 import org.junit.jupiter.api.Test;
 
-/** The dependencies between modules, as in docs/architecture.md. */
+/** The dependencies between modules, as in docs/dev/architecture.md. */
 class AppArchitectureTest {
   private static final JavaClasses ALL =
       new ClassFileImporter()

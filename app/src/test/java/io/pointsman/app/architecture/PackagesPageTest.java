@@ -12,10 +12,10 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** docs/packages.md contains the {@code package-info} of each package. */
+/** docs/dev/packages.md contains the {@code package-info} of each package. */
 class PackagesPageTest {
   private static final Path ROOT = Path.of(System.getProperty("pointsman.root", ".."));
-  private static final Path PAGE = ROOT.resolve("docs").resolve("packages.md");
+  private static final Path PAGE = ROOT.resolve("docs/dev/packages.md");
   private static final List<String> MODULES =
       List.of("engine", "request", "proxy", "kubernetes", "sim", "replay", "app");
   private static final Pattern DOC = Pattern.compile("/\\*\\*(.*?)\\*/", Pattern.DOTALL);

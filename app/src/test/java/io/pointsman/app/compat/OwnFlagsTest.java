@@ -84,7 +84,7 @@ class OwnFlagsTest {
         .withMessageContaining("--admin-refused-paths: missing");
   }
 
-  /** docs/vllm-router.md names these four; a fifth must be added there or renamed. */
+  /** docs/migrate/vllm-router.md names these four; a fifth must be added there or renamed. */
   @Test
   void aPrefixOfTheOtherRoutersFlagMeansThatFlag() {
     List<Flag> flags = VllmRouterLauncher.FLAGS.flags();

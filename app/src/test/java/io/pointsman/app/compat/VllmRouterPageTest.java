@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 
 class VllmRouterPageTest {
   private static final Path PAGE =
-      Path.of(System.getProperty("pointsman.root", ".."), "docs", "vllm-router.md");
+      Path.of(System.getProperty("pointsman.root", ".."), "docs", "migrate", "vllm-router.md");
 
   /** Run with {@code -Dpointsman.write-docs=true} to rewrite the table. */
   @Test

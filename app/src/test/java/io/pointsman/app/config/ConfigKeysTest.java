@@ -328,7 +328,8 @@ class ConfigKeysTest {
   /** Run with {@code -Dextra.test.args=-Dpointsman.write-docs=true} to rewrite the page. */
   @Test
   void thePageOfTheConfigurationMatchesTheRegistry() throws Exception {
-    Path page = Path.of(System.getProperty("pointsman.root"), "docs", "configuration.md");
+    Path page =
+        Path.of(System.getProperty("pointsman.root"), "docs", "reference", "configuration.md");
     if (Boolean.getBoolean("pointsman.write-docs")) {
       Files.createDirectories(page.getParent());
       Files.writeString(page, ConfigPage.text());

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 
 class MetricsPageTest {
   private static final Path PAGE =
-      Path.of(System.getProperty("pointsman.root", ".."), "docs", "metrics.md");
+      Path.of(System.getProperty("pointsman.root", ".."), "docs", "reference", "metrics.md");
 
   @Test
   void thePageMatchesTheMetrics() throws IOException {

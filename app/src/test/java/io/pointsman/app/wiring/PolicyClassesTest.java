@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 @Timeout(120)
 class PolicyClassesTest {
-  /** The policy of docs/adding-a-policy.md: the worker with the last id serves. */
+  /** The policy of docs/plug-ins.md: the worker with the last id serves. */
   private static final String LAST_ID =
       """
       package com.example;

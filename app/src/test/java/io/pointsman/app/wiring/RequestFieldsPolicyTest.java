@@ -36,7 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** A policy from a jar that routes by a header and by a body field. */
 @Timeout(120)
 class RequestFieldsPolicyTest {
-  /** The policy of docs/adding-a-policy.md. */
+  /** The policy of docs/plug-ins.md. */
   private static final String TIER =
       """
       package com.example;

@@ -27,7 +27,7 @@ final class LoadBoard {
 
   /**
    * Written atomically. Scans read it plainly, because slightly old values suffice and only plain
-   * reads are vectorised (docs/benchmarks.md, "Decision engine").
+   * reads are vectorised (docs/evidence/benchmarks.md, "Decision engine").
    */
   private final int[] cells;
 

@@ -16,7 +16,7 @@ import java.time.Duration;
  *     its queue, or is placed itself if that queue is empty.
  */
 public record HoldBackSettings(Duration beyond, Duration longest, int most) {
-  /** The best values for recorded conversations (docs/routing-quality.md). */
+  /** The best values for recorded conversations (docs/evidence/routing-quality.md). */
   public static final HoldBackSettings DEFAULTS =
       new HoldBackSettings(Duration.ofMillis(25), Duration.ofSeconds(5), 100);
 

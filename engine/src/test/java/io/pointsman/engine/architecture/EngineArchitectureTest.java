@@ -24,7 +24,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.NullMarked;
 import org.junit.jupiter.api.Test;
 
-/** The engine's dependencies, as in docs/architecture.md. */
+/** The engine's dependencies, as in docs/dev/architecture.md. */
 class EngineArchitectureTest {
   private static final String ROOT = "io.pointsman.engine";
 

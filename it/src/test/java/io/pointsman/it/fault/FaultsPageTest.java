@@ -27,7 +27,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** docs/faults.md names every fault, and only existing tests. */
+/** docs/evidence/faults.md names every fault, and only existing tests. */
 final class FaultsPageTest {
   private static final Path ROOT = Path.of(System.getProperty("pointsman.root", ".."));
   private static final Pattern NAME = Pattern.compile("`([A-Z][A-Z0-9_]+)`");
@@ -110,7 +110,7 @@ final class FaultsPageTest {
   private static List<Row> rows() throws IOException {
     List<Row> rows = new ArrayList<>();
     String faults = "";
-    for (String line : Files.readAllLines(ROOT.resolve("docs/faults.md"))) {
+    for (String line : Files.readAllLines(ROOT.resolve("docs/evidence/faults.md"))) {
       if (line.startsWith("#")) {
         Matcher heading = SECTION.matcher(line);
         faults = heading.find() ? heading.group(1) : "";
@@ -139,7 +139,7 @@ final class FaultsPageTest {
   }
 
   private static Set<String> found(Pattern pattern) throws IOException {
-    return names(pattern, Files.readString(ROOT.resolve("docs/faults.md")));
+    return names(pattern, Files.readString(ROOT.resolve("docs/evidence/faults.md")));
   }
 
   private static Set<String> names(Pattern pattern, String text) {

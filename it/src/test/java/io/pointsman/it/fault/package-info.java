@@ -1,5 +1,5 @@
 /**
- * Injected faults, one row of {@code docs/faults.md} each. After every row the same check verifies
+ * Injected faults, one row of {@code docs/evidence/faults.md} each. After every row the same check verifies
  * that no resource is left.
  */
 @NullMarked

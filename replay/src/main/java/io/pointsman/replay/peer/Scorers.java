@@ -5,7 +5,7 @@ import io.pointsman.replay.run.SimWorker;
 
 /**
  * Other routers' costs, in our own words, with exact caches as their KV events would tell them at
- * once. Versions and sources: docs/routing-quality.md.
+ * once. Versions and sources: docs/evidence/routing-quality.md.
  */
 final class Scorers {
   /** Hits from this share on are followed by llm-d's affinity filter. */

@@ -12,9 +12,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 
 /**
- * {@code cost} beside other routers on eight workloads of docs/routing-quality.md. A price that
- * counts requests that nobody delays, or a request that is held back though a batch has room for
- * it, makes it up to six times worse than the best of them here.
+ * {@code cost} beside other routers on eight workloads of docs/evidence/routing-quality.md. A price
+ * that counts requests that nobody delays, or a request that is held back though a batch has room
+ * for it, makes it up to six times worse than the best of them here.
  */
 class CostBoundsTest {
   /** To the best other router on the same workload. */

@@ -248,7 +248,7 @@ public final class RayServeFile {
         List.of("name", "route_prefix", "import_path", "args", "deployments"),
         Map.of(
             "runtime_env",
-                "the router does not run it, but reads the env_vars in docs/ray-serve.md",
+                "the router does not run it, but reads the env_vars in docs/migrate/ray-serve.md",
             "host", CLUSTER,
             "port", CLUSTER,
             "autoscaling_policy", CLUSTER,

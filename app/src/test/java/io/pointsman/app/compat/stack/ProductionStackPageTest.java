@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 
 class ProductionStackPageTest {
   private static final Path PAGE =
-      Path.of(System.getProperty("pointsman.root", ".."), "docs", "production-stack.md");
+      Path.of(System.getProperty("pointsman.root", ".."), "docs", "migrate", "production-stack.md");
 
   /** Run with {@code -Dpointsman.write-docs=true} to rewrite the table. */
   @Test

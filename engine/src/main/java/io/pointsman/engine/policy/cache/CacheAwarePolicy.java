@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A prompt without a holder goes to a worker among those with about equal load. The policy
  * chooses the worker with the fewest recent uncached prompt tokens. Requests that will follow their
  * prefix to a worker have not all arrived when the next prompt is placed. The worker's share of new
- * prompts predicts them better than its load (docs/design-decisions.md).
+ * prompts predicts them better than its load (docs/dev/decisions/012-recent-work.md).
  */
 public final class CacheAwarePolicy implements Policy {
   /** Loads below this count as equal only if they are exactly equal. */

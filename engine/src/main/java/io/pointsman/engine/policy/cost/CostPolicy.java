@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  * price on the work that is new there, because others wait for it and what it displaces may be
  * wanted again. Predictions come from a latency model learned on line and a model of each worker's
  * cache; costs that are about equal are decided by requests in flight, then by what is held, then
- * by chance. Derivation and evidence: docs/routing-quality.md. While {@link CostGuard} says that
- * this is too slow, least load decides.
+ * by chance. Derivation and evidence: docs/evidence/routing-quality.md. While {@link CostGuard}
+ * says that this is too slow, least load decides.
  *
  * <p>Of more workers than {@link #COMPARED}, so many are compared, from a random one on, and those
  * that hold a part of the prompt: the least cost among so many is as good as the least of all.

@@ -2,7 +2,7 @@ package io.pointsman.engine.policy.cost;
 
 /**
  * The knobs of {@code cost}. The defaults were chosen on recorded and made-up traffic, not for one
- * of them (docs/routing-quality.md).
+ * of them (docs/evidence/routing-quality.md).
  *
  * @param kvTokens KV memory of one engine in tokens, at least 1024. Too large a figure expects hits
  *     that have been evicted, until reports of cached tokens correct it; too small a one gives hits
