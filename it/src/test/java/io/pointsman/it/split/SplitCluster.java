@@ -33,9 +33,9 @@ import java.util.stream.Stream;
  * this process. Closing it checks what must hold after everything: no lease is open, no engine
  * holds a block or has let one leak, none saw a wrong field, nobody logged a defect.
  */
-final class SplitCluster implements AutoCloseable {
-  final List<SimEngine> prefills = new ArrayList<>();
-  final List<SimEngine> decodes = new ArrayList<>();
+public final class SplitCluster implements AutoCloseable {
+  public final List<SimEngine> prefills = new ArrayList<>();
+  public final List<SimEngine> decodes = new ArrayList<>();
   private final EventLoopGroup loops = SimEngine.newGroup(2);
 
   /** Where engines tell the router of themselves and of their blocks; empty if they do not. */
@@ -86,12 +86,12 @@ final class SplitCluster implements AutoCloseable {
     return SimEngine.start(config.withHandOver(setup.options.apply(options)), loops);
   }
 
-  static Setup of(String protocol, KvConnector connector) {
+  public static Setup of(String protocol, KvConnector connector) {
     return new Setup(protocol, connector);
   }
 
   /** Engines that tell the router all that their protocol has them tell. */
-  static Setup telling(KvConnector connector) {
+  public static Setup telling(KvConnector connector) {
     String protocol =
         switch (connector) {
           case NIXL, NIXL_PUSH -> "nixl";
@@ -109,7 +109,7 @@ final class SplitCluster implements AutoCloseable {
   }
 
   /** What a cluster is made of. */
-  static final class Setup {
+  public static final class Setup {
     private final KvConnector connector;
     private final Map<String, String> settings = new TreeMap<>();
     private final Map<String, String> others = new TreeMap<>();
@@ -139,13 +139,13 @@ final class SplitCluster implements AutoCloseable {
       return this;
     }
 
-    Setup options(UnaryOperator<KvOptions> change) {
+    public Setup options(UnaryOperator<KvOptions> change) {
       options = change;
       return this;
     }
 
     /** Each engine has so many data-parallel ranks, which are a worker each. */
-    Setup ranks(int count) {
+    public Setup ranks(int count) {
       ranks = count;
       return options(o -> o.withRanks(1, count));
     }
@@ -157,7 +157,7 @@ final class SplitCluster implements AutoCloseable {
     }
 
     /** A key below {@code disaggregation}. */
-    Setup set(String key, Object value) {
+    public Setup set(String key, Object value) {
       settings.put(key, value.toString());
       return this;
     }
@@ -169,7 +169,7 @@ final class SplitCluster implements AutoCloseable {
     }
 
     /** A key of the configuration. */
-    Setup top(String key, Object value) {
+    public Setup top(String key, Object value) {
       others.put(key, value.toString());
       return this;
     }
@@ -188,7 +188,7 @@ final class SplitCluster implements AutoCloseable {
           };
     }
 
-    SplitCluster start() throws IOException {
+    public SplitCluster start() throws IOException {
       return new SplitCluster(this);
     }
   }
@@ -243,11 +243,11 @@ final class SplitCluster implements AutoCloseable {
     return router.port();
   }
 
-  RunningRouter router() {
+  public RunningRouter router() {
     return router;
   }
 
-  Answer post(String path, String body, String... headerLines) throws IOException {
+  public Answer post(String path, String body, String... headerLines) throws IOException {
     try (RawClient client = RawClient.connect(port())) {
       byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
       return client.send("POST", path, bytes, List.of(headerLines)).read();
@@ -258,7 +258,7 @@ final class SplitCluster implements AutoCloseable {
    * Asks until so many requests in a row were split: what engines tell of themselves may come later
    * than they do. What they counted before is forgotten.
    */
-  void awaitSplit(int requests) {
+  public void awaitSplit(int requests) {
     int[] inRow = {0};
     Await.until(
         () -> "requests that are split: " + state(),
