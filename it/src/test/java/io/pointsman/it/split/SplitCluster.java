@@ -33,9 +33,9 @@ import java.util.stream.Stream;
  * checks invariants: no lease is open, no block is held or leaked, no field was wrong, and no
  * defect was logged.
  */
-final class SplitCluster implements AutoCloseable {
-  final List<SimEngine> prefills = new ArrayList<>();
-  final List<SimEngine> decodes = new ArrayList<>();
+public final class SplitCluster implements AutoCloseable {
+  public final List<SimEngine> prefills = new ArrayList<>();
+  public final List<SimEngine> decodes = new ArrayList<>();
   private final EventLoopGroup loops = SimEngine.newGroup(2);
 
   /** The address where engines register and notify; empty if they do not. */
@@ -86,12 +86,12 @@ final class SplitCluster implements AutoCloseable {
     return SimEngine.start(config.withHandOver(setup.options.apply(options)), loops);
   }
 
-  static Setup of(String protocol, KvConnector connector) {
+  public static Setup of(String protocol, KvConnector connector) {
     return new Setup(protocol, connector);
   }
 
   /** Engines that send the router all data of their protocol. */
-  static Setup telling(KvConnector connector) {
+  public static Setup telling(KvConnector connector) {
     String protocol =
         switch (connector) {
           case NIXL, NIXL_PUSH -> "nixl";
@@ -109,7 +109,7 @@ final class SplitCluster implements AutoCloseable {
   }
 
   /** Builder of a cluster. */
-  static final class Setup {
+  public static final class Setup {
     private final KvConnector connector;
     private final Map<String, String> settings = new TreeMap<>();
     private final Map<String, String> others = new TreeMap<>();
@@ -139,13 +139,13 @@ final class SplitCluster implements AutoCloseable {
       return this;
     }
 
-    Setup options(UnaryOperator<KvOptions> change) {
+    public Setup options(UnaryOperator<KvOptions> change) {
       options = change;
       return this;
     }
 
     /** Gives each engine data-parallel ranks; each rank is a worker. */
-    Setup ranks(int count) {
+    public Setup ranks(int count) {
       ranks = count;
       return options(o -> o.withRanks(1, count));
     }
@@ -157,7 +157,7 @@ final class SplitCluster implements AutoCloseable {
     }
 
     /** Sets a key below {@code disaggregation}. */
-    Setup set(String key, Object value) {
+    public Setup set(String key, Object value) {
       settings.put(key, value.toString());
       return this;
     }
@@ -169,7 +169,7 @@ final class SplitCluster implements AutoCloseable {
     }
 
     /** Sets a key of the configuration. */
-    Setup top(String key, Object value) {
+    public Setup top(String key, Object value) {
       others.put(key, value.toString());
       return this;
     }
@@ -188,7 +188,7 @@ final class SplitCluster implements AutoCloseable {
           };
     }
 
-    SplitCluster start() throws IOException {
+    public SplitCluster start() throws IOException {
       return new SplitCluster(this);
     }
   }
@@ -243,11 +243,11 @@ final class SplitCluster implements AutoCloseable {
     return router.port();
   }
 
-  RunningRouter router() {
+  public RunningRouter router() {
     return router;
   }
 
-  Answer post(String path, String body, String... headerLines) throws IOException {
+  public Answer post(String path, String body, String... headerLines) throws IOException {
     try (RawClient client = RawClient.connect(port())) {
       byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
       return client.send("POST", path, bytes, List.of(headerLines)).read();
@@ -258,7 +258,7 @@ final class SplitCluster implements AutoCloseable {
    * Sends requests until the given number in a row is split, because data about engines may arrive
    * later. The engines' earlier counts are reset.
    */
-  void awaitSplit(int requests) {
+  public void awaitSplit(int requests) {
     int[] inRow = {0};
     Await.until(
         () -> "requests that are split: " + state(),

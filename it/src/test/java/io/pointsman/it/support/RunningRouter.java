@@ -56,7 +56,12 @@ public final class RunningRouter implements AutoCloseable {
     return port;
   }
 
-  /** Number of active client requests for workers, including queued ones. */
+  /** The port of the metrics. */
+  public int metricsPort() {
+    return metricsPort;
+  }
+
+  /** Client requests for workers that are under way, queued ones included. */
   public int running() {
     return router.running();
   }
@@ -92,7 +97,8 @@ public final class RunningRouter implements AutoCloseable {
     throw new AssertionError(name + ": missing (expected: a metric without labels)");
   }
 
-  private String scrape() {
+  /** The page of metrics as a scraper gets it. */
+  public String scrape() {
     try {
       return RawClient.call(metricsPort, "GET", "/metrics", "").text();
     } catch (IOException e) {

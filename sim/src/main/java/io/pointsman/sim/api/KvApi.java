@@ -44,7 +44,10 @@ final class KvApi {
     node.log()
         .add(
             new RequestLog.Logged(
-                exchange.uri(), exchange.headers().entries(), exchange.body().clone()));
+                exchange.method(),
+                exchange.uri(),
+                exchange.headers().entries(),
+                exchange.body().clone()));
   }
 
   static ObjectNode document(KvState state) {

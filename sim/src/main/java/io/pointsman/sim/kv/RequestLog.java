@@ -12,15 +12,23 @@ public final class RequestLog {
 
   /** One request. */
   public static final class Logged {
+    private final String method;
     private final String path;
     private final List<Map.Entry<String, String>> headers;
     private final byte[] body;
 
     /** Keeps the body without a copy. */
-    public Logged(String path, List<Map.Entry<String, String>> headers, byte[] body) {
+    public Logged(
+        String method, String path, List<Map.Entry<String, String>> headers, byte[] body) {
+      this.method = method;
       this.path = path;
       this.headers = List.copyOf(headers);
       this.body = body;
+    }
+
+    /** The method as it came. */
+    public String method() {
+      return method;
     }
 
     /** The target as it came. */

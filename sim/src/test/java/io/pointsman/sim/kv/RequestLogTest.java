@@ -36,6 +36,6 @@ class RequestLogTest {
   }
 
   private static RequestLog.Logged logged(String path, int bytes) {
-    return new RequestLog.Logged(path, List.of(Map.entry("h", "v")), new byte[bytes]);
+    return new RequestLog.Logged("POST", path, List.of(Map.entry("h", "v")), new byte[bytes]);
   }
 }
