@@ -18,6 +18,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** The page of the HTTP API lists every route and error code of the code, and no others. */
@@ -74,7 +75,7 @@ final class ApiPageTest {
   }
 
   /** The value of a constant of this source, or of another class; null if it is none. */
-  private static String constant(String name, String source) {
+  private static @Nullable String constant(String name, String source) {
     String bare = name.substring(name.lastIndexOf('.') + 1);
     Matcher here = CONSTANT.matcher(source);
     while (here.find()) {

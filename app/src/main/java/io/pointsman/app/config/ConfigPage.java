@@ -43,7 +43,7 @@ public final class ConfigPage {
       | `models` | names of the models; by default the router reads them from `/v1/models`. A healthy engine that lists none counts as serving every model |
       | `max-in-flight` | maximum number of requests in progress; `0` (default): no limit |
       | `rank` | data-parallel rank within the engine |
-      | `bootstrap-port`, `kv-address`, `receiver` | addresses for [prefill and decode protocols](disaggregation.md) |
+      | `bootstrap-port`, `kv-address`, `receiver` | addresses for [prefill and decode protocols](../disaggregation.md) |
       | `node`, `zone` | location of the worker, see `locality.node` and `locality.zone` |
       | `labels` | other names with values |
 
