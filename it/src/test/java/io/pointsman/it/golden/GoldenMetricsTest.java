@@ -35,7 +35,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(180)
 final class GoldenMetricsTest {
   private static final Path PAGE =
-      Path.of(System.getProperty("pointsman.root", ".."), "docs", "metrics.md");
+      Path.of(System.getProperty("pointsman.root", ".."), "docs", "reference", "metrics.md");
   private static final Pattern ROW =
       Pattern.compile(
           "\\| `(?<name>[a-z_:]+)` \\| (?<type>[a-z]+) \\| (?<labels>[a-z_`, ]*) \\|.*");
@@ -51,8 +51,8 @@ final class GoldenMetricsTest {
       session-affinity: soft
       kv-events: {mode: auto}
       disaggregation: {protocol: nixl, held-share: 2}
-      tracing: {enabled: true, endpoint: "%s", protocol: http}
-      capture: {file: "%s"}
+      tracing: {enabled: true, endpoint: "COLLECTOR", protocol: http}
+      capture: {file: "CAPTURE"}
       limits: {max-concurrent-requests: 64}
       workers:
       """;
@@ -88,7 +88,9 @@ final class GoldenMetricsTest {
         ScriptedEngine collector = ScriptedEngine.start(Faults.Answer.ok());
         RunningRouter router =
             RunningRouter.start(
-                SETTINGS.formatted(collector.url(), folder.resolve("trace.jsonl"))
+                SETTINGS
+                        .replace("COLLECTOR", collector.url())
+                        .replace("CAPTURE", folder.resolve("trace.jsonl").toString())
                     + worker(whole, "regular")
                     + worker(prefill, "prefill")
                     + worker(decode, "decode"))) {

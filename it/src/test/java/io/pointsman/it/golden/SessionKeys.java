@@ -23,7 +23,7 @@ final class SessionKeys {
   /** By the hash of the whole prompt. */
   private final Map<Long, String> sessions = new HashMap<>();
 
-  private final Map<RoutingRequest, RoutingRequest> keyed = new IdentityHashMap<>();
+  private final IdentityHashMap<RoutingRequest, RoutingRequest> keyed = new IdentityHashMap<>();
 
   private SessionKeys(Trace trace) {
     List<TraceRequest> requests = trace.requests();
