@@ -21,7 +21,8 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /**
- * The properties that Ray Serve's tests check on its routers; docs/evidence/ray-properties.md has the list.
+ * The properties that Ray Serve's tests check on its routers; docs/evidence/ray-properties.md has
+ * the list.
  */
 class RayRouterPropertiesTest {
   private static final int SESSIONS = 2000;

@@ -69,7 +69,8 @@ final class OtherRouterCommand implements Callable<Integer> {
                 ProductionStackLauncher::knows))
         .named(
             "vllm-router",
-            "Run the router with the flags of vllm-router 0.1.17. See docs/migrate/vllm-router.md.");
+            "Run the router with the flags of vllm-router 0.1.17. See"
+                + " docs/migrate/vllm-router.md.");
   }
 
   /** {@code pointsman production-stack}. */

@@ -206,7 +206,8 @@ class LauncherScriptTest {
   private Map<String, String> withOnly(String... more) throws IOException {
     Path few = Files.createDirectories(folder.resolve("few"));
     List<String> names =
-        List.of("cat", "dirname", "find", "head", "mkdir", "mkfifo", "mv", "rm", "sed", "sh", "sleep");
+        List.of(
+            "cat", "dirname", "find", "head", "mkdir", "mkfifo", "mv", "rm", "sed", "sh", "sleep");
     for (String name : Stream.concat(names.stream(), Stream.of(more)).toList()) {
       Path program = program(name);
       if (program == null) {
@@ -266,7 +267,9 @@ class LauncherScriptTest {
 
   @Test
   void aBuildThatFailsIsShown() throws Exception {
-    program(folder.resolve("bin/mvn"), "#!/bin/sh\necho '[INFO] so far'\necho 'no such symbol'\nexit 1\n");
+    program(
+        folder.resolve("bin/mvn"),
+        "#!/bin/sh\necho '[INFO] so far'\necho 'no such symbol'\nexit 1\n");
     Process run = start();
     assertThat(end(run)).isEqualTo(1);
     assertThat(said("err", run))

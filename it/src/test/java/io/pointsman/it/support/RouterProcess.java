@@ -146,9 +146,7 @@ public final class RouterProcess implements AutoCloseable {
     return router;
   }
 
-  /**
-   * Under {@code nohup} this process ignores SIGHUP, and so would every process that it starts.
-   */
+  /** Under {@code nohup} this process ignores SIGHUP, and so would every process that it starts. */
   private static List<String> heedingHangUps() throws IOException {
     for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
       if (line.startsWith("SigIgn:")
