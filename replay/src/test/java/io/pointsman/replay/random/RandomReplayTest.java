@@ -124,7 +124,7 @@ class RandomReplayTest {
         "random:1 --plot x.svg|plot: random:1 (expected: a single trace)",
         "random:1 --policy best|policy: best (expected: one of",
         "random:1 --workers 0|workers: 0 (expected: 1 to 16384)",
-        "best-of-n --threads 2|reference, threads: given (expected: only with random:",
+        "best-of-n --threads 2|reference, threads: set (expected: only with random:",
       })
   void wrongInputIsRefused(String arguments, String message) {
     assertThat(run(arguments.split(" "))).isEqualTo(2);
