@@ -89,7 +89,7 @@ final class RolesOnlyTest {
   private static void unsplittable(Answer answer, String why) {
     assertThat(answer.status()).as(answer.text()).isEqualTo(400);
     assertThat(answer.text())
-        .startsWith("{\"error\":{\"message\":\"prefill and decode workers cannot share this")
+        .startsWith("{\"error\":{\"message\":\"prefill and decode workers cannot serve this")
         .contains(
             ": "
                 + why
