@@ -26,7 +26,7 @@ public record PolicyParts(
   /** Parts of a policy that acts, without large pages. */
   public PolicyParts(
       Ticker ticker, Dice dice, int maxWorkers, PolicySettings settings, KvKnowledge kv) {
-    this(ticker, dice, maxWorkers, settings, kv, LargePages.NONE, true);
+    this(ticker, dice, maxWorkers, settings, kv, LargePages.NONE);
   }
 
   public PolicyParts {

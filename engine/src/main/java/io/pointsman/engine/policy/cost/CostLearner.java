@@ -110,9 +110,8 @@ public final class CostLearner implements AnswerLearner {
    * For a shadow of another policy. Its workers do not serve its choices, so it neither learns the
    * speed of one worker nor falls back to least load. To be called before workers are adopted.
    */
-  public CostLearner inShadow() {
+  public void inShadow() {
     acts = false;
-    return this;
   }
 
   public PrefixIndex index() {

@@ -66,8 +66,7 @@ final class PoolModel {
   private double answerMillis = 3000;
   private double roundingTokens;
   private double roundingSamples = 20;
-  private int lostInARow;
-  private volatile boolean keepsNothing;
+  private volatile int lostInARow;
   private volatile double price;
   private volatile double prefillShare = 0.1;
   private volatile double rounding;
@@ -227,12 +226,11 @@ final class PoolModel {
    */
   synchronized void found(boolean something) {
     lostInARow = something ? 0 : Math.min(LOST_BY_ALL, lostInARow + 1);
-    keepsNothing = lostInARow == LOST_BY_ALL;
   }
 
   /** Whether engines of this kind seem to run without a prefix cache. */
   boolean keepsNothing() {
-    return keepsNothing;
+    return lostInARow == LOST_BY_ALL;
   }
 
   /** Mean length of answers in tokens. */

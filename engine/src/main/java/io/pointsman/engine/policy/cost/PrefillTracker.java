@@ -273,7 +273,6 @@ final class PrefillTracker {
   void end(InFlight entry, long now, boolean left) {
     if (!entry.computed) {
       silent.remove(entry);
-      pending.remove(entry);
       if (!left) {
         bequeath(entry, now);
       }

@@ -112,7 +112,7 @@ final class StepTracker {
   }
 
   /**
-   * A request has been taken off those that are pending.
+   * A request is no longer pending.
    *
    * @param computed whether its prompt is computed; otherwise it was given up
    */

@@ -394,10 +394,11 @@ final class WorkerModel {
       }
     }
     boolean shared = entry.shared >= CacheTruth.WORTH_TOKENS && usage.promptTokens() > 0;
-    if (usage.cachedTokens() > 0 || (shared && usage.cachedTokens() == 0)) {
-      pool.found(usage.cachedTokens() > 0);
+    boolean found = usage.cachedTokens() > 0;
+    if (found || (shared && usage.cachedTokens() == 0)) {
+      pool.found(found);
     }
-    if (entry.cached > 0 && usage.cachedTokens() > 0 && usage.promptTokens() > 0) {
+    if (entry.cached > 0 && found && usage.promptTokens() > 0) {
       double expected = entry.cached * (double) usage.promptTokens() / entry.tokens;
       pool.rounded(expected - usage.cachedTokens());
     }
