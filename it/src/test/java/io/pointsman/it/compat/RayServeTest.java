@@ -56,10 +56,7 @@ final class RayServeTest {
     Path file = directory.resolve("serve.yaml");
     Files.writeString(file, HEAD + String.join("", models));
     RunningRouter router = RunningRouter.rayServe(file);
-    Await.until(
-        () -> "all workers healthy: " + router.workers(),
-        Await.LONG,
-        () -> router.workers().stream().allMatch(worker -> worker.health().healthy()));
+    Await.until(() -> "all workers healthy: " + router.workers(), Await.LONG, router::allHealthy);
     return router;
   }
 

@@ -95,10 +95,7 @@ final class FaultRig implements AutoCloseable {
   /** Makes the engines healthy and waits until the router sees them as healthy. */
   void ready() throws IOException {
     heal();
-    Await.until(
-        "all workers are healthy",
-        Await.LONG,
-        () -> cluster.router().workers().stream().allMatch(w -> w.health().healthy()));
+    Await.until("all workers are healthy", Await.LONG, cluster.router()::allHealthy);
   }
 
   static EngineScript healthy(EngineScript script) {

@@ -123,7 +123,7 @@ final class GoldenErrorsTest {
         RunningRouter router =
             RunningRouter.start(
                 PORTS + "health: {timeout: 1m}\nworkers: [\"" + silent.url() + "\"]\n")) {
-      text.askOnBothPaths("no worker has told its models", router.port(), ASKED);
+      text.askOnBothPaths("no worker has reported its models", router.port(), ASKED);
     }
     GoldenFile.compare("errors-no-worker.txt", text.text());
   }
@@ -149,7 +149,7 @@ final class GoldenErrorsTest {
   private static void whileItHangs(
       ScriptedEngine engine, String settings, String title, ErrorText text) throws Exception {
     try (RunningRouter router = RunningRouter.start(PORTS + settings)) {
-      Await.until("well", Await.LONG, () -> healthy(router));
+      Await.until("well", Await.LONG, router::allHealthy);
       try (RawClient hanging = RawClient.connect(router.port())) {
         engine.forget();
         hanging.send("POST", CHAT, ASKED);
@@ -158,10 +158,6 @@ final class GoldenErrorsTest {
       }
       Await.until("it is given up", Await.LONG, () -> router.running() == 0);
     }
-  }
-
-  private static boolean healthy(RunningRouter router) {
-    return router.workers().stream().allMatch(worker -> worker.health().healthy());
   }
 
   private static boolean asked(ScriptedEngine engine) {
@@ -224,18 +220,19 @@ final class GoldenErrorsTest {
     try (ScriptedEngine engine = engine(Faults.Answer.ok());
         ScriptedEngine keys = ScriptedEngine.start(new Faults.Answer(401, "{}"));
         RefusedPort nobody = RefusedPort.open()) {
-      try (Cluster cluster = cluster(engine, Map.of("auth.validation-urls", asked(keys.url())))) {
+      try (Cluster cluster = cluster(engine, Map.of("auth.validation-urls", list(keys.url())))) {
         text.askOnBothPaths("no key", cluster.port(), "");
         text.askOnBothPaths("wrong key", cluster.port(), "", "authorization: Bearer x");
       }
-      try (Cluster cluster = cluster(engine, Map.of("auth.validation-urls", asked(nobody.url())))) {
+      try (Cluster cluster = cluster(engine, Map.of("auth.validation-urls", list(nobody.url())))) {
         text.askOnBothPaths("unconfirmed", cluster.port(), "", "authorization: Bearer x");
       }
     }
     GoldenFile.compare("errors-callers.txt", text.text());
   }
 
-  private static String asked(String url) {
+  /** A YAML list of one URL. */
+  private static String list(String url) {
     return "[\"" + url + "\"]";
   }
 
@@ -318,7 +315,7 @@ final class GoldenErrorsTest {
     try (ScriptedEngine engine = engine(streams ? oneEvent : new Faults.HangBeforeHeaders())) {
       String settings = "drain-timeout: 100ms\n" + workers(engine.url(), "");
       RunningRouter router = RunningRouter.start(PORTS + settings);
-      Await.until("well", Await.LONG, () -> healthy(router));
+      Await.until("well", Await.LONG, router::allHealthy);
       try (RawClient client = RawClient.connect(router.port())) {
         client.send("POST", path, body);
         Await.until("it hangs", Await.LONG, () -> asked(engine));

@@ -62,8 +62,6 @@ final class GoldenMetricsTest {
 
   @TempDir private Path folder;
 
-  private final EventLoopGroup loops = SimEngine.newGroup(2);
-
   /** The page is generated from the lists in the code. */
   @Test
   void metricsThatAreListed() throws IOException {
@@ -81,10 +79,11 @@ final class GoldenMetricsTest {
   @Test
   void metricsThatAreScrapedWhenEverythingIsOn() throws IOException {
     SimConfig config = SimConfig.instant().withModels("sim").withScaleOut(true);
+    EventLoopGroup loops = SimEngine.newGroup(2);
     try (SimEngine whole =
             SimEngine.start(config.withId("whole").withEvents(EventOptions.of(EventFormat.VLLM)));
-        SimEngine prefill = part(config, KvRole.PREFILL);
-        SimEngine decode = part(config, KvRole.DECODE);
+        SimEngine prefill = part(config, KvRole.PREFILL, loops);
+        SimEngine decode = part(config, KvRole.DECODE, loops);
         ScriptedEngine collector = ScriptedEngine.start(Faults.Answer.ok());
         RunningRouter router =
             RunningRouter.start(
@@ -109,7 +108,7 @@ final class GoldenMetricsTest {
     }
   }
 
-  private SimEngine part(SimConfig config, KvRole role) {
+  private static SimEngine part(SimConfig config, KvRole role, EventLoopGroup loops) {
     KvOptions options = KvOptions.of(role, KvConnector.NIXL).withDirect(true);
     return SimEngine.start(config.withId(role.name()).withHandOver(options), loops);
   }
@@ -126,10 +125,10 @@ final class GoldenMetricsTest {
             router.serving(Role.REGULAR, "sim") == 1
                 && router.serving(Role.PREFILL, "sim") == 1
                 && router.serving(Role.DECODE, "sim") == 1
-                && router.workers().stream().allMatch(worker -> worker.health().healthy()));
+                && router.allHealthy());
   }
 
-  /** Sends requests so that each metric gets a value. */
+  /** Sends the requests that give each metric a value. */
   private static void serve(RunningRouter router, SimEngine whole) throws IOException {
     int port = router.port();
     String chat = "\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}],\"max_tokens\":5";

@@ -64,7 +64,7 @@ final class PeerRig implements AutoCloseable {
   }
 
   /**
-   * @param told changes the configured worker, in place of its true data
+   * @param change changes the configured worker, in place of its true data
    */
   PeerRig(
       KvConnector connector,
@@ -72,7 +72,7 @@ final class PeerRig implements AutoCloseable {
       int decodes,
       boolean listed,
       UnaryOperator<KvOptions> options,
-      UnaryOperator<WorkerSpec> told,
+      UnaryOperator<WorkerSpec> change,
       WorkerSpec... others) {
     fleet =
         SplitFleet.start(
@@ -90,7 +90,7 @@ final class PeerRig implements AutoCloseable {
             .set(FleetKeys.HEALTH_INTERVAL, Duration.ofSeconds(1));
     List<WorkerSpec> workers = new ArrayList<>();
     if (listed) {
-      values.get(RoutingKeys.WORKERS).forEach(worker -> workers.add(told.apply(worker)));
+      values.get(RoutingKeys.WORKERS).forEach(worker -> workers.add(change.apply(worker)));
     }
     workers.addAll(List.of(others));
     values.set(RoutingKeys.WORKERS, workers);

@@ -40,7 +40,7 @@ final class ScriptedPair implements AutoCloseable {
         () -> "both workers are well: " + router.workers(),
         Await.LONG,
         () ->
-            router.workers().stream().allMatch(w -> w.health().healthy())
+            router.allHealthy()
                 && router.serving(Role.PREFILL, "sim") == 1
                 && router.serving(Role.DECODE, "sim") == 1);
   }

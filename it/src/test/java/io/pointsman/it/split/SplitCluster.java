@@ -69,7 +69,7 @@ public final class SplitCluster implements AutoCloseable {
         Await.LONG,
         () ->
             router.workers().size() == count
-                && router.workers().stream().allMatch(w -> w.health().healthy())
+                && router.allHealthy()
                 && router.serving(Role.PREFILL, "sim") == ranks * prefills.size()
                 && router.serving(Role.DECODE, "sim") == ranks * decodes.size());
   }

@@ -45,6 +45,11 @@ public final class RunningRouter implements AutoCloseable {
     return router.fleet().snapshot().workers();
   }
 
+  /** Whether the router sees every worker as healthy. */
+  public boolean allHealthy() {
+    return workers().stream().allMatch(worker -> worker.health().healthy());
+  }
+
   /** Number of workers of a role that the fleet would use for a model. */
   public int serving(Role role, String model) {
     Pool pool = router.fleet().snapshot().pool(role, model);
