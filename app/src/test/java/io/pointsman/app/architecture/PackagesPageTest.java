@@ -15,7 +15,6 @@ import org.junit.jupiter.api.Test;
 /** docs/dev/packages.md contains the {@code package-info} of each package. */
 class PackagesPageTest {
   private static final Path ROOT = Path.of(System.getProperty("pointsman.root", ".."));
-  private static final Path PAGE = ROOT.resolve("docs/dev/packages.md");
   private static final List<String> MODULES =
       List.of("engine", "request", "proxy", "kubernetes", "sim", "replay", "app");
   private static final Pattern DOC = Pattern.compile("/\\*\\*(.*?)\\*/", Pattern.DOTALL);
@@ -23,11 +22,7 @@ class PackagesPageTest {
 
   @Test
   void thePageSaysWhatEachPackageIsFor() throws IOException {
-    String page = page();
-    if (Boolean.getBoolean("pointsman.write-docs")) {
-      Files.writeString(PAGE, page);
-    }
-    assertThat(PAGE).hasContent(page);
+    new GeneratedPage("dev/packages.md").assertIs(page());
   }
 
   @Test
@@ -53,12 +48,12 @@ class PackagesPageTest {
             """
             # Packages
 
-            What each package of what ships is for, module by module, below `io.pointsman`. Which module may use which: [architecture.md](architecture.md).
+            The purpose of each shipped package, by module, below `io.pointsman`. [Architecture](architecture.md) shows the allowed dependencies.
 
-            This page is generated from the `package-info.java` of each by `PackagesPageTest`.
+            `PackagesPageTest` generates this page from the `package-info.java` files.
             """);
     for (String module : MODULES) {
-      page.append("\n## ").append(module).append("\n\n| package | what it is for |\n|---|---|\n");
+      page.append("\n## ").append(module).append("\n\n| package | purpose |\n|---|---|\n");
       try (Stream<Path> files = Files.walk(sources(module))) {
         files
             .filter(file -> file.endsWith("package-info.java"))

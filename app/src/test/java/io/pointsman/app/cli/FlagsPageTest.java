@@ -1,13 +1,11 @@
 package io.pointsman.app.cli;
 
 import static java.util.Objects.requireNonNull;
-import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.app.architecture.GeneratedPage;
 import io.pointsman.app.config.key.ConfigKeys;
 import io.pointsman.app.config.key.Key;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
@@ -16,19 +14,12 @@ import picocli.CommandLine.Model.OptionSpec;
 
 /** The page of flags lists every flag of every command, as the command line has it. */
 class FlagsPageTest {
-  private static final Path PAGE =
-      Path.of(System.getProperty("pointsman.root", ".."), "docs", "reference", "flags.md");
-
-  /** Commands whose flags are not the keys of the configuration. */
+  /** Commands with flags of their own; the flags of other commands are configuration keys. */
   private static final List<String> OWN_FLAGS = List.of("demo", "engine", "replay", "haproxy");
 
-  /** Run with {@code -Dpointsman.write-docs=true} to rewrite the page. */
   @Test
   void thePageListsTheFlagsAsTheyAre() throws IOException {
-    if (Boolean.getBoolean("pointsman.write-docs")) {
-      Files.writeString(PAGE, page());
-    }
-    assertThat(PAGE).hasContent(page());
+    new GeneratedPage("reference/flags.md").assertIs(page());
   }
 
   private static String page() {

@@ -3,6 +3,7 @@ package io.pointsman.app.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.pointsman.app.architecture.GeneratedPage;
 import io.pointsman.app.capture.CaptureSettings;
 import io.pointsman.app.config.key.AdminKeys;
 import io.pointsman.app.config.key.ConfigKeys;
@@ -41,8 +42,6 @@ import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.request.AffinitySettings;
 import java.lang.reflect.Field;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -325,15 +324,8 @@ class ConfigKeysTest {
         .hasMessage("retry: max-backoff: 50ms (expected: >= initial-backoff, 100ms)");
   }
 
-  /** Run with {@code -Dextra.test.args=-Dpointsman.write-docs=true} to rewrite the page. */
   @Test
   void thePageOfTheConfigurationMatchesTheRegistry() throws Exception {
-    Path page =
-        Path.of(System.getProperty("pointsman.root"), "docs", "reference", "configuration.md");
-    if (Boolean.getBoolean("pointsman.write-docs")) {
-      Files.createDirectories(page.getParent());
-      Files.writeString(page, ConfigPage.text());
-    }
-    assertThat(page).hasContent(ConfigPage.text());
+    new GeneratedPage("reference/configuration.md").assertIs(ConfigPage.text());
   }
 }
