@@ -8,8 +8,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Prints how many tests a build has run, from Surefire's reports that are not older than its start (first argument), and a note (second argument). Cases are
- * counted: the totals of a report leave out classes that run with several parameters.
+ * Prints the number of tests of a build and a note (second argument). Reads the reports of Surefire that are not older than the start of the build (first
+ * argument). Counts cases, because the totals of a report leave out classes with several parameters.
  */
 class Counts {
   private static final Pattern CASE = Pattern.compile("<testcase |<failure[ >]|<error[ >]|<skipped[ />]");

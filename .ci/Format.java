@@ -10,8 +10,8 @@ import java.util.stream.Stream;
 
 /**
  * Checks Java sources with google-java-format, or rewrites them (--write). Run by the build on JDK 25, because the formatter parses with the compiler of the
- * JDK it runs on. --check and --write look at what differs from the last commit that is also in origin/main, or from the last commit where there is no
- * origin/main; --check-all, which CI asks for, at every source, as do all of them where there is no git.
+ * JDK it runs on. --check and --write read the sources that differ from the last commit in origin/main, or from the last commit if there is no
+ * origin/main. --check-all, for CI, reads every source. Without git, every mode reads every source.
  */
 class Format {
   public static void main(String[] args) throws Exception {
@@ -43,7 +43,7 @@ class Format {
     }
   }
 
-  /** What git sees as changed or new; empty where there is no git. */
+  /** The changed and new sources; empty without git. */
   private static Optional<List<String>> changed() throws InterruptedException {
     String base = git("merge-base", "HEAD", "origin/main").map(String::strip).orElse("HEAD");
     Optional<String> differs = git("diff", "--name-only", "--no-renames", "--diff-filter=d", "--relative", base);
@@ -54,7 +54,7 @@ class Format {
     return Optional.of((differs.get() + unknown.get()).lines().filter(Format::source).toList());
   }
 
-  /** What git prints; empty if it fails or is not installed. */
+  /** The output of git; empty if it fails or is not installed. */
   private static Optional<String> git(String... arguments) throws InterruptedException {
     List<String> command = new ArrayList<>(List.of("git", "-c", "core.quotePath=false"));
     command.addAll(List.of(arguments));

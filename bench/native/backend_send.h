@@ -209,7 +209,7 @@ static void burst(connection *c) {
 
 /*
  * Delay of a stream's first event: half a gap to one and a half gaps, evenly distributed (multiples of the golden
- * ratio). With equal delays, streams whose requests arrive in one batch would send all their events in batches. The load
+ * ratio). With equal delays, streams of requests that arrive in one batch would send all their events in batches. The load
  * would then depend on the proxy: batched forwarding gives fewer, longer bursts.
  */
 static uint64_t first_gap(uint64_t gap) {

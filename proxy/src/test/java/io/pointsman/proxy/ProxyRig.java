@@ -83,7 +83,7 @@ final class ProxyRig implements AutoCloseable {
    */
   private final List<RoutingRequest> placedTwice = new CopyOnWriteArrayList<>();
 
-  /** Prompts that the listener received; it wants those for the model {@code told}. */
+  /** Prompts that the listener received; it asks for the prompts of one model. */
   final List<Prompt> prompts = new CopyOnWriteArrayList<>();
 
   /** Runs in each decision; may throw. */

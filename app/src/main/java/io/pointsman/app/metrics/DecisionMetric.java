@@ -43,7 +43,7 @@ enum DecisionMetric implements Metric {
       "pointsman_hit_prediction_error_ratio",
       "ratio",
       "Error of the expected cached share of the prompt. over: too much was expected; under: too"
-          + " little. Only requests that were placed by cached prefixes and whose worker reported"
+          + " little. Only requests that were placed by cached prefixes, on workers that reported"
           + " cached tokens.",
       "side"),
   PROMPT_TOKENS(

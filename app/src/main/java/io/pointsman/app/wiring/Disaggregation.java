@@ -112,13 +112,13 @@ final class Disaggregation {
    * Executes split requests in the built-in proxy.
    *
    * @param affinity headers for conversations and their owners
-   * @param told true if responses name the serving worker
+   * @param namesWorkers true if responses name the serving worker
    */
   SplitPlane plane(
       RoutingEngine engine,
       SplitListener listener,
       AffinitySettings affinity,
-      boolean told,
+      boolean namesWorkers,
       Dice dice) {
     return new SplitPlane(
         engine,
@@ -130,7 +130,7 @@ final class Disaggregation {
         listener,
         new WaitingRoom(settings.stages().maxWaiting()),
         new Conversations(affinity),
-        told,
+        namesWorkers,
         dice);
   }
 

@@ -43,8 +43,8 @@ public final class Proxies implements Callable<Integer> {
       split = ",",
       paramLabel = "<name>",
       description =
-          "Contenders, separated by commas; see --list. Default: all except those that ask the"
-              + " router for decisions.")
+          "Contenders, separated by commas; see --list. Default: all except the ones that ask"
+              + " the router for decisions.")
   List<String> contenderNames = List.of();
 
   @Option(

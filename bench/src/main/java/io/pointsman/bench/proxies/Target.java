@@ -143,9 +143,7 @@ record Target(
   /** Number of counting runs of a reference, if not all count; otherwise empty. */
   private static String counting(List<Measurement> runs) {
     long valid = runs.stream().filter(Measurement::valid).count();
-    return valid == runs.size()
-        ? ""
-        : " (of which %d of %d runs count)".formatted(valid, runs.size());
+    return valid == runs.size() ? "" : " (runs that count: %d of %d)".formatted(valid, runs.size());
   }
 
   private Outcome failed(String what, List<Measurement> runs, List<Measurement> direct) {

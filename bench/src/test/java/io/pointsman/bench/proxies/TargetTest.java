@@ -201,7 +201,7 @@ final class TargetTest {
     results.add(new Measurement("unary-2k", "haproxy", 2, Map.of(), "3 closed"));
 
     assertThat(outcomes(Workload.named("unary-2k")))
-        .contains("1.110 x haproxy (of which 1 of 2 runs count) (target");
+        .contains("1.110 x haproxy (runs that count: 1 of 2) (target");
   }
 
   @Test

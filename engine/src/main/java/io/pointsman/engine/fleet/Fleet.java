@@ -180,7 +180,7 @@ public final class Fleet {
       throw new IllegalStateException(
           "workers: "
               + needed
-              + ", including those that leave and still have requests in flight (expected: at most "
+              + ", including leaving ones with requests in flight (expected: at most "
               + settings.maxWorkers()
               + ")");
     }

@@ -123,11 +123,11 @@ final class Course {
   /**
    * Records a request placed on this fleet.
    *
-   * @param told the real lease, which identifies the request's end
+   * @param real the real lease, which identifies the request's end
    * @param own the lease on this fleet
    */
-  void placed(RoutingRequest request, Lease told, Lease own, @Nullable Reading reading) {
-    running.put(told, new Running(request, own));
+  void placed(RoutingRequest request, Lease real, Lease own, @Nullable Reading reading) {
+    running.put(real, new Running(request, own));
     yardstick.placed(request, own);
     if (reading == null) {
       return;
@@ -157,8 +157,8 @@ final class Course {
   /**
    * @param at time of the first token; may be in the past
    */
-  void answered(Lease told, long at) {
-    Running under = running.get(told);
+  void answered(Lease real, long at) {
+    Running under = running.get(real);
     if (under != null) {
       under.lease.progressed();
       under.lease.firstTokenAfter(at - under.lease.placedAt());
@@ -171,13 +171,13 @@ final class Course {
    *
    * @param sameCaches true if the worker's reported cache hits also hold for its copy here
    */
-  void ended(Lease told, Outcome outcome, Usage usage, boolean sameCaches) {
-    Running under = running.remove(told);
+  void ended(Lease real, Outcome outcome, Usage usage, boolean sameCaches) {
+    Running under = running.remove(real);
     if (under == null) {
       return;
     }
     Lease own = under.lease;
-    boolean found = sameCaches && own.worker().id().equals(told.worker().id());
+    boolean found = sameCaches && own.worker().id().equals(real.worker().id());
     int cached = found ? usage.cachedTokens() : -1;
     own.reported(new Usage(usage.promptTokens(), cached, usage.completionTokens()));
     Outcome ending = outcome instanceof Outcome.Failed ? Outcome.IGNORED : outcome;

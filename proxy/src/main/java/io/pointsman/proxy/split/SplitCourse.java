@@ -334,7 +334,7 @@ final class SplitCourse implements Course {
 
   /** Header lines for the client's answer. */
   String lines() {
-    if (!plane.told()) {
+    if (!plane.namesWorkers()) {
       return "";
     }
     String by = prefilledBy == null ? "" : "x-pointsman-prefill-worker: " + prefilledBy + "\r\n";
@@ -343,7 +343,7 @@ final class SplitCourse implements Course {
 
   /** A successful answer of the router, with the same headers. */
   Reply told(Reply answer) {
-    if (!plane.told()) {
+    if (!plane.namesWorkers()) {
       return answer;
     }
     Reply ruled = answer.with("x-pointsman-split", name(rule));

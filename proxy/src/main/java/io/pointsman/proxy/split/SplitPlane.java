@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param listener its exceptions are logged and have no other effect
  * @param conversations detection of the turns of a conversation
- * @param told true if answers name the workers and the rule in headers
+ * @param namesWorkers true if answers name the workers and the rule in headers
  * @param dice random numbers for the ids of handovers
  */
 public record SplitPlane(
@@ -35,7 +35,7 @@ public record SplitPlane(
     SplitListener listener,
     WaitingRoom room,
     Conversations conversations,
-    boolean told,
+    boolean namesWorkers,
     Dice dice) {
   public SplitPlane {
     requireNonNull(engine, "engine");

@@ -38,7 +38,7 @@ public final class UsageTail {
     return text.getBytes(US_ASCII);
   }
 
-  /** A member whose value is an object of counts. */
+  /** A member with an object of counts as its value. */
   private static final class Member {
     /** Name with its quotation marks. */
     private final byte[] name;

@@ -75,7 +75,7 @@ public final class AdminKeys {
           decimal(0, 1),
           DecisionSettings.DEFAULTS.sample(),
           "Random share of decisions that are explained and kept for `GET /decisions`.",
-          "`0`: only those that `/v1/decide` is asked to explain. Each explained decision costs a"
+          "`0`: only if a caller of `/v1/decide` asks for it. Each explained decision costs a"
               + " prediction for every worker.");
 
   public static final Key<Integer> DECISIONS_KEEP =

@@ -120,7 +120,7 @@ public final class DisaggKeys {
           ROOT + "decode-serves-whole",
           bool(),
           SPLIT.decodeServesWhole(),
-          "Let decode workers serve whole requests: short ones, those that cannot be split, and all"
+          "Let decode workers serve whole requests: short and unsplittable requests, and all"
               + " requests if no prefill worker is available.",
           "`false`: short requests are split if there is no regular worker, and requests that"
               + " cannot be split are refused. `moriio`, `p2p_nccl` and `sglang` allow only"

@@ -137,8 +137,8 @@ public final class FleetKeys {
           bool(),
           AdminSettings.DEFAULTS.mergedModels(),
           "Answer `GET /v1/models` with the models of all workers.",
-          "`false`: send the request to one worker with the client's headers, for servers whose"
-              + " list depends on the key.");
+          "`false`: send the request to one worker with the client's headers, for servers with a"
+              + " different list for each key.");
 
   public static final Key<Boolean> BREAKER_ENABLED =
       Key.of(

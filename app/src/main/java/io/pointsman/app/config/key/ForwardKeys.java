@@ -185,7 +185,7 @@ public final class ForwardKeys {
           "Time for which a client connection stays open between requests, or while the client does"
               + " not read the response.",
           "With a low value, clients must connect again. `off`: dead clients keep connections open,"
-              + " except those that close after a response; these end after 30 s.");
+              + " except connections that close after a response; these end after 30 s.");
 
   public static final Key<Duration> POOL_IDLE =
       Key.of(

@@ -60,7 +60,7 @@ public final class RoutingKeys {
           "policy",
           nameOrClass(NAMES, "Policy"),
           "cost",
-          "Policy that chooses a worker among those that can serve the request.",
+          "Policy that chooses one of the workers that can serve the request.",
           "See docs/policies.md for each policy.");
 
   public static final Key<String> SHADOW_POLICY =

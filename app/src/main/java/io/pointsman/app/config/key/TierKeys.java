@@ -46,9 +46,9 @@ public final class TierKeys {
           "adapters.max-load-gap",
           integer(0, MOST),
           ADAPTERS.maxLoadGap(),
-          "With `unknown-model: base-model`: number of requests in flight by which workers that"
-              + " have an adapter can exceed those that do not. If the least loaded worker with the"
-              + " adapter exceeds the least loaded one without it by more, the latter loads the"
+          "With `unknown-model: base-model`: maximum difference in requests in flight between"
+              + " workers with an adapter and workers without it. If the least loaded worker with"
+              + " the adapter exceeds the least loaded one without it by more, the latter loads the"
               + " adapter.",
           "`0`: another worker loads the adapter only if all that have it are full. A low value"
               + " loads frequent adapters everywhere.");

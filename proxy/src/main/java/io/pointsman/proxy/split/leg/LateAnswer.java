@@ -8,8 +8,8 @@ import io.pointsman.proxy.telemetry.SplitListener;
 import io.pointsman.proxy.telemetry.SplitListener.PrefillEnd;
 
 /**
- * Owner of a prefill whose decode was cancelled during prefill's answer. It waits for the end of
- * the answer, because a cancellation would free nothing.
+ * Owner of a prefill after its decode was cancelled during prefill's answer. It waits for the end
+ * of the answer, because a cancellation would free nothing.
  *
  * @param body the client's body, retained for {@code free}
  * @param free starts the release of prefill's blocks after the answer
