@@ -44,6 +44,10 @@ final class DocumentationTest {
   private static final Pattern FLAG = Pattern.compile("\\s(--[a-z][a-z-]*)");
   private static final Pattern CLASS =
       Pattern.compile("`(?:[a-z]+\\.)*([A-Z][a-z]\\w*)(?:\\.\\w+)?`");
+  private static final Pattern KEY =
+      Pattern.compile("`([a-z]+(?:-[a-z]+)*(?:\\.[a-z][a-z0-9-]*)+)(?:: [^`]*)?`");
+  private static final Pattern METRIC =
+      Pattern.compile("\\b(pointsman_[a-z_]*[a-z])(?<!_bucket|_sum|_count)\\b");
   private static final Pattern CAMEL_CASE = Pattern.compile("`([a-z]+[A-Z][A-Za-z]*)`");
   private static final Pattern MACHINE_PATH =
       Pattern.compile(
@@ -246,6 +250,39 @@ final class DocumentationTest {
     while (words.find()) {
       assertThat(inCode.get(words.group(1))).as("%s: %s", page, words.group()).isNull();
     }
+  }
+
+  /** Decisions may name rejected keys. */
+  @ParameterizedTest
+  @MethodSource("pages")
+  void keysAndMetricsThatAreNamedExist(Path page) throws IOException {
+    if (page.toString().contains("decisions")) {
+      return;
+    }
+    Set<String> keys = ConfigKeys.all().stream().map(Key::path).collect(Collectors.toSet());
+    Set<String> topics =
+        keys.stream()
+            .filter(key -> key.contains("."))
+            .map(DocumentationTest::topic)
+            .collect(Collectors.toSet());
+    String metrics = Files.readString(ROOT.resolve("docs/reference/metrics.md"));
+    String text = Files.readString(page);
+    assertThat(names(KEY, text))
+        .as(page.toString())
+        .filteredOn(name -> topics.contains(topic(name)))
+        .allMatch(keys::contains);
+    assertThat(names(METRIC, text))
+        .as(page.toString())
+        .allMatch(name -> metrics.contains("`" + name));
+  }
+
+  private static List<String> names(Pattern pattern, String text) {
+    return pattern.matcher(text).results().map(name -> name.group(1)).toList();
+  }
+
+  /** The part of a key before its first dot. */
+  private static String topic(String key) {
+    return key.substring(0, key.indexOf('.'));
   }
 
   /** The last part of a key, in the form used in settings records. */
