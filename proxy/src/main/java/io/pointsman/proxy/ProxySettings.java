@@ -15,7 +15,7 @@ import java.time.Duration;
 /**
  * All settings of the data plane.
  *
- * @param sseKeepalive interval without bytes from the worker in an event stream, after which the
+ * @param sseKeepalive interval without bytes from the worker in an event stream. After it the
  *     client gets a comment line that keeps its connection open; 0 sends none
  * @param drainTimeout maximum time for requests to end after the stop of the router; the rest is
  *     cut

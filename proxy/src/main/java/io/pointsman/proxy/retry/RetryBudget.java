@@ -2,7 +2,7 @@ package io.pointsman.proxy.retry;
 
 /**
  * Token bucket for retries; each retry takes a token. It fills with a share of the traffic and at a
- * low steady rate. Retries therefore remain a fraction of the requests, however many workers fail.
+ * low steady rate. Retries therefore remain a fraction of the requests, even if many workers fail.
  * Tokens from recent traffic can accumulate: a silent worker delays the requests of seconds, and
  * all are retried together. The bucket starts with the maximum of the steady rate. One per event
  * loop, to which it belongs.

@@ -7,8 +7,8 @@ import java.time.Duration;
  * within the shortest of them, at least once per second.
  *
  * @param firstByte maximum time from the request's last byte to the head of the answer, with status
- *     504. Also the maximum time from the head to the first byte of the body; engines send the head
- *     of a stream before they compute the prompt. The answer is then cut
+ *     504. Also the maximum time from the head to the first byte of the body; the answer is then
+ *     cut. Engines send the head of a stream before they compute the prompt
  * @param idle maximum time between two reads of the answer's body; the answer is cut
  * @param total maximum time from the request's head to the end of an answer without streaming;
  *     status 504, or the answer is cut

@@ -71,7 +71,7 @@ public final class EventReader {
   public static EventKind kind(byte[] event, int length) {
     int data = field(DATA, event, length);
     String name = name(event, length, data);
-    // Clients ignore an event without data, whatever its name.
+    // Clients ignore an event without data, independent of its name.
     if (data < 0 ? !ERRORS.contains(name) : TAKEN.contains(name)) {
       return EventKind.TAKEN;
     }

@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * blocks to {@link #blocks()}. Any other value has one hash, which depends neither on white space
  * nor on the order of members.
  *
- * <p>It never throws, whatever the bytes are. At the first error it records the problem, then
- * behaves as at the end of the text. Every loop over the cursor therefore ends.
+ * <p>It never throws on invalid bytes. At the first error it records the problem, then behaves as
+ * at the end of the text. Every loop over the cursor therefore ends.
  *
  * <p>It checks brackets, commas, colons, quotes and literals. It does not check the contents of
  * strings or the exact form of numbers. {@code NaN} and {@code Infinity} are valid, as in most

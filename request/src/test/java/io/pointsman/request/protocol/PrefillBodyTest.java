@@ -10,7 +10,7 @@ import io.pointsman.request.splice.Edits;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Prefill generates one token, without streaming, whatever limits the client sets. */
+/** Prefill generates one token, without streaming, independent of the client's limits. */
 class PrefillBodyTest {
   private static String prefill(MinTokens minTokens, Endpoint endpoint, String body) {
     Exchange exchange =

@@ -122,7 +122,7 @@ class EventRewriteTest {
     assertThat(rewrite.betweenEvents()).isTrue();
   }
 
-  /** The next event is read again, whatever the split of the end. */
+  /** The next event is read again, at every split of the end. */
   @ParameterizedTest
   @ValueSource(strings = {"}\n|\n", "}|\n|\n", "}\n\r|\n", "}\n|\r\n", "}|\r|\n|\r|\n", "|}\n\n|"})
   void theEndOfAVeryLongEventIsRecognized(String end) {
