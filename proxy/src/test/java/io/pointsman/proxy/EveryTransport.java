@@ -10,8 +10,8 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Runs a test class once for each transport: for {@link Transport#AUTO} in the gate, for the others
- * in the full tests, and for all of them where a class is run by its name.
+ * Runs a test class once per transport. The gate uses {@link Transport#AUTO}; the full tests use
+ * the others. A class that is run by its name uses all of them.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @ParameterizedClass
 @MethodSource("io.pointsman.proxy.EveryTransport$Chosen#transports")
 @interface EveryTransport {
-  /** Those that the build asks for. */
+  /** Transports in the property {@code pointsman.transports}. */
   final class Chosen {
     private Chosen() {}
 

@@ -5,7 +5,7 @@ public interface LoopClient {
   /** Reports the connection's new index in the loop's list. */
   void movedTo(int newIndex);
 
-  /** Ends work after its timeout. Does not throw. */
+  /** Ends work that has exceeded its timeout. Does not throw. */
   void checkTimeouts(long now);
 
   /** Closes the connection unless a request is arriving or in progress. */

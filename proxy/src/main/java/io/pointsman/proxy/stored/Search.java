@@ -107,7 +107,10 @@ public final class Search {
     return unasked;
   }
 
-  /** True if candidates were not tried. It is then unknown whether the response exists. */
+  /**
+   * True if candidates were not tried. The search then cannot prove that the response does not
+   * exist.
+   */
   public boolean incomplete() {
     return cutShort || unasked != null;
   }
