@@ -200,7 +200,7 @@ final class GoldenErrorsTest {
   void errorsOfSlowClients() throws IOException {
     ErrorText text = new ErrorText();
     Map<String, Object> settings =
-        Map.of("timeouts.client-body", "200ms", "timeouts.client-head", "200ms");
+        Map.of("timeouts.client-body", "500ms", "timeouts.client-head", "500ms");
     try (ScriptedEngine engine = engine(Faults.Answer.ok());
         Cluster cluster = cluster(engine, settings)) {
       int port = cluster.port();
@@ -258,7 +258,7 @@ final class GoldenErrorsTest {
     Map<String, Object> idle = Map.of("timeouts.idle", "200ms");
     fails(text, "it stops", EngineFault.HANGS_MID_STREAM, idle, STREAMED);
     fails(text, "a whole answer breaks off", EngineFault.LENGTH_TOO_LONG, Map.of(), ASKED);
-    Map<String, Object> total = Map.of("timeouts.stream-total", "300ms");
+    Map<String, Object> total = Map.of("timeouts.stream-total", "1s");
     for (String path : ErrorText.PATHS) {
       try (ScriptedEngine engine = engine(GoldenErrorsTest::streamWithoutEnd);
           Cluster cluster = cluster(engine, total)) {
