@@ -2,6 +2,7 @@ package io.pointsman.testkit.engine;
 
 import io.pointsman.testkit.Await;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -24,6 +25,7 @@ public final class ScriptedEngine implements AutoCloseable {
   private final InetAddress address;
   private final int port;
   private volatile ServerSocket listener;
+  private volatile Thread accepting = Thread.ofVirtual().unstarted(this::accept);
   private final List<EngineRequest> requests = new CopyOnWriteArrayList<>();
   private final BlockingQueue<EngineRequest> arrivals = new LinkedBlockingQueue<>();
   private final BlockingQueue<Integer> departures = new LinkedBlockingQueue<>();
@@ -76,7 +78,7 @@ public final class ScriptedEngine implements AutoCloseable {
   private static ScriptedEngine start(
       EngineScript script, ServerSocket unbound, InetAddress address, int port) throws IOException {
     ScriptedEngine engine = new ScriptedEngine(script, unbound, address, port);
-    Thread.ofVirtual().start(engine::accept);
+    engine.accepting.start();
     return engine;
   }
 
@@ -157,6 +159,12 @@ public final class ScriptedEngine implements AutoCloseable {
   /** Stops accepting connections and breaks the open ones. */
   public void stopListening() throws IOException {
     listener.close();
+    try {
+      accepting.join(); // it may be about to take a connection
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("interrupted while the engine stops listening");
+    }
     breakConnections();
   }
 
@@ -169,7 +177,7 @@ public final class ScriptedEngine implements AutoCloseable {
     next.setReuseAddress(true);
     next.bind(new InetSocketAddress(address, port), BACKLOG);
     listener = next;
-    Thread.ofVirtual().start(this::accept);
+    accepting = Thread.ofVirtual().start(this::accept);
   }
 
   /** Number of open connections. */
