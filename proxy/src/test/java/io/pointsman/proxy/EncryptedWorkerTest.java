@@ -1,6 +1,7 @@
 package io.pointsman.proxy;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.testkit.engine.Faults.EventStream;
@@ -60,9 +61,10 @@ class EncryptedWorkerTest {
                     PASSWORD,
                     "-keystore",
                     store.toString()))
-            .inheritIO()
+            .redirectErrorStream(true)
             .start();
-    assertThat(made.waitFor()).isZero();
+    String output = new String(made.getInputStream().readAllBytes(), UTF_8);
+    assertThat(made.waitFor()).as(output).isZero();
     System.setProperty(TRUST_STORE, store.toString());
     System.setProperty(TRUST_STORE + "Password", PASSWORD);
   }
