@@ -6,7 +6,7 @@ import java.util.Iterator;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** Which kind of engine is simulated. */
+/** The flags for the simulated engines. */
 final class EngineFlags {
   @Option(
       names = "--engine",
@@ -23,12 +23,12 @@ final class EngineFlags {
               + " Default: 64 if it divides the trace's block size.")
   private @Nullable Integer blockTokens;
 
-  /** The kind asked for; null if none is. */
+  /** The requested kind; null if none is given. */
   @Nullable ServiceProfile profile() {
     return engine == null ? null : ServiceProfiles.of("engine", engine);
   }
 
-  /** Tokens of a block; null if not given. */
+  /** Tokens per block; null if not given. */
   @Nullable Integer blockTokens() {
     if (blockTokens != null && blockTokens < 1) {
       throw new IllegalArgumentException("block-size: " + blockTokens + " (expected: 1 to 4096)");
@@ -36,7 +36,7 @@ final class EngineFlags {
     return blockTokens;
   }
 
-  /** For help texts. */
+  /** The profile names, for help texts. */
   static final class Names implements Iterable<String> {
     @Override
     public Iterator<String> iterator() {

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** The simulated fleet, and what the router knows of it. */
+/** The flags for the simulated fleet and the router's knowledge of it. */
 final class FleetFlags {
   private static final int WORKERS = 8;
   private static final String AS_TEXT = "text:";
@@ -78,17 +78,17 @@ final class FleetFlags {
   @Option(names = "--seed", defaultValue = "1", description = "Seed for all random numbers.")
   private long seed;
 
-  /** Of all chance. */
+  /** The seed of all random draws. */
   long seed() {
     return seed;
   }
 
-  /** Engines; null if not given. */
+  /** Number of engines; null if not given. */
   @Nullable Integer workers() {
     return workers;
   }
 
-  /** KV memory of each; null if not given. */
+  /** KV memory of each engine in tokens; null if not given. */
   @Nullable Integer kvTokens() {
     return kvTokens;
   }
@@ -98,22 +98,22 @@ final class FleetFlags {
     return engine.profile();
   }
 
-  /** Tokens of an engine's block; null if not given. */
+  /** Tokens per block of an engine; null if not given. */
   @Nullable Integer blockTokens() {
     return engine.blockTokens();
   }
 
-  /** Engines that are slow; null if none was given. */
+  /** Slow engines with their factors; null if none is given. */
   @Nullable Map<Integer, Double> slow() {
     return slow.isEmpty() ? null : slow;
   }
 
-  /** Changes of the fleet; null if none was given. */
+  /** Changes of the fleet; null if none is given. */
   @Nullable List<Change> changes() {
     return changes.isEmpty() ? null : parsedChanges();
   }
 
-  /** Settings of a fleet, with defaults where nothing was given. */
+  /** Settings of the fleet, with defaults for missing flags. */
   SimulationSettings settings() {
     ServiceProfile kind = engine.profile() == null ? ServiceProfiles.DEFAULT : engine.profile();
     return settings(
@@ -125,7 +125,7 @@ final class FleetFlags {
         engine.blockTokens() == null ? 0 : engine.blockTokens());
   }
 
-  /** Settings of another fleet; the router knows as much of it. */
+  /** Settings of another fleet with the same knowledge of the router. */
   SimulationSettings settings(
       int engines,
       int memory,

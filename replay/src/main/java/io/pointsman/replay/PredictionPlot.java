@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * For each row of a policy that predicts: on the left how many requests were answered when, by when
- * it was predicted, both logarithmic; on the right mean absolute error and bias by prediction.
+ * One row for each policy that predicts. Left: number of requests by predicted and measured time,
+ * both logarithmic. Right: mean absolute error and bias by prediction.
  */
 final class PredictionPlot {
   private static final int LEFT = 60;
@@ -113,7 +113,7 @@ final class PredictionPlot {
     svg.text(BARS_LEFT - 8, top + SIDE + 28, "fill=\"#777\"", Anchor.END, "requests");
   }
 
-  /** In percent of the mean prediction of the band. */
+  /** Converts to percent of the band's mean prediction. */
   private static double relative(double millis, Band band) {
     return band.predicted() == 0 ? 0 : 100 * Math.abs(millis) / band.predicted();
   }

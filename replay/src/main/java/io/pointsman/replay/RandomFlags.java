@@ -4,7 +4,7 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** How random workloads are run. */
+/** The flags for random workloads. */
 final class RandomFlags {
   @Option(
       names = "--reference",
@@ -28,9 +28,9 @@ final class RandomFlags {
   }
 
   /**
-   * Checks that nothing was asked for that other traces do not have.
+   * Checks that no flag is given, for other traces.
    *
-   * @throws IllegalArgumentException if something was
+   * @throws IllegalArgumentException if one is given
    */
   void refuse() {
     if (reference != null || threads != null) {

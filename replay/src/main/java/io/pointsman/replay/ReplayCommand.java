@@ -31,7 +31,7 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code pointsman replay}: policies side by side on a trace, in simulated time. */
+/** The command {@code pointsman replay}: compares policies on a trace in simulated time. */
 @Command(
     name = "replay",
     mixinStandardHelpOptions = true,
@@ -126,7 +126,7 @@ public final class ReplayCommand implements Callable<Integer> {
   private final Ticker ticker;
 
   /**
-   * @param ticker real time, to say how long a replay took
+   * @param ticker real time, for the duration of a replay
    */
   public ReplayCommand(Ticker ticker) {
     this.ticker = ticker;
@@ -249,7 +249,7 @@ public final class ReplayCommand implements Callable<Integer> {
     return spec;
   }
 
-  /** Pairs of load, NaN if unknown, and rate. */
+  /** Pairs of load (NaN if unknown) and rate. */
   private List<double[]> rates(Trace replayed, SimulationSettings settings) {
     if (rate != null) {
       if (!loads.isEmpty()) {

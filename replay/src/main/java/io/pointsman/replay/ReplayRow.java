@@ -16,11 +16,11 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * One policy at one rate.
+ * The result of one policy at one rate.
  *
- * @param load in parts of round robin's capacity; NaN if that was not measured
- * @param rate requests a second
- * @param took seconds that the replay itself took
+ * @param load relative to round robin's capacity; NaN if that was not measured
+ * @param rate requests per second
+ * @param took real duration of the replay in seconds
  */
 record ReplayRow(String policy, double load, double rate, double took, RunResult result) {
   static final String HEADER =
@@ -70,7 +70,7 @@ record ReplayRow(String policy, double load, double rate, double took, RunResult
   }
 
   /**
-   * All rows as a JSON list.
+   * Formats all rows as a JSON list.
    *
    * @param windowSeconds length of a window of the time line
    */
@@ -160,7 +160,7 @@ record ReplayRow(String policy, double load, double rate, double took, RunResult
     }
   }
 
-  /** To three digits behind the point; null for none. */
+  /** Adds a number with three decimals; null for NaN. */
   private static void put(ArrayNode list, double value) {
     if (Double.isNaN(value)) {
       list.addNull();

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * For each row, what each engine had to compute from window to window, in parts of the mean, and
- * the mean time to first token below. Engines that came or left are drawn in colour.
+ * For each row, the tokens computed by each engine per window relative to the mean, and the mean
+ * time to first token below. Engines that joined or left are drawn in colour.
  */
 final class SharePlot {
   private static final int LEFT = 60;
@@ -18,7 +18,7 @@ final class SharePlot {
   private static final int TIMES = 70;
   private static final int ROW = SHARES + TIMES + 80;
 
-  /** Shares above this are drawn as this. */
+  /** Maximum share drawn; larger ones are drawn at this value. */
   private static final double MOST_SHARE = 3;
 
   private static final String FRAME = "fill=\"none\" stroke=\"#999\"";

@@ -2,11 +2,11 @@ package io.pointsman.replay;
 
 import java.util.Locale;
 
-/** A drawing in the making. Lengths are pixels, from the upper left corner. */
+/** A builder of an SVG drawing. Lengths are pixels from the upper left corner. */
 final class Svg {
   private final StringBuilder body = new StringBuilder();
 
-  /** Where a text stands beside its position. */
+  /** Alignment of a text at its position. */
   enum Anchor {
     START,
     MIDDLE,
@@ -52,9 +52,9 @@ final class Svg {
   }
 
   /**
-   * A line through points; where one is NaN there is a gap.
+   * Draws a line through points, with a gap where a value is NaN.
    *
-   * @param y one for each of {@code x}
+   * @param y one value for each of {@code x}
    */
   void polyline(double[] x, double[] y, String style) {
     StringBuilder path = new StringBuilder();
@@ -70,7 +70,7 @@ final class Svg {
     }
   }
 
-  /** The whole of it, on white. */
+  /** Returns the complete drawing on a white background. */
   String drawn(int width, int height) {
     return """
     <svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" \

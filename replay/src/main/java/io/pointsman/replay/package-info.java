@@ -1,4 +1,4 @@
-/** Traces replayed in simulated time on the production engine. */
+/** Replays of traces in simulated time on the production engine. */
 @NullMarked
 package io.pointsman.replay;
 

@@ -57,7 +57,7 @@ class ReplayCommandTest {
   }
 
   @Test
-  void whatEachEngineHadToComputeIsToldByWindow() throws Exception {
+  void computedTokensAreReportedByEngineAndWindow() throws Exception {
     int code =
         run(
             "best-of-n",
@@ -98,7 +98,7 @@ class ReplayCommandTest {
   }
 
   @Test
-  void errorsOfPredictionsAndLostHitsAreTold() throws Exception {
+  void predictionErrorsAndLostHitsAreReported() throws Exception {
     int code =
         run(
             "best-of-n",
@@ -160,7 +160,7 @@ class ReplayCommandTest {
         .doesNotContain("round_robin");
   }
 
-  /** All of its text; fails unless it is well-formed XML. */
+  /** The whole text of an SVG file; fails unless it is well-formed XML. */
   private static String drawing(Path file) throws Exception {
     return DocumentBuilderFactory.newDefaultInstance()
         .newDocumentBuilder()
@@ -170,7 +170,7 @@ class ReplayCommandTest {
   }
 
   @Test
-  void traceOfMooncakesFormatIsReplayed(@TempDir Path directory) throws Exception {
+  void traceInMooncakesFormatIsReplayed(@TempDir Path directory) throws Exception {
     Path trace = directory.resolve("trace.jsonl");
     Files.writeString(
         trace,
@@ -192,7 +192,8 @@ class ReplayCommandTest {
   }
 
   @Test
-  void linesInAnyOrderAndWithBlocksOfTheirOwnAreReplayed(@TempDir Path directory) throws Exception {
+  void linesInAnyOrderAndWithTheirOwnBlockSizeAreReplayed(@TempDir Path directory)
+      throws Exception {
     Path trace = directory.resolve("trace.jsonl");
     Files.writeString(
         trace,
@@ -209,9 +210,9 @@ class ReplayCommandTest {
     assertThat(read.requests().get(1).blocks()).startsWith(read.requests().get(0).blocks());
   }
 
-  /** As after the first of a capture's files is full: times count from the router's start. */
+  /** Like the second file of a capture: times count from the router's start. */
   @Test
-  void traceThatBeginsLateIsTheSameAsOneThatBeginsAtOnce(@TempDir Path directory) throws Exception {
+  void traceThatBeginsLateEqualsOneThatBeginsAtOnce(@TempDir Path directory) throws Exception {
     String line =
         """
         {"timestamp": %d, "input_length": 1000, "output_length": 5, "hash_ids": [%d]}
@@ -230,7 +231,7 @@ class ReplayCommandTest {
   }
 
   @Test
-  void requestsThatEnginesRefusedAreNoWork(@TempDir Path directory) throws Exception {
+  void refusedRequestsAreNoWork(@TempDir Path directory) throws Exception {
     Path trace = directory.resolve("trace.jsonl");
     Files.writeString(
         trace,
@@ -249,7 +250,7 @@ class ReplayCommandTest {
   }
 
   @Test
-  void requestsThatNoEngineHasRoomForAreNotServed(@TempDir Path directory) throws Exception {
+  void requestsTooLargeForAnyEngineAreNotServed(@TempDir Path directory) throws Exception {
     Path trace = directory.resolve("trace.jsonl");
     Files.writeString(
         trace,
@@ -313,7 +314,7 @@ class ReplayCommandTest {
   }
 
   @Test
-  void packedTraceIsReplayed(@TempDir Path directory) throws Exception {
+  void compressedTraceIsReplayed(@TempDir Path directory) throws Exception {
     Path trace = directory.resolve("trace.jsonl.gz");
     try (OutputStream packed = new GZIPOutputStream(Files.newOutputStream(trace))) {
       packed.write(
@@ -343,7 +344,7 @@ class ReplayCommandTest {
   }
 
   @Test
-  void wrongNamesAndFiguresAreRefused() {
+  void wrongNamesAndNumbersAreRefused() {
     assertThat(run("nowhere.jsonl")).isEqualTo(2);
     assertThat(run("best-of-n", "--policy", "cots")).isEqualTo(2);
     assertThat(run("best-of-n", "--load", "0")).isEqualTo(2);

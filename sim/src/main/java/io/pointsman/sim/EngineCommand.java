@@ -27,7 +27,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code pointsman engine}: one simulated engine until the process is stopped. */
+/** The command {@code pointsman engine}: runs one simulated engine until the process is stopped. */
 @Command(
     name = "engine",
     mixinStandardHelpOptions = true,
@@ -250,8 +250,8 @@ public final class EngineCommand implements Callable<Integer> {
   }
 
   /**
-   * A count with vLLM's units: {@code k} for thousands, {@code K} for 1,024, likewise {@code m} and
-   * {@code M}.
+   * Parses a count with vLLM's units: {@code k} is 1,000, {@code K} is 1,024, likewise {@code m}
+   * and {@code M}.
    */
   static long size(String name, String text) {
     String digits = text.trim();
@@ -294,7 +294,7 @@ public final class EngineCommand implements Callable<Integer> {
         : Math.max(1, kind.kvTokens() / Math.max(1, blockSize));
   }
 
-  /** For help texts. */
+  /** The profile names, for help texts. */
   static final class Profiles implements Iterable<String> {
     @Override
     public Iterator<String> iterator() {

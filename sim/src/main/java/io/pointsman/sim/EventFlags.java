@@ -7,7 +7,7 @@ import io.pointsman.sim.zmq.EventOptions;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** The flags of an engine that announces what it stores. */
+/** The flags for KV events. */
 final class EventFlags {
   @Option(
       names = "--kv-events",
@@ -72,7 +72,7 @@ final class EventFlags {
       description = "Capacity of this tier in blocks.")
   private int offloadBlocks;
 
-  /** What the flags say; null if events are off. */
+  /** Returns the options; null if events are off. */
   @Nullable EventOptions options() {
     if (format.equals("off")) {
       refuseWithoutFormat();

@@ -20,8 +20,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Announces what an engine's prefix cache gains and loses: the changes of one turn of the event
- * loop are one batch. Owned by the event loop, but for opening and closing.
+ * Publishes an engine's prefix cache changes as KV events. The changes of one turn of the event
+ * loop form one batch. Owned by the event loop, except for opening and closing.
  */
 final class EventSide implements Announcer, CacheListener, OffloadListener, AutoCloseable {
   private final EventOptions options;
@@ -45,7 +45,7 @@ final class EventSide implements Announcer, CacheListener, OffloadListener, Auto
     replayPort = options.replayPort();
   }
 
-  /** Opens its sockets, at the same ports each time, and counts from 0. */
+  /** Opens the sockets, at the same ports each time, and restarts the batch numbers at 0. */
   void open() {
     if (publisher != null) {
       return;
@@ -77,7 +77,7 @@ final class EventSide implements Announcer, CacheListener, OffloadListener, Auto
     }
   }
 
-  /** What publishes. */
+  /** Returns the open publisher. */
   EventPublisher publisher() {
     EventPublisher open = publisher;
     if (open == null) {
@@ -168,7 +168,7 @@ final class EventSide implements Announcer, CacheListener, OffloadListener, Auto
     }
   }
 
-  /** Hangs up, as an engine that dies; nothing is announced any more. */
+  /** Closes the connections like an engine that dies; no further events are published. */
   @Override
   public void close() {
     EventPublisher open = publisher;

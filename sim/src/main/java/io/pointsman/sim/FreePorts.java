@@ -6,22 +6,22 @@ import java.net.ServerSocket;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Ports for listeners whose address others must know before they run. They lie below those that
- * systems give to connections (32,768 and up on Linux), where a port that is free at one moment may
- * be a connection's at the next, and each is given once in a process.
+ * Ports for listeners that need a known address before they run. They lie below the ephemeral range
+ * (32,768 and up on Linux), in which a free port may become a connection's at any moment. Each port
+ * is returned once per process.
  */
 public final class FreePorts {
   private static final int FIRST = 20_000;
   private static final int COUNT = 10_000;
 
-  /** Processes begin at different places, so that they seldom try the same port. */
+  /** Starts at a different port in each process, so processes seldom try the same one. */
   private static final AtomicInteger NEXT =
       new AtomicInteger((int) (ProcessHandle.current().pid() * 101 % COUNT));
 
   private FreePorts() {}
 
   /**
-   * One that nobody listens on at this moment.
+   * Returns a port without a listener at this moment.
    *
    * @throws IllegalStateException if there is none
    */

@@ -12,7 +12,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.Spec.Target;
 
-/** The flags of an engine that hands KV over. */
+/** The flags for KV transfer. */
 final class KvFlags {
   @Spec(Target.MIXEE)
   private @Nullable CommandSpec command;
@@ -132,7 +132,7 @@ final class KvFlags {
       description = "Number of requests kept with headers and body for GET /sim/requests. 0: none.")
   private int logged;
 
-  /** What the flags say; null without a role. */
+  /** Returns the options; null without a role. */
   @Nullable KvOptions options() {
     if (role.isEmpty()) {
       refuseWithoutRole();

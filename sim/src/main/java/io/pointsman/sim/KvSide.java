@@ -22,7 +22,7 @@ import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** The sockets by which an engine with a role reaches its peers and the router. */
+/** The sockets through which an engine with a role reaches its peers and the router. */
 final class KvSide implements AutoCloseable {
   private final KvOptions options;
   private final String host;
@@ -70,7 +70,7 @@ final class KvSide implements AutoCloseable {
     return node;
   }
 
-  /** Opens everything, with a new engine id, before requests come. */
+  /** Opens all sockets under a new engine id, before the first request. */
   void open(int httpPort) {
     if (side.isOpen()) {
       return;
@@ -124,7 +124,7 @@ final class KvSide implements AutoCloseable {
     return ports;
   }
 
-  /** Dies with the engine: nothing is held any more. */
+  /** Stops with the engine and releases all held blocks. */
   void stop() {
     close();
     loop.submit(node::die).syncUninterruptibly();

@@ -14,21 +14,21 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How one simulated engine is set up. The {@code with...} methods give changed copies.
+ * Configuration of one simulated engine. The {@code with...} methods return changed copies.
  *
  * @param host address to listen on
  * @param port 0: any free one
  * @param adminPort a second port with the same endpoints that failures never close; -1: none, 0:
  *     any free one
  * @param id value of the header {@code x-engine-id}; empty: host and port
- * @param profile who it says it is and how it answers
- * @param limits what it can hold
- * @param latency how long its steps take
+ * @param profile identity and response defaults
+ * @param limits capacity
+ * @param latency model of the step times
  * @param speed engine seconds per second, above 0
- * @param connections how connections are treated
- * @param failures switched on from the start
- * @param kv how KV is handed over between engines; null: the engine keeps to itself
- * @param events how changes of the prefix cache are announced; null: not at all
+ * @param connections treatment of connections
+ * @param failures active from the start
+ * @param kv KV transfer between engines; null: none
+ * @param events KV events for changes of the prefix cache; null: none
  */
 public record SimConfig(
     String host,
@@ -59,7 +59,7 @@ public record SimConfig(
           null,
           null);
 
-  /** Refuses a speed that is not above 0, and what is no port. */
+  /** Rejects a speed that is not above 0, and invalid ports. */
   public SimConfig {
     checkPort("port", port, 0);
     checkPort("admin-port", adminPort, -1);
@@ -76,12 +76,11 @@ public record SimConfig(
     }
   }
 
-  /** The default with no delays at all and every endpoint served: what most tests want. */
+  /** The default without any delay and with every endpoint; suitable for most tests. */
   public static SimConfig instant() {
     return DEFAULT.withLatency(LinearLatency.none()).withScaleOut(true);
   }
 
-  /** A copy that listens on another port. */
   public SimConfig withPort(int newPort) {
     return new SimConfig(
         host,
@@ -98,7 +97,6 @@ public record SimConfig(
         events);
   }
 
-  /** A copy that listens on another address. */
   public SimConfig withHost(String newHost) {
     return new SimConfig(
         newHost,
@@ -115,7 +113,7 @@ public record SimConfig(
         events);
   }
 
-  /** A copy with a second port that failures never close. */
+  /** Returns a copy with a second port that failures never close. */
   public SimConfig withAdminPort(int newPort) {
     return new SimConfig(
         host,
@@ -132,7 +130,6 @@ public record SimConfig(
         events);
   }
 
-  /** A copy with another id. */
   public SimConfig withId(String newId) {
     return new SimConfig(
         host,
@@ -149,7 +146,6 @@ public record SimConfig(
         events);
   }
 
-  /** A copy with another profile. */
   public SimConfig withProfile(EngineProfile newProfile) {
     return new SimConfig(
         host,
@@ -166,7 +162,6 @@ public record SimConfig(
         events);
   }
 
-  /** A copy with other limits. */
   public SimConfig withLimits(EngineLimits newLimits) {
     return new SimConfig(
         host,
@@ -183,7 +178,6 @@ public record SimConfig(
         events);
   }
 
-  /** A copy with another service model. */
   public SimConfig withLatency(LatencyModel newLatency) {
     return new SimConfig(
         host,
@@ -201,14 +195,14 @@ public record SimConfig(
   }
 
   /**
-   * A copy whose prefill has a constant rate (0: no time) and whose decode steps take a constant
-   * time (0: none).
+   * Returns a copy with a constant prefill rate (0: no time) and constant decode steps (0: no
+   * time).
    */
   public SimConfig withLinearLatency(double prefillTokensPerSecond, double decodeMillis) {
     return withLatency(new LinearLatency(prefillTokensPerSecond, decodeMillis));
   }
 
-  /** A copy whose time passes at another speed. */
+  /** Returns a copy with another speed of engine time. */
   public SimConfig withSpeed(double newSpeed) {
     return new SimConfig(
         host,
@@ -225,7 +219,6 @@ public record SimConfig(
         events);
   }
 
-  /** A copy that treats connections otherwise. */
   public SimConfig withConnections(ConnectionOptions newConnections) {
     return new SimConfig(
         host,
@@ -242,7 +235,7 @@ public record SimConfig(
         events);
   }
 
-  /** A copy with failures switched on from the start. */
+  /** Returns a copy with failures active from the start. */
   public SimConfig withFailures(List<Failure> newFailures) {
     return new SimConfig(
         host,
@@ -259,7 +252,7 @@ public record SimConfig(
         events);
   }
 
-  /** A copy that hands KV over to other engines or takes it over. */
+  /** Returns a copy that transfers KV to or from other engines. */
   public SimConfig withHandOver(KvOptions newKv) {
     return new SimConfig(
         host,
@@ -276,7 +269,7 @@ public record SimConfig(
         events);
   }
 
-  /** A copy that announces changes of its prefix cache. */
+  /** Returns a copy that publishes KV events. */
   public SimConfig withEvents(EventOptions newEvents) {
     return new SimConfig(
         host,
@@ -293,7 +286,7 @@ public record SimConfig(
         newEvents);
   }
 
-  /** A copy that serves other models, the first being the base model. */
+  /** Returns a copy that serves other models, the first being the base model. */
   public SimConfig withModels(String... models) {
     return withProfile(
         new EngineProfile(
@@ -305,7 +298,7 @@ public record SimConfig(
             profile.seed()));
   }
 
-  /** A copy that serves the scale-out endpoints or not. */
+  /** Returns a copy with or without the scale-out endpoints. */
   public SimConfig withScaleOut(boolean scaleOut) {
     return withProfile(
         new EngineProfile(
@@ -317,7 +310,7 @@ public record SimConfig(
             profile.seed()));
   }
 
-  /** A copy with another KV memory: blocks, and tokens per block. */
+  /** Returns a copy with another KV memory: number of blocks, and tokens per block. */
   public SimConfig withKv(int kvBlocks, int blockSize) {
     return withLimits(
         new EngineLimits(
@@ -331,7 +324,7 @@ public record SimConfig(
             limits.rules()));
   }
 
-  /** A copy with another batch size. */
+  /** Returns a copy with another batch size. */
   public SimConfig withMaxRunning(int maxRunning) {
     return withLimits(
         new EngineLimits(
@@ -345,7 +338,7 @@ public record SimConfig(
             limits.rules()));
   }
 
-  /** A copy that turns requests away; 0: no limit. */
+  /** Returns a copy with limits beyond which it rejects requests; 0: no limit. */
   public SimConfig withQueueLimits(int maxQueuedRequests, long maxQueuedTokens) {
     return withLimits(
         new EngineLimits(

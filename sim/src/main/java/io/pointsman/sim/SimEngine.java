@@ -31,8 +31,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A simulated engine that listens: everything of one engine runs on one event loop. Methods may be
- * called from any thread but that loop, and block until they have taken effect.
+ * A simulated engine with its listeners; all parts of one engine run on one event loop. Methods may
+ * be called from any thread except that loop, and block until they have taken effect.
  *
  * <pre>{@code
  * try (SimEngine engine = SimEngine.start(SimConfig.instant().withModels("m"))) {
@@ -79,22 +79,22 @@ public final class SimEngine implements AutoCloseable {
     this.adminListener = new HttpListener(loop, type, config.connections(), api, engine::id);
   }
 
-  /** Starts an engine with a thread of its own. */
+  /** Starts an engine with its own thread. */
   public static SimEngine start(SimConfig config) {
     EventLoopGroup own = newGroup(1);
     return begin(new SimEngine(config, own, own));
   }
 
   /**
-   * Starts an engine on one event loop of a group that others use as well; the group stays the
-   * caller's.
+   * Starts an engine on one event loop of a group that others may use too; the caller owns the
+   * group.
    */
   public static SimEngine start(SimConfig config, EventLoopGroup shared) {
     return begin(new SimEngine(config, shared, null));
   }
 
   /**
-   * A group for {@link #start(SimConfig, EventLoopGroup)}: epoll where the system has it, else NIO.
+   * Creates a group for {@link #start(SimConfig, EventLoopGroup)}: epoll if available, else NIO.
    */
   public static EventLoopGroup newGroup(int threads) {
     return new MultiThreadIoEventLoopGroup(
@@ -103,12 +103,12 @@ public final class SimEngine implements AutoCloseable {
         Epoll.isAvailable() ? EpollIoHandler.newFactory() : NioIoHandler.newFactory());
   }
 
-  /** The base URL, without a slash at the end. */
+  /** The base URL, without a trailing slash. */
   public String url() {
     return "http://" + config.host() + ":" + port;
   }
 
-  /** The port it listens on; stays the same over {@link #stop} and {@link #restart}. */
+  /** The port it listens on; unchanged by {@link #stop} and {@link #restart}. */
   public int port() {
     return port;
   }
@@ -123,19 +123,18 @@ public final class SimEngine implements AutoCloseable {
     return engine.id();
   }
 
-  /** How it was set up. */
   public SimConfig config() {
     return config;
   }
 
-  /** The failures switched on. */
+  /** The active failures. */
   public FailureTable failures() {
     return engine.failures();
   }
 
   /**
-   * Serves the requests that hang ({@link io.pointsman.sim.failure.Fault.Hang}), unless a failure
-   * strikes them that was switched on since.
+   * Serves the hanging requests ({@link io.pointsman.sim.failure.Fault.Hang}), unless a newer
+   * failure strikes them.
    */
   public void resumeHung() {
     onLoop(
@@ -145,13 +144,13 @@ public final class SimEngine implements AutoCloseable {
         });
   }
 
-  /** The truth at this moment. */
+  /** The engine's actual state at this moment. */
   public EngineState state() {
     return onLoop(engine::state);
   }
 
   /**
-   * The truth about hand-overs at this moment.
+   * The actual state of KV transfers at this moment.
    *
    * @throws IllegalStateException for an engine without a role
    */
@@ -161,7 +160,7 @@ public final class SimEngine implements AutoCloseable {
   }
 
   /**
-   * The last requests byte by byte, as many as {@link io.pointsman.sim.kv.KvOptions#logged} says.
+   * The last requests byte by byte, at most {@link io.pointsman.sim.kv.KvOptions#logged}.
    *
    * @throws IllegalStateException for an engine without a role
    */
@@ -178,9 +177,9 @@ public final class SimEngine implements AutoCloseable {
   }
 
   /**
-   * What publishes its KV events; another one after a {@link #restart}.
+   * The publisher of its KV events; a new one after a {@link #restart}.
    *
-   * @throws IllegalStateException for an engine without, or one that is stopped
+   * @throws IllegalStateException if events are off, or the engine is stopped
    */
   public EventPublisher events() {
     if (eventSide == null) {
@@ -189,7 +188,7 @@ public final class SimEngine implements AutoCloseable {
     return eventSide.publisher();
   }
 
-  /** Starts all counters at zero again. */
+  /** Resets all counters to zero. */
   public void resetCounters() {
     onLoop(
         () -> {
@@ -201,7 +200,7 @@ public final class SimEngine implements AutoCloseable {
         });
   }
 
-  /** Closes the listener and idle connections; what is in flight goes on. */
+  /** Closes the listener and idle connections; requests in flight continue. */
   public void refuse() {
     listener.closeListening().syncUninterruptibly();
   }
@@ -212,8 +211,8 @@ public final class SimEngine implements AutoCloseable {
   }
 
   /**
-   * Dies: the listener and every connection close at once, and the prefix cache is lost. Counters
-   * stay readable.
+   * Stops like a crash: the listener and all connections close at once, and the prefix cache is
+   * lost. Counters stay readable.
    */
   public void stop() {
     listener.closeAll();
@@ -227,7 +226,7 @@ public final class SimEngine implements AutoCloseable {
     onLoop(() -> engine.scheduler().cache().forgetIdle());
   }
 
-  /** Comes back after {@link #stop} on the same port. */
+  /** Restarts on the same port after {@link #stop}. */
   public void restart() {
     open(port);
   }

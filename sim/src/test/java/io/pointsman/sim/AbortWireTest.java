@@ -18,7 +18,7 @@ class AbortWireTest {
   private static final String LONG =
       "{\"prompt\":\"some words to compute\",\"max_tokens\":1000,\"stream\":true}";
 
-  /** Computes prompts for hours, so that a request stays in the phase in which it is left. */
+  /** Computes prompts for hours, so a request stays in the phase in which its client leaves. */
   private final SimEngine engine =
       SimEngine.start(SimConfig.DEFAULT.withLinearLatency(0.001, 50).withMaxRunning(1));
 
@@ -85,7 +85,7 @@ class AbortWireTest {
   }
 
   @Test
-  void clientThatStopsReadingIsNoticedWhenItLeaves() throws IOException {
+  void clientThatStoppedReadingIsNoticedWhenItLeaves() throws IOException {
     try (SimEngine fast = SimEngine.start(SimConfig.instant())) {
       String body = LONG.replace("1000", "100000");
       Socket client = WireClient.open(fast.port(), "/v1/completions", body);
@@ -98,7 +98,7 @@ class AbortWireTest {
   }
 
   @Test
-  void engineWithoutDelaysServesOthersWhileItWritesALongAnswer() throws IOException {
+  void engineWithoutDelaysServesOthersDuringALongResponse() throws IOException {
     EngineLimits huge = new EngineLimits(20_000_000, 16, 256, 8192, 200_000_000, 0, 0);
     String endless = LONG.replace("1000", "100000000");
     try (SimEngine fast = SimEngine.start(SimConfig.instant().withLimits(huge));

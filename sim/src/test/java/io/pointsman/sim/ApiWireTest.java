@@ -18,7 +18,7 @@ class ApiWireTest {
   }
 
   @Test
-  void completionsTakeEveryShapeOfPrompt() throws IOException {
+  void completionsAcceptEveryFormOfPrompt() throws IOException {
     for (String prompt : List.of("\"a b\"", "[\"a\",\"b\"]", "[1,2]", "[[1,2],[3]]")) {
       JsonNode answer =
           post("/v1/completions", "{\"n\":2,\"max_tokens\":3,\"prompt\":" + prompt + "}");
@@ -80,7 +80,7 @@ class ApiWireTest {
   }
 
   @Test
-  void renderGivesTheTokensThatTokenizeGives() throws IOException {
+  void renderReturnsTheTokensOfTokenize() throws IOException {
     String chat = "{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}";
     JsonNode rendered = post("/v1/chat/completions/render", chat);
 
@@ -183,7 +183,7 @@ class ApiWireTest {
   }
 
   @Test
-  void messagesAnswerInTheShapeOfAnthropic() throws IOException {
+  void messagesAnswerInAnthropicsForm() throws IOException {
     String body =
         "{\"model\":\"m\",\"max_tokens\":4,\"system\":\"Be brief.\","
             + "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Hi\"}]}]";
@@ -202,7 +202,7 @@ class ApiWireTest {
   }
 
   @Test
-  void generateAnswersInTheShapeOfSglang() throws IOException {
+  void generateAnswersInSglangsForm() throws IOException {
     String params = "\"sampling_params\":{\"max_new_tokens\":3}";
     JsonNode one = post("/generate", "{\"text\":\"Hi there\"," + params + "}");
     JsonNode batch = post("/generate", "{\"input_ids\":[[1,2],[3]]," + params + "}");

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Hand-overs without a protocol of their own: by content, and by the whole prefill reply. */
+/** KV transfer without its own fields: by content, and by the whole prefill response. */
 class ContentWireTest {
   @Test
   void decodeFindsKvByContentInTheSharedStore() throws IOException {
@@ -44,7 +44,7 @@ class ContentWireTest {
     }
   }
 
-  /** The store is told while prefill answers: a third engine asks until it has been. */
+  /** The store is filled while prefill responds, so a third engine polls until it is filled. */
   private static void awaitBlocks(SimEngine decode, SimEngine prefill) throws IOException {
     String store = "127.0.0.1:" + decode.kvState().port();
     KvOptions asks = KvOptions.of(KvRole.DECODE, KvConnector.NONE).withStore(store);
@@ -73,7 +73,7 @@ class ContentWireTest {
     "disagg_prefill_resp, {}, disagg_prefill_resp.id",
     "kv_transfer_params, {}, kv_transfer_params"
   })
-  void decodeNoticesWhatIsNoPrefillReply(String field, String value, String named)
+  void decodeNoticesAnInvalidPrefillReply(String field, String value, String named)
       throws IOException {
     try (KvPair pair = new KvPair(KvConnector.ORCHESTRATED)) {
       ObjectNode body = decodeBody();
@@ -111,7 +111,7 @@ class ContentWireTest {
   }
 
   @Test
-  void directRequestsAreServedWhereAllowed() throws IOException {
+  void directRequestsAreServedIfPermitted() throws IOException {
     try (KvPair pair = new KvPair(KvConnector.NONE, options -> options.withDirect(true))) {
       ok(pair.decode, COMPLETIONS, decodeBody());
       assertThat(pair.decode.kvState().legs().direct()).isEqualTo(1);

@@ -141,7 +141,7 @@ class EngineCommandTest {
   }
 
   @Test
-  void flagsOfKvEventsSayWhereEvictedBlocksGo() {
+  void flagsOfKvEventsSetTheTierOfEvictedBlocks() {
     assertThat(
             parse("--kv-events=vllm", "--kv-events-offload=disk", "--kv-events-offload-blocks=9")
                 .events())
@@ -174,7 +174,7 @@ class EngineCommandTest {
   }
 
   @Test
-  void portThatIsTakenIsSaidInOneLine() {
+  void portInUseIsReportedInOneLine() {
     try (SimEngine first = SimEngine.start(SimConfig.instant())) {
       StringWriter err = new StringWriter();
       CommandLine command = new CommandLine(new EngineCommand()).setErr(new PrintWriter(err, true));

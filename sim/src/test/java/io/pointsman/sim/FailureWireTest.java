@@ -28,7 +28,7 @@ class FailureWireTest {
   }
 
   @Test
-  void statusWithRetryAfterIsAnsweredSoOften() throws IOException {
+  void statusWithRetryAfterIsAnsweredTheGivenNumberOfTimes() throws IOException {
     failure("{\"kind\":\"status\",\"status\":429,\"retry_after\":7,\"count\":1}");
     var struck = WireClient.post(url, BODY);
 
@@ -84,7 +84,7 @@ class FailureWireTest {
   }
 
   @Test
-  void requestsThatHangGoOnWhenTold() throws Exception {
+  void hangingRequestsContinueOnCommand() throws Exception {
     engine.failures().times(2, new Fault.Hang(0));
     try (Socket first = WireClient.open(engine.port(), "/v1/completions", STREAM);
         Socket second = WireClient.open(engine.port(), "/v1/completions", STREAM)) {
@@ -140,7 +140,7 @@ class FailureWireTest {
   }
 
   @Test
-  void failureNamedForAPathStrikesThereOnly() throws IOException {
+  void failureForAPathStrikesThereOnly() throws IOException {
     engine.failures().add(Failure.always(new Fault.Status(500, 0)).on("/health"));
 
     assertThat(WireClient.get(engine.url() + "/health").statusCode()).isEqualTo(500);
@@ -148,7 +148,7 @@ class FailureWireTest {
   }
 
   @Test
-  void listShowsWhatIsSwitchedOnAndHowOftenItStruck() throws IOException {
+  void listShowsActiveFailuresAndTheirCounts() throws IOException {
     JsonNode ids =
         failure("[{\"kind\":\"status\",\"count\":5},{\"kind\":\"hang\",\"path\":\"/x\"}]");
     WireClient.post(url, BODY);

@@ -18,7 +18,7 @@ class GenerationWireTest {
   }
 
   @Test
-  void chatAnswersAsManyTokensAsAskedFor() throws IOException {
+  void chatAnswersTheRequestedNumberOfTokens() throws IOException {
     var response =
         WireClient.post(
             engine.url() + "/v1/chat/completions",

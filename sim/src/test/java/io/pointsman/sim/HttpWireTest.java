@@ -72,7 +72,7 @@ class HttpWireTest {
   }
 
   @Test
-  void headHasTheLengthAndNoBody() throws IOException {
+  void headRequestGetsTheLengthWithoutABody() throws IOException {
     try (Socket client = connect()) {
       write(client, "HEAD /v1/models HTTP/1.1\nHost: e\nConnection: close\n\n");
       String text = new String(client.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
@@ -82,7 +82,7 @@ class HttpWireTest {
   }
 
   @Test
-  void expectationIsMetBeforeTheBody() throws IOException {
+  void expectContinueIsAnsweredBeforeTheBody() throws IOException {
     try (Socket client = connect()) {
       write(client, "POST /echo/x HTTP/1.1\nHost: e\nExpect: 100-continue\nContent-Length: 2\n\n");
       assertThat(WireClient.readUntil(client.getInputStream(), "\r\n\r\n"))
@@ -126,7 +126,7 @@ class HttpWireTest {
   }
 
   @Test
-  void answerIsCompressedForThoseWhoAcceptIt() throws IOException {
+  void responseIsCompressedForClientsThatAcceptIt() throws IOException {
     try (Socket client = connect()) {
       write(client, "GET /version HTTP/1.1\nHost: e\nAccept-Encoding: gzip\nConnection: close\n\n");
       InputStream in = client.getInputStream();
@@ -139,7 +139,7 @@ class HttpWireTest {
   }
 
   @Test
-  void echoTellsWhatArrived() throws IOException {
+  void echoReturnsTheRequest() throws IOException {
     var response =
         WireClient.send("PATCH", engine.url() + "/echo/a%20b?x=1&x=2&y=%2F", "{\"a\": 1.0}");
     JsonNode echo = WireClient.json(response.body());
@@ -153,7 +153,7 @@ class HttpWireTest {
   }
 
   @Test
-  void refusedMethodNamesThoseAllowed() throws IOException {
+  void refusedMethodGetsTheAllowedOnes() throws IOException {
     var response = WireClient.send("PUT", engine.url() + "/v1/models", "");
 
     assertThat(response.statusCode()).isEqualTo(405);
@@ -170,7 +170,7 @@ class HttpWireTest {
     return socket;
   }
 
-  /** Sends lines; their ends become those of HTTP. */
+  /** Sends lines with HTTP line ends. */
   private static void write(Socket socket, String text) throws IOException {
     socket.getOutputStream().write(text.replace("\n", "\r\n").getBytes(StandardCharsets.US_ASCII));
     socket.getOutputStream().flush();

@@ -26,7 +26,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 
-/** A prefill and a decode engine that speak one protocol, driven by hand as a router would. */
+/** A prefill and a decode engine with one protocol, driven by hand like a router. */
 final class KvPair implements AutoCloseable {
   static final String WORDS =
       "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
@@ -61,7 +61,7 @@ final class KvPair implements AutoCloseable {
     decode = SimEngine.start(config.withHandOver(decodeChange.apply(second)), loops);
   }
 
-  /** A completion request for one token: what every prefill leg begins with. */
+  /** A completion request for one token, the basis of every prefill request. */
   static ObjectNode prefillBody() {
     return Json.object().put("prompt", WORDS).put("max_tokens", 1).put("stream", false);
   }
@@ -71,7 +71,7 @@ final class KvPair implements AutoCloseable {
     return Json.object().put("prompt", WORDS).put("max_tokens", 5);
   }
 
-  /** What NIXL asks of prefill. */
+  /** NIXL's parameters for prefill. */
   static ObjectNode asks() {
     ObjectNode params = Json.object().put("do_remote_decode", true);
     params.put("do_remote_prefill", false).putNull("remote_engine_id").putNull("remote_block_ids");
@@ -104,7 +104,7 @@ final class KvPair implements AutoCloseable {
     return builder.build();
   }
 
-  /** The answer of a request that must succeed. */
+  /** Returns the response of a request that must succeed. */
   static JsonNode ok(SimEngine engine, String path, JsonNode body, String... headers)
       throws IOException {
     HttpResponse<String> response = post(engine, path, body, headers);
@@ -112,7 +112,7 @@ final class KvPair implements AutoCloseable {
     return WireClient.json(response.body());
   }
 
-  /** Sends a request that must be refused because of a field, and counted so. */
+  /** Sends a request that must be refused and counted because of a field. */
   static void refused(SimEngine engine, String field, String path, JsonNode body, String... headers)
       throws IOException {
     long before = engine.kvState().fieldErrors().getOrDefault(field, 0L);
@@ -125,7 +125,7 @@ final class KvPair implements AutoCloseable {
     assertThat(state.reasons().getLast()).startsWith(field + ": ");
   }
 
-  /** Waits until the state of an engine is as it should be. */
+  /** Waits until an engine reaches a state. */
   static KvState await(SimEngine engine, Predicate<KvState> wanted) {
     AtomicReference<KvState> last = new AtomicReference<>(engine.kvState());
     Await.until(
@@ -134,7 +134,7 @@ final class KvPair implements AutoCloseable {
     return last.get();
   }
 
-  /** Nothing is held any more, and all was released. */
+  /** Checks that nothing is held any more and everything was released. */
   void settled(long released) {
     KvState state = await(prefill, s -> s.held().released() == released);
     assertThat(state.held().requests()).isZero();

@@ -22,7 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * LMCache by hand over real sockets: push to two ranks, notify, and go on after the first token.
+ * LMCache by hand over real sockets: push to two ranks, notify, and continue after the first token.
  */
 class LmcacheWireTest {
   private final ZmqRouter router = ZmqRouter.pull();
@@ -37,7 +37,7 @@ class LmcacheWireTest {
   }
 
   @Test
-  void decodeGoesOnAfterTheFirstToken() throws IOException {
+  void decodeContinuesAfterTheFirstToken() throws IOException {
     JsonNode reply = ok(pair.prefill, COMPLETIONS, gives()).path("kv_transfer_params");
     assertThat(reply.path("first_tok").isIntegralNumber()).isTrue();
     assertThat(reply.path("num_lmcache_cached_tokens").isIntegralNumber()).isTrue();
@@ -95,7 +95,7 @@ class LmcacheWireTest {
   }
 
   @Test
-  void firstTokenIsAskedForOrNotTold() throws IOException {
+  void firstTokenIsReturnedOnlyOnRequest() throws IOException {
     ObjectNode body = gives();
     ObjectNode params = (ObjectNode) body.path("kv_transfer_params");
     refused(
@@ -118,7 +118,7 @@ class LmcacheWireTest {
     return body;
   }
 
-  /** Members that speak of all tokens, of which no engine sees all then. */
+  /** Members that depend on all tokens, which neither engine sees completely. */
   @ParameterizedTest
   @CsvSource({
     "seed, 7",
@@ -131,7 +131,7 @@ class LmcacheWireTest {
     "guided_choice, '[\"a\"]'",
     "min_tokens, 2"
   })
-  void firstTokenOfPrefillsIsOnlyForPlainRequests(String name, String value) throws IOException {
+  void prefillsFirstTokenIsForPlainRequestsOnly(String name, String value) throws IOException {
     ObjectNode body = gives();
     refused(pair.prefill, name, COMPLETIONS, body.deepCopy().set(name, WireClient.json(value)));
     int first =
@@ -168,7 +168,9 @@ class LmcacheWireTest {
     return (ObjectNode) body.path("kv_transfer_params").path("disagg_spec");
   }
 
-  /** KV is found by the prompt's content, whoever makes the first token. */
+  /**
+   * KV is found by the prompt's content, independent of the engine that generates the first token.
+   */
   @Test
   void decodeFindsTheKvOfAPromptWithoutTheFirstToken() throws IOException {
     ObjectNode prompt = prompt();

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Mooncake by hand over real sockets: bootstrap query, then two legs in any order. */
+/** Mooncake by hand over real sockets: bootstrap query, then two requests in any order. */
 class MooncakeWireTest {
   private static final String RANK = "X-data-parallel-rank";
 
@@ -34,7 +34,7 @@ class MooncakeWireTest {
   }
 
   @Test
-  void bootstrapServerTellsTheEngineIdOfEveryRank() throws IOException {
+  void bootstrapServerReportsTheEngineIdOfEveryRank() throws IOException {
     JsonNode ranks = query();
 
     assertThat(ranks.size()).isEqualTo(2);
@@ -64,7 +64,7 @@ class MooncakeWireTest {
   }
 
   @Test
-  void rankThatDidNotProduceIsNoticed() throws IOException {
+  void wrongRankIsNoticed() throws IOException {
     ok(pair.prefill, COMPLETIONS, gives("t3"), RANK, "1");
     refused(pair.decode, "remote_engine_id", COMPLETIONS, takes("t3", 0));
     refused(pair.prefill, RANK, COMPLETIONS, gives("t4"), RANK, "2");
@@ -88,7 +88,7 @@ class MooncakeWireTest {
   }
 
   @Test
-  void prefillThatNeverComesEndsTheWait() throws IOException {
+  void missingPrefillEndsTheWait() throws IOException {
     try (KvPair brief = new KvPair(KvConnector.MOONCAKE, options -> options.withWait(0.2))) {
       ObjectNode params = Json.object().put("do_remote_decode", false);
       params.put("do_remote_prefill", true).put("transfer_id", "none");

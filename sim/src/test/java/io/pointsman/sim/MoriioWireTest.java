@@ -110,7 +110,7 @@ class MoriioWireTest {
   }
 
   @Test
-  void registrationTellsModeAndSizes() throws Exception {
+  void registrationContainsModeAndSizes() throws Exception {
     try (ZmqRouter router = ZmqRouter.bind()) {
       KvOptions options =
           KvOptions.of(KvRole.DECODE, KvConnector.MORIIO_READ)

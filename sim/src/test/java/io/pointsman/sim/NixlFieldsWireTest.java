@@ -75,7 +75,7 @@ class NixlFieldsWireTest {
     "best_of, 3, best_of",
     "use_beam_search, true, use_beam_search"
   })
-  void prefillNoticesWhatWasNotNormalised(String field, String value, String named)
+  void prefillNoticesFieldsThatWereNotNormalised(String field, String value, String named)
       throws IOException {
     ObjectNode body = prefillBody();
     body.set(field, WireClient.json(value));

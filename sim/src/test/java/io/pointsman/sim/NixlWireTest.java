@@ -23,7 +23,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** NIXL by hand over real sockets: pull, push, and back. */
+/** NIXL by hand over real sockets: pull, push, and transfer back. */
 class NixlWireTest {
   private final KvPair pair = new KvPair(KvConnector.NIXL, options -> options.withLog(10));
 
@@ -33,7 +33,7 @@ class NixlWireTest {
   }
 
   @Test
-  void decodePullsWhatPrefillDescribes() throws IOException {
+  void decodePullsTheBlocksThatPrefillDescribes() throws IOException {
     JsonNode params = produce();
 
     assertThat(params.path("do_remote_prefill").booleanValue()).isTrue();
@@ -78,7 +78,7 @@ class NixlWireTest {
   }
 
   @Test
-  void legsAreKeptByteByByteWhenAskedFor() throws IOException {
+  void requestsAreLoggedByteByByteIfConfigured() throws IOException {
     ObjectNode body = decodeBody().set("kv_transfer_params", produce());
     ok(pair.decode, COMPLETIONS, body, "X-Request-Id", "abc");
 
@@ -158,7 +158,7 @@ class NixlWireTest {
   }
 
   @Test
-  void leaseThatEndsIsALeak() throws IOException {
+  void expiredLeaseIsALeak() throws IOException {
     try (KvPair brief = new KvPair(KvConnector.NIXL, options -> options.withLease(0.05))) {
       ObjectNode first = prefillBody().set("kv_transfer_params", KvPair.asks());
       JsonNode params = ok(brief.prefill, COMPLETIONS, first).path("kv_transfer_params");
@@ -209,13 +209,13 @@ class NixlWireTest {
     }
   }
 
-  /** A pair between which a token takes a second. */
+  /** A pair with a transfer time of one second per token. */
   private static KvPair slow() {
     return new KvPair(KvConnector.NIXL, options -> options.withLink(1_000_000_000, 1));
   }
 
   @Test
-  void pushLegsOverlapAndMeetByTheRequestId() throws Exception {
+  void pushRequestsOverlapAndMatchByTheRequestId() throws Exception {
     try (KvPair push = new KvPair(KvConnector.NIXL_PUSH)) {
       ObjectNode first = prefillBody().set("kv_transfer_params", KvPair.asks());
       JsonNode reply = ok(push.prefill, COMPLETIONS, first).path("kv_transfer_params");
@@ -255,7 +255,7 @@ class NixlWireTest {
     }
   }
 
-  /** The header is not looked at there. */
+  /** The header is ignored there. */
   @Test
   void pushedResponsesHaveTheirIdInTheBody() throws IOException {
     try (KvPair push = new KvPair(KvConnector.NIXL_PUSH)) {

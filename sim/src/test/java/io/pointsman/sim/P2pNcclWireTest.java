@@ -34,7 +34,7 @@ class P2pNcclWireTest {
   }
 
   @Test
-  void sameIdOnBothLegsHandsOver() throws IOException {
+  void sameIdInBothRequestsTransfersTheKv() throws IOException {
     String id = id(prefill, decode, UUID);
     ok(pair.prefill, COMPLETIONS, prefillBody(), ID, id);
     KvPair.await(pair.decode, state -> state.held().requests() == 1);
@@ -47,9 +47,9 @@ class P2pNcclWireTest {
     assertThat(decoded.fieldErrors()).isEmpty();
   }
 
-  /** Nobody sends it again, and closing the connection does not wake the engine. */
+  /** It is not sent again, and closing the connection does not wake the engine. */
   @Test
-  void idThatWasTakenIsWaitedForInVain() throws IOException {
+  void takenIdIsAwaitedInVain() throws IOException {
     String id = id(prefill, decode, UUID);
     ok(pair.prefill, COMPLETIONS, prefillBody(), ID, id);
     ok(pair.decode, COMPLETIONS, decodeBody(), ID, id);
@@ -91,7 +91,7 @@ class P2pNcclWireTest {
   }
 
   @Test
-  void idThatPrefillNeverSawIsWaitedFor() throws IOException {
+  void idUnknownToPrefillIsAwaited() throws IOException {
     String id = id(prefill, decode, UUID);
     var early = KvPair.postAsync(pair.decode, COMPLETIONS, decodeBody(), ID, id);
     KvPair.await(pair.decode, state -> state.transfers().waiting() == 1);
@@ -103,7 +103,7 @@ class P2pNcclWireTest {
   }
 
   @Test
-  void whatIsSentMustBeThisPrompts() throws IOException {
+  void sentKvMustBelongToThisPrompt() throws IOException {
     String id = id(prefill, decode, UUID);
     ok(
         pair.prefill,
@@ -115,13 +115,13 @@ class P2pNcclWireTest {
   }
 
   @Test
-  void prefillLegIsChecked() throws IOException {
+  void prefillRequestIsChecked() throws IOException {
     String id = id(prefill, decode, UUID);
     refused(pair.prefill, "max_tokens", COMPLETIONS, decodeBody(), ID, id);
   }
 
   @Test
-  void enginesRegisterAgainAndAgain() throws Exception {
+  void enginesRegisterRepeatedly() throws Exception {
     try (ZmqRouter router = ZmqRouter.bind()) {
       KvOptions options =
           KvOptions.of(KvRole.PREFILL, KvConnector.P2P_NCCL).withRouter(router.address(), 0.05);

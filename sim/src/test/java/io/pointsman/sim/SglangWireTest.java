@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** SGLang by hand over real sockets: both legs at once, meeting in a room. */
+/** SGLang by hand over real sockets: both requests at once, meeting in a room. */
 class SglangWireTest {
   private final KvPair pair = new KvPair(KvConnector.SGLANG);
 
@@ -31,7 +31,7 @@ class SglangWireTest {
   }
 
   @Test
-  void legsMeetInTheRoomWhicheverComesFirst() throws Exception {
+  void requestsMeetInTheRoomInAnyOrder() throws Exception {
     CompletableFuture<HttpResponse<String>> early =
         postAsync(pair.prefill, "/generate", generate(1));
     KvPair.await(pair.prefill, s -> s.legs().prefill() == 1);
@@ -53,7 +53,7 @@ class SglangWireTest {
   }
 
   @Test
-  void streamedChatIsTheSameOnBothLegs() throws Exception {
+  void streamedChatIsTheSameInBothRequests() throws Exception {
     ObjectNode chat = room(Json.object().put("max_tokens", 3).put("stream", true), 3);
     chat.putArray("messages").addObject().put("role", "user").put("content", KvPair.WORDS);
     CompletableFuture<HttpResponse<String>> prefill = postAsync(pair.prefill, CHAT, chat);
@@ -100,7 +100,7 @@ class SglangWireTest {
   }
 
   @Test
-  void legWhoseOtherSideNeverComesEndsAfterTheWait() throws IOException {
+  void requestWithoutItsCounterpartEndsAfterTheWait() throws IOException {
     try (KvPair brief = new KvPair(KvConnector.SGLANG, options -> options.withWait(0.2))) {
       int port = brief.prefill.kvState().port();
       ObjectNode body = generate(7).put("bootstrap_port", port);
@@ -112,9 +112,9 @@ class SglangWireTest {
     }
   }
 
-  /** Of two ranks, room 4 means rank 0. */
+  /** With two ranks, room 4 means rank 0. */
   @Test
-  void prefillOnAnotherRankThanTheRoomsIsFoundOnlyIfDecodeIsToldWhere() throws Exception {
+  void prefillOnAnotherRankIsFoundOnlyIfDecodesRequestNamesIt() throws Exception {
     try (KvPair ranks = new KvPair(KvConnector.SGLANG, o -> o.withRanks(1, 2).withWait(0.2))) {
       int port = ranks.prefill.kvState().port();
       ObjectNode first = generate(4).put("bootstrap_port", port).put("routed_dp_rank", 1);
@@ -142,7 +142,7 @@ class SglangWireTest {
   }
 
   @Test
-  void decodeLegThatIsCancelledLeavesTheRoom() throws IOException {
+  void cancelledDecodeRequestLeavesTheRoom() throws IOException {
     Socket client = WireClient.open(pair.decode.port(), "/generate", generate(8).toString());
     KvPair.await(pair.prefill, s -> s.transfers().waiting() == 1);
     client.close();

@@ -31,7 +31,7 @@ class SimEngineTest {
   }
 
   @Test
-  void stoppedEngineComesBackOnItsPortWithAnEmptyCache() throws IOException {
+  void restartedEngineHasItsPortAndAnEmptyCache() throws IOException {
     try (SimEngine engine = SimEngine.start(SimConfig.instant().withKv(64, 1))) {
       String url = engine.url() + "/v1/completions";
       WireClient.post(url, BODY);
@@ -46,7 +46,7 @@ class SimEngineTest {
   }
 
   @Test
-  void killedEngineDoesNotBlameItsClients() throws IOException {
+  void stoppedEngineCountsNoClientsAsLeft() throws IOException {
     SimConfig slow = SimConfig.DEFAULT.withLinearLatency(1, 1000);
     try (SimEngine engine = SimEngine.start(slow);
         Socket client = WireClient.open(engine.port(), "/v1/completions", BODY)) {

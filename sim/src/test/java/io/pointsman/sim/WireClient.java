@@ -19,8 +19,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A plain client for wire tests: whole calls over the JDK's client, and raw sockets where the bytes
- * matter.
+ * A simple client for wire tests: complete calls over the JDK's client, and raw sockets for exact
+ * bytes.
  */
 final class WireClient {
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -118,7 +118,7 @@ final class WireClient {
     return socket;
   }
 
-  /** Reads until {@code wanted} has come by. */
+  /** Reads until {@code wanted} has been read. */
   static String readUntil(InputStream in, String wanted) throws IOException {
     StringBuilder text = new StringBuilder();
     while (text.indexOf(wanted) < 0) {

@@ -11,7 +11,7 @@ import org.zeromq.SocketType;
 import org.zeromq.ZContext;
 import org.zeromq.ZMQ;
 
-/** The router's end of ZeroMQ: takes registrations (ROUTER) or notifications (PULL). */
+/** The router's ZeroMQ socket: receives registrations (ROUTER) or notifications (PULL). */
 final class ZmqRouter implements AutoCloseable {
   private static final int HANG_MILLIS = 60_000;
 

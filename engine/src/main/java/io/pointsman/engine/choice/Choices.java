@@ -16,9 +16,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The engine's interface for external proxies, in this process or another. They choose a worker,
  * confirm the dispatch, renew the lease, and settle it. Choices use the policies, the accounting
- * and the learners of the built-in proxy. A held lease counts as load. A lease that nobody renews
- * or settles in time expires with the outcome {@link Outcome#EXPIRED}, because its proxy may have
- * died.
+ * and the learners of the built-in proxy. A held lease counts as load. A lease that is neither
+ * renewed nor settled in time expires with the outcome {@link Outcome#EXPIRED}, because its proxy
+ * may have died.
  *
  * <p>A held lease is excluded from stall detection, because its response does not pass through the
  * router. The request is marked accordingly. The class does no I/O, and any number of threads may

@@ -8,9 +8,11 @@ import java.util.concurrent.atomic.LongAdder;
  *
  * <ul>
  *   <li>CLOSED to OPEN: consecutive failures reach the threshold.
- *   <li>OPEN to HALF_OPEN, by any of these: {@code openFor} has passed; a health probe succeeds
- *       after refused connections; the worker recovers from an outage; no other worker is left, and
- *       a tenth of {@code openFor}, at least 5 s, has passed.
+ *   <li>OPEN to HALF_OPEN: {@code openFor} has passed.
+ *   <li>OPEN to HALF_OPEN, early: a health probe succeeds after refused connections, or the worker
+ *       recovers from an outage.
+ *   <li>OPEN to HALF_OPEN, as a last resort: no other worker is left, and a tenth of {@code
+ *       openFor}, at least 5 s, has passed.
  *   <li>HALF_OPEN to OPEN: the probe fails.
  *   <li>HALF_OPEN to CLOSED: {@code successThreshold} consecutive probes succeed.
  * </ul>

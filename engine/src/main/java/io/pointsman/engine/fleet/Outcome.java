@@ -26,7 +26,7 @@ public sealed interface Outcome {
     OVER,
     /** The request goes to the worker by another path, and its end is not reported. */
     GOES_ON,
-    /** Nobody reported in time whether the request was sent. */
+    /** No report arrived in time on whether the request was sent. */
     UNKNOWN
   }
 

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * does not matter.
  *
  * <p>Safe for any number of threads. Reads and writes are lock-free and never wait. Colliding
- * writes may be lost, but not mixed up: a worker is found only for a block that was added for it
+ * writes may be lost, but not mixed up. A worker is found only for a block that was added for it
  * and not forgotten since.
  *
  * <p>Memory is bounded. In each bucket the least recently used claim is evicted first.

@@ -16,9 +16,9 @@ import java.util.concurrent.atomic.LongAdder;
  * to a crowd), the lower half the time of last use. {@code key} is the block's hash exclusive-or
  * the upper half of {@code word}. Its lower half alone thus excludes most entries. Two threads that
  * write one entry at once can combine the key of one with the word of the other. Such a pair
- * matches no block, so it is never found and is overwritten later (the lockless hash table of
- * computer chess: Hyatt and Mann, "A lock-less transposition-table implementation for parallel
- * search chess engines", ICGA 2002).
+ * matches no block, so it is never found and is overwritten later. This is the lockless hash table
+ * of computer chess. Source: Hyatt and Mann, "A lock-less transposition-table implementation for
+ * parallel search chess engines", ICGA 2002.
  *
  * <p>Eight entries form a bucket; the least recently used one is replaced.
  */

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * that diverge within such a group, are stored individually ({@link BlockIndex}).
  *
  * <p>Safe for any number of threads. Reads are lock-free and never wait. Colliding writes may be
- * lost, but not mixed up: a worker is found only for a prefix that was added for it and not
+ * lost, but not mixed up. A worker is found only for a prefix that was added for it and not
  * forgotten since.
  *
  * <p>Memory is bounded. In each bucket the least recently used entry is evicted first, so a chain

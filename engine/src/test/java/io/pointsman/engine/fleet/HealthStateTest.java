@@ -25,8 +25,8 @@ class HealthStateTest {
   }
 
   /**
-   * Applies one event for each character: + good probe; - failed probe; b accepts requests, but did
-   * not answer a probe; t probe timed out; x refused connection.
+   * Applies one event for each character. + is a good probe, - a failed one, and t one that timed
+   * out. b accepts requests, but did not answer a probe. x is a refused connection.
    */
   private void happens(String events) {
     for (int i = 0; i < events.length(); i++) {

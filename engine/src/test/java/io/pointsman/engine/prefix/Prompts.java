@@ -1,6 +1,6 @@
 package io.pointsman.engine.prefix;
 
-/** Routing keys for tests: prompts as strings, one character to a block. */
+/** Routing keys for tests: prompts as strings, one block per character. */
 public final class Prompts {
   private Prompts() {}
 
@@ -9,14 +9,14 @@ public final class Prompts {
     return prompt(0, text);
   }
 
-  /** The same for a model or adapter of its own. */
+  /** A prompt for another model or adapter, which {@code salt} identifies. */
   public static PrefixBlocks prompt(long salt, String text) {
     long[] pieces = text.chars().mapToLong(c -> PrefixBlocks.mix(c)).toArray();
     int count = pieces.length;
     return PrefixBlocks.chain(salt, pieces, count, count * 16, 16, count * 16);
   }
 
-  /** A prompt of {@code blocks} blocks that shares its first {@code shared} with its kin. */
+  /** A prompt of {@code blocks} blocks; its first {@code shared} are equal in the whole family. */
   public static PrefixBlocks prompt(long family, int shared, long member, int blocks) {
     long[] pieces = new long[blocks];
     for (int i = 0; i < blocks; i++) {

@@ -7,18 +7,18 @@ import io.pointsman.replay.trace.Trace;
 import io.pointsman.replay.trace.TraceRequest;
 import java.util.List;
 
-/** What load 1.0 means. */
+/** The capacity that corresponds to load 1.0. */
 public final class Capacity {
-  /** So many times more than any fleet serves. */
+  /** A rate factor far above any fleet's capacity. */
   private static final double FLOOD = 1e6;
 
   private Capacity() {}
 
   /**
-   * Requests a second that round robin completes when they all wait from the beginning on and every
-   * engine has its usual speed.
+   * Returns the requests per second that round robin completes. All requests wait from the
+   * beginning, and every engine has its usual speed.
    *
-   * @throws IllegalArgumentException if engines have room for none of them
+   * @throws IllegalArgumentException if the engines have no room for any of them
    */
   public static double ofRoundRobin(Trace trace, SimulationSettings settings) {
     List<TraceRequest> all = trace.requests();

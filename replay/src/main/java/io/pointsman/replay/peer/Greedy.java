@@ -10,15 +10,15 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The bound: the time to first token as the engine's exact state and its own service times tell it,
- * optionally with a price on new work. No router can know all of this.
+ * A bound: the time to first token from the engine's exact state and its own step times, optionally
+ * with a price on new work. No router can know all of this.
  */
 final class Greedy implements Scorer {
   private final Ticker ticker;
   private final double priceFloor;
 
   /**
-   * @param priceFloor price of a millisecond of own prefill when nobody waits; negative for none
+   * @param priceFloor price of a millisecond of own prefill if no request waits; negative for none
    */
   Greedy(Ticker ticker, double priceFloor) {
     this.ticker = ticker;
@@ -75,7 +75,7 @@ final class Greedy implements Scorer {
     return millis;
   }
 
-  /** Until enough of those that decode have ended for {@code tokens} more to fit. */
+  /** Milliseconds until enough decoding sequences have ended for {@code tokens} more to fit. */
   private static double roomMillis(SimWorker engine, long tokens) {
     Scheduler scheduler = engine.scheduler();
     long waiting = 0;

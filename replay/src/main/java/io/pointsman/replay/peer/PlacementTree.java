@@ -8,8 +8,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Which worker was given which prefix, without a bound and without knowing what was evicted since:
- * what routers keep that hear nothing of engines' caches.
+ * The prefixes placed on each worker, unbounded and without evictions: the state of routers without
+ * information on engines' caches.
  */
 final class PlacementTree {
   private final Map<Long, Set<Worker>> holders = new HashMap<>();
@@ -41,7 +41,7 @@ final class PlacementTree {
     tokens.merge(worker, fresh, Long::sum);
   }
 
-  /** Tokens that a worker was given, shared prefixes counted once. */
+  /** Tokens placed on a worker, with common prefixes counted once. */
   long tokens(Worker worker) {
     return tokens.getOrDefault(worker, 0L);
   }

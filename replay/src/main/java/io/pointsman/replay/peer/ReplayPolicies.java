@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
-/** All policies that a replay knows by name: the production's and the comparators. */
+/** All policies of a replay by name: the production policies and the comparators. */
 public final class ReplayPolicies {
   private static final Map<String, PolicyMaker> COMPARATORS =
       new TreeMap<>(
@@ -33,15 +33,15 @@ public final class ReplayPolicies {
 
   private ReplayPolicies() {}
 
-  /** All names: the production's policies, then the comparators. */
+  /** All names: the production policies, then the comparators. */
   public static List<String> names() {
     return Stream.concat(Policies.names().stream(), COMPARATORS.keySet().stream()).toList();
   }
 
   /**
-   * The policy of this name.
+   * Returns the policy of this name.
    *
-   * @throws IllegalArgumentException if there is none; the message tells all names
+   * @throws IllegalArgumentException if the name is unknown; the message lists all names
    */
   public static PolicyMaker of(String name) {
     PolicyMaker comparator = COMPARATORS.get(name);

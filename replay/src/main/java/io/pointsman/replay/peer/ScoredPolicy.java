@@ -11,7 +11,7 @@ import io.pointsman.replay.run.Exchange;
 import io.pointsman.replay.run.FleetView;
 import org.jspecify.annotations.Nullable;
 
-/** The eligible engine with the least cost; among equals by chance, or the first. */
+/** Chooses the eligible engine with the lowest cost; ties are broken at random, or by order. */
 final class ScoredPolicy implements Policy {
   private final FleetView view;
   private final Scorer scorer;

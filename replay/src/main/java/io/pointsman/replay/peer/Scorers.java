@@ -4,21 +4,21 @@ import io.pointsman.replay.run.Exchange;
 import io.pointsman.replay.run.SimWorker;
 
 /**
- * Other routers' costs, in our own words, with exact caches as their KV events would tell them at
- * once. Versions and sources: docs/evidence/routing-quality.md.
+ * Cost functions of other routers, reimplemented with exact caches, as from KV events without
+ * delay. Versions and sources: docs/evidence/routing-quality.md.
  */
 final class Scorers {
-  /** Hits from this share on are followed by llm-d's affinity filter. */
+  /** Minimum cached share for llm-d's affinity filter. */
   private static final double LLMD_AFFINITY = 0.8;
 
-  /** What a miss costs in llm-d's token load when a holder is to be followed: 18 s of prefill. */
+  /** Cost of a miss in llm-d's token load if a holder exists: 18 s of prefill. */
   private static final double LLMD_GIVE_UP = 18 * 15_928.0;
 
   private Scorers() {}
 
   /**
-   * Tokens to compute with this request, times the requests in flight with it: LMetric, and
-   * vllm-router 0.1.17's {@code kv_aware} at temperature 0.
+   * Tokens to compute including this request, times the requests in flight including it. This is
+   * LMetric, and {@code kv_aware} of vllm-router 0.1.17 at temperature 0.
    */
   static double uncachedTimesInFlight(SimWorker engine, Exchange request) {
     double tokens = uncached(engine, request) + engine.pendingTokens();
@@ -35,9 +35,9 @@ final class Scorers {
   }
 
   /**
-   * llm-d's default: holders of most of the prompt before others unless they are overloaded, then
-   * the fewest uncached tokens that are yet to be computed. What was sent counts as held at once,
-   * as its speculative inserts have it.
+   * llm-d's default: first holders of most of the prompt, unless they are overloaded; then the
+   * fewest pending uncached tokens. Placed prompts count as cached at once, like its speculative
+   * inserts.
    */
   static double llmd(SimWorker engine, Exchange request) {
     int uncached = request.inputTokens() - engine.held(request);

@@ -17,11 +17,11 @@ import org.jspecify.annotations.Nullable;
 
 /** Policies on a tree of the router's own placements: vllm-router's, SGLang's and Ray's. */
 final class TreePolicy implements Policy, Learner {
-  /** Whose rules. */
+  /** The router that defines the rules. */
   enum Rules {
     /** vllm-router 0.1.17 {@code cache_aware}: thresholds 0.3, 64, 1.5. */
     VLLM,
-    /** SMG 1.13 {@code cache_aware}: a holder far above the fleet's mean is passed over. */
+    /** SMG 1.13 {@code cache_aware}: a holder far above the fleet's mean is skipped. */
     SGLANG,
     /** Ray 2.60's prefix router, with its defaults. */
     RAY

@@ -11,19 +11,19 @@ import org.jspecify.annotations.Nullable;
  * All policies on one workload; the first one is compared with the others.
  *
  * @param measures by policy, the subject first
- * @param rate requests a second
+ * @param rate requests per second
  */
 record Comparison(Draw draw, double rate, Map<String, Measure> measures) {
-  /** They know the exact state of every engine: bounds, no routers. */
+  /** Bounds, which know the exact state of every engine; no routers. */
   static final Set<String> BOUNDS = Set.of("greedy", "greedy_price");
 
-  /** Below this difference two times are the same. */
+  /** Times with a smaller difference count as equal, in milliseconds. */
   private static final double SAME_MILLIS = 2;
 
   private static final double LEAST_MILLIS = 1e-3;
 
   /**
-   * A policy with the least value of a metric.
+   * The policy with the lowest value of a metric.
    *
    * @param policy its name
    */
@@ -54,25 +54,25 @@ record Comparison(Draw draw, double rate, Map<String, Measure> measures) {
         .orElse(null);
   }
 
-  /** The subject's time in parts of the best other router's; NaN if there is none. */
+  /** The subject's time relative to the best other router's; NaN if there is none. */
   double ratio(Metric metric) {
     Best best = best(metric);
     return best == null ? Double.NaN : ratio(metric.of(measure(subject())), best.millis());
   }
 
-  /** A policy's time in parts of the best router's other than the subject. */
+  /** A policy's time relative to the best router other than the subject. */
   double ratio(String policy, Metric metric) {
     Best best = best(metric);
     return best == null ? Double.NaN : ratio(metric.of(measure(policy)), best.millis());
   }
 
-  /** The subject's mean time to first token in parts of round robin's; NaN if that was not run. */
+  /** The subject's mean time to first token relative to round robin's; NaN if that was not run. */
   double ratioToRoundRobin() {
     Measure other = measures.get("round_robin");
     return other == null ? Double.NaN : ratio(measure(subject()).ttftMean(), other.ttftMean());
   }
 
-  /** One time in parts of another; 1 if they differ by less than 2 ms. */
+  /** Ratio of two times; 1 if they differ by less than 2 ms. */
   static double ratio(double millis, double other) {
     return Math.abs(millis - other) < SAME_MILLIS ? 1 : millis / Math.max(LEAST_MILLIS, other);
   }

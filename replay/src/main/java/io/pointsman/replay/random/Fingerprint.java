@@ -7,7 +7,7 @@ import io.pointsman.replay.trace.TraceRequest;
 import java.util.HexFormat;
 import java.util.TreeMap;
 
-/** A hash of all that the result of a policy depends on, but for the program itself. */
+/** A hash of all inputs that a policy's result depends on, except the program itself. */
 final class Fingerprint {
   private Fingerprint() {}
 
@@ -26,7 +26,7 @@ final class Fingerprint {
     return HexFormat.of().toHexDigits(hash);
   }
 
-  /** Without knobs that only {@code cost} knows: its results are not kept. */
+  /** Excludes settings of {@code cost}, because its results are not stored. */
   private static String settings(SimulationSettings s) {
     return String.join(
         " ",

@@ -3,11 +3,11 @@ package io.pointsman.replay.random;
 import io.pointsman.replay.run.RunResult;
 
 /**
- * What one policy reached on one workload. Times are milliseconds.
+ * The result of one policy on one workload. Times are milliseconds.
  *
  * @param hit share of prompt tokens found in caches
- * @param served requests that were answered, or whose clients left
- * @param left requests whose clients left
+ * @param served requests that were answered, or had clients that left
+ * @param left requests of clients that left
  */
 record Measure(
     double ttftMean, double ttftP99, double endToEndMean, double hit, int served, int left) {

@@ -1,6 +1,6 @@
 package io.pointsman.replay.random;
 
-/** The times that policies are compared by. */
+/** The times by which policies are compared. */
 enum Metric {
   MEAN("mean TTFT"),
   P99("p99 TTFT"),

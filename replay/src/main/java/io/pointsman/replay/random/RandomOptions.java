@@ -8,21 +8,21 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a run of random workloads is told; null stands for what is drawn.
+ * The options of a run of random workloads; null means the drawn value.
  *
  * @param policies the first one is compared with the others
- * @param requests of each workload, at least 1
- * @param threads workloads that run at once
- * @param workers engines
- * @param kvTokens KV memory of each
- * @param load in parts of the capacity
- * @param rate requests a second, instead of the load
- * @param capacity requests a second that load 1.0 stands for, instead of the measured
+ * @param requests number of requests per workload, at least 1
+ * @param threads number of workloads that run at once
+ * @param workers number of engines
+ * @param kvTokens KV memory of each engine
+ * @param load relative to the capacity
+ * @param rate requests per second, instead of the load
+ * @param capacity requests per second at load 1.0, instead of the measured one
  * @param engine kind of the engines
- * @param blockTokens tokens of an engine's block
- * @param slow engines that are slow
- * @param changes engines that are lost or come
- * @param settings makes the settings of a run
+ * @param blockTokens tokens per block of an engine
+ * @param slow slow engines
+ * @param changes engines that fail or join
+ * @param settings builds the settings of a run
  */
 public record RandomOptions(
     List<String> policies,
@@ -38,10 +38,10 @@ public record RandomOptions(
     @Nullable Map<Integer, Double> slow,
     @Nullable List<Change> changes,
     SettingsMaker settings) {
-  /** Requests of a workload if nothing else is asked for. */
+  /** Default number of requests of a workload. */
   public static final int REQUESTS = 2500;
 
-  /** What {@code cost} is compared with, and the bounds. */
+  /** {@code cost}, the routers compared with it, and the bounds. */
   public static final List<String> POLICIES =
       List.of(
           "cost",
@@ -62,7 +62,7 @@ public record RandomOptions(
     policies = List.copyOf(policies);
   }
 
-  /** Makes settings of what was drawn and of what is the same for all workloads. */
+  /** Builds settings from the drawn values and those common to all workloads. */
   @FunctionalInterface
   public interface SettingsMaker {
     SimulationSettings make(

@@ -11,7 +11,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
-/** Runs random workloads side by side and prints them in the order of their seeds. */
+/** Runs random workloads in parallel and prints them in the order of their seeds. */
 public final class RandomReplay {
   private final SeedRange seeds;
   private final RandomOptions options;
@@ -24,10 +24,10 @@ public final class RandomReplay {
   }
 
   /**
-   * Runs and prints them.
+   * Runs and prints the workloads.
    *
-   * @param file where results of other policies are kept; null: nowhere
-   * @param json print objects instead of tables
+   * @param file stores the results of other policies; null: none
+   * @param json true prints objects instead of tables
    */
   public static void run(
       SeedRange seeds, RandomOptions options, @Nullable Path file, boolean json, PrintWriter out)
@@ -51,7 +51,7 @@ public final class RandomReplay {
     out.flush();
   }
 
-  /** Called with each row in the order of seeds, as soon as it and those before are known. */
+  /** Receives each row in the order of seeds, as soon as it and all previous rows are known. */
   private interface RowListener {
     void row(Comparison row);
   }

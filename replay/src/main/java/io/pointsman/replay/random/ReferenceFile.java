@@ -14,8 +14,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Results of earlier runs, one JSON object a line, by seed, policy and the fingerprint of what was
- * run. Safe for use by several threads.
+ * Results of earlier runs, one JSON object per line, by seed, policy and fingerprint of the run.
+ * Safe for use by several threads.
  */
 final class ReferenceFile {
   private final @Nullable Path file;
@@ -31,8 +31,8 @@ final class ReferenceFile {
   /**
    * Reads a file.
    *
-   * @param file need not exist; null: nothing is kept beyond this run
-   * @throws IllegalArgumentException if a line is none of a reference file
+   * @param file need not exist; null: nothing is stored beyond this run
+   * @throws IllegalArgumentException if a line is invalid
    */
   static ReferenceFile open(@Nullable Path file) throws IOException {
     ReferenceFile opened = new ReferenceFile(file);
@@ -87,7 +87,7 @@ final class ReferenceFile {
     keep(new Key(seed, policy, fingerprint), line);
   }
 
-  /** Requests a second that load 1.0 stands for; NaN if that is not known. */
+  /** Requests per second at load 1.0; NaN if unknown. */
   synchronized double capacity(long seed, String fingerprint) {
     ObjectNode line = lines.get(new Key(seed, "capacity", fingerprint));
     return line == null ? Double.NaN : line.path("capacity").asDouble();

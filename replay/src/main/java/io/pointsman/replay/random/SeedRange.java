@@ -13,15 +13,15 @@ public record SeedRange(long from, long to) {
   private static final Pattern FORM = Pattern.compile("([0-9]{1,15})(?:-([0-9]{1,15}))?");
   private static final int MOST = 1_000_000;
 
-  /** Whether a name of a trace asks for random workloads. */
+  /** Returns true if the name of a trace requests random workloads. */
   public static boolean named(String trace) {
     return trace.startsWith(PREFIX);
   }
 
   /**
-   * Reads a name that is {@link #named}.
+   * Parses a name that is {@link #named}.
    *
-   * @throws IllegalArgumentException if it names no seeds
+   * @throws IllegalArgumentException if it contains no valid seeds
    */
   public static SeedRange parse(String trace) {
     Matcher form = FORM.matcher(trace.substring(PREFIX.length()));

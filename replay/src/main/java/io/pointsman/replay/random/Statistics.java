@@ -8,18 +8,18 @@ import java.util.function.ToDoubleFunction;
 /**
  * Ratios over many workloads.
  *
- * @param count of workloads
- * @param mean geometric
- * @param p95 that 95 % do not exceed
- * @param worst the greatest
+ * @param count number of workloads
+ * @param mean geometric mean
+ * @param p95 95th percentile
+ * @param worst maximum
  * @param worstSeed its seed
  */
 record Statistics(
     int count, double mean, double p95, double worst, long worstSeed, List<Integer> above) {
-  /** Ratios above which workloads are counted. */
+  /** Thresholds for counting workloads by their ratio. */
   static final List<Double> MARKS = List.of(1.05, 1.10, 1.20);
 
-  /** Of workloads that have this ratio, at least one. */
+  /** Computes the statistics of workloads with this ratio; at least one. */
   static Statistics of(List<Comparison> rows, ToDoubleFunction<Comparison> ratio) {
     double[] sorted = rows.stream().mapToDouble(ratio).sorted().toArray();
     double mean = Math.exp(Arrays.stream(sorted).map(Math::log).average().orElse(Double.NaN));

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Runs every policy on the workload of one seed. */
 final class WorkloadRun {
-  /** The policy that changes from run to run. */
+  /** The policy under development; its results are not stored. */
   private static final String NEVER_KEPT = "cost";
 
   private final RandomOptions options;
@@ -31,7 +31,7 @@ final class WorkloadRun {
     workload = RandomWorkload.of(Draw.of(seed), options.requests());
   }
 
-  /** Results of earlier runs are used, except for the subject and {@code cost}. */
+  /** Uses results of earlier runs, except for the subject and {@code cost}. */
   Comparison run() {
     double rate = rate();
     Trace trace = workload.at(rate);

@@ -1,4 +1,4 @@
-/** Workloads drawn at random: policies compared over many of them. */
+/** Random workloads, and comparisons of policies over many of them. */
 @NullMarked
 package io.pointsman.replay.random;
 

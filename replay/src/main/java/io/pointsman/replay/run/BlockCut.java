@@ -3,16 +3,16 @@ package io.pointsman.replay.run;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.replay.trace.TraceRequest;
 
-/** Cuts the blocks of a trace into blocks of an engine, or joins several to one. */
+/** Divides the blocks of a trace into an engine's blocks, or joins several to one. */
 final class BlockCut {
-  /** Of an engine that does not say, where a trace's can be cut to it. */
+  /** Default tokens per block of an engine, if the trace's blocks can be divided into it. */
   private static final int USUAL_TOKENS = 64;
 
   private final int traceTokens;
   private final int engineTokens;
 
   /**
-   * @param asked tokens of an engine's block; 0 for the usual
+   * @param asked tokens per block of an engine; 0 for the default
    */
   BlockCut(int traceTokens, int asked) {
     this.traceTokens = traceTokens;
@@ -25,12 +25,12 @@ final class BlockCut {
     }
   }
 
-  /** Tokens of an engine's block. */
+  /** Tokens per block of an engine. */
   int engineTokens() {
     return engineTokens;
   }
 
-  /** Hashes of the complete blocks of a prompt. */
+  /** Returns the hashes of the complete blocks of a prompt. */
   long[] blocks(TraceRequest request) {
     long[] blocks = request.blocks();
     int complete = request.inputTokens() / engineTokens;
@@ -46,7 +46,7 @@ final class BlockCut {
     return cut;
   }
 
-  /** A hash stands for everything before it, so the last one of several stands for all. */
+  /** A hash covers everything before it, so the last one of several covers all. */
   private long[] joined(long[] blocks, int complete) {
     int parts = engineTokens / traceTokens;
     long[] cut = new long[Math.min(blocks.length / parts, complete)];

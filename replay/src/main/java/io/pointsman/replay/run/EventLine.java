@@ -15,9 +15,8 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * What one simulated engine announces of its cache, on its way to the router: one batch for each
- * moment, some time late, some of them lost. Nobody repeats them: after a gap only what is new
- * counts.
+ * The event stream of one simulated engine to the router: one batch for each moment, delayed, and
+ * some of them lost. There is no replay: after a loss only new events count.
  */
 final class EventLine implements CacheListener {
   private record Batch(long at, List<KvEvent> events, boolean lost) {}
@@ -84,7 +83,7 @@ final class EventLine implements CacheListener {
     last.events().add(event);
   }
 
-  /** Feeds what has arrived by now. */
+  /** Delivers the events that have arrived by now. */
   void deliver() {
     for (Batch first = coming.peek();
         first != null && first.at() <= time.nanos();

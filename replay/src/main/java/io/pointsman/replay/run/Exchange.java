@@ -8,7 +8,7 @@ import io.pointsman.sim.schedule.Sequence;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** One request on its way: what came, where it went, what has been heard of it. */
+/** One request in progress: its arrival, its placement, and its observed progress. */
 public final class Exchange implements Sequence.Listener {
   private final int index;
   private final TraceRequest request;
@@ -30,7 +30,7 @@ public final class Exchange implements Sequence.Listener {
   private boolean left;
 
   /**
-   * @param told whether the engine tells what it found in its cache
+   * @param told true if the engine reports its cache hits
    */
   Exchange(
       int index,
@@ -60,22 +60,22 @@ public final class Exchange implements Sequence.Listener {
     return request.outputTokens();
   }
 
-  /** Hashes of the complete blocks of the prompt, as engines cut it. */
+  /** Hashes of the complete blocks of the prompt, in the engines' block size. */
   public long[] engineBlocks() {
     return engineBlocks;
   }
 
-  /** Says what its prompt consists of. */
+  /** Sets the token ids of its prompt. */
   void of(PromptOrigin prompt) {
     origin = prompt;
   }
 
-  /** It was held back in the router before it is sent. */
+  /** Records that it was deferred in the router before it is sent. */
   void heldBack(long nanos) {
     heldNanos += nanos;
   }
 
-  /** Milliseconds that it was held back in the router; 0 if it was not. */
+  /** Milliseconds for which it was deferred in the router; 0 if it was not. */
   double heldMillis() {
     return heldNanos / 1e6;
   }
@@ -123,8 +123,8 @@ public final class Exchange implements Sequence.Listener {
   }
 
   /**
-   * Its client leaves now, unless the answer has ended: the engine drops it, and the lease says
-   * nothing about the worker.
+   * Records that its client leaves now, unless the response has ended. The engine drops it, and the
+   * lease ends without a verdict on the worker.
    */
   void leave() {
     if (endedAt >= 0) {
@@ -143,12 +143,12 @@ public final class Exchange implements Sequence.Listener {
     }
   }
 
-  /** Whether its client left before the answer had ended. */
+  /** Returns true if its client left before the end of the response. */
   boolean left() {
     return left;
   }
 
-  /** Its engine is gone: it will be sent again. */
+  /** Records the loss of its engine: it will be sent again. */
   @Nullable Lease lost() {
     Lease under = lease;
     worker = null;
@@ -158,7 +158,7 @@ public final class Exchange implements Sequence.Listener {
     return under;
   }
 
-  /** Prompt tokens that its engine had to compute, as known when it was placed. */
+  /** Prompt tokens that its engine had to compute, as known at placement. */
   public int uncached() {
     return uncached;
   }
@@ -167,12 +167,12 @@ public final class Exchange implements Sequence.Listener {
     return firstTokenAt >= 0;
   }
 
-  /** Its progress in the engine; null before it was sent. */
+  /** Its sequence in the engine; null before it was sent. */
   public @Nullable Sequence sequence() {
     return sequence;
   }
 
-  /** What came of it; to be asked when it has ended. */
+  /** Its result; to be called after its end. */
   Served served() {
     SimWorker by = worker;
     if (by == null || !answered()) {
@@ -182,12 +182,12 @@ public final class Exchange implements Sequence.Listener {
     return new Served(arrivedAt, placedAt, firstTokenAt, by.ordinal(), computed, predictedMillis);
   }
 
-  /** Time to first token; until it left if that was earlier. */
+  /** Time to first token; time until the client left, if that was earlier. */
   double ttftMillis() {
     return ((answered() ? firstTokenAt : endedAt) - arrivedAt) / 1e6;
   }
 
-  /** Until the answer had ended, or the client left. */
+  /** Time until the response ended, or the client left. */
   double endToEndMillis() {
     return (endedAt - arrivedAt) / 1e6;
   }

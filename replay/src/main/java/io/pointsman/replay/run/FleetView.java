@@ -5,7 +5,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The simulated engines behind the workers, and what is behind a routing request. */
+/** The simulated engines of the workers, and the exchange of a routing request. */
 public final class FleetView {
   private final Map<Worker, SimWorker> byWorker = new HashMap<>();
   private @Nullable Exchange present;
@@ -18,7 +18,7 @@ public final class FleetView {
     present = exchange;
   }
 
-  /** The engine behind a worker. */
+  /** The engine of a worker. */
   public SimWorker engine(Worker worker) {
     SimWorker engine = byWorker.get(worker);
     if (engine == null) {
@@ -27,7 +27,7 @@ public final class FleetView {
     return engine;
   }
 
-  /** The request that is being decided on. */
+  /** The request that is being decided. */
   public Exchange exchange() {
     Exchange exchange = present;
     if (exchange == null) {

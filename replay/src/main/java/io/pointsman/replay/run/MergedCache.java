@@ -6,15 +6,14 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * One cache as large as those of all engines together, the least lately used evicted first: what it
- * would find of the prompts in the order of their arrival. No placement on several engines is to be
- * expected to find more.
+ * One cache as large as those of all engines together, with LRU eviction, over the prompts in the
+ * order of arrival. No placement on several engines is expected to find more.
  */
 final class MergedCache {
   private final int blockTokens;
   private final long capacity;
 
-  /** Tokens of each block, from the least to the most lately used. */
+  /** Tokens of each block, from the least to the most recently used. */
   private final LinkedHashMap<Long, Integer> blocks = new LinkedHashMap<>(1024, 0.75f, true);
 
   private long held;
@@ -22,15 +21,15 @@ final class MergedCache {
   private long found;
 
   /**
-   * @param blockTokens prompt tokens of a trace's block
-   * @param capacity tokens
+   * @param blockTokens prompt tokens per block of the trace
+   * @param capacity in tokens
    */
   MergedCache(int blockTokens, long capacity) {
     this.blockTokens = blockTokens;
     this.capacity = capacity;
   }
 
-  /** A prompt comes, and is in the cache from then on. */
+  /** Looks up a prompt, then adds it to the cache. */
   void take(TraceRequest request) {
     long[] hashes = request.blocks();
     int hits = 0;

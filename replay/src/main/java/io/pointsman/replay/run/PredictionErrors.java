@@ -4,23 +4,23 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * How well times to first token were predicted when requests were placed. An error is predicted
- * less measured: below 0 where the first token came later than predicted.
+ * Errors of the times to first token that were predicted at placement. An error is predicted minus
+ * measured time: below 0 if the first token came later than predicted.
  */
 public final class PredictionErrors {
-  /** The first band ends here; each further one is twice as wide. */
+  /** End of the first band; each further one is twice as wide. */
   private static final double FIRST_BAND_MILLIS = 32;
 
   private final List<Served> served;
 
   /**
-   * Requests of about the same prediction; times in milliseconds.
+   * Requests with about the same prediction; times in milliseconds.
    *
    * @param from least prediction
    * @param to least prediction of the next band
-   * @param requests how many; at least 1
+   * @param requests number of requests; at least 1
    * @param predicted mean of the predictions
-   * @param measured mean of the times measured
+   * @param measured mean of the measured times
    * @param meanAbsolute mean absolute error
    * @param bias mean error
    */
@@ -37,7 +37,7 @@ public final class PredictionErrors {
     served = all.stream().filter(Served::predicted).toList();
   }
 
-  /** Whether nothing was predicted. */
+  /** Returns true if there are no predictions. */
   public boolean isEmpty() {
     return served.isEmpty();
   }
@@ -56,7 +56,7 @@ public final class PredictionErrors {
     return each.predictedMillis() - each.answeredMillis();
   }
 
-  /** Bands that have requests, from the least prediction on. */
+  /** Bands with requests, in the order of predictions. */
   public List<Band> bands() {
     List<Band> bands = new ArrayList<>();
     double from = 0;
@@ -90,12 +90,11 @@ public final class PredictionErrors {
   }
 
   /**
-   * How many requests fell into each cell of predicted and measured time, both cut by their
-   * logarithms.
+   * Number of requests in each cell of predicted and measured time, both on a logarithmic scale.
    *
-   * @param fromMillis least time told apart; what is below counts as this
+   * @param fromMillis least distinguished time; smaller ones count as this
    * @param perDecade cells for each factor of ten
-   * @param cells in each direction; what is beyond the last counts there
+   * @param cells number in each direction; larger times count in the last
    * @return by predicted, then by measured time
    */
   public int[][] cells(double fromMillis, int perDecade, int cells) {

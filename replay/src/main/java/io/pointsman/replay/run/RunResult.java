@@ -6,7 +6,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What came of a run. Times are milliseconds, shares 0 to 1. */
+/** The result of a run. Times are milliseconds, shares 0 to 1. */
 public final class RunResult {
   private final List<Served> served = new ArrayList<>();
   private final double[] ttft;
@@ -24,8 +24,8 @@ public final class RunResult {
 
   /**
    * @param workers in the order in which they joined
-   * @param mergedHit what one cache of all would have found
-   * @param lostHits what the policy knows of hits that did not come; null if it does not predict
+   * @param mergedHit hits of one cache as large as all together
+   * @param lostHits the policy's account of lost hits; null if it does not predict
    */
   RunResult(
       Exchange[] exchanges,
@@ -57,18 +57,18 @@ public final class RunResult {
     this.lostHits = lostHits;
   }
 
-  /** How well times to first token were predicted. */
+  /** Errors of the predicted times to first token. */
   public PredictionErrors predictions() {
     return new PredictionErrors(served);
   }
 
-  /** Why prompt tokens had to be computed, as the policy has it; null if it does not predict. */
+  /** The policy's reasons for computed prompt tokens; null if it does not predict. */
   public @Nullable LostHits lostHits() {
     return lostHits;
   }
 
   /**
-   * The run from window to window.
+   * The run by windows.
    *
    * @param windowSeconds length of a window, above 0; doubled until there are at most 1,000
    */
@@ -76,26 +76,26 @@ public final class RunResult {
     return new TimeLine(engines, served, seconds, windowSeconds);
   }
 
-  /** Most prompt tokens that a worker computed, in parts of the mean. */
+  /** Maximum of prompt tokens computed by a worker, relative to the mean. */
   private static double imbalance(List<SimWorker> workers) {
     double[] computed = workers.stream().mapToDouble(SimWorker::computedTokens).toArray();
     double mean = Arrays.stream(computed).average().orElse(0);
     return mean == 0 ? 1 : Arrays.stream(computed).max().orElse(0) / mean;
   }
 
-  /** Requests that were answered, or whose clients left. */
+  /** Requests that were answered, or had clients that left. */
   public int requests() {
     return ttft.length;
   }
 
-  /** Requests that were not: those too long for every engine, and what would have followed them. */
+  /**
+   * Requests that were not: those too long for every engine, and requests that depended on them.
+   */
   public int rejected() {
     return rejected;
   }
 
-  /**
-   * Requests whose clients left before the answer had ended; they count with the time until then.
-   */
+  /** Requests of clients that left before the end of the response; their times end there. */
   public int left() {
     return left;
   }
@@ -105,25 +105,22 @@ public final class RunResult {
     return hit;
   }
 
-  /**
-   * Share of prompt tokens that one cache as large as those of the engines at the beginning would
-   * have found.
-   */
+  /** Share of prompt tokens that one cache as large as all initial engines' would have found. */
   public double mergedHit() {
     return mergedHit;
   }
 
-  /** Requests that were held back in the router. */
+  /** Number of deferred requests. */
   public int held() {
     return held.length;
   }
 
-  /** How long they were held back on average; 0 if none was. */
+  /** Mean deferral in milliseconds; 0 if there was none. */
   public double heldMean() {
     return Arrays.stream(held).average().orElse(0);
   }
 
-  /** How long one was held back at most. */
+  /** Longest deferral in milliseconds. */
   public double heldMost() {
     return Arrays.stream(held).max().orElse(0);
   }
@@ -133,7 +130,7 @@ public final class RunResult {
   }
 
   /**
-   * Time to first token that a share of the requests did not exceed.
+   * Quantile of the time to first token.
    *
    * @param share above 0, at most 1
    */
@@ -149,7 +146,7 @@ public final class RunResult {
     return imbalance;
   }
 
-  /** Simulated seconds until the last answer ended. */
+  /** Simulated seconds until the last response ended. */
   public double seconds() {
     return seconds;
   }

@@ -1,16 +1,15 @@
 package io.pointsman.replay.run;
 
 /**
- * A request that was answered, and by whom.
+ * An answered request and its engine.
  *
- * @param arrivedAt when it came, in nanoseconds from the beginning
- * @param placedAt when it was sent to the engine that answered it; later than it came if another
- *     one was lost with it
- * @param firstTokenAt when its first token came
- * @param engine who answered: an index of {@link TimeLine#engines}
+ * @param arrivedAt arrival in nanoseconds from the beginning
+ * @param placedAt dispatch to the engine that answered it; later than its arrival if an earlier
+ *     engine failed
+ * @param firstTokenAt time of its first token
+ * @param engine its engine: an index of {@link TimeLine#engines}
  * @param computedTokens prompt tokens that the engine did not find in its cache
- * @param predictedMillis from its placement to its first token, as predicted then; NaN if nothing
- *     was
+ * @param predictedMillis predicted time from placement to the first token; NaN without a prediction
  */
 record Served(
     long arrivedAt,
@@ -23,7 +22,7 @@ record Served(
     return (firstTokenAt - arrivedAt) / 1e6;
   }
 
-  /** What {@link #predictedMillis} was to be. */
+  /** The measured value for {@link #predictedMillis}. */
   double answeredMillis() {
     return (firstTokenAt - placedAt) / 1e6;
   }

@@ -13,8 +13,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * One simulated engine with all of its state open to those who are to know it: comparators that
- * routers feed by events and metrics, and the bounds.
+ * One simulated engine with its whole state accessible. Comparators and bounds use it: real routers
+ * learn parts of it from events and metrics.
  */
 public final class SimWorker {
   private final Worker worker;
@@ -38,8 +38,8 @@ public final class SimWorker {
 
   /**
    * @param index its number, as in {@code --change}
-   * @param ordinal how many have joined before
-   * @param slowness so many times the usual step time
+   * @param ordinal number of engines that joined before
+   * @param slowness factor of the usual step time
    */
   SimWorker(
       Worker worker,
@@ -61,7 +61,7 @@ public final class SimWorker {
     return worker;
   }
 
-  /** How many have joined before it. */
+  /** Number of engines that joined before it. */
   int ordinal() {
     return ordinal;
   }
@@ -71,7 +71,7 @@ public final class SimWorker {
     return new Presence(index, joinedAt / 1e9, left);
   }
 
-  /** When something will happen on it, in nanoseconds; {@link Scheduler#NEVER} when it is idle. */
+  /** Time of its next event in nanoseconds; {@link Scheduler#NEVER} if it is idle. */
   public long next() {
     return next;
   }
@@ -93,7 +93,7 @@ public final class SimWorker {
     }
   }
 
-  /** The first token of a request has come. */
+  /** Records the first token of a request. */
   void computed(Exchange exchange, int tokens) {
     computedTokens += tokens;
     leave(coming, exchange);
@@ -104,7 +104,7 @@ public final class SimWorker {
     leave(active, exchange);
   }
 
-  /** Its client has left: the engine stops working on it. */
+  /** Records that a client has left: the engine stops working on its request. */
   void abandoned(Exchange exchange, Sequence sequence) {
     if (!exchange.answered()) {
       leave(coming, exchange);
@@ -119,7 +119,7 @@ public final class SimWorker {
     }
   }
 
-  /** The engine is gone with all that it was doing. */
+  /** Records the loss of the engine with all requests in flight. */
   List<Exchange> lose(long now) {
     leftAt = now;
     List<Exchange> lost = List.copyOf(exchanges);
@@ -130,17 +130,17 @@ public final class SimWorker {
     return lost;
   }
 
-  /** Requests in flight. */
+  /** Number of requests in flight. */
   public int inFlight() {
     return exchanges.size();
   }
 
-  /** Requests in flight, in the order of their arrival. */
+  /** Requests in flight, in the order of arrival. */
   public List<Exchange> exchanges() {
     return new ArrayList<>(exchanges);
   }
 
-  /** Requests without a first token. */
+  /** Number of requests without a first token. */
   public int pending() {
     int pending = 0;
     for (Exchange exchange : exchanges) {
@@ -149,13 +149,13 @@ public final class SimWorker {
     return pending;
   }
 
-  /** Prompt tokens in its cache, as its events tell. */
+  /** Prompt tokens in its cache, as its events report. */
   public int cached(Exchange request) {
     int blocks = scheduler.cache().known(request.engineBlocks());
     return Math.min(blocks * scheduler.limits().blockSize(), request.inputTokens() - 1);
   }
 
-  /** Prompt tokens in its cache or on the way into it. */
+  /** Prompt tokens in its cache or being computed for it. */
   public int held(Exchange request) {
     long[] hashes = request.engineBlocks();
     if (!scheduler.limits().rules().prefixCache()) {
@@ -168,7 +168,7 @@ public final class SimWorker {
     return Math.min(blocks * scheduler.limits().blockSize(), request.inputTokens() - 1);
   }
 
-  /** Uncached prompt tokens of requests without a first token, as they were when placed. */
+  /** Uncached prompt tokens, as of placement, of requests without a first token. */
   public long pendingTokens() {
     long tokens = 0;
     for (Exchange exchange : exchanges) {
@@ -177,7 +177,10 @@ public final class SimWorker {
     return tokens;
   }
 
-  /** Blocks of prompts and answers in flight with this request, those shared counted once. */
+  /**
+   * Blocks of prompts and responses in flight including this request, with common blocks counted
+   * once.
+   */
   public int activeBlocksWith(Exchange request) {
     int blocks = active.size();
     for (long hash : request.engineBlocks()) {
@@ -191,12 +194,12 @@ public final class SimWorker {
     return blocks;
   }
 
-  /** The engine's state itself. */
+  /** The engine's internal state. */
   public Scheduler scheduler() {
     return scheduler;
   }
 
-  /** How long its steps take. */
+  /** The model of its step times. */
   public LatencyModel latency() {
     return latency;
   }

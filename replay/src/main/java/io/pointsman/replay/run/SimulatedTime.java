@@ -1,6 +1,6 @@
 package io.pointsman.replay.run;
 
-/** The clock of a replay: it stands until the next event. */
+/** The clock of a replay: it stops until the next event. */
 public final class SimulatedTime {
   private long nanos;
 
@@ -8,7 +8,7 @@ public final class SimulatedTime {
     return nanos;
   }
 
-  /** Goes on to {@code nanos}, which is not before the present. */
+  /** Advances to {@code nanos}, which must not be earlier than the present. */
   void goTo(long nanos) {
     this.nanos = nanos;
   }

@@ -44,14 +44,14 @@ import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One run: a trace sent through the production engine, under simulated time, to simulated engines.
- * What happens next is the earliest of the next arrival, the next step's end of an engine and the
- * next change of the fleet; at one time engines come first, so that a decision knows what they did.
+ * One run: a trace sent through the production engine to simulated engines, in simulated time. The
+ * next event is the earliest of an arrival, the end of an engine's step, and a fleet change. At
+ * equal times engines go first, so a decision uses their results.
  */
 public final class Simulation {
   private static final long KV_BYTES = 512L << 20;
 
-  /** Of prompts that are told as text. */
+  /** For text prompts. */
   private static final int BYTES_PER_TOKEN = 4;
 
   private final SimulationSettings settings;
@@ -65,26 +65,26 @@ public final class Simulation {
   private final RoutingEngine engine;
   private final HoldBack holdBack;
 
-  /** When those held back are looked at again. */
+  /** Time of the next check of deferred requests. */
   private long wakeAt = Scheduler.NEVER;
 
-  /** What the policy can tell of its decisions; null if it predicts nothing. */
+  /** The policy's diagnostics; null if it does not predict. */
   private final @Nullable Insight insight;
 
   private final Map<Integer, SimWorker> present = new HashMap<>();
   private final List<SimWorker> all = new ArrayList<>();
 
-  /** Those of the fleet at present; scanned for the next event. */
+  /** The present engines; scanned for the next event. */
   private SimWorker[] running = {};
 
   private final PriorityQueue<Arrival> arrivals =
       new PriorityQueue<>(Comparator.comparingLong(Arrival::at).thenComparingInt(Arrival::index));
 
-  /** When clients leave that do not wait for ever. */
+  /** Departure times of clients with limited patience. */
   private final PriorityQueue<Arrival> departures =
       new PriorityQueue<>(Comparator.comparingLong(Arrival::at).thenComparingInt(Arrival::index));
 
-  /** Those held back, by the index of their request. */
+  /** Deferred requests, by the index of their request. */
   private final Map<Integer, Guest> guests = new HashMap<>();
 
   private final Map<Integer, List<Integer>> followers = new HashMap<>();
@@ -92,10 +92,10 @@ public final class Simulation {
   private final Exchange[] exchanges;
   private final MergedCache merged;
 
-  /** Cuts prompts into the engines' blocks. */
+  /** Converts prompts to the engines' blocks. */
   private final BlockCut cut;
 
-  /** Of each engine. */
+  /** The limits of each engine. */
   private final EngineLimits limits;
 
   private record Arrival(long at, int index) {}
@@ -134,8 +134,7 @@ public final class Simulation {
   }
 
   /**
-   * Runs {@code trace} to its end. Requests that are longer than an engine's KV memory are not
-   * served.
+   * Runs {@code trace} to its end. Requests longer than an engine's KV memory are not served.
    *
    * @throws IllegalStateException if the policy throws
    */
@@ -185,7 +184,7 @@ public final class Simulation {
     return Math.round(millis * 1e6);
   }
 
-  /** Does what is next; false when nothing is left to do. */
+  /** Processes the next event; false if none is left. */
   private boolean step() {
     SimWorker first = null;
     long at = Scheduler.NEVER;
@@ -228,7 +227,7 @@ public final class Simulation {
     return change != null && nanos(change.seconds() * 1000) <= departure.at();
   }
 
-  /** A client leaves, wherever its request is; nothing follows on it. */
+  /** Lets a client leave at any stage of its request; dependent requests do not follow. */
   private void leave(Arrival departure) {
     Exchange exchange = exchanges[departure.index()];
     if (exchange == null || exchange.ended()) {
@@ -242,7 +241,7 @@ public final class Simulation {
     exchange.leave();
   }
 
-  /** Lets time pass, in which announcements arrive. */
+  /** Advances the time and delivers events that arrive meanwhile. */
   private void goTo(long nanos) {
     time.goTo(nanos);
     lines.values().forEach(EventLine::deliver);
@@ -262,7 +261,7 @@ public final class Simulation {
   private void arrive(int index) {
     TraceRequest request = trace.requests().get(index);
     if ((long) request.inputTokens() + request.outputTokens() > limits.longestRequest()) {
-      // No engine could ever serve it; nor is what would have followed it asked for.
+      // No engine could serve it, so it is skipped together with its dependent requests.
       return;
     }
     merged.take(request);
@@ -295,7 +294,7 @@ public final class Simulation {
     }
   }
 
-  /** One whose request may be held back. */
+  /** A request that may be deferred. */
   private final class Guest implements HoldBack.Guest {
     private final Exchange exchange;
     private final RoutingRequest request;
@@ -339,7 +338,7 @@ public final class Simulation {
     return announcements.text() ? text : TokenIds.key(0, ids, length, length);
   }
 
-  /** A prompt as text: what the router takes its length to be is more or less wrong. */
+  /** A text prompt: the router's estimate of its length is wrong to some degree. */
   private PrefixBlocks untold(int tokens, long[] blocks) {
     double error =
         blocks.length == 0
@@ -351,7 +350,7 @@ public final class Simulation {
     return new PrefixBlocks(blocks, blocks.length, bytes, blockBytes, taken).asText();
   }
 
-  /** Token ids that are equal where hashes are; without hashes those of nobody else. */
+  /** Token ids that are equal where hashes are equal; without hashes they are unique. */
   private int[] ids(Exchange exchange, long[] blocks, int length) {
     int[] ids = new int[length];
     long[] engineBlocks = exchange.engineBlocks();
@@ -390,7 +389,7 @@ public final class Simulation {
     }
   }
 
-  /** A policy's fault is no result. */
+  /** Ends the run, because a policy's fault makes its result invalid. */
   private static final class FaultsEndTheRun implements EngineListener {
     @Override
     public void policyFailed(RuntimeException failure) {

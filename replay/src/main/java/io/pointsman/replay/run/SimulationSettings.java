@@ -9,23 +9,22 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is simulated.
+ * The settings of a simulation.
  *
- * @param workers engines at the beginning, at least 1
+ * @param workers initial number of engines, at least 1
  * @param kvTokens KV memory of each, in tokens
- * @param slow for engines by index, so many times the usual step time
- * @param changes engines that are lost or come, in the order of their times
- * @param seed of all chance
- * @param policies knobs of the production policies
- * @param announcements what engines announce of their caches; null if prompts are told by the
- *     trace's hashes and nothing is announced
- * @param untold engines do not tell what they found in their caches, and the router takes prompts
- *     to be longer or shorter than they are by up to this share, each conversation by its own; 0 to
- *     less than 1, where 0 tells it everything
- * @param holdBack when requests are held back in the router
+ * @param slow factor of the usual step time, for engines by index
+ * @param changes engines that fail or join, in the order of their times
+ * @param seed of all random draws
+ * @param policies settings of the production policies
+ * @param announcements the engines' KV events; null: none, and prompts are identified by the
+ *     trace's hashes
+ * @param untold 0: engines report cache hits, and lengths are exact. Above 0, below 1: they do not
+ *     report, and the router's lengths differ by up to this share, constant per conversation.
+ * @param holdBack settings for deferred requests
  * @param engine the kind of the engines
- * @param blockTokens tokens of an engine's block; 0: 64 where blocks of the trace can be cut to it,
- *     else the trace's own
+ * @param blockTokens tokens per block of an engine; 0: 64 if the trace's blocks can be divided into
+ *     it, else the trace's
  */
 public record SimulationSettings(
     int workers,
@@ -39,7 +38,7 @@ public record SimulationSettings(
     HoldBackSettings holdBack,
     ServiceProfile engine,
     int blockTokens) {
-  /** With engines of the default kind. */
+  /** Uses engines of the default kind. */
   public SimulationSettings(
       int workers,
       int kvTokens,
@@ -64,7 +63,7 @@ public record SimulationSettings(
         0);
   }
 
-  /** With requests held back as the router does unless told otherwise. */
+  /** Uses the router's default settings for deferred requests. */
   public SimulationSettings(
       int workers,
       int kvTokens,
@@ -86,7 +85,7 @@ public record SimulationSettings(
         HoldBackSettings.DEFAULTS);
   }
 
-  /** With engines that tell what they found. */
+  /** Uses engines that report their cache hits. */
   public SimulationSettings(
       int workers,
       int kvTokens,
@@ -98,7 +97,7 @@ public record SimulationSettings(
     this(workers, kvTokens, slow, changes, seed, policies, announcements, 0);
   }
 
-  /** Without announcements. */
+  /** Uses no KV events. */
   public SimulationSettings(
       int workers,
       int kvTokens,
@@ -135,7 +134,7 @@ public record SimulationSettings(
     requireEngines(slow, workers, changes);
   }
 
-  /** The same fleet, undisturbed: no engine is slow, none is lost or comes. */
+  /** Returns the same fleet without slow engines and changes. */
   public SimulationSettings undisturbed() {
     return new SimulationSettings(
         workers,
@@ -164,15 +163,15 @@ public record SimulationSettings(
   }
 
   /**
-   * Engines announce their caches by token ids, made up from the trace's hashes; prompts come as
-   * such too.
+   * The engines' KV events with token ids, generated from the trace's hashes; prompts are token ids
+   * too.
    *
-   * @param lateSeconds how late announcements are; infinite if there are none
-   * @param lost share of batches that get lost, 0 to 1
-   * @param text prompts come as text instead, so that only sizes and clears can be learned
+   * @param lateSeconds delay of events; infinite if there are none
+   * @param lost share of batches that are lost, 0 to 1
+   * @param text true if prompts are text instead, so events reveal only capacities and clears
    */
   public record Announcements(double lateSeconds, double lost, boolean text) {
-    /** With prompts as token ids. */
+    /** Uses prompts of token ids. */
     public Announcements(double lateSeconds, double lost) {
       this(lateSeconds, lost, false);
     }
@@ -192,8 +191,8 @@ public record SimulationSettings(
   /**
    * A change of the fleet.
    *
-   * @param seconds when, from the beginning
-   * @param worker index of the engine; one that is there is lost, one that is not comes, empty
+   * @param seconds time from the beginning
+   * @param worker index of the engine; a present one fails, an absent one joins with an empty cache
    */
   public record Change(double seconds, int worker) {
     public Change {

@@ -4,12 +4,11 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A run, cut into windows of equal length: who was given how much, and how soon answers began.
- * Requests count in the window in which they were placed, times to first token in that in which the
- * request came.
+ * A run in windows of equal length: the work of each engine, and the times to first token. Requests
+ * count in the window of their placement, times to first token in the window of arrival.
  */
 public final class TimeLine {
-  /** More windows than this become wider ones. */
+  /** Maximum number of windows; beyond it, windows become wider. */
   static final int MOST_WINDOWS = 1000;
 
   private final double seconds;
@@ -57,12 +56,12 @@ public final class TimeLine {
     return Math.min(arrived.length - 1, (int) (nanos / 1e9 / seconds));
   }
 
-  /** Seconds of a window in which an engine was there. */
+  /** Seconds of a window in which an engine was present. */
   private double presence(int engine, int window) {
     return engines.get(engine).within(window * seconds, (window + 1) * seconds);
   }
 
-  /** Length of a window. */
+  /** Length of a window in seconds. */
   public double windowSeconds() {
     return seconds;
   }
@@ -87,9 +86,8 @@ public final class TimeLine {
   }
 
   /**
-   * What an engine had to compute for each second that it was there, in parts of what engines had
-   * on average: 1 is an even share. NaN in windows in which it was not there or nobody had
-   * anything.
+   * Tokens computed by an engine per second of presence, relative to the mean of all engines: 1 is
+   * an even share. NaN for windows without the engine or without work.
    */
   public double share(int engine, int window) {
     double its = presence(engine, window);
@@ -99,7 +97,7 @@ public final class TimeLine {
         : tokens[engine][window] / its / (all / present[window]);
   }
 
-  /** Mean time to first token of the requests that came in a window; NaN if none did. */
+  /** Mean time to first token of the requests that arrived in a window; NaN if there were none. */
   public double ttftMean(int window) {
     return arrived[window] == 0 ? Double.NaN : ttftSum[window] / arrived[window];
   }

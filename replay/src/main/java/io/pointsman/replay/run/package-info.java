@@ -1,4 +1,4 @@
-/** The simulation: simulated time, simulated engines, the production engine in front of them. */
+/** The simulation: simulated time and engines with the production engine in front of them. */
 @NullMarked
 package io.pointsman.replay.run;
 

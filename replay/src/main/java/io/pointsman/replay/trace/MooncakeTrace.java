@@ -19,12 +19,14 @@ import java.util.List;
 import java.util.zip.GZIPInputStream;
 
 /**
- * Traces in the format of the Mooncake project: one JSON object a line with {@code timestamp} (ms),
- * {@code input_length}, {@code output_length} (tokens) and {@code hash_ids}, one for each 512
- * tokens, chained by prefix. Lines with {@code block_tokens} say that their blocks have another
- * length; of several, as in captures of this router, the mean of all blocks is taken. Requests that
- * an engine refused, by the {@code end} of such captures, were no work and are left out. Lines may
- * stand in any order, and their times count from anywhere: the first request comes at 0.
+ * Traces in the format of the Mooncake project: one JSON object per line. The members are {@code
+ * timestamp} (ms), {@code input_length}, {@code output_length} (tokens) and {@code hash_ids}. There
+ * is one hash for each 512 tokens, chained by prefix.
+ *
+ * <p>Extensions: {@code block_tokens} sets another block length. If lines differ, as in captures of
+ * this router, the mean over all blocks is used. Requests that an engine refused, according to the
+ * {@code end} of captures, are omitted. Lines may be in any order, and times may start anywhere:
+ * the first request arrives at 0.
  */
 public final class MooncakeTrace {
   private static final int BLOCK_TOKENS = 512;
@@ -32,9 +34,9 @@ public final class MooncakeTrace {
   private MooncakeTrace() {}
 
   /**
-   * Reads a file, one that ends in {@code .gz} packed.
+   * Reads a file; one that ends in {@code .gz} is decompressed.
    *
-   * @throws IllegalArgumentException if a line is not of the format; the message names it
+   * @throws IllegalArgumentException if a line is invalid; the message contains its number
    */
   public static Trace read(Path file) throws IOException {
     ObjectMapper json = new ObjectMapper();
@@ -73,7 +75,7 @@ public final class MooncakeTrace {
     InputStream bytes = Files.newInputStream(file);
     try {
       boolean packed = file.toString().endsWith(".gz");
-      // A decoder of its own refuses what is no UTF-8.
+      // A separate decoder rejects invalid UTF-8.
       return new BufferedReader(
           new InputStreamReader(packed ? new GZIPInputStream(bytes) : bytes, UTF_8.newDecoder()));
     } catch (IOException e) {
@@ -97,14 +99,14 @@ public final class MooncakeTrace {
   /**
    * One line.
    *
-   * @param blockTokens tokens of its blocks; 0 if it does not say
-   * @param refused whether an engine answered with an error of the client's
+   * @param blockTokens tokens per block; 0 if not given
+   * @param refused true if an engine answered with a client error
    */
   @SuppressWarnings("ArrayRecordComponent") // read, used once
   private record Line(
       double at, int input, int output, double blockTokens, long[] ids, boolean refused) {
     static Line of(JsonNode line) {
-      // Made to be checked: what is wrong with a line is to be told with its number.
+      // Created only as a check, because errors of a line must be reported with its number.
       TraceRequest checked =
           new TraceRequest(
               number(field(line, "timestamp"), "timestamp"),
@@ -135,7 +137,7 @@ public final class MooncakeTrace {
     }
 
     /**
-     * @param begins when the trace does
+     * @param begins start time of the trace
      */
     TraceRequest request(double begins, int blockTokens) {
       int most = Math.min(ids.length, Math.ceilDiv(input, blockTokens));

@@ -4,10 +4,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Requests in the order of their arrival.
+ * Requests in the order of arrival.
  *
- * @param name what it is called in tables
- * @param blockTokens prompt tokens that one hash stands for
+ * @param name its name in tables
+ * @param blockTokens prompt tokens per hash
  * @param requests at least one
  */
 public record Trace(String name, int blockTokens, List<TraceRequest> requests) {
@@ -18,7 +18,7 @@ public record Trace(String name, int blockTokens, List<TraceRequest> requests) {
     }
   }
 
-  /** Requests a second as recorded, counting those that follow others with these. */
+  /** Recorded requests per second, with dependent requests counted too. */
   public double rate() {
     double last = 0;
     for (TraceRequest request : requests) {
@@ -28,10 +28,10 @@ public record Trace(String name, int blockTokens, List<TraceRequest> requests) {
   }
 
   /**
-   * The same requests at another rate. Only arrivals that wait for nobody are moved: how long a
-   * tool works does not depend on the load.
+   * Returns the same requests at another rate. Only independent arrivals are moved, because the
+   * duration of a tool call does not depend on the load.
    *
-   * @param rate requests a second
+   * @param rate requests per second
    */
   public Trace atRate(double rate) {
     double factor = rate() / rate;
@@ -43,7 +43,7 @@ public record Trace(String name, int blockTokens, List<TraceRequest> requests) {
     return new Trace(name, blockTokens, scaled);
   }
 
-  /** The first {@code most} requests. */
+  /** Returns the first {@code most} requests. */
   public Trace first(int most) {
     return new Trace(name, blockTokens, requests.subList(0, Math.min(most, requests.size())));
   }

@@ -3,24 +3,24 @@ package io.pointsman.replay.trace;
 /**
  * One request of a trace.
  *
- * @param at when it arrives, in milliseconds from the trace's beginning; for one that follows
- *     another, milliseconds after the end of that one
- * @param follows index of the request whose end it waits for, -1 for none; less than its own index
+ * @param at arrival in milliseconds from the beginning of the trace; for a dependent request,
+ *     milliseconds after the end of its predecessor
+ * @param follows index of the predecessor to wait for, less than its own index; -1 for none
  * @param inputTokens length of the prompt, at least 1
- * @param outputTokens length of the answer; 0 for one without tokens, as of an embedding
- * @param blocks one hash for each {@link Trace#blockTokens} tokens of the prompt, the last one
- *     maybe shorter; a hash stands for everything before it too
- * @param patience milliseconds from its arrival after which its client leaves; infinite if it stays
+ * @param outputTokens length of the response; 0 without tokens, as for an embedding
+ * @param blocks one hash for each {@link Trace#blockTokens} tokens of the prompt; the last block
+ *     may be shorter. A hash covers everything before it.
+ * @param patience milliseconds from arrival after which the client leaves; infinite if it stays
  */
 @SuppressWarnings("ArrayRecordComponent") // thousands of them, never changed
 public record TraceRequest(
     double at, int follows, int inputTokens, int outputTokens, long[] blocks, double patience) {
-  /** One whose client stays. */
+  /** A request of a client that stays. */
   public TraceRequest(double at, int follows, int inputTokens, int outputTokens, long[] blocks) {
     this(at, follows, inputTokens, outputTokens, blocks, Double.POSITIVE_INFINITY);
   }
 
-  /** The same at another time. */
+  /** Returns a copy with another time. */
   public TraceRequest at(double newAt) {
     return new TraceRequest(newAt, follows, inputTokens, outputTokens, blocks, patience);
   }

@@ -8,14 +8,14 @@ import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.function.LongFunction;
 
-/** Workloads made up from a seed, by name. */
+/** Generated workloads by name, from a seed. */
 public final class Workloads {
   private static final int BLOCK_TOKENS = 64;
 
-  /** Agents that call tools: their additions are what the tools said. */
+  /** Agents that call tools; they add the tools' results. */
   private static final Habits AGENTS = new Habits(800, 4, 3000, 1500, 2, 28, 150, 800, 2000);
 
-  /** People who chat: they read and think before they ask again. */
+  /** People in a chat; they read and think between turns. */
   private static final Habits PEOPLE = new Habits(2000, 8, 1000, 300, 1, 11, 300, 150, 15_000);
 
   private static final Map<String, LongFunction<Trace>> BY_NAME =
@@ -40,9 +40,9 @@ public final class Workloads {
   }
 
   /**
-   * The workload of this name.
+   * Generates the workload of this name.
    *
-   * @throws IllegalArgumentException if there is none
+   * @throws IllegalArgumentException if the name is unknown
    */
   public static Trace make(String name, long seed) {
     LongFunction<Trace> maker = BY_NAME.get(name);
@@ -53,7 +53,7 @@ public final class Workloads {
     return maker.apply(seed);
   }
 
-  /** Groups of 8 equal prompts within 20 ms: 4,475 tokens in and 401 out on average. */
+  /** Groups of 8 equal prompts within 20 ms: on average 4,475 tokens in and 401 out. */
   private static Trace bestOfN(long seed) {
     SplittableRandom random = new SplittableRandom(seed);
     List<TraceRequest> requests = new ArrayList<>();
@@ -85,8 +85,8 @@ public final class Workloads {
   }
 
   /**
-   * Sessions: a system prompt of one of several kinds and an opening, then turns, each adding the
-   * answer before and something new; the next one comes after a pause.
+   * Sessions: one of several system prompts and an opening, then turns. Each turn adds the previous
+   * response and new text, and follows after a pause.
    */
   private static Trace sessions(String name, Habits habits, long seed) {
     SplittableRandom random = new SplittableRandom(seed);
@@ -116,24 +116,24 @@ public final class Workloads {
     return -mean * Math.log(1 - random.nextDouble());
   }
 
-  /** A factor with mean 1 that is sometimes large: log-normal. */
+  /** A log-normal factor with mean 1. */
   private static double spread(SplittableRandom random) {
     double sigma = 0.6;
     return Math.exp(sigma * random.nextGaussian() - sigma * sigma / 2);
   }
 
   /**
-   * Of those who hold sessions; lengths in tokens.
+   * The parameters of sessions; lengths in tokens.
    *
-   * @param sessions in all
-   * @param kinds different system prompts
+   * @param sessions total number
+   * @param kinds number of different system prompts
    * @param system length of each
-   * @param opening mean length of what a session begins with
-   * @param fewestTurns of a session
-   * @param moreTurns that it can have besides
-   * @param answer mean length
-   * @param addition mean length of what a later turn adds
-   * @param pauseMillis mean time from the end of an answer to the next turn
+   * @param opening mean length of a session's first message
+   * @param fewestTurns minimum turns of a session
+   * @param moreTurns maximum of additional turns
+   * @param answer mean length of a response
+   * @param addition mean length of a later turn's new text
+   * @param pauseMillis mean time from the end of a response to the next turn
    */
   private record Habits(
       int sessions,
@@ -155,12 +155,12 @@ public final class Workloads {
       chain = start;
     }
 
-    /** What follows is another's. */
+    /** Makes the following text unique to this prompt. */
     void branch(long salt) {
       chain ^= salt;
     }
 
-    /** The hashes of the first {@code tokens}; the last, partial block is nobody else's. */
+    /** The hashes of the first {@code tokens}; the last, partial block is unique. */
     long[] grow(int tokens) {
       while (hashes.size() < tokens / BLOCK_TOKENS) {
         chain = PrefixBlocks.mix(chain);

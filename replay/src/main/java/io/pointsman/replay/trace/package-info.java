@@ -1,4 +1,4 @@
-/** What is replayed: recorded traces and made-up workloads. */
+/** The input of a replay: recorded traces and generated workloads. */
 @NullMarked
 package io.pointsman.replay.trace;
 

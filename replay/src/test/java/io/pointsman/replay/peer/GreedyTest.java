@@ -45,27 +45,27 @@ class GreedyTest {
     return new TraceRequest(atMillis, -1, tokens, 1, hashes);
   }
 
-  /** Of the last request: what comes after one may be computed in the same step, and delay it. */
+  /** Checks only the last request, because a later one may join the same step and delay it. */
   private void assertToldAsItCame(double measured) {
     assertThat(told.getLast()).isCloseTo(measured, within(0.01));
   }
 
   @Test
-  void boundKnowsTheTimeBehindAPromptOfSeveralStepsThatIsBeingComputed() {
+  void boundKnowsTheWaitBehindALongPromptInPrefill() {
     RunResult result = run(request(0, 20_000, 1), request(100, 1000, 100));
 
     assertToldAsItCame(result.ttft(0.5));
   }
 
   @Test
-  void boundKnowsTheTimeBehindOneThatWaits() {
+  void boundKnowsTheWaitBehindAWaitingPrompt() {
     RunResult result = run(request(0, 9000, 1), request(20, 8000, 100), request(40, 9000, 200));
 
     assertToldAsItCame(result.ttft(1));
   }
 
   @Test
-  void boundKnowsWhatIsOnItsWayIntoTheCache() {
+  void boundKnowsBlocksThatAreBeingComputed() {
     RunResult result = run(request(0, 20_000, 1), request(100, 19_500, 1));
 
     assertThat(result.hit()).isGreaterThan(0.4);

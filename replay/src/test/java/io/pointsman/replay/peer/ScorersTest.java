@@ -15,23 +15,23 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
 /**
- * What requests cost by other routers' rules, by hand: two engines with blocks of 64 tokens, of
- * which the first gets everything until the last request asks.
+ * The cost of requests by other routers' rules, computed by hand. There are two engines with blocks
+ * of 64 tokens. The first receives every request except the last.
  */
 class ScorersTest {
   private static final int BLOCK = 64;
 
-  /** A step takes longer, so that nothing has been answered. */
+  /** Less than a step, so no request has been answered. */
   private static final double AT_ONCE = 1;
 
-  /** Fills a step: what comes behind it waits, and is in no cache yet. */
+  /** Fills a step: later prompts wait and are not cached yet. */
   private static final TraceRequest STEP = prompt(0, 8192, 1_000_000);
 
   private static final double LATER = 60_000;
 
   private final Map<String, Double> costs = new TreeMap<>();
 
-  /** A prompt of so many tokens whose blocks count up from {@code firstBlock}. */
+  /** A prompt of {@code tokens} tokens with consecutive blocks from {@code firstBlock}. */
   private static TraceRequest prompt(double at, int tokens, long firstBlock) {
     long[] blocks = new long[Math.ceilDiv(tokens, BLOCK)];
     for (int i = 0; i < blocks.length; i++) {
@@ -40,7 +40,7 @@ class ScorersTest {
     return new TraceRequest(at, -1, tokens, 1, blocks);
   }
 
-  /** The cost of the last request on both engines. */
+  /** Computes the cost of the last request on both engines. */
   private void score(Scorer scorer, TraceRequest... requests) {
     SimulationSettings settings =
         new SimulationSettings(2, 400_000, Map.of(), List.of(), 1, PolicySettings.DEFAULTS);
@@ -77,14 +77,14 @@ class ScorersTest {
   }
 
   @Test
-  void whatIsOnItsWayIntoACacheIsNotHeldForThoseWhoLiveOnEvents() {
+  void blocksBeingComputedDoNotCountForEventBasedRouters() {
     score(
         Scorers::uncachedTimesInFlight, STEP, prompt(AT_ONCE, 672, 1), prompt(2 * AT_ONCE, 672, 1));
 
     assertCosts((8192 + 672 + 672) * 3, 672);
   }
 
-  /** Weight x blocks to be computed + distinct blocks in flight. */
+  /** Weight x blocks to compute + distinct blocks in flight. */
   @Test
   void dynamo() {
     TraceRequest[] requests = {
@@ -98,15 +98,15 @@ class ScorersTest {
   }
 
   @Test
-  void dynamoCountsBlocksInFlightOnceWhoeverSharesThem() {
+  void dynamoCountsCommonBlocksInFlightOnce() {
     score(Scorers.dynamo(1), STEP, prompt(AT_ONCE, 672, 1), prompt(2 * AT_ONCE, 672, 1));
 
     assertCosts((8192 + 672 + 672) / 64.0 + 128 + 10, 672 / 64.0 + 10);
   }
 
-  /** Uncached tokens that are yet to be computed; what was sent there counts as held at once. */
+  /** Uncached tokens that are not computed yet; placed prompts count as cached at once. */
   @Test
-  void llmdFollowsWhoHoldsFourFifths() {
+  void llmdFollowsAHolderOfFourFifths() {
     double giveUp = 18 * 15_928;
     // 10 of 12.48 blocks are just more than 0.8, of 12.52 just less.
     score(Scorers::llmd, STEP, prompt(AT_ONCE, 640, 1), prompt(2 * AT_ONCE, 799, 1));
@@ -116,9 +116,9 @@ class ScorersTest {
     assertCosts(8192 + 640 + 161 + giveUp, 801 + giveUp);
   }
 
-  /** A holder is followed up to 18 s of prefill at 15,928 tokens a second more than elsewhere. */
+  /** A holder is followed up to a surplus of 18 s of prefill at 15,928 tokens per second. */
   @Test
-  void llmdGivesAHolderUpThatHasMuchToDo() {
+  void llmdAbandonsAnOverloadedHolder() {
     int tokens = 18 * 15_928;
     score(
         Scorers::llmd,

@@ -21,8 +21,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Each rule of the routers that go by their own placements: when a holder is followed, when it is
- * passed over, who is taken among equals. Prompts of ten blocks.
+ * The rules of routers that use their own placements: when a holder is followed, when it is
+ * skipped, and how ties are broken. Prompts have ten blocks.
  */
 class TreePolicyTest {
   private static final int BLOCKS = 10;
@@ -48,7 +48,7 @@ class TreePolicyTest {
     return requireNonNull(worker.tryLease(0, 0, 0, (_, _) -> {}), "lease");
   }
 
-  /** A prompt that begins like others with the same number, for so many blocks. */
+  /** A prompt with {@code shared} common first blocks. */
   private static RoutingRequest prompt(long number, int shared) {
     long[] hashes = new long[BLOCKS];
     for (int i = 0; i < BLOCKS; i++) {
@@ -59,7 +59,7 @@ class TreePolicyTest {
     return RoutingRequest.builder().model("m").prefix(prefix).build();
   }
 
-  /** A worker is given a prompt that has ended since. */
+  /** Places a prompt on a worker and ends it. */
   private static void held(TreePolicy policy, Worker worker, RoutingRequest prompt) {
     Lease lease = lease(worker);
     policy.placed(prompt, lease);
@@ -71,7 +71,7 @@ class TreePolicyTest {
     return workers.indexOf(requireNonNull(chosen, "chosen"));
   }
 
-  /** Where a prompt goes of which worker 0 holds so many blocks. */
+  /** Chooses a worker for a prompt; worker 0 holds its first {@code blocksHeld} blocks. */
   private int chosen(Rules rules, int blocksHeld, int... loads) {
     workers(loads);
     TreePolicy policy = new TreePolicy(rules, dice);
@@ -86,11 +86,11 @@ class TreePolicyTest {
     "VLLM, 4, 0",
     "SGLANG, 3, 1",
     "SGLANG, 4, 0",
-    // 0.1 of it or more.
+    // 0.1 of the prompt or more.
     "RAY, 0, 1",
     "RAY, 1, 0",
   })
-  void holderIsFollowedFromAShareOfThePromptOn(Rules rules, int blocks, int chosen) {
+  void holderIsFollowedAboveAShareOfThePrompt(Rules rules, int blocks, int chosen) {
     assertThat(chosen(rules, blocks, 1, 0)).isEqualTo(chosen);
   }
 
@@ -106,20 +106,20 @@ class TreePolicyTest {
     "300, 200, 0",
     "301, 200, 1",
   })
-  void vllmGivesHoldersUpWhereLoadsAreUnequal(int holder, int other, int chosen) {
+  void vllmAbandonsHoldersIfLoadsAreUnequal(int holder, int other, int chosen) {
     assertThat(chosen(Rules.VLLM, BLOCKS, holder, other)).isEqualTo(chosen);
   }
 
-  /** It is the fleet that is unequal, not the holder that is overloaded. */
+  /** The whole fleet is unequal; the holder is not overloaded. */
   @ParameterizedTest(name = "{0} against {1} and {2}")
   @CsvSource({"5, 60, 0, 0", "5, 65, 0, 2"})
-  void vllmGivesUpIdleHoldersToo(int holder, int second, int third, int chosen) {
+  void vllmAbandonsIdleHoldersToo(int holder, int second, int third, int chosen) {
     assertThat(chosen(Rules.VLLM, BLOCKS, holder, second, third)).isEqualTo(chosen);
   }
 
   @ParameterizedTest(name = "{0} against three with {1}")
   @CsvSource({
-    // 4 above the mean at least: mean 1.25 and 1.5.
+    // At least 4 above the mean: mean 1.25 and 1.5.
     "5, 0, 0",
     "6, 0, 1",
     // Two standard deviations above the mean: 5.5 + 4.7 and 5.75 + 4.8.
@@ -130,14 +130,14 @@ class TreePolicyTest {
     "180, 100, 0",
     "181, 100, 1",
   })
-  void sglangPassesOverAHolderThatIsFarAboveTheMean(int holder, int others, int chosen) {
+  void sglangSkipsAHolderFarAboveTheMean(int holder, int others, int chosen) {
     assertThat(chosen(Rules.SGLANG, BLOCKS, holder, others, others, others)).isEqualTo(chosen);
   }
 
   /** Mean 4 + 4, and 4.25 + 4.1. */
   @ParameterizedTest(name = "{0} against 8, 0 and 0")
   @CsvSource({"8, 0, 0", "9, 2, 1"})
-  void sglangTakesAnotherHolderBeforeOneThatHoldsNothing(int first, int alone, int beside) {
+  void sglangPrefersAnotherHolderToANonHolder(int first, int alone, int beside) {
     workers(first, 8, 0, 0);
     TreePolicy policy = new TreePolicy(Rules.SGLANG, dice);
     held(policy, workers.get(0), prompt(1, BLOCKS));
@@ -148,7 +148,7 @@ class TreePolicyTest {
 
   @ParameterizedTest
   @EnumSource(Rules.class)
-  void leastLoadedOfTheHoldersOfMostIsTaken(Rules rules) {
+  void leastLoadedOfTheLargestHoldersIsChosen(Rules rules) {
     workers(2, 1, 0, 0);
     TreePolicy policy = new TreePolicy(rules, dice);
     held(policy, workers.get(0), prompt(1, BLOCKS));
@@ -160,7 +160,7 @@ class TreePolicyTest {
 
   @ParameterizedTest
   @EnumSource(value = Rules.class, names = "RAY", mode = EnumSource.Mode.EXCLUDE)
-  void firstOfEqualsIsTaken(Rules rules) {
+  void firstOfEqualsIsChosen(Rules rules) {
     workers(1, 0, 0);
     TreePolicy policy = new TreePolicy(rules, dice);
 
@@ -172,14 +172,14 @@ class TreePolicyTest {
 
   @ParameterizedTest(name = "{0} waiting")
   @CsvSource({"1", "1000"})
-  void rayFollowsAHolderHoweverMuchWaitsThere(int load) {
+  void rayFollowsAHolderAtAnyLoad(int load) {
     assertThat(chosen(Rules.RAY, BLOCKS, load, 0)).isZero();
   }
 
-  /** However much they have to do; by chance among those. */
+  /** Independent of their load; a random one among them. */
   @ParameterizedTest(name = "roll {0}")
   @CsvSource({"0, 1", "1, 2"})
-  void rayTakesOneOfThoseWithTheSmallestTreesElse(int first, int chosen) {
+  void rayOtherwiseChoosesAmongTheSmallestTrees(int first, int chosen) {
     workers(0, 3, 9);
     int[] rolls = {first, 1 - first};
     int[] next = {0};
@@ -192,7 +192,7 @@ class TreePolicyTest {
 
   @ParameterizedTest
   @EnumSource(Rules.class)
-  void workerThatHasLeftHoldsNothing(Rules rules) {
+  void departedWorkerHoldsNothing(Rules rules) {
     workers(0, 0);
     TreePolicy policy = new TreePolicy(rules, dice);
     held(policy, workers.get(1), prompt(1, BLOCKS));

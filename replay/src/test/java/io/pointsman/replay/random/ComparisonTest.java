@@ -26,7 +26,7 @@ class ComparisonTest {
   }
 
   @Test
-  void timesThatDifferByLessThanTwoMillisecondsAreEqual() {
+  void timesWithinTwoMillisecondsAreEqual() {
     assertThat(Comparison.ratio(3.9, 2)).isEqualTo(1);
     assertThat(Comparison.ratio(2, 3.9)).isEqualTo(1);
     assertThat(Comparison.ratio(4, 2)).isEqualTo(2);

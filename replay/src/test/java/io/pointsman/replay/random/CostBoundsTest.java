@@ -12,15 +12,15 @@ import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 
 /**
- * {@code cost} beside other routers on eight workloads of docs/evidence/routing-quality.md. A price
- * that counts requests that nobody delays, or a request that is held back though a batch has room
- * for it, makes it up to six times worse than the best of them here.
+ * {@code cost} compared with other routers on eight workloads of docs/evidence/routing-quality.md.
+ * Two errors would make it up to six times slower than the best of them. One prices requests that
+ * are not delayed; the other defers a request although a batch has room.
  */
 class CostBoundsTest {
-  /** To the best other router on the same workload. */
+  /** Maximum ratio to the best other router on the same workload. */
   private static final double MOST = 1.1;
 
-  /** To round robin. */
+  /** Maximum ratio to round robin. */
   private static final double MOST_OF_ROUND_ROBIN = 1.05;
 
   private static JsonNode replayed(String workload) throws Exception {

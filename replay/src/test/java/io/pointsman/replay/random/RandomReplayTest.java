@@ -69,7 +69,7 @@ class RandomReplayTest {
   }
 
   @Test
-  void optionsReplaceWhatIsDrawn() throws Exception {
+  void optionsReplaceDrawnValues() throws Exception {
     JsonNode row =
         json(
                 "random:3",

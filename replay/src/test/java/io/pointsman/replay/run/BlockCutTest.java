@@ -15,14 +15,14 @@ class BlockCutTest {
       new TraceRequest(0, -1, 300, 1, new SplittableRandom(1).longs(5).toArray());
 
   @Test
-  void blocksAreDividedIntoThoseOfTheEngine() {
+  void traceBlocksAreDividedIntoEngineBlocks() {
     long[] cut = new BlockCut(64, 16).blocks(HASHED);
 
     assertThat(cut).hasSize(300 / 16).doesNotHaveDuplicates();
   }
 
   @Test
-  void blocksAreJoinedToThoseOfTheEngine() {
+  void traceBlocksAreJoinedToEngineBlocks() {
     assertThat(new BlockCut(64, 128).blocks(REQUEST)).containsExactly(2, 4);
   }
 
@@ -32,7 +32,7 @@ class BlockCutTest {
   }
 
   @Test
-  void usualBlocksHave64TokensWhereATraceCanBeDivided() {
+  void defaultBlocksHave64TokensIfTheTraceCanBeDivided() {
     assertThat(new BlockCut(512, 0).engineTokens()).isEqualTo(64);
     assertThat(new BlockCut(100, 0).engineTokens()).isEqualTo(100);
   }

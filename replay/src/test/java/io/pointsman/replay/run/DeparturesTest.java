@@ -16,7 +16,7 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** Clients that leave before their answer has ended. */
+/** Clients that leave before the end of their response. */
 class DeparturesTest {
   private static final double STAYS = Double.POSITIVE_INFINITY;
 
@@ -67,7 +67,7 @@ class DeparturesTest {
   }
 
   @Test
-  void clientThatLeavesWhileItsRequestIsHeldBackIsForgotten() {
+  void clientThatLeavesWhileItsRequestIsDeferredIsForgotten() {
     List<TraceRequest> requests = new ArrayList<>();
     for (int i = 0; i < 900; i++) {
       double patience = i % 3 == 0 ? 150 : STAYS;
@@ -86,7 +86,7 @@ class DeparturesTest {
   }
 
   @Test
-  void nothingFollowsOnAClientThatLeft() {
+  void nothingFollowsADepartedClient() {
     TraceRequest first = request(0, 2000, 100, 1);
     TraceRequest next = new TraceRequest(10, 0, 640, 1, new long[] {1});
     RunResult result =
@@ -98,7 +98,7 @@ class DeparturesTest {
   }
 
   @Test
-  void answerWithoutTokensCountsWhenItEnds() {
+  void responseWithoutTokensCountsAtItsEnd() {
     Trace trace = new Trace("embedding", 64, List.of(request(0, 0, STAYS, 1)));
     RunResult result = Simulation.run(trace, ReplayPolicies.of("cost"), settings(1));
 

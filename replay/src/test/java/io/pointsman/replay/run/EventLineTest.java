@@ -52,7 +52,7 @@ class EventLineTest {
   }
 
   @Test
-  void blocksAreToldWithTheirTokensAndWhatIsBeforeThem() {
+  void eventsContainTokensAndTheParentBlock() {
     EventLine line = line(0, 0);
     PromptOrigin origin = new PromptOrigin(new int[] {1, 2, 3, 4, 5, 6, 7}, null, "");
     line.stored(origin, new long[] {10, 20, 30}, 1, 3);
@@ -68,7 +68,7 @@ class EventLineTest {
   }
 
   @Test
-  void lateAnnouncementsComeWhenTheirTimeHasCome() {
+  void delayedEventsArriveAfterTheirDelay() {
     EventLine line = line(1, 0);
     line.removed(1);
     time.goTo(SECOND - 1);
@@ -81,7 +81,7 @@ class EventLineTest {
   }
 
   @Test
-  void afterWhatIsLostOnlyWhatIsNewCounts() {
+  void afterALossOnlyNewEventsCount() {
     EventLine line = line(0, 0.3);
     for (int i = 1; i <= 1000; i++) {
       time.goTo(i);

@@ -13,15 +13,15 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
-/** What the policy does when engines come and go, near the fleet's capacity. */
+/** The policy's reaction to engines that join, fail and return, near the fleet's capacity. */
 class FleetChangesTest {
   private static final int ENGINES = 4;
   private static final int BLOCK = 512;
 
-  /** Requests a second: 0.95 of what these engines serve. */
+  /** Requests per second: 0.95 of the capacity of these engines. */
   private static final double NEARLY_FULL = 40;
 
-  /** Poisson arrivals for 240 s, of prompts between 2,000 and 6,000 tokens that share nothing. */
+  /** Poisson arrivals for 240 s, with prompts of 2,000 to 6,000 tokens without common prefixes. */
   private static final Trace TRACE = trace();
 
   private static Trace trace() {
@@ -53,7 +53,7 @@ class FleetChangesTest {
   }
 
   @Test
-  void workerThatJoinsCarriesItsShareWithinAMinuteAndRelievesTheOthersAtOnce() {
+  void joiningWorkerRelievesOthersAtOnceAndTakesItsShareWithinAMinute() {
     TimeLine alone = run();
     TimeLine joined = run(new Change(120, ENGINES));
 
@@ -67,7 +67,7 @@ class FleetChangesTest {
   }
 
   @Test
-  void workerThatWasLostAndIsBackCarriesItsShareAgain() {
+  void returningWorkerTakesItsShareAgain() {
     TimeLine line = run(new Change(20, ENGINES), new Change(90, 2), new Change(150, 2));
 
     assertThat(line.engines().get(2).left()).isEqualTo(90);
@@ -77,7 +77,7 @@ class FleetChangesTest {
     assertThat(line.share(ENGINES + 1, 4)).isNaN();
     assertThat(line.share(ENGINES + 1, 5)).isBetween(0.7, 1.3);
     assertThat(line.share(ENGINES + 1, 6)).isBetween(0.7, 1.3);
-    // While it was away the others have shared its work.
+    // While it was absent, the others divided its work.
     for (int engine : new int[] {0, 1, 3, ENGINES}) {
       assertThat(line.share(engine, 3)).isBetween(0.7, 1.3);
     }

@@ -30,7 +30,7 @@ class MergedCacheTest {
   }
 
   @Test
-  void endOfTheLeastLatelyUsedIsEvictedFirst() {
+  void endOfTheLeastRecentlyUsedPromptIsEvictedFirst() {
     MergedCache cache = new MergedCache(10, 50);
     cache.take(prompt(30, 1, 2, 3));
     cache.take(prompt(30, 4, 5, 6));

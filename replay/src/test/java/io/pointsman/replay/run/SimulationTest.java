@@ -58,7 +58,7 @@ class SimulationTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"cost", "kv_aware"})
-  void announcementsServePoliciesThatFollowThem(String policy) {
+  void eventsServePoliciesThatFollowThem(String policy) {
     Trace trace = LOOPS.first(600).atRate(15);
     for (Announcements announcements :
         List.of(
@@ -76,7 +76,7 @@ class SimulationTest {
     }
   }
 
-  /** Chooses workers in turn, and notes what is known of caches when it is asked. */
+  /** Chooses workers in turn, and records the number of known blocks at each pick. */
   private static PolicySetup inTurn(PolicyParts parts, List<Long> known) {
     KvIndex announced = parts.kv().index();
     Policy policy =
@@ -89,7 +89,7 @@ class SimulationTest {
   }
 
   @Test
-  void announcementsAreHeardBeforeRequestsOfALostEngineAreDecidedOnAgain() {
+  void eventsArriveBeforeRequestsOfALostEngineAreDecidedAgain() {
     TraceRequest lost = new TraceRequest(0, -1, 64, 2000, new long[] {11});
     TraceRequest last = new TraceRequest(0, -1, 640, 1, new long[] {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
     Trace trace = new Trace("two", 64, List.of(lost, last));
@@ -112,7 +112,7 @@ class SimulationTest {
   }
 
   @Test
-  void policyThatIsToldNothingStillFindsMostHits() {
+  void policyWithoutReportsStillFindsMostHits() {
     Trace trace = LOOPS.first(600).atRate(10);
     RunResult told = run(trace, "cost");
     SimulationSettings untold =
@@ -127,11 +127,11 @@ class SimulationTest {
   }
 
   /**
-   * Prompts come as text; the policy takes engines to have half the memory that they have. Summed
-   * over eight workloads: the means of the differences are four and seven of their standard errors.
+   * Prompts are text, and the policy assumes half of the engines' actual memory. The sums cover
+   * eight workloads: the mean differences are four and seven of their standard errors.
    */
   @Test
-  void announcementsTellTheSizeOfCaches() {
+  void eventsRevealTheCapacityOfCaches() {
     PolicySettings half =
         PolicySettings.DEFAULTS.withCost(CostSettings.DEFAULTS.withKvTokens(30_000));
     Announcements sizes = new Announcements(0, 0, true);
@@ -171,7 +171,7 @@ class SimulationTest {
   }
 
   @Test
-  void loneRequestTakesItsPrefill() {
+  void singleRequestTakesItsPrefillTime() {
     TraceRequest request = new TraceRequest(0, -1, 8192, 1, new long[] {1, 2, 3, 4});
     RunResult result = run(new Trace("one", 2048, List.of(request)), "round_robin");
 
@@ -180,7 +180,7 @@ class SimulationTest {
   }
 
   @Test
-  void requestThatFollowsAnotherComesAfterItsEnd() {
+  void dependentRequestArrivesAfterItsPredecessorsEnd() {
     TraceRequest first = new TraceRequest(0, -1, 100, 50, new long[] {1});
     TraceRequest second = new TraceRequest(1000, 0, 100, 1, new long[] {1});
     RunResult result = run(new Trace("two", 100, List.of(first, second)), "round_robin");
@@ -190,7 +190,7 @@ class SimulationTest {
   }
 
   @Test
-  void siblingsMeetOnOneEngineUnderCostAndNotUnderRoundRobin() {
+  void siblingsShareOneEngineUnderCostButNotUnderRoundRobin() {
     Trace trace = SIBLINGS.atRate(20);
 
     assertThat(run(trace, "cost").hit()).isGreaterThan(0.8);
@@ -217,7 +217,7 @@ class SimulationTest {
   }
 
   @Test
-  void requestsOfALostEngineAreServedElsewhereAndItsReturnIsTakenIn() {
+  void requestsOfALostEngineAreServedElsewhereAndItReturns() {
     RunResult result =
         Simulation.run(
             SIBLINGS.atRate(20),
@@ -230,7 +230,7 @@ class SimulationTest {
     assertThat(result.requestsByWorker().get(9)).isGreaterThan(50);
   }
 
-  /** Conversations of five turns whose prompts take engines long, and come so many at a time. */
+  /** Conversations of five turns with long prefill, arriving {@code atATime} at once. */
   private static Trace longPrompts(int atATime) {
     List<TraceRequest> requests = new ArrayList<>();
     for (int i = 0; i < 1000; i++) {
@@ -258,7 +258,7 @@ class SimulationTest {
   }
 
   @Test
-  void whatIsHeldBackWhileEveryEngineIsFullIsPlacedBetter() {
+  void deferredRequestsArePlacedBetter() {
     RunResult held = run("cost", 8, HELD);
     RunResult placed = run("cost", 8, NOT_HELD);
 
@@ -271,11 +271,11 @@ class SimulationTest {
   }
 
   @Test
-  void promptsThatComeEvenlyLoseLittleByBeingHeldBack() {
+  void deferralCostsEvenlyArrivingPromptsLittle() {
     assertThat(sumOfMeans(1, HELD)).isLessThan(1.2 * sumOfMeans(1, NOT_HELD));
   }
 
-  /** Over several rates and seeds: one decision more or less changes all that follow. */
+  /** Sums several rates and seeds, because one decision changes all later ones. */
   private static double sumOfMeans(int atATime, HoldBackSettings holdBack) {
     double sum = 0;
     for (int rate = 5; rate <= 9; rate++) {
@@ -287,7 +287,7 @@ class SimulationTest {
   }
 
   @Test
-  void policiesThatDoNotPredictHoldNothingBack() {
+  void policiesWithoutPredictionsDeferNothing() {
     assertThat(run("least_load", 10, HELD).held()).isZero();
   }
 }

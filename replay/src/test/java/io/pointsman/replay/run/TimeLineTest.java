@@ -21,7 +21,7 @@ class TimeLineTest {
   }
 
   @Test
-  void shareIsOfTheTimeThatAnEngineWasThere() {
+  void shareIsRelativeToTheEnginesPresence() {
     List<Presence> engines =
         List.of(
             new Presence(0, 0, STAYED), new Presence(1, 0, STAYED), new Presence(2, 7.5, STAYED));
@@ -41,14 +41,14 @@ class TimeLineTest {
     assertThat(line.share(0, 0)).isCloseTo(1.5, within(1e-9));
     assertThat(line.share(1, 0)).isCloseTo(0.5, within(1e-9));
     assertThat(line.share(2, 0)).isNaN();
-    // Half of what the others had, in half of the time.
+    // Half of the others' work, in half of the time.
     assertThat(line.share(2, 1)).isCloseTo(1, within(1e-9));
     assertThat(line.requests(0)).containsExactly(1, 1);
     assertThat(line.computedTokens(2)).containsExactly(0, 200);
   }
 
   @Test
-  void engineThatWasLostAndIsBackIsThereTwice() {
+  void returningEngineHasTwoPresences() {
     TimeLine line =
         new TimeLine(
             List.of(new Presence(0, 0, STAYED), new Presence(1, 0, 5), new Presence(1, 10, STAYED)),

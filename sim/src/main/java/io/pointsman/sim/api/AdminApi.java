@@ -14,7 +14,7 @@ import io.pointsman.sim.live.EngineState;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** {@code /sim/...}: the truth about the engine, and its failures. */
+/** {@code /sim/...}: the engine's actual state and its failures. */
 final class AdminApi {
   private final Engine engine;
   private final @Nullable KvNode node;
@@ -65,7 +65,7 @@ final class AdminApi {
     exchange.respond(200, Json.object().put("reset", true));
   }
 
-  /** Switches what goes wrong with KV events; members that are left out are zero. */
+  /** Sets the faults of KV events; omitted members are zero. */
   void events(Exchange exchange) {
     Announcer announcer = engine.announcer();
     if (announcer == null) {

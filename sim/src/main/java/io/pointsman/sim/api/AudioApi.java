@@ -16,8 +16,8 @@ import java.util.List;
 import java.util.zip.CRC32;
 
 /**
- * {@code POST /v1/audio/transcriptions} and {@code translations}: a form with a file; a token for
- * every 640 bytes of it.
+ * {@code POST /v1/audio/transcriptions} and {@code translations}: a form with a file; one prompt
+ * token for every 640 bytes.
  */
 final class AudioApi {
   private static final int BYTES_PER_TOKEN = 640;

@@ -8,9 +8,7 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.Map;
 
-/**
- * {@code /echo/...}: tells what arrived, so that the fidelity of what lies between can be tested.
- */
+/** {@code /echo/...}: returns the received request, so tests can check the fidelity of proxies. */
 final class EchoApi {
   private EchoApi() {}
 

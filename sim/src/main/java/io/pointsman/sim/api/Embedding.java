@@ -9,7 +9,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Base64;
 
-/** A unit vector that depends on the tokens and on nothing else. */
+/** A unit vector that depends only on the tokens. */
 final class Embedding {
   private final float[] values;
   private final double probability;
@@ -47,7 +47,7 @@ final class Embedding {
     return array;
   }
 
-  /** Little-endian 32-bit floats, as the official clients ask for. */
+  /** Little-endian 32-bit floats, as the official clients request. */
   JsonNode base64() {
     ByteBuffer bytes = ByteBuffer.allocate(values.length * 4).order(ByteOrder.LITTLE_ENDIAN);
     for (float value : values) {

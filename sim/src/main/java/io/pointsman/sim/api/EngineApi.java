@@ -16,18 +16,21 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** The engine's whole HTTP surface: finds the route, counts work, lets failures strike. */
+/** The engine's HTTP interface: finds the route, counts work, applies failures. */
 public final class EngineApi implements Endpoint {
   private final Engine engine;
   private final @Nullable KvNode node;
   private final Routes routes = new Routes();
 
-  /** Requests that hang; each has a connection of its own. */
+  /** Requests that hang, each on its own connection. */
   private final Set<Hung> hung = new LinkedHashSet<>();
 
   private record Hung(Exchange exchange, Routes.Route route) {}
 
-  /** The surface of one engine; {@code node} is its part in hand-overs, if it has a role. */
+  /**
+   * Creates the interface of one engine; {@code node} is its part in KV transfers, if it has a
+   * role.
+   */
   public EngineApi(Engine engine, @Nullable KvNode node) {
     this.engine = engine;
     this.node = node;
@@ -89,7 +92,11 @@ public final class EngineApi implements Endpoint {
         });
   }
 
-  /** Returns whether a failure has taken the exchange over. */
+  /**
+   * Applies failures to a request.
+   *
+   * @return true if a failure has taken over the exchange
+   */
   private boolean strike(Exchange exchange, Routes.Route route) {
     boolean taken = false;
     for (Fault fault : engine.failures().draw(exchange.path(), route.works())) {
@@ -141,13 +148,13 @@ public final class EngineApi implements Endpoint {
     }
   }
 
-  /** Serves the requests that hang, unless a failure strikes them that is switched on by now. */
+  /** Serves the hanging requests, unless a failure that is active now strikes them. */
   public void resumeHung() {
     List.copyOf(hung).forEach(request -> resume(request, true));
   }
 
   /**
-   * @param struck whether failures may strike it once more
+   * @param struck true if failures may strike it once more
    */
   private void resume(Hung request, boolean struck) {
     Exchange exchange = request.exchange;

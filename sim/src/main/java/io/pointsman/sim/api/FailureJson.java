@@ -20,7 +20,7 @@ public final class FailureJson {
   private FailureJson() {}
 
   /**
-   * Reads one failure from text, such as {@code {"kind":"status","status":503,"count":3}}.
+   * Parses one failure, for example {@code {"kind":"status","status":503,"count":3}}.
    *
    * @throws IllegalArgumentException if it is no failure
    */
@@ -100,7 +100,7 @@ public final class FailureJson {
     };
   }
 
-  /** Reads the fields of one failure and remembers which it knows. */
+  /** Reads the fields of one failure and records their names. */
   private static final class Reader {
     final JsonNode node;
     private final List<String> known = new ArrayList<>(COMMON);

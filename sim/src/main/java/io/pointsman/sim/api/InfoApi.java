@@ -12,7 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 
-/** What engines say about themselves: models, health, versions, configuration, load. */
+/** Information about the engine: models, health, versions, configuration, load. */
 final class InfoApi {
   private static final String VERSION = "0.30.0+pointsman.sim";
 
@@ -57,7 +57,7 @@ final class InfoApi {
     exchange.respond(200, Json.object().put("load", engine.counters().inFlight()));
   }
 
-  /** Per-rank loads as SGLang tells them; there is one rank. */
+  /** Per-rank loads in SGLang's form; there is one rank. */
   void loads(Exchange exchange) {
     int running = engine.scheduler().running();
     int waiting = engine.scheduler().waiting();
@@ -107,8 +107,8 @@ final class InfoApi {
   }
 
   /**
-   * vLLM's configuration, as text unless {@code config_format=json} is asked for; SGLang's
-   * arguments where it announces as SGLang does.
+   * vLLM's configuration, as text unless {@code config_format=json} is requested. SGLang's
+   * arguments instead, if events are published in SGLang's form.
    */
   void vllmConfig(Exchange exchange) {
     Announcer announcer = engine.announcer();
@@ -140,7 +140,7 @@ final class InfoApi {
     exchange.respond(200, root);
   }
 
-  /** Where KV events are published, by rank. */
+  /** The endpoints of KV events, by rank. */
   void eventSources(Exchange exchange) {
     ObjectNode root = Json.object();
     Announcer announcer = engine.announcer();
@@ -163,14 +163,14 @@ final class InfoApi {
     source.put("topic", place.topic()).put("buffer_steps", place.bufferedBatches());
   }
 
-  /** Forgets what no running request uses. */
+  /** Drops all cached blocks that no running request uses. */
   void flushCache(Exchange exchange) {
     engine.scheduler().cache().forgetIdle();
     byte[] text = "Cache flushed.\n".getBytes(StandardCharsets.UTF_8);
     exchange.respond(200, "text/plain; charset=utf-8", text, Map.of());
   }
 
-  /** The same in vLLM's words: an empty 200. */
+  /** Drops unused cached blocks; vLLM's form with an empty 200. */
   void resetPrefixCache(Exchange exchange) {
     engine.scheduler().cache().forgetIdle();
     exchange.respond(200, "", new byte[0], Map.of());

@@ -9,7 +9,7 @@ import io.pointsman.sim.kv.RequestLog;
 import io.pointsman.sim.kv.link.KvNode;
 import java.nio.charset.StandardCharsets;
 
-/** {@code /sim/kv} and {@code /sim/requests}: the truth about hand-overs. */
+/** {@code /sim/kv} and {@code /sim/requests}: the actual state of KV transfers. */
 final class KvApi {
   private final KvNode node;
 

@@ -15,8 +15,8 @@ import io.pointsman.sim.text.ChatTemplate;
 import java.util.List;
 
 /**
- * {@code POST /v1/messages}: Anthropic's shape. Cached tokens are counted apart from {@code
- * input_tokens}, as there.
+ * {@code POST /v1/messages} in Anthropic's form, in which {@code input_tokens} excludes cached
+ * tokens.
  */
 final class MessagesApi {
   private final Requests requests;

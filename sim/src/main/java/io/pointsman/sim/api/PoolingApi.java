@@ -15,7 +15,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/** Embeddings, rerank and score: prefill only, results a function of the tokens. */
+/** Embeddings, rerank and score: prefill only; results depend only on the tokens. */
 final class PoolingApi {
   private final Requests requests;
   private final Generator generator;

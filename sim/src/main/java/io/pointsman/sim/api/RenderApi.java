@@ -18,14 +18,14 @@ final class RenderApi {
     this.engine = engine;
   }
 
-  /** Answers with one object. */
+  /** Responds with one object. */
   void one(Exchange exchange, Function<JsonNode, Generation> read) {
     JsonNode body = exchange.json();
     Generation request = read.apply(body);
     exchange.respond(200, object(request, request.prompts().getFirst(), body));
   }
 
-  /** Answers with one object per prompt. */
+  /** Responds with one object per prompt. */
   void each(Exchange exchange, Function<JsonNode, Generation> read) {
     JsonNode body = exchange.json();
     Generation request = read.apply(body);
@@ -34,7 +34,7 @@ final class RenderApi {
     exchange.respond(200, all);
   }
 
-  /** {@code features} is there, not null, when the body holds parts that are not text. */
+  /** {@code features} is not null if the body contains parts that are not text. */
   private ObjectNode object(Generation request, int[] prompt, JsonNode body) {
     ObjectNode root = Json.object().put("request_id", "render-" + engine.nextSerial());
     root.set("token_ids", Json.array(Media.shown(prompt)));

@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Reads what the generation APIs have in common from their bodies. */
+/** Reads the fields that the generation APIs have in common. */
 final class Requests {
   private static final int MOST_CHOICES = 1024;
 
@@ -21,7 +21,9 @@ final class Requests {
     this.engine = engine;
   }
 
-  /** The model a body names, or the base model; 404 if this engine does not serve it. */
+  /**
+   * Returns the model named by the body, or the base model; 404 if this engine does not serve it.
+   */
   String model(JsonNode body) {
     JsonNode model = body.path("model");
     if (model.isMissingNode() || model.isNull() || model.asText().isEmpty()) {
@@ -37,7 +39,7 @@ final class Requests {
     return model;
   }
 
-  /** A generation whose length and number of choices are read from {@code params}. */
+  /** Reads a generation; {@code params} contains its length and number of choices. */
   Generation generation(JsonNode body, JsonNode params, List<int[]> prompts, Length length) {
     String model = model(body);
     JsonNode seed = params.path("seed");
@@ -64,9 +66,9 @@ final class Requests {
   }
 
   /**
-   * The length asked for by the first of {@code fields} that is present.
+   * Returns the length in the first present field of {@code fields}.
    *
-   * @param otherwise length when none is; 0: the engine's choice
+   * @param otherwise length if none is present; 0: the engine's choice
    */
   Length length(JsonNode params, List<int[]> prompts, int otherwise, String... fields) {
     int least = params.path("min_tokens").asInt(0);
@@ -87,7 +89,7 @@ final class Requests {
     return new Length(Math.min(own, room), true);
   }
 
-  /** Prompts given as a string, a list of strings, token ids, or a list of lists of them. */
+  /** Reads prompts from a string, a list of strings, token ids, or a list of lists of them. */
   static List<int[]> prompts(JsonNode node, String field) {
     if (node.isTextual()) {
       return List.of(nonEmpty(Tokeniser.encode(node.textValue()), field));
@@ -106,7 +108,7 @@ final class Requests {
     return prompts;
   }
 
-  /** Token ids; 400 unless all are integers. */
+  /** Reads token ids; 400 unless all are integers. */
   static int[] ids(JsonNode node, String field) {
     int[] ids = new int[node.size()];
     for (int i = 0; i < ids.length; i++) {
@@ -127,7 +129,7 @@ final class Requests {
     return body.path("stream_options").path("include_usage").asBoolean(false);
   }
 
-  /** The last chunk of a choice, with what describes its KV to the next turn. */
+  /** Adds the description of the KV blocks for the next turn to the last chunk of a choice. */
   static String handedOver(GenerationRun run, String chunk) {
     return run.handedOver() == null
         ? chunk
@@ -159,6 +161,6 @@ final class Requests {
     return body.path("cache_salt").asText("");
   }
 
-  /** An answer's length in tokens, and whether the engine chose it. */
+  /** A response's length in tokens, and whether the engine chose it. */
   record Length(int tokens, boolean stopsByItself) {}
 }

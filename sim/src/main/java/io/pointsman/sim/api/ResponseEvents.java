@@ -19,7 +19,7 @@ final class ResponseEvents implements StreamReply {
     this.stored = new Stored(run, body, false);
   }
 
-  /** As vLLM, which sends both before it asks its engine for anything. */
+  /** Sends both events before computation, as vLLM does. */
   @Override
   public void taken(EventStream out) {
     begun(out, "response.created");

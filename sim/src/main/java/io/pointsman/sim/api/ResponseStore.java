@@ -6,7 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Responses kept for retrieval by id, the oldest dropped first. Owned by the event loop. */
+/** Responses stored for retrieval by id; the oldest is dropped first. Owned by the event loop. */
 final class ResponseStore {
   private final int capacity;
   private final Map<String, Stored> byId = new LinkedHashMap<>();
@@ -33,9 +33,9 @@ final class ResponseStore {
   /**
    * A response.
    *
-   * @param run that makes or made it
-   * @param body of its request
-   * @param background whether nobody waits for it
+   * @param run the run that generates it
+   * @param body the request's body
+   * @param background true if it is generated in the background
    */
   record Stored(GenerationRun run, JsonNode body, boolean background) {}
 }

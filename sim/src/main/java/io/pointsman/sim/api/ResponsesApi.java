@@ -16,7 +16,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 
-/** {@code /v1/responses} and what was stored by it. */
+/** {@code /v1/responses} and the stored responses. */
 final class ResponsesApi {
   static final String PATH = "/v1/responses/";
 
@@ -71,7 +71,7 @@ final class ResponsesApi {
     }
   }
 
-  /** What the response was asked with, as a list of items. */
+  /** Returns the request's input as a list of items. */
   private static ObjectNode input(Stored stored) {
     JsonNode given = stored.body().path("input");
     ObjectNode root = Json.object().put("object", "list");
@@ -153,7 +153,9 @@ final class ResponsesApi {
     }
   }
 
-  /** As vLLM's: what the body says it is, else one of the engine's. */
+  /**
+   * The response id, as vLLM assigns it: the body's {@code request_id}, else one of the engine's.
+   */
   private static String id(GenerationRun run, JsonNode body) {
     return body.path("request_id").asText(run.id("resp_"));
   }

@@ -5,29 +5,29 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Paths and methods to endpoints; exact paths first, then the longest prefix. */
+/** Maps paths and methods to endpoints; exact paths first, then the longest prefix. */
 final class Routes {
   private final Map<String, Map<String, Route>> exact = new LinkedHashMap<>();
   private final Map<String, Map<String, Route>> prefixes = new LinkedHashMap<>();
 
-  /** Something that does work: counted, and struck by failures. */
+  /** Adds an endpoint that does work: it is counted, and failures apply to it. */
   void work(String path, Endpoint endpoint) {
     exact.computeIfAbsent(path, p -> new LinkedHashMap<>()).put("POST", new Route(endpoint, true));
   }
 
-  /** Something that tells or administers. */
+  /** Adds an endpoint for information or administration. */
   void plain(String method, String path, Endpoint endpoint) {
     exact.computeIfAbsent(path, p -> new LinkedHashMap<>()).put(method, new Route(endpoint, false));
   }
 
-  /** Everything below a path; the method {@code *} stands for any. */
+  /** Adds an endpoint for all paths with a prefix; the method {@code *} means any. */
   void below(String method, String prefix, Endpoint endpoint, boolean works) {
     prefixes
         .computeIfAbsent(prefix, p -> new LinkedHashMap<>())
         .put(method, new Route(endpoint, works));
   }
 
-  /** What a path answers to, by method; null for an unknown path. */
+  /** Returns the routes of a path by method; null for an unknown path. */
   @Nullable Map<String, Route> at(String path) {
     Map<String, Route> methods = exact.get(path);
     if (methods != null) {

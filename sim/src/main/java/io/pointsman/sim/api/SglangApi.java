@@ -14,8 +14,8 @@ import io.pointsman.sim.live.StreamReply;
 import java.util.List;
 
 /**
- * {@code POST /generate}: SGLang's native shape. A streamed event carries the whole text so far, as
- * there.
+ * {@code POST /generate} in SGLang's native form, in which each event contains the whole text so
+ * far.
  */
 final class SglangApi {
   private static final int DEFAULT_TOKENS = 128;

@@ -1,4 +1,4 @@
-/** What the engine answers: one file per family of endpoints. */
+/** The engine's HTTP endpoints, one file per family. */
 @NullMarked
 package io.pointsman.sim.api;
 

@@ -5,11 +5,11 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The KV memory of one engine in blocks: prompt blocks are found again by hash and shared,
- * everything else is private to its request. A block is pinned (used by at least one reservation),
- * idle (findable, evicted least recently used first), or free. Pinned and idle blocks together
- * never exceed the capacity. What is evicted may go to a further tier, from where it is brought
- * back without computation.
+ * The KV memory of one engine in blocks. Prompt blocks are found by hash and used by several
+ * requests; all others are private to their request. A block is pinned (used by at least one
+ * reservation), idle (findable, evicted least recently used first), or free. Pinned and idle blocks
+ * together never exceed the capacity. An evicted block may move to a further tier, from which it is
+ * restored without computation.
  *
  * <p>Not thread-safe: owned by the engine's event loop.
  */
@@ -29,9 +29,9 @@ public final class BlockCache {
   private @Nullable Offload offload;
 
   /**
-   * An empty cache.
+   * Creates an empty cache.
    *
-   * @param capacity blocks in all, at least 1
+   * @param capacity total number of blocks, at least 1
    * @param blockSize tokens per block, at least 1
    */
   public BlockCache(int capacity, int blockSize) {
@@ -45,12 +45,12 @@ public final class BlockCache {
     idle.previous = idle;
   }
 
-  /** Tells {@code newListener} of every change from here on. */
+  /** Reports every later change to {@code newListener}. */
   public void listen(CacheListener newListener) {
     listener = newListener;
   }
 
-  /** Sends what is evicted to a further tier from here on; null: nowhere. */
+  /** Moves evicted blocks to a further tier; null: drops them. */
   public void offloadTo(@Nullable Offload tier) {
     offload = tier;
   }
@@ -60,7 +60,7 @@ public final class BlockCache {
     return blockSize;
   }
 
-  /** Blocks in all. */
+  /** Total number of blocks. */
   public int capacity() {
     return capacity;
   }
@@ -75,12 +75,12 @@ public final class BlockCache {
     return idleBlocks;
   }
 
-  /** Blocks that a request of this size needs when nothing is shared. */
+  /** Blocks that a request of this size needs without cached blocks. */
   public int blocksFor(long tokens) {
     return Math.toIntExact(Math.ceilDiv(tokens, blockSize));
   }
 
-  /** Blocks of the longest known prefix; pins nothing. */
+  /** Length of the longest known prefix in blocks; pins nothing. */
   public int known(long[] hashes) {
     int known = 0;
     while (known < hashes.length && byHash.containsKey(hashes[known])) {
@@ -90,15 +90,14 @@ public final class BlockCache {
   }
 
   /**
-   * Pins the longest known prefix, brings in what a further tier holds behind it, and sets memory
-   * aside for the rest, evicting idle blocks as needed. At least one prompt token is always left to
-   * compute, as an engine needs its logits.
+   * Pins the longest known prefix and restores the blocks after it from the further tier. Reserves
+   * memory for the rest, evicting idle blocks if necessary. At least one prompt token is always
+   * left to compute, because an engine needs its logits.
    *
-   * @param hashes of the complete blocks of the prompt
+   * @param hashes hashes of the complete blocks of the prompt
    * @param promptTokens length of the prompt
    * @param totalTokens prompt and output together
-   * @return the reservation, or null when pinned blocks leave too little room; nothing has changed
-   *     then
+   * @return the reservation; null, without a change, if pinned blocks leave too little room
    */
   public @Nullable Reservation reserve(long[] hashes, int promptTokens, long totalTokens) {
     int limit = Math.min(hashes.length, Math.max(0, promptTokens - 1) / blockSize);
@@ -130,8 +129,8 @@ public final class BlockCache {
   }
 
   /**
-   * Makes the complete prompt blocks up to {@code computedTokens} findable. A block whose hash
-   * another request published first stays private.
+   * Makes the complete prompt blocks up to {@code computedTokens} findable. A block with a hash
+   * that another request published first stays private.
    */
   public void publish(Reservation reservation, int computedTokens) {
     int end = Math.min(reservation.hashes.length, computedTokens / blockSize);
@@ -162,7 +161,7 @@ public final class BlockCache {
   }
 
   /**
-   * Gives everything back: published blocks turn idle (the last of the prompt is evicted first),
+   * Releases all blocks: published ones become idle (the last of the prompt is evicted first),
    * private ones free.
    */
   public void release(Reservation reservation) {
@@ -180,9 +179,9 @@ public final class BlockCache {
   }
 
   /**
-   * Forgets every idle block, and all on a further tier; pinned blocks stay.
+   * Drops every idle block, and all blocks on a further tier; pinned blocks stay.
    *
-   * @return blocks forgotten
+   * @return number of blocks dropped
    */
   public int forgetIdle() {
     int count = idleBlocks;
@@ -243,7 +242,7 @@ public final class BlockCache {
     idleBlocks--;
   }
 
-  /** One findable block; links itself into the ring of idle blocks while nobody uses it. */
+  /** One findable block; linked into the ring of idle blocks while unused. */
   private static final class Block {
     final long hash;
     @Nullable PromptOrigin origin;
@@ -258,7 +257,7 @@ public final class BlockCache {
     }
   }
 
-  /** The blocks of one admitted request; handed back to {@link #release} exactly once. */
+  /** The blocks of one admitted request; must be passed to {@link #release} exactly once. */
   public static final class Reservation {
     private final long[] hashes;
     private final @Nullable Block[] pinned;
@@ -277,7 +276,7 @@ public final class BlockCache {
       this.privateBlocks = fresh;
     }
 
-    /** Says what its blocks are computed from, for those who hear of them. */
+    /** Sets the origin of its blocks, for listeners. */
     public void of(@Nullable PromptOrigin newOrigin) {
       origin = newOrigin;
     }

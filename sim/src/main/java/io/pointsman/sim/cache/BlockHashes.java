@@ -1,9 +1,9 @@
 package io.pointsman.sim.cache;
 
 /**
- * Chained 64-bit hashes of the complete blocks of a token sequence: two sequences share the hash of
- * block {@code i} exactly when they share the salt and every token up to the end of that block (up
- * to collisions of 64 bits).
+ * Chained 64-bit hashes of the complete blocks of a token sequence. Block {@code i} has equal
+ * hashes in two sequences if salt and all tokens up to its end are equal. Otherwise the hashes
+ * differ, except for collisions.
  */
 public final class BlockHashes {
   private BlockHashes() {}
@@ -12,7 +12,7 @@ public final class BlockHashes {
    * Hashes the complete blocks of {@code tokens}; a trailing partial block has no hash.
    *
    * @param blockSize tokens per block, at least 1
-   * @param salt what else must be equal, such as model and cache salt
+   * @param salt further data that must be equal, for example model and cache salt
    * @return one hash per complete block, in order
    */
   public static long[] of(int[] tokens, int blockSize, long salt) {

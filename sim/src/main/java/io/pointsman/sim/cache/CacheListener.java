@@ -1,8 +1,8 @@
 package io.pointsman.sim.cache;
 
-/** Hears which blocks can be found; called on the engine's event loop. */
+/** Receives changes of the findable blocks; called on the engine's event loop. */
 public interface CacheListener {
-  /** Hears nothing. */
+  /** Ignores all changes. */
   CacheListener NONE =
       new CacheListener() {
         @Override
@@ -15,12 +15,14 @@ public interface CacheListener {
         public void cleared() {}
       };
 
-  /** The blocks {@code from} to before {@code to} of a prompt can be found from here on. */
+  /**
+   * The blocks {@code from} (inclusive) to {@code to} (exclusive) of a prompt have become findable.
+   */
   void stored(PromptOrigin origin, long[] hashes, int from, int to);
 
   /** A block has been evicted. */
   void removed(long hash);
 
-  /** All blocks have been forgotten at once. */
+  /** All blocks have been dropped at once. */
   void cleared();
 }

@@ -4,8 +4,8 @@ import java.util.Iterator;
 import java.util.LinkedHashSet;
 
 /**
- * A further tier behind the device: blocks that are evicted there stay here, until others need the
- * room; those that were needed least lately go first. A block may be on both.
+ * A further tier behind the device. Blocks evicted from the device stay here until others need the
+ * room; the least recently used are dropped first. A block may be on both tiers.
  *
  * <p>Not thread-safe: owned by the engine's event loop.
  */
@@ -13,11 +13,11 @@ public final class Offload {
   private final int capacity;
   private final OffloadListener listener;
 
-  /** By hash; the one that goes next comes first. */
+  /** By hash, in eviction order. */
   private final LinkedHashSet<Long> kept = new LinkedHashSet<>();
 
   /**
-   * @param capacity blocks in all, at least 1
+   * @param capacity total number of blocks, at least 1
    */
   public Offload(int capacity, OffloadListener listener) {
     if (capacity < 1) {
@@ -27,7 +27,7 @@ public final class Offload {
     this.listener = listener;
   }
 
-  /** Keeps a block that leaves the device. */
+  /** Stores a block that leaves the device. */
   void keep(PromptOrigin origin, long[] hashes, int block) {
     if (find(hashes[block])) {
       return;
@@ -42,7 +42,7 @@ public final class Offload {
     listener.offloaded(origin, hashes, block);
   }
 
-  /** Whether a block is here; then it is needed, and goes last. */
+  /** Returns true if a block is here, and marks it as most recently used. */
   boolean find(long hash) {
     boolean here = kept.remove(hash);
     if (here) {
@@ -52,9 +52,9 @@ public final class Offload {
   }
 
   /**
-   * Forgets everything.
+   * Drops all blocks.
    *
-   * @param tell whether each block is told of
+   * @param tell true if the listener is called for each block
    */
   void clear(boolean tell) {
     if (tell) {

@@ -1,8 +1,8 @@
 package io.pointsman.sim.cache;
 
-/** Hears which blocks are on a further tier; called on the engine's event loop. */
+/** Receives changes of the blocks on a further tier; called on the engine's event loop. */
 public interface OffloadListener {
-  /** A block of a prompt is there from here on. */
+  /** A block of a prompt has been stored on the tier. */
   void offloaded(PromptOrigin origin, long[] hashes, int block);
 
   /** A block has left the tier. */

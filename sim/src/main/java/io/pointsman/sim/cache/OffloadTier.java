@@ -2,22 +2,22 @@ package io.pointsman.sim.cache;
 
 import java.util.Locale;
 
-/** Where blocks go that leave the device. */
+/** The tier for blocks that leave the device. */
 public enum OffloadTier {
   /** The host's memory. */
   HOST,
   /** Local storage. */
   DISK,
-  /** A pool that engines share; here each engine has its own. */
+  /** A pool for several engines; here each engine has its own. */
   EXTERNAL;
 
-  /** The name as it is written in flags. */
+  /** The name used in flags. */
   public String label() {
     return name().toLowerCase(Locale.ROOT);
   }
 
   /**
-   * The tier with this label.
+   * Returns the tier with this label.
    *
    * @throws IllegalArgumentException if there is none
    */

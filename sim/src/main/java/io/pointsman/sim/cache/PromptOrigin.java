@@ -3,11 +3,11 @@ package io.pointsman.sim.cache;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What blocks of a prompt were computed from.
+ * The input from which a prompt's blocks were computed.
  *
- * @param tokens ids of the whole prompt; not copied, not to be changed
+ * @param tokens ids of the whole prompt; not copied, must not be changed
  * @param adapter name of its LoRA adapter; null: the base model
  * @param cacheSalt empty: none
  */
-@SuppressWarnings("ArrayRecordComponent") // handed over, never compared
+@SuppressWarnings("ArrayRecordComponent") // passed on, never compared
 public record PromptOrigin(int[] tokens, @Nullable String adapter, String cacheSalt) {}

@@ -1,4 +1,4 @@
-/** The engine's KV memory: blocks, their hashes, and what is evicted first. */
+/** The engine's KV memory: blocks, their hashes, and eviction. */
 @NullMarked
 package io.pointsman.sim.cache;
 

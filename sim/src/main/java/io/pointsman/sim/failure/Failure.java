@@ -1,16 +1,16 @@
 package io.pointsman.sim.failure;
 
 /**
- * A fault and when it strikes.
+ * A fault and the requests that it strikes.
  *
- * @param fault what happens
+ * @param fault the fault
  * @param probability that a request is struck, 0 to 1
- * @param count requests struck at most; 0: no limit
- * @param path prefix of the paths concerned; empty: every request that does work (never {@code
- *     /sim/...}, and health only where the prefix names it)
+ * @param count maximum number of requests struck; 0: no limit
+ * @param path prefix of the affected paths. Empty: every request that does work; never {@code
+ *     /sim/...}, and health only if the prefix names it.
  */
 public record Failure(Fault fault, double probability, int count, String path) {
-  /** Refuses figures out of range. */
+  /** Rejects values out of range. */
   public Failure {
     if (!(probability >= 0 && probability <= 1)) {
       throw new IllegalArgumentException("probability: " + probability + " (expected: 0 to 1)");
@@ -20,22 +20,22 @@ public record Failure(Fault fault, double probability, int count, String path) {
     }
   }
 
-  /** Strikes every request. */
+  /** A failure that strikes every request. */
   public static Failure always(Fault fault) {
     return new Failure(fault, 1, 0, "");
   }
 
-  /** Strikes the next {@code count} requests. */
+  /** A failure that strikes the next {@code count} requests. */
   public static Failure times(int count, Fault fault) {
     return new Failure(fault, 1, count, "");
   }
 
-  /** The same on paths that start with {@code prefix} only. */
+  /** Returns a copy for paths that start with {@code prefix} only. */
   public Failure on(String prefix) {
     return new Failure(fault, probability, count, prefix);
   }
 
-  /** The same with a probability. */
+  /** Returns a copy with another probability. */
   public Failure withProbability(double share) {
     return new Failure(fault, share, count, path);
   }

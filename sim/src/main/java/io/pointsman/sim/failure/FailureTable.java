@@ -7,12 +7,9 @@ import java.util.Map;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 
-/**
- * The failures switched on at the moment; at most {@value #MAX_ENTRIES}. Safe for use by several
- * threads.
- */
+/** The active failures; at most {@value #MAX_ENTRIES}. Safe for use by several threads. */
 public final class FailureTable {
-  /** Entries at most. */
+  /** Maximum number of entries. */
   public static final int MAX_ENTRIES = 256;
 
   private final RandomGenerator dice;
@@ -22,11 +19,11 @@ public final class FailureTable {
   private volatile boolean empty = true;
 
   /**
-   * An empty table.
+   * Creates an empty table.
    *
-   * @param dice decides who is struck
-   * @param refuser closes the listener for a while; a refusal is acted upon when it is added and
-   *     never stored
+   * @param dice selects the requests that are struck
+   * @param refuser closes the listener for a while; a refusal takes effect when it is added and is
+   *     not stored
    */
   public FailureTable(RandomGenerator dice, Consumer<Fault.Refuse> refuser) {
     this.dice = dice;
@@ -34,9 +31,9 @@ public final class FailureTable {
   }
 
   /**
-   * Switches a failure on.
+   * Activates a failure.
    *
-   * @return its id; 0 for a refusal, which is not kept
+   * @return its id; 0 for a refusal, which is not stored
    * @throws IllegalStateException if the table is full
    */
   public int add(Failure failure) {
@@ -55,20 +52,20 @@ public final class FailureTable {
     }
   }
 
-  /** Switches a fault on for every request. */
+  /** Activates a fault for every request. */
   public int always(Fault fault) {
     return add(Failure.always(fault));
   }
 
-  /** Switches a fault on for the next {@code count} requests. */
+  /** Activates a fault for the next {@code count} requests. */
   public int times(int count, Fault fault) {
     return add(Failure.times(count, fault));
   }
 
   /**
-   * Switches one failure off.
+   * Deactivates one failure.
    *
-   * @return whether it was there
+   * @return true if it was active
    */
   public synchronized boolean remove(int id) {
     boolean found = entries.remove(id) != null;
@@ -76,7 +73,11 @@ public final class FailureTable {
     return found;
   }
 
-  /** Switches all failures off; answers what they were, with all that they struck. */
+  /**
+   * Deactivates all failures.
+   *
+   * @return the failures with the number of requests struck
+   */
   public synchronized List<Active> clear() {
     List<Active> cleared = active();
     entries.clear();
@@ -84,7 +85,7 @@ public final class FailureTable {
     return cleared;
   }
 
-  /** What is switched on, in the order of adding. */
+  /** The active failures, in the order of addition. */
   public synchronized List<Active> active() {
     List<Active> list = new ArrayList<>();
     entries.forEach((id, entry) -> list.add(new Active(id, entry.failure, entry.struck)));
@@ -94,7 +95,7 @@ public final class FailureTable {
   /**
    * Draws the faults that strike a request, at most one of each kind, and counts them.
    *
-   * @param works whether failures without a path concern it
+   * @param works true if failures without a path apply
    */
   public List<Fault> draw(String path, boolean works) {
     if (empty) {
@@ -112,9 +113,9 @@ public final class FailureTable {
   }
 
   /**
-   * Whether a flapping-health failure wants the health endpoints to answer 503 now.
+   * Returns true if a flapping-health failure makes the health endpoints answer 503 now.
    *
-   * @param nowMillis a wall or engine clock; periods are counted from its zero
+   * @param nowMillis wall or engine time in milliseconds
    */
   public boolean healthIsDown(long nowMillis) {
     if (empty) {
@@ -153,9 +154,9 @@ public final class FailureTable {
   }
 
   /**
-   * A failure that is switched on.
+   * An active failure.
    *
-   * @param id to remove it by
+   * @param id identifies it for removal
    * @param struck requests struck so far
    */
   public record Active(int id, Failure failure, int struck) {}
@@ -169,7 +170,7 @@ public final class FailureTable {
       this.failure = failure;
     }
 
-    /** When its periods began: the first time anybody asked. */
+    /** Start of its periods: the time of the first query. */
     long since(long now) {
       if (since < 0) {
         since = now;

@@ -1,4 +1,4 @@
-/** Faults that an operator or a test switches on while the engine runs. */
+/** Faults that an operator or a test activates while the engine runs. */
 @NullMarked
 package io.pointsman.sim.failure;
 

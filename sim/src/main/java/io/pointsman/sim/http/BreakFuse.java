@@ -9,10 +9,12 @@ import io.netty.channel.ChannelPromise;
 import io.netty.util.ReferenceCountUtil;
 import java.util.concurrent.TimeUnit;
 
-/** Sits next to the socket and, once armed, breaks the connection after a number of bytes. */
+/**
+ * The handler next to the socket that, once armed, breaks the connection after a number of bytes.
+ */
 final class BreakFuse extends ChannelOutboundHandlerAdapter {
   /**
-   * Between the last bytes and the reset, which would otherwise overtake them in the peer's socket.
+   * Delay between the last bytes and the reset, which could otherwise overtake them at the peer.
    */
   private static final long GRACE_MILLIS = 5;
 

@@ -4,9 +4,9 @@ package io.pointsman.sim.http;
 @FunctionalInterface
 public interface Endpoint {
   /**
-   * Handles a request; the answer may come after this method has returned.
+   * Handles a request; the response may follow after this method has returned.
    *
-   * @throws RequestError to be answered as an error in OpenAI shape
+   * @throws RequestError for an error response in OpenAI's form
    */
   void handle(Exchange exchange);
 }

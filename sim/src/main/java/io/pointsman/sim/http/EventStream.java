@@ -4,7 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 
 /**
- * A response of server-sent events, one chunk per event. Nothing leaves before {@link #flush} or
+ * A response of server-sent events, one chunk per event. Data is sent only by {@link #flush} or
  * {@link #end}.
  */
 public final class EventStream {
@@ -27,13 +27,14 @@ public final class EventStream {
   }
 
   /**
-   * Whether the connection takes more at the moment; events written against its word are buffered.
+   * Returns true if the connection accepts more at the moment; events written nevertheless are
+   * buffered.
    */
   public boolean writable() {
     return connection.writable();
   }
 
-  /** Sends what was written. */
+  /** Sends the written events. */
   public void flush() {
     connection.flush();
   }

@@ -8,9 +8,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request and its response. Everything happens on the connection's event loop. A response is
- * either {@link #respond whole} or a {@link #openEvents stream of events}; when the client leaves
- * first, {@link #onGone} is told.
+ * One request and its response, on the connection's event loop. A response is either {@link
+ * #respond complete} or a {@link #openEvents stream of events}. If the client leaves first, the
+ * action of {@link #onGone} runs.
  */
 public final class Exchange {
   private final HttpConnection connection;
@@ -38,12 +38,12 @@ public final class Exchange {
     this.query = new QueryStringDecoder(uri);
   }
 
-  /** The method as it came. */
+  /** The method as received. */
   public String method() {
     return method;
   }
 
-  /** The request target as it came, query included. */
+  /** The request target as received, including the query. */
   public String uri() {
     return uri;
   }
@@ -58,17 +58,16 @@ public final class Exchange {
     return query.rawQuery();
   }
 
-  /** Decoded query parameters. */
+  /** The decoded query parameters. */
   public Map<String, List<String>> parameters() {
     return query.parameters();
   }
 
-  /** Request headers. */
   public HttpHeaders headers() {
     return headers;
   }
 
-  /** The body's bytes; not to be modified. */
+  /** The body's bytes; must not be modified. */
   public byte[] body() {
     return body;
   }
@@ -76,33 +75,33 @@ public final class Exchange {
   /**
    * The body as JSON.
    *
-   * @throws RequestError 400 if it is none
+   * @throws RequestError 400 if it is not JSON
    */
   public JsonNode json() {
     return Json.parse(body);
   }
 
-  /** Called once if the client leaves before the response is complete. */
+  /** Sets an action to run once if the client leaves before the response is complete. */
   public void onGone(Runnable action) {
     gone = action;
   }
 
-  /** Called whenever a full connection can take more of an open stream. */
+  /** Sets an action to run whenever a full connection accepts more of an open stream. */
   public void onWritable(Runnable action) {
     writable = action;
   }
 
-  /** Called once when the exchange is over, in whichever way. */
+  /** Sets an action to run once at the end of the exchange, in any way. */
   public void onEnded(Runnable action) {
     ended = action;
   }
 
-  /** Engine time in milliseconds by which the request reaches the scheduler late. */
+  /** Delay of the request before the scheduler, in milliseconds of engine time. */
   public long firstTokenDelayMillis() {
     return firstTokenDelayMillis;
   }
 
-  /** Delays the request on its way to the scheduler. */
+  /** Delays the request before it reaches the scheduler. */
   public void delayFirstToken(long millis) {
     firstTokenDelayMillis = millis;
   }
@@ -118,39 +117,39 @@ public final class Exchange {
   }
 
   /**
-   * Whether the response was broken by order, so that the end of the connection says nothing about
-   * the client.
+   * Returns true if a fault broke the response; the end of the connection is then no action of the
+   * client.
    */
   public boolean faulted() {
     return malformed || connection.broken();
   }
 
-  /** Whether the connection ended before the response was complete. */
+  /** Returns true if the connection ended before the response was complete. */
   public boolean clientGone() {
     return clientGone;
   }
 
-  /** The status answered with; 0 until then. */
+  /** The response status; 0 before the response. */
   public int status() {
     return status;
   }
 
-  /** Whether the response is complete or the client gone. */
+  /** Returns true if the response is complete or the client has left. */
   public boolean done() {
     return done;
   }
 
-  /** Answers with a JSON document. */
+  /** Responds with a JSON document. */
   public void respond(int code, JsonNode document) {
     respond(code, "application/json", Json.bytes(document), Map.of());
   }
 
-  /** Answers with an error in OpenAI shape. */
+  /** Responds with an error in OpenAI's form. */
   public void fail(int code, String type, String message, @Nullable String param) {
     respond(code, Json.error(code, type, message, param));
   }
 
-  /** Answers with bytes; an empty content type leaves the header out. */
+  /** Responds with bytes; an empty content type omits the header. */
   public void respond(int code, String contentType, byte[] content, Map<String, String> more) {
     if (done) {
       return;
@@ -160,7 +159,7 @@ public final class Exchange {
     end();
   }
 
-  /** Starts an event stream: headers leave at once. */
+  /** Starts an event stream and sends the headers at once. */
   public EventStream openEvents() {
     streaming = true;
     status = 200;

@@ -32,9 +32,9 @@ import java.util.zip.GZIPOutputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One client connection: requests are served one after the other, pipelined ones wait. Reading
- * never pauses, so that the end of the connection is noticed in every phase of a request. Owned by
- * the channel's event loop.
+ * One client connection. Requests are served sequentially; pipelined ones wait. Reading never
+ * pauses, so the end of the connection is noticed in every phase of a request. Owned by the
+ * channel's event loop.
  */
 final class HttpConnection extends ChannelInboundHandlerAdapter {
   private static final int MAX_PIPELINED = 64;
@@ -107,7 +107,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     ctx.close();
   }
 
-  /** Whether no request is being served. */
+  /** Returns true if no request is being served. */
   boolean idle() {
     return current == null;
   }
@@ -147,7 +147,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     fuse.arm(bytes, orderly);
   }
 
-  /** Whether it ends by order and not by the client's wish. */
+  /** Returns true if a fault or a stop ends the connection, not the client. */
   boolean broken() {
     return fuse.blown() || listener.dying();
   }

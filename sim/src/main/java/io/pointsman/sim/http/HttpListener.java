@@ -20,8 +20,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A listening socket and the connections it accepted, all on one event loop. Methods block and must
- * not run on that loop, except where they say so.
+ * A listening socket and its accepted connections, on one event loop. Methods block and must not
+ * run on that loop, except where noted.
  */
 public final class HttpListener {
   private final EventLoop loop;
@@ -32,20 +32,20 @@ public final class HttpListener {
   private final ChannelGroup connections;
   private volatile @Nullable Channel server;
 
-  /** Where to open again; null once everything was closed. */
+  /** The address for reopening; null after everything was closed. */
   private volatile @Nullable InetSocketAddress address;
 
   /** True while connections must end with their current request. */
   private volatile boolean refusing;
 
   /**
-   * True while all connections are being closed; set on the loop, so that answers already written
-   * count as such.
+   * True while all connections are being closed; set on the loop, so responses already written
+   * still count.
    */
   private volatile boolean dying;
 
   /**
-   * A listener that is not yet open.
+   * Creates a listener that is not open.
    *
    * @param engineId value of the header {@code x-engine-id}
    */
@@ -67,8 +67,8 @@ public final class HttpListener {
    * Opens the socket.
    *
    * @param port 0: any free one
-   * @return the address bound
-   * @throws UncheckedIOException if the address cannot be had
+   * @return the bound address
+   * @throws UncheckedIOException if the address is not available
    */
   public InetSocketAddress open(String host, int port) {
     refusing = false;
@@ -86,8 +86,8 @@ public final class HttpListener {
   }
 
   /**
-   * Opens the socket again on the address it had, without waiting; without effect unless it was
-   * {@link #closeListening closed}.
+   * Opens the socket again on its address, without waiting; no effect unless it was {@link
+   * #closeListening closed}.
    */
   public void reopen() {
     InetSocketAddress again = address;
@@ -106,7 +106,7 @@ public final class HttpListener {
     return dying;
   }
 
-  /** Whether the socket is open. */
+  /** Returns true if the socket is open. */
   public boolean isOpen() {
     Channel open = server;
     return open != null && open.isActive();
@@ -123,10 +123,11 @@ public final class HttpListener {
   }
 
   /**
-   * Closes the socket and idle connections; requests in flight end in peace, and their connections
-   * with them. May run on the loop, where the socket is closed before this returns.
+   * Closes the socket and idle connections; requests in flight complete, then their connections
+   * close. May run on the loop, where the socket is closed before this returns.
    *
-   * @return done when the socket is closed and connections that were idle at the call are closing
+   * @return completes when the socket is closed and connections that were idle at the call are
+   *     closing
    */
   public Future<?> closeListening() {
     refusing = true;
@@ -137,7 +138,7 @@ public final class HttpListener {
     return loop.submit(this::closeSocketAndIdle);
   }
 
-  /** On the loop, where a channel is closed before {@code close} returns. */
+  /** Runs on the loop, where a channel is closed before {@code close} returns. */
   private void closeSocketAndIdle() {
     Channel open = server;
     if (open != null) {

@@ -15,17 +15,15 @@ public final class Json {
 
   private Json() {}
 
-  /** An empty object. */
   public static ObjectNode object() {
     return MAPPER.createObjectNode();
   }
 
-  /** An empty array. */
   public static ArrayNode array() {
     return MAPPER.createArrayNode();
   }
 
-  /** A number array. */
+  /** Creates an array of numbers. */
   public static ArrayNode array(int[] values) {
     ArrayNode array = MAPPER.createArrayNode();
     for (int value : values) {
@@ -34,15 +32,15 @@ public final class Json {
     return array;
   }
 
-  /** A text as a JSON string, quotes included. */
+  /** Returns a text as a JSON string, including quotes. */
   public static String quote(String text) {
     return MAPPER.getNodeFactory().textNode(text).toString();
   }
 
   /**
-   * Reads a body.
+   * Parses a body.
    *
-   * @throws RequestError 400 if it is no JSON object or array
+   * @throws RequestError 400 if it is not a JSON object or array
    */
   public static JsonNode parse(byte[] body) {
     JsonNode node;
@@ -57,7 +55,7 @@ public final class Json {
     return node;
   }
 
-  /** The bytes of a document. */
+  /** Serialises a document. */
   public static byte[] bytes(JsonNode node) {
     try {
       return MAPPER.writeValueAsBytes(node);
@@ -66,7 +64,7 @@ public final class Json {
     }
   }
 
-  /** An error in OpenAI shape. */
+  /** Creates an error in OpenAI's form. */
   public static ObjectNode error(int status, String type, String message, @Nullable String param) {
     ObjectNode root = object();
     root.putObject("error")

@@ -14,7 +14,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The parts of a form that was posted, in memory; of parts with the same name the last counts. */
+/** The parts of a posted form, in memory; of parts with the same name the last counts. */
 public final class MultipartForm {
   private final Map<String, byte[]> parts = new LinkedHashMap<>();
 
@@ -52,12 +52,12 @@ public final class MultipartForm {
     return form;
   }
 
-  /** The bytes of a part; null without it. */
+  /** The bytes of a part; null if it is absent. */
   public byte @Nullable [] bytes(String name) {
     return parts.get(name);
   }
 
-  /** The text of a part. */
+  /** The text of a part, or {@code otherwise} if it is absent. */
   public String text(String name, String otherwise) {
     byte[] bytes = parts.get(name);
     return bytes == null ? otherwise : new String(bytes, StandardCharsets.UTF_8);

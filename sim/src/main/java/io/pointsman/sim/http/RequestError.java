@@ -2,7 +2,7 @@ package io.pointsman.sim.http;
 
 import org.jspecify.annotations.Nullable;
 
-/** A request that is answered with an error in OpenAI shape. */
+/** A request that is answered with an error in OpenAI's form. */
 public final class RequestError extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
@@ -10,7 +10,7 @@ public final class RequestError extends RuntimeException {
   private final String type;
   private final @Nullable String param;
 
-  /** An error with its HTTP status, its OpenAI {@code type} and the field at fault, if one is. */
+  /** Creates an error with its HTTP status, its OpenAI {@code type} and the wrong field, if any. */
   public RequestError(int status, String type, String message, @Nullable String param) {
     super(message, null, false, false);
     this.status = status;
@@ -18,17 +18,16 @@ public final class RequestError extends RuntimeException {
     this.param = param;
   }
 
-  /** A request that cannot be understood: 400. */
+  /** Creates an error for an invalid request: 400. */
   public static RequestError badRequest(String message, @Nullable String param) {
     return new RequestError(400, "BadRequestError", message, param);
   }
 
-  /** Something that does not exist: 404. */
+  /** Creates an error for an unknown resource: 404. */
   public static RequestError notFound(String message, @Nullable String param) {
     return new RequestError(404, "NotFoundError", message, param);
   }
 
-  /** HTTP status. */
   public int status() {
     return status;
   }
@@ -38,12 +37,12 @@ public final class RequestError extends RuntimeException {
     return type;
   }
 
-  /** The field at fault. */
+  /** The wrong field; null if there is none. */
   public @Nullable String param() {
     return param;
   }
 
-  /** What went wrong. */
+  /** The error message. */
   public String text() {
     String message = getMessage();
     return message == null ? type : message;

@@ -1,7 +1,4 @@
-/**
- * The engine's HTTP surface, free of any knowledge of models: connections, exchanges, event
- * streams.
- */
+/** The engine's HTTP layer, without knowledge of models: connections, exchanges, event streams. */
 @NullMarked
 package io.pointsman.sim.http;
 

@@ -6,15 +6,16 @@ import io.pointsman.sim.http.Json;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a reader says about the KV that it wants; the holder compares. Absent parts are not claimed.
+ * A reader's description of the KV that it wants; the holder compares it. Absent parts are not
+ * claimed.
  *
- * @param key under which it is held
- * @param engineId of the holder; null: not claimed
+ * @param key key under which it is held
+ * @param engineId engine id of the holder; null: not claimed
  * @param blockIds lists of the holder's blocks; null: not claimed
- * @param tokens whose KV is wanted; -1: not claimed
- * @param hash of those tokens; null: not claimed
- * @param tpSize of the holder; -1: not claimed
- * @param dpSize of the holder; -1: not claimed
+ * @param tokens number of tokens with this KV; -1: not claimed
+ * @param hash hash of those tokens; null: not claimed
+ * @param tpSize tensor-parallel size of the holder; -1: not claimed
+ * @param dpSize data-parallel size of the holder; -1: not claimed
  * @param rank data-parallel rank that holds it; -1: not claimed
  */
 public record Claim(
@@ -26,32 +27,32 @@ public record Claim(
     int tpSize,
     int dpSize,
     int rank) {
-  /** A claim to whatever is held under a key. */
+  /** Creates a claim to anything held under a key. */
   public static Claim to(String key) {
     return new Claim(key, null, null, -1, null, -1, -1, -1);
   }
 
-  /** A copy that names the holder. */
+  /** Returns a copy with the holder's engine id. */
   public Claim from(@Nullable String newEngineId) {
     return new Claim(key, newEngineId, blockIds, tokens, hash, tpSize, dpSize, rank);
   }
 
-  /** A copy that names blocks. */
+  /** Returns a copy with block ids. */
   public Claim blocks(@Nullable JsonNode newBlockIds) {
     return new Claim(key, engineId, newBlockIds, tokens, hash, tpSize, dpSize, rank);
   }
 
-  /** A copy that names tokens. */
+  /** Returns a copy with tokens. */
   public Claim tokens(int newTokens, String newHash) {
     return new Claim(key, engineId, blockIds, newTokens, newHash, tpSize, dpSize, rank);
   }
 
-  /** A copy that names ranks. */
+  /** Returns a copy with sizes and a rank. */
   public Claim ranks(int newTpSize, int newDpSize, int newRank) {
     return new Claim(key, engineId, blockIds, tokens, hash, newTpSize, newDpSize, newRank);
   }
 
-  /** The request's field that the key came from. */
+  /** The request's field that contains the key. */
   public String field() {
     if (key.startsWith("transfer:")) {
       return "transfer_id";
@@ -65,7 +66,7 @@ public record Claim(
     return key.startsWith("resp_") ? "request_id" : "X-Request-Id";
   }
 
-  /** As it goes over the side channel. */
+  /** Serialises the claim for the side channel. */
   public ObjectNode write() {
     ObjectNode root = Json.object().put("key", key).put("engine_id", engineId);
     root.set("block_ids", blockIds);
@@ -73,7 +74,7 @@ public record Claim(
     return root.put("tp_size", tpSize).put("dp_size", dpSize).put("rank", rank);
   }
 
-  /** As it came over the side channel. */
+  /** Parses a claim from the side channel. */
   public static Claim read(JsonNode root) {
     JsonNode blocks = root.path("block_ids");
     return new Claim(

@@ -3,8 +3,8 @@ package io.pointsman.sim.kv;
 import io.pointsman.sim.http.RequestError;
 
 /**
- * A field that the real connector would stumble over. What a request says wrongly is answered with
- * 400; KV that is not there, or that belongs to something else, with 500.
+ * A field that the real connector would reject. Invalid requests are answered with 400; KV that is
+ * missing or belongs to something else, with 500.
  */
 public final class FieldError extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -25,22 +25,22 @@ public final class FieldError extends RuntimeException {
     return new FieldError(field, found + " (expected: " + expected + ")", 400);
   }
 
-  /** A field that points at KV that cannot be had. */
+  /** A field that refers to unavailable KV. */
   public static FieldError stale(String field, String reason) {
     return new FieldError(field, reason, 500);
   }
 
-  /** The field at fault. */
+  /** The wrong field. */
   public String field() {
     return field;
   }
 
-  /** What is wrong with it, without its name. */
+  /** The reason, without the field's name. */
   public String reason() {
     return reason;
   }
 
-  /** What the client gets. */
+  /** The error for the client. */
   public RequestError toRequestError() {
     String type = status == 400 ? "BadRequestError" : "InternalServerError";
     return new RequestError(status, type, field + ": " + reason, field);

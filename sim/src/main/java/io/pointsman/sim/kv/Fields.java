@@ -5,33 +5,33 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the fields of one JSON object and names the first that is wrong. */
+/** Reads the fields of one JSON object and reports the first wrong one. */
 public final class Fields {
   private final JsonNode object;
   private final String prefix;
 
-  /** Reads an object; {@code prefix} is put before names in errors. */
+  /** Reads an object; {@code prefix} precedes names in errors. */
   public Fields(JsonNode object, String prefix) {
     this.object = object;
     this.prefix = prefix;
   }
 
-  /** A field as it is. */
+  /** Returns a field without a check. */
   public JsonNode at(String name) {
     return object.path(name);
   }
 
-  /** Whether a field is there and not null. */
+  /** Returns true if a field is present and not null. */
   public boolean has(String name) {
     return present(at(name));
   }
 
-  /** Whether a node is there and not null. */
+  /** Returns true if a node is present and not null. */
   public static boolean present(JsonNode node) {
     return !node.isMissingNode() && !node.isNull();
   }
 
-  /** A boolean that must have this value. */
+  /** Requires a boolean with this value. */
   public void is(String name, boolean expected) {
     JsonNode node = at(name);
     if (!node.isBoolean() || node.booleanValue() != expected) {
@@ -39,14 +39,14 @@ public final class Fields {
     }
   }
 
-  /** A field that must be null or absent. */
+  /** Requires a field to be null or absent. */
   public void isNull(String name) {
     if (has(name)) {
       throw wrong(name, "null");
     }
   }
 
-  /** A text that is not empty. */
+  /** Reads a text that is not empty. */
   public String text(String name) {
     JsonNode node = at(name);
     if (!node.isTextual() || node.textValue().isEmpty()) {
@@ -55,7 +55,7 @@ public final class Fields {
     return node.textValue();
   }
 
-  /** An integer in a range. */
+  /** Reads an integer in a range. */
   public int integer(String name, int least, int most) {
     JsonNode node = at(name);
     if (!node.isIntegralNumber()
@@ -67,12 +67,12 @@ public final class Fields {
     return node.intValue();
   }
 
-  /** A port. */
+  /** Reads a port. */
   public int port(String name) {
     return integer(name, 1, 65_535);
   }
 
-  /** A list of ports, one for each of {@code ranks}. */
+  /** Reads a list of ports, one for each of {@code ranks}. */
   public List<Integer> ports(String name, int ranks) {
     JsonNode node = at(name);
     if (!node.isArray() || node.size() != ranks) {
@@ -89,7 +89,7 @@ public final class Fields {
     return ports;
   }
 
-  /** A list of lists of integers. */
+  /** Reads a list of lists of integers. */
   public JsonNode blockLists(String name) {
     JsonNode node = at(name);
     boolean good = node.isArray() && !node.isEmpty();
@@ -106,7 +106,7 @@ public final class Fields {
     return node;
   }
 
-  /** An object; its own fields are read with its name in front. */
+  /** Reads an object; errors name its fields with its name as prefix. */
   public Fields object(String name) {
     JsonNode node = at(name);
     if (!node.isObject()) {
@@ -115,7 +115,7 @@ public final class Fields {
     return new Fields(node, prefix + name + ".");
   }
 
-  /** The error of a field. */
+  /** Creates the error of a field. */
   public FieldError wrong(String name, String expected) {
     return FieldError.wrong(prefix + name, shown(at(name)), expected);
   }

@@ -5,18 +5,18 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Blocks of one finished request that another engine is to read.
+ * Blocks of one finished request, held for another engine to read.
  *
- * @param keys under which they are found, the first being the request's own; at least one
+ * @param keys keys under which they are found, the first being the request's own; at least one
  * @param engineId of the rank that holds them
  * @param rank data-parallel rank
- * @param tpSize of the holder
+ * @param tpSize tensor-parallel size of the holder
  * @param blockIds one list per KV group
- * @param blocks how many
- * @param tokens whose KV is valid
- * @param hash of those tokens
- * @param leaseNanos time from now to the end of the lease
- * @param free gives the memory back; called once
+ * @param blocks number of blocks
+ * @param tokens number of tokens with valid KV
+ * @param hash hash of those tokens
+ * @param leaseNanos lease duration from now, in nanoseconds
+ * @param free releases the memory; called once
  */
 public record Held(
     List<String> keys,
@@ -29,7 +29,6 @@ public record Held(
     String hash,
     long leaseNanos,
     Runnable free) {
-  /** Copies the keys. */
   public Held {
     keys = List.copyOf(keys);
   }
@@ -40,9 +39,9 @@ public record Held(
   }
 
   /**
-   * Compares a claim with what is there.
+   * Compares a claim with the held blocks.
    *
-   * @throws FieldError naming the first field that differs
+   * @throws FieldError with the first field that differs
    */
   public void check(Claim claim) {
     differ("remote_engine_id", claim.engineId(), engineId);

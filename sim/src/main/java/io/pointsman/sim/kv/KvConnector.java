@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/** The protocols by which KV is handed over. */
+/** The protocols for KV transfer. */
 public enum KvConnector {
   /** NIXL, decode pulls. */
   NIXL,
@@ -20,21 +20,21 @@ public enum KvConnector {
   MORIIO_READ,
   /** MoRI-IO, prefill writes. */
   MORIIO_WRITE,
-  /** Bootstrap address and room, both legs at once. */
+  /** Bootstrap address and room, both requests at once. */
   SGLANG,
-  /** The whole prefill reply inside the decode request. */
+  /** The whole prefill response inside the decode request. */
   ORCHESTRATED,
-  /** Found by content in a store that engines share; nothing on the wire. */
+  /** Found by content in a store for several engines; no transfer data in requests. */
   NONE;
 
-  /** As the flag and the state name it. */
+  /** The name in the flag and the state. */
   public String label() {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 
   /**
-   * The connector of a flag's value; {@code _} and {@code -} are the same, and {@code moriio} is
-   * what its engines do unless they are told to read.
+   * Returns the connector of a flag's value. {@code _} and {@code -} are equivalent; {@code moriio}
+   * means {@link #MORIIO_WRITE}, the default of its engines.
    */
   public static KvConnector of(String label) {
     String wanted = label.trim().toLowerCase(Locale.ROOT).replace('_', '-');
@@ -50,7 +50,7 @@ public enum KvConnector {
     throw new IllegalArgumentException("kv-connector: " + label + " (expected: " + all + ")");
   }
 
-  /** The field that every hand-over has. */
+  /** The field that every handover requires. */
   public String required() {
     return switch (this) {
       case NIXL, NIXL_PUSH, LMCACHE, MOONCAKE, MORIIO_READ, MORIIO_WRITE -> "kv_transfer_params";
@@ -62,8 +62,8 @@ public enum KvConnector {
   }
 
   /**
-   * Whether a real engine of one role computes the prompt of a request without a hand-over. The
-   * others fail on it, or take the prompt for computed.
+   * Returns true if a real engine of one role computes the prompt of a request without a handover.
+   * The others fail, or assume that the prompt is computed.
    */
   public boolean servesDirectly() {
     return switch (this) {
@@ -72,7 +72,7 @@ public enum KvConnector {
     };
   }
 
-  /** Whether engines announce themselves to the router by ZeroMQ. */
+  /** Returns true if engines register with the router by ZeroMQ. */
   public boolean registers() {
     return this == P2P_NCCL || this == MORIIO_READ || this == MORIIO_WRITE;
   }

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What an engine's hand-overs have come to. Owned by the event loop. */
+/** Counters of an engine's KV transfers. Owned by the event loop. */
 public final class KvCounters {
   private static final int REASONS = 200;
   private static final int FIELDS = 100;
@@ -22,27 +22,27 @@ public final class KvCounters {
   private long finished;
   private long tokens;
 
-  /** A request whose KV is to be handed over. */
+  /** Counts a request for prefill. */
   public void prefill() {
     prefill++;
   }
 
-  /** A request whose KV is to be taken over. */
+  /** Counts a request for decode. */
   public void decode() {
     decode++;
   }
 
-  /** A request without a hand-over. */
+  /** Counts a request without a handover. */
   public void direct() {
     direct++;
   }
 
-  /** A request whose prompt is computed here because the hand-over failed. */
+  /** Counts a request with a failed handover; its prompt is computed here. */
   public void recomputed() {
     recomputed++;
   }
 
-  /** A wrong field. */
+  /** Counts a wrong field. */
   public void wrong(FieldError error) {
     String key = fieldErrors.size() < FIELDS ? error.field() : "other";
     fieldErrors.merge(fieldErrors.containsKey(error.field()) ? error.field() : key, 1L, Long::sum);
@@ -52,24 +52,24 @@ public final class KvCounters {
     reasons.addLast(error.field() + ": " + error.reason());
   }
 
-  /** KV sets out. */
+  /** Counts the start of a transfer. */
   public void transferStarted() {
     maxInProgress = Math.max(maxInProgress, ++inProgress);
   }
 
-  /** KV has arrived. */
+  /** Counts the end of a transfer. */
   public void transferFinished(int transferred) {
     inProgress--;
     finished++;
     tokens += transferred;
   }
 
-  /** KV is no longer wanted. */
+  /** Counts a cancelled transfer. */
   public void transferCancelled() {
     inProgress--;
   }
 
-  /** Starts at zero again; what is on its way stays. */
+  /** Resets the counters to zero; transfers in progress stay. */
   public void reset() {
     fieldErrors.clear();
     reasons.clear();
@@ -82,12 +82,12 @@ public final class KvCounters {
     tokens = 0;
   }
 
-  /** Requests by what they were. */
+  /** Requests by kind. */
   public KvState.Legs legs() {
     return new KvState.Legs(prefill, decode, direct, recomputed);
   }
 
-  /** Transfers. */
+  /** The transfers. */
   public KvState.Transfers transfers(int waiting) {
     return new KvState.Transfers(waiting, inProgress, maxInProgress, finished, tokens);
   }

@@ -10,17 +10,17 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The blocks that an engine holds for others, their leases, and who waits for blocks to come. Time
- * is an argument, in nanoseconds of engine time. Owned by the event loop.
+ * The blocks that an engine holds for others, their leases, and the readers that wait for blocks.
+ * Time is an argument, in nanoseconds of engine time. Owned by the event loop.
  *
- * <p>A lease begins when the blocks are held. A renewal makes it end two thirds of its length from
- * then, if that is later. Reading frees nothing: the reader releases.
+ * <p>A lease begins when the blocks are held. A renewal extends it to two thirds of its length from
+ * that moment, if that is later. Reading frees nothing; the reader must release.
  */
 public final class KvLedger {
-  /** Returned by {@link #nextExpiry} when nothing is held. */
+  /** Returned by {@link #nextExpiry} if nothing is held. */
   public static final long NEVER = Long.MAX_VALUE;
 
-  /** Ended keys remembered, so that a stale one is told from one that never was. */
+  /** Maximum number of remembered ended keys, which distinguish stale keys from unknown ones. */
   private static final int REMEMBERED = 10_000;
 
   private static final int MOST_WAITING = 10_000;
@@ -55,7 +55,7 @@ public final class KvLedger {
     }
   }
 
-  /** Holds blocks, and wakes those who waited for them. */
+  /** Holds blocks, and wakes the readers that wait for them. */
   public void hold(Held held, long now) {
     for (String key : held.keys()) {
       Entry before = byKey.get(key);
@@ -81,16 +81,16 @@ public final class KvLedger {
     }
   }
 
-  /** What is held under a key; null without. */
+  /** Returns the blocks held under a key; null if there are none. */
   public @Nullable Held find(String key) {
     Entry entry = byKey.get(key);
     return entry == null ? null : entry.held;
   }
 
   /**
-   * What a claim is to.
+   * Returns the claimed blocks.
    *
-   * @throws FieldError if it is not held, or differs
+   * @throws FieldError if they are not held, or differ
    */
   public Held claim(Claim claim) {
     Held held = find(claim.key());
@@ -102,7 +102,7 @@ public final class KvLedger {
     return held;
   }
 
-  /** Whether something may yet be held under a key. */
+  /** Returns true if blocks may still be held under a key later. */
   public boolean mayCome(String key) {
     return !ended.containsKey(key);
   }
@@ -111,7 +111,7 @@ public final class KvLedger {
    * Waits for blocks to be held under a key.
    *
    * @return cancels the wait
-   * @throws FieldError if too many wait already
+   * @throws FieldError if the maximum number of readers waits
    */
   public Runnable await(String key, Runnable reader) {
     if (waiting == MOST_WAITING) {
@@ -127,9 +127,9 @@ public final class KvLedger {
   }
 
   /**
-   * Runs something once a reader waits for a key, at once if one does.
+   * Runs an action when a reader waits for a key; at once if one does.
    *
-   * @return forgets it
+   * @return cancels the action
    */
   public Runnable awaitReader(String key, Runnable producer) {
     if (readers.containsKey(key)) {
@@ -145,7 +145,7 @@ public final class KvLedger {
     return () -> producers.remove(key, producer);
   }
 
-  /** Extends a lease; without effect when nothing is held. */
+  /** Extends a lease; no effect if nothing is held. */
   public void renew(Claim claim, long now) {
     Entry entry = byKey.get(claim.key());
     if (entry != null) {
@@ -154,7 +154,7 @@ public final class KvLedger {
     }
   }
 
-  /** Gives blocks back; without effect when nothing is held. */
+  /** Releases blocks; no effect if nothing is held. */
   public void release(Claim claim) {
     Entry entry = byKey.get(claim.key());
     if (entry != null) {
@@ -163,7 +163,7 @@ public final class KvLedger {
     }
   }
 
-  /** Takes back what nobody fetched in time. */
+  /** Releases blocks with expired leases. */
   public void expire(long now) {
     for (Entry entry : List.copyOf(entries)) {
       if (entry.expiry <= now) {
@@ -174,7 +174,7 @@ public final class KvLedger {
     }
   }
 
-  /** When {@link #expire} has something to do. */
+  /** Time of the next expiry. */
   public long nextExpiry() {
     long next = NEVER;
     for (Entry entry : entries) {
@@ -183,7 +183,7 @@ public final class KvLedger {
     return next;
   }
 
-  /** Forgets everything, as an engine that dies. */
+  /** Drops all blocks and readers, like an engine that dies. */
   public void clear() {
     List.copyOf(entries).forEach(entry -> end(entry, "lost with the engine"));
     ended.clear();
@@ -192,17 +192,17 @@ public final class KvLedger {
     waiting = 0;
   }
 
-  /** Readers that wait. */
+  /** Number of waiting readers. */
   public int waiting() {
     return waiting;
   }
 
-  /** What is held, and what became of the rest. */
+  /** The held blocks, and counts of the ended ones. */
   public KvState.HeldBlocks state() {
     return new KvState.HeldBlocks(entries.size(), blocks, released, leaked, leakedBlocks, renewals);
   }
 
-  /** Starts the counters at zero again; what is held stays. */
+  /** Resets the counters to zero; held blocks stay. */
   public void resetCounters() {
     released = 0;
     leaked = 0;

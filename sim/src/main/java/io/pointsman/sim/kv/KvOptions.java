@@ -3,28 +3,28 @@ package io.pointsman.sim.kv;
 import java.util.List;
 
 /**
- * How an engine hands KV over. The {@code with...} methods give changed copies.
+ * An engine's options for KV transfer. The {@code with...} methods return changed copies.
  *
- * @param role what it does
- * @param connector the protocol it speaks
- * @param lenient whether wrong fields are counted and the prompt is computed again, as real engines
- *     do; else they are errors
- * @param direct whether an engine of one role serves requests without a hand-over whole
- * @param bidirectional whether decode keeps its blocks and describes them in its last chunk (NIXL)
+ * @param role the engine's role
+ * @param connector the protocol
+ * @param lenient true: wrong fields are counted and the prompt is recomputed, as in real engines;
+ *     false: they are errors
+ * @param direct true if an engine of one role serves requests without a handover completely
+ * @param bidirectional true if decode keeps its blocks and describes them in its last chunk (NIXL)
  * @param port of the side channel; 0: any free one
  * @param leaseSeconds engine time for which blocks are held for the other side, above 0
  * @param decoderTtlSeconds the same for blocks that decode keeps for the next turn, above 0
- * @param waitSeconds wall time that one leg waits for the other, above 0
- * @param bytesPerToken of KV
- * @param gigabytesPerSecond of the link between engines, engine time; 0: no time
+ * @param waitSeconds longest wall time that one request waits for the other, above 0
+ * @param bytesPerToken KV bytes per token
+ * @param gigabytesPerSecond bandwidth between engines, in engine time; 0: no time
  * @param tpSize tensor-parallel ranks, at least 1
  * @param dpSize data-parallel ranks, at least 1
  * @param initPorts of an LMCache decode engine, one per rank; empty: any free ones
  * @param allocPorts the same for buffers
  * @param router host:port of the router's ZeroMQ socket; empty: none
  * @param pingSeconds wall time between registrations, above 0
- * @param store host:port of the side channel that keeps the shared store; empty: this engine's own
- * @param logged requests kept with headers and body for tests; 0: none
+ * @param store host:port of the side channel with the common store; empty: this engine's own
+ * @param logged number of requests kept with headers and body for tests; 0: none
  */
 public record KvOptions(
     KvRole role,
@@ -46,10 +46,10 @@ public record KvOptions(
     double pingSeconds,
     String store,
     int logged) {
-  /** Most requests that {@code logged} may ask for. */
+  /** Maximum of {@code logged}. */
   public static final int MOST_LOGGED = 100_000;
 
-  /** Refuses figures out of range. */
+  /** Rejects values out of range. */
   public KvOptions {
     check("kv-port", port >= 0 && port <= 65_535, port, "0 to 65535");
     check("kv-lease", leaseSeconds > 0, leaseSeconds, "above 0");
@@ -72,8 +72,8 @@ public record KvOptions(
   }
 
   /**
-   * Strict, alone, with a lease of 30 s: 128 KiB per token over 25 GB a second, as for a model of 8
-   * billion parameters over 200 Gb/s.
+   * Strict defaults with a lease of 30 s. The link has 128 KiB per token at 25 GB/s, as for a model
+   * of 8 billion parameters over 200 Gb/s.
    */
   public static KvOptions of(KvRole role, KvConnector connector) {
     return new KvOptions(
@@ -81,7 +81,7 @@ public record KvOptions(
         List.of(), "", 2, "", 0);
   }
 
-  /** Milliseconds of engine time that the KV of so many tokens is on its way. */
+  /** Milliseconds of engine time for the transfer of this number of tokens. */
   public double transferMillis(int tokens) {
     return gigabytesPerSecond == 0 ? 0 : tokens * bytesPerToken / (gigabytesPerSecond * 1e6);
   }
@@ -91,27 +91,26 @@ public record KvOptions(
     return (long) (leaseSeconds * 1e9);
   }
 
-  /** A copy that counts wrong fields and computes the prompt again. */
+  /** Returns a copy that counts wrong fields and recomputes the prompt. */
   public KvOptions withLenient(boolean newLenient) {
     return copy(newLenient, direct, bidirectional, leaseSeconds, waitSeconds, logged);
   }
 
-  /** A copy that serves requests without a hand-over whole. */
+  /** Returns a copy that serves requests without a handover. */
   public KvOptions withDirect(boolean newDirect) {
     return copy(lenient, newDirect, bidirectional, leaseSeconds, waitSeconds, logged);
   }
 
-  /** A copy whose decode keeps its blocks for the next turn. */
+  /** Returns a copy with a decode role that keeps its blocks for the next turn. */
   public KvOptions withBidirectional(boolean newBidirectional) {
     return copy(lenient, direct, newBidirectional, leaseSeconds, waitSeconds, logged);
   }
 
-  /** A copy with another lease. */
   public KvOptions withLease(double newSeconds) {
     return copy(lenient, direct, bidirectional, newSeconds, waitSeconds, logged);
   }
 
-  /** A copy whose decode keeps its blocks for the next turn for another time. */
+  /** Returns a copy with another retention of blocks for the next turn. */
   public KvOptions withDecoderTtl(double newSeconds) {
     return new KvOptions(
         role,
@@ -135,17 +134,16 @@ public record KvOptions(
         logged);
   }
 
-  /** A copy whose legs wait for each other for another time. */
+  /** Returns a copy with another longest wait for the other request. */
   public KvOptions withWait(double newSeconds) {
     return copy(lenient, direct, bidirectional, leaseSeconds, newSeconds, logged);
   }
 
-  /** A copy that keeps so many requests. */
+  /** Returns a copy that keeps this number of requests. */
   public KvOptions withLog(int newLogged) {
     return copy(lenient, direct, bidirectional, leaseSeconds, waitSeconds, newLogged);
   }
 
-  /** A copy with other ranks. */
   public KvOptions withRanks(int newTpSize, int newDpSize) {
     return new KvOptions(
         role,
@@ -169,7 +167,7 @@ public record KvOptions(
         logged);
   }
 
-  /** A copy with another link; 0 gigabytes per second: no time. */
+  /** Returns a copy with another link; 0 gigabytes per second: no time. */
   public KvOptions withLink(long newBytesPerToken, double newGigabytesPerSecond) {
     return new KvOptions(
         role,
@@ -193,7 +191,7 @@ public record KvOptions(
         logged);
   }
 
-  /** A copy that pings or notifies a router. */
+  /** Returns a copy that registers with or notifies a router. */
   public KvOptions withRouter(String newRouter, double newPingSeconds) {
     return new KvOptions(
         role,
@@ -217,7 +215,7 @@ public record KvOptions(
         logged);
   }
 
-  /** A copy that uses another engine's store. */
+  /** Returns a copy that uses another engine's store. */
   public KvOptions withStore(String newStore) {
     return new KvOptions(
         role,

@@ -2,26 +2,26 @@ package io.pointsman.sim.kv;
 
 import java.util.Locale;
 
-/** What an engine does for requests whose prefill and decode are apart. */
+/** The role of an engine for split requests. */
 public enum KvRole {
-  /** Computes prompts and hands their KV over. */
+  /** Computes prompts and provides their KV. */
   PREFILL,
-  /** Takes KV over and produces tokens. */
+  /** Receives KV and generates tokens. */
   DECODE,
-  /** Both, and whole requests as well. */
+  /** Both, and whole requests too. */
   BOTH;
 
-  /** As the flag and the state name it. */
+  /** The name in the flag and the state. */
   public String label() {
     return name().toLowerCase(Locale.ROOT);
   }
 
-  /** Whether it may hand KV over. */
+  /** Returns true if it may provide KV. */
   public boolean prefills() {
     return this != DECODE;
   }
 
-  /** Whether it may take KV over. */
+  /** Returns true if it may receive KV. */
   public boolean decodes() {
     return this != PREFILL;
   }

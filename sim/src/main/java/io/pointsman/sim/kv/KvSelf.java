@@ -1,11 +1,11 @@
 package io.pointsman.sim.kv;
 
 /**
- * Who an engine is to its peers.
+ * The identity of an engine for its peers.
  *
- * @param options how it hands KV over
- * @param engineId of this life of the engine; another after a restart
- * @param host it advertises
+ * @param options its options for KV transfer
+ * @param engineId changes with each restart
+ * @param host advertised host
  * @param port of its side channel
  */
 public record KvSelf(KvOptions options, String engineId, String host, int port) {
@@ -14,7 +14,9 @@ public record KvSelf(KvOptions options, String engineId, String host, int port) 
     return options.dpSize() == 1 ? engineId : engineId + "_dp" + rank;
   }
 
-  /** What it tells the router by ZeroMQ: {@code host:port}, or MoRI-IO's three parts. */
+  /**
+   * The address that it sends to the router by ZeroMQ: {@code host:port}, or MoRI-IO's three parts.
+   */
   public String zmqAddress() {
     return switch (options.connector()) {
       case MORIIO_READ, MORIIO_WRITE -> "host:" + host + ",handshake:" + port + ",notify:" + port;

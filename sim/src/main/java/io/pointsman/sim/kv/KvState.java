@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The truth about an engine's hand-overs at one moment.
+ * The actual state of an engine's KV transfers at one moment.
  *
  * @param role its role
  * @param connector its protocol
@@ -12,10 +12,10 @@ import java.util.Map;
  * @param port of its side channel
  * @param initPorts of an LMCache decode engine
  * @param allocPorts of an LMCache decode engine
- * @param legs requests by what they were here
+ * @param legs requests by kind
  * @param held blocks held for others
- * @param transfers KV on its way
- * @param fieldErrors wrong fields, by field
+ * @param transfers KV transfers
+ * @param fieldErrors wrong fields, by name
  * @param reasons the last wrong fields with their reasons, oldest first; bounded
  */
 public record KvState(
@@ -31,12 +31,12 @@ public record KvState(
     Map<String, Long> fieldErrors,
     List<String> reasons) {
   /**
-   * Requests.
+   * Requests by kind.
    *
-   * @param prefill that were to be handed over
-   * @param decode that were to be taken over
-   * @param direct without a hand-over
-   * @param recomputed whose hand-over failed and whose prompt was computed here (lenient)
+   * @param prefill requests for prefill
+   * @param decode requests for decode
+   * @param direct requests without a handover
+   * @param recomputed requests with a failed handover and a prompt computed here (lenient)
    */
   public record Legs(long prefill, long decode, long direct, long recomputed) {}
 
@@ -45,10 +45,10 @@ public record KvState(
    *
    * @param requests held at the moment
    * @param blocks held at the moment
-   * @param released requests whose blocks were given back by the other side
-   * @param leaked requests whose lease ended first
+   * @param released requests released by the other side
+   * @param leaked requests with an expired lease
    * @param leakedBlocks their blocks
-   * @param renewals of leases
+   * @param renewals number of lease renewals
    */
   public record HeldBlocks(
       int requests, int blocks, long released, long leaked, long leakedBlocks, long renewals) {}
@@ -56,16 +56,16 @@ public record KvState(
   /**
    * Transfers.
    *
-   * @param waiting readers that wait for KV not yet produced here
-   * @param inProgress on their way to or from this engine
-   * @param maxInProgress most at once
-   * @param finished complete
-   * @param tokens whose KV was transferred
+   * @param waiting readers that wait for KV not produced here yet
+   * @param inProgress transfers to or from this engine in progress
+   * @param maxInProgress maximum in progress at once
+   * @param finished completed transfers
+   * @param tokens number of tokens transferred
    */
   public record Transfers(
       int waiting, int inProgress, int maxInProgress, long finished, long tokens) {}
 
-  /** Wrong fields in all. */
+  /** Total number of wrong fields. */
   public long fieldErrorsInAll() {
     return fieldErrors.values().stream().mapToLong(Long::longValue).sum();
   }

@@ -5,9 +5,9 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 
-/** The last requests as they came, byte by byte. Bounded; off with 0. Owned by the event loop. */
+/** The last requests as received, byte by byte. Bounded; 0 disables it. Owned by the event loop. */
 public final class RequestLog {
-  /** Most bytes of bodies kept in all. */
+  /** Maximum total bytes of bodies. */
   private static final long MOST_BYTES = 64L << 20;
 
   /** One request. */
@@ -26,22 +26,22 @@ public final class RequestLog {
       this.body = body;
     }
 
-    /** The method as it came. */
+    /** The method as received. */
     public String method() {
       return method;
     }
 
-    /** The target as it came. */
+    /** The target as received. */
     public String path() {
       return path;
     }
 
-    /** In the order in which they came. */
+    /** The headers in the order received. */
     public List<Map.Entry<String, String>> headers() {
       return headers;
     }
 
-    /** The body's bytes; not to be modified. */
+    /** The body's bytes; must not be modified. */
     public byte[] body() {
       return body;
     }
@@ -51,17 +51,17 @@ public final class RequestLog {
   private final Deque<Logged> requests = new ArrayDeque<>();
   private long bytes;
 
-  /** A log of so many requests. */
+  /** Creates a log of at most {@code capacity} requests. */
   public RequestLog(int capacity) {
     this.capacity = capacity;
   }
 
-  /** Whether anything is kept. */
+  /** Returns true if requests are kept. */
   public boolean on() {
     return capacity > 0;
   }
 
-  /** Keeps a request; the oldest go. */
+  /** Adds a request and drops the oldest beyond the limits. */
   public void add(Logged request) {
     requests.addLast(request);
     bytes += request.body().length;
@@ -70,12 +70,11 @@ public final class RequestLog {
     }
   }
 
-  /** What is kept, oldest first. */
+  /** The requests, oldest first. */
   public List<Logged> all() {
     return List.copyOf(requests);
   }
 
-  /** Forgets all. */
   public void clear() {
     requests.clear();
     bytes = 0;

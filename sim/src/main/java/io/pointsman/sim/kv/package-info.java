@@ -1,5 +1,6 @@
 /**
- * Prefill and decode apart: roles, options, blocks held for others, and what requests got wrong.
+ * KV transfer between prefill and decode: roles, options, blocks held for others, and errors in
+ * requests.
  */
 @NullMarked
 package io.pointsman.sim.kv;

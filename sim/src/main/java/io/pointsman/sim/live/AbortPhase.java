@@ -2,17 +2,17 @@ package io.pointsman.sim.live;
 
 import java.util.Locale;
 
-/** How far a request had come when its client left. */
+/** The phase of a request when its client left. */
 public enum AbortPhase {
-  /** Not yet handed to the scheduler: held back by a failure. */
+  /** Delayed by a failure before the scheduler. */
   ACCEPTED,
-  /** Waiting for a place in the batch. */
+  /** Waiting for the batch. */
   QUEUED,
-  /** Prompt being computed. */
+  /** The prompt is being computed. */
   PREFILLING,
-  /** Tokens being produced. */
+  /** Tokens are being generated. */
   DECODING,
-  /** All tokens produced, not all of them written. */
+  /** All tokens are generated, but not all are written. */
   SENDING;
 
   /** The JSON key. */

@@ -2,17 +2,17 @@ package io.pointsman.sim.live;
 
 import org.jspecify.annotations.Nullable;
 
-/** How an engine announces changes of its prefix cache. Used on its event loop. */
+/** Publishes changes of an engine's prefix cache as KV events. Used on its event loop. */
 public interface Announcer {
   /**
-   * Where it announces them.
+   * The endpoints of its events.
    *
-   * @param rank the data-parallel rank that it says it is
+   * @param rank the data-parallel rank that it reports
    * @param endpoint of the PUB socket, {@code tcp://host:port}
    * @param replayEndpoint of the ROUTER socket that repeats batches; null: none
    * @param topic of its messages
-   * @param bufferedBatches batches that can be repeated
-   * @param amongArguments whether the engine tells all this among its arguments only, as SGLang
+   * @param bufferedBatches number of batches that can be repeated
+   * @param amongArguments true if the engine reports all this only among its arguments, like SGLang
    */
   record Place(
       int rank,
@@ -22,19 +22,19 @@ public interface Announcer {
       int bufferedBatches,
       boolean amongArguments) {}
 
-  /** Where it announces them now. */
+  /** The current endpoints. */
   Place place();
 
-  /** Batches announced since it has started. */
+  /** Number of batches published since the start. */
   long batches();
 
   /**
-   * What goes wrong from here on.
+   * Sets the faults from now on.
    *
    * @throws IllegalArgumentException if a share is not 0 to 1, or the delay is negative
    */
   void faults(double loss, long delayMillis, double reorder);
 
-  /** Starts anew: the cache is forgotten without a word, and batches are counted from 0. */
+  /** Restarts: drops the cache without an event, and numbers batches from 0. */
   void restart();
 }

@@ -5,7 +5,7 @@ import io.pointsman.sim.schedule.Scheduler;
 import java.time.InstantSource;
 import org.jspecify.annotations.Nullable;
 
-/** Everything one engine owns. Owned by its event loop, but for the failures and the id. */
+/** The parts of one engine. Owned by its event loop, except for the failures and the id. */
 public final class Engine {
   private final EngineProfile profile;
   private final Scheduler scheduler;
@@ -18,7 +18,7 @@ public final class Engine {
   private volatile String id = "";
   private long serial;
 
-  /** An engine at rest. */
+  /** Creates an idle engine. */
   public Engine(
       EngineProfile profile,
       Scheduler scheduler,
@@ -32,47 +32,46 @@ public final class Engine {
     this.clock = clock;
   }
 
-  /** Who it says it is. */
   public EngineProfile profile() {
     return profile;
   }
 
-  /** Its step loop. */
+  /** The step loop. */
   public Scheduler scheduler() {
     return scheduler;
   }
 
-  /** What runs the step loop. */
+  /** The driver of the step loop. */
   public EngineDriver driver() {
     return driver;
   }
 
-  /** Failures switched on. */
+  /** The active failures. */
   public FailureTable failures() {
     return failures;
   }
 
-  /** What its HTTP surface has seen. */
+  /** The counters of its HTTP interface. */
   public EngineCounters counters() {
     return counters;
   }
 
-  /** What its requests have to do with the KV of other engines. */
+  /** The engine's part in KV transfers. */
   public HandOvers handOvers() {
     return handOvers;
   }
 
-  /** Gives the engine a role; done before its first request. */
+  /** Sets the engine's part in KV transfers; before its first request. */
   public void handOverBy(HandOvers newHandOvers) {
     handOvers = newHandOvers;
   }
 
-  /** What announces its prefix cache; null: nothing. */
+  /** The publisher of its cache changes; null: none. */
   public @Nullable Announcer announcer() {
     return announcer;
   }
 
-  /** Has changes of its prefix cache announced; done before its first request. */
+  /** Sets the publisher of its cache changes; before its first request. */
   public void announceBy(Announcer newAnnouncer) {
     announcer = newAnnouncer;
   }
@@ -82,12 +81,12 @@ public final class Engine {
     return id;
   }
 
-  /** Names the engine; done once its address is known. */
+  /** Sets the id, once its address is known. */
   public void name(String newId) {
     id = newId;
   }
 
-  /** A number that no other request of this engine has. */
+  /** Returns a number unique among this engine's requests. */
   public long nextSerial() {
     return ++serial;
   }
@@ -97,12 +96,12 @@ public final class Engine {
     return clock.instant().getEpochSecond();
   }
 
-  /** The truth at this moment. */
+  /** The actual state at this moment. */
   public EngineState state() {
     return EngineState.of(this);
   }
 
-  /** Starts all counters at zero again. */
+  /** Resets all counters to zero. */
   public void resetCounters() {
     counters.reset();
     scheduler.resetTotals();

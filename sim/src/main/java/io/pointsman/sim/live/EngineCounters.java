@@ -4,7 +4,9 @@ import io.pointsman.sim.schedule.RejectReason;
 import java.util.EnumMap;
 import java.util.Map;
 
-/** What the engine's HTTP surface has seen of requests that do work. Owned by the event loop. */
+/**
+ * Counters of the requests that do work, at the engine's HTTP interface. Owned by the event loop.
+ */
 public final class EngineCounters {
   private final Map<AbortPhase, Long> aborted = new EnumMap<>(AbortPhase.class);
   private final Map<RejectReason, Long> rejected = new EnumMap<>(RejectReason.class);
@@ -21,35 +23,35 @@ public final class EngineCounters {
 
   EngineCounters() {}
 
-  /** A request came in. */
+  /** Counts a received request. */
   public void began() {
     received++;
     maxInFlight = Math.max(maxInFlight, ++inFlight);
   }
 
-  /** A request is over because its client left. */
+  /** Counts the end of a request because its client left. */
   public void abandoned() {
     inFlight--;
   }
 
-  /** A request got its whole answer. */
+  /** Counts a complete response. */
   public void served() {
     inFlight--;
     served++;
   }
 
-  /** A request was answered with an error or broken off, on purpose or not. */
+  /** Counts a response with an error, or an aborted one, intended or not. */
   public void failed() {
     inFlight--;
     failed++;
   }
 
-  /** A client left. */
+  /** Counts a client that left. */
   public void aborted(AbortPhase phase) {
     aborted.merge(phase, 1L, Long::sum);
   }
 
-  /** A request was turned away. */
+  /** Counts a rejected request. */
   public void rejected(RejectReason reason) {
     rejected.merge(reason, 1L, Long::sum);
   }
@@ -62,7 +64,7 @@ public final class EngineCounters {
     }
   }
 
-  /** What became of requests. */
+  /** Requests by result. */
   public EngineState.Requests requests() {
     return new EngineState.Requests(received, served, failed, inFlight, maxInFlight);
   }
@@ -72,27 +74,27 @@ public final class EngineCounters {
     return aborted.getOrDefault(phase, 0L);
   }
 
-  /** Requests turned away, by reason. */
+  /** Rejected requests, by reason. */
   public long rejectedCount(RejectReason reason) {
     return rejected.getOrDefault(reason, 0L);
   }
 
-  /** Sequences that ended because they had said all. */
+  /** Sequences that ended by themselves. */
   public long finishedStop() {
     return finishedStop;
   }
 
-  /** Sequences that ended because of the length asked for. */
+  /** Sequences that ended at the requested length. */
   public long finishedLength() {
     return finishedLength;
   }
 
-  /** Requests not yet over. */
+  /** Requests in flight. */
   public int inFlight() {
     return inFlight;
   }
 
-  /** Engine time from arrival to first token. */
+  /** Engine time from arrival to the first token. */
   public Histogram timeToFirstToken() {
     return timeToFirstToken;
   }

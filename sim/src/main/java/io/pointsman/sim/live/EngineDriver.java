@@ -22,9 +22,9 @@ public final class EngineDriver {
   private boolean armed;
 
   /**
-   * A driver at engine time 0.
+   * Creates a driver at engine time 0.
    *
-   * @param ticker nanoseconds that never go back
+   * @param ticker monotonic time in nanoseconds
    * @param speed engine seconds per second, above 0
    */
   public EngineDriver(Scheduler scheduler, EventLoop loop, LongSupplier ticker, double speed) {
@@ -40,13 +40,13 @@ public final class EngineDriver {
     return (long) ((ticker.getAsLong() - origin) * speed);
   }
 
-  /** Hands a sequence to the scheduler. */
+  /** Submits a sequence to the scheduler. */
   public void submit(Sequence sequence) {
     scheduler.submit(sequence, now());
     nudge();
   }
 
-  /** Looks for work that may start because memory has become free. */
+  /** Checks for work that can start because memory has become free. */
   public void nudge() {
     if (!armed) {
       armed = true;
@@ -54,25 +54,25 @@ public final class EngineDriver {
     }
   }
 
-  /** Drops a sequence. */
+  /** Aborts a sequence. */
   public void abort(Sequence sequence) {
     scheduler.abort(sequence);
   }
 
   /**
-   * Runs something once, when the scheduler has done all that is due; for writing several tokens at
+   * Runs an action once, when the scheduler has done all due work; for writing several tokens at
    * once.
    */
   public void afterStep(Runnable action) {
     afterStep.add(action);
   }
 
-  /** Runs something after {@code millis} of engine time. */
+  /** Runs an action after {@code millis} of engine time. */
   public void later(double millis, Runnable action) {
     loop.schedule(action, (long) (millis * 1e6 / speed), TimeUnit.NANOSECONDS);
   }
 
-  /** Runs something after {@code millis} of wall time. */
+  /** Runs an action after {@code millis} of wall time. */
   public void laterInWallTime(long millis, Runnable action) {
     loop.schedule(action, millis, TimeUnit.MILLISECONDS);
   }
@@ -86,8 +86,8 @@ public final class EngineDriver {
     }
     armed = next != Scheduler.NEVER;
     if (armed) {
-      // A timer even when the next step is due: a task would run before the loop looks at its
-      // sockets again.
+      // Uses a timer even if the next step is due: a task would run before the loop polls its
+      // sockets.
       long nanos = Math.max(1, (long) ((next - now()) / speed));
       loop.schedule(this::wake, nanos, TimeUnit.NANOSECONDS);
     }

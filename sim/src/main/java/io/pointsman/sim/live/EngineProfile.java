@@ -3,13 +3,13 @@ package io.pointsman.sim.live;
 import java.util.List;
 
 /**
- * Who the engine says it is and how it answers.
+ * Identity and response defaults of the engine.
  *
- * @param models names it serves, the first being the base model; at least one
- * @param outputTokens length of an answer whose request names none, at least 1
+ * @param models served names, the first being the base model; at least one
+ * @param outputTokens length of a response if the request sets none, at least 1
  * @param embeddingDimensions length of embedding vectors, at least 1
- * @param maxStoredResponses responses kept for retrieval, oldest dropped first; at least 1
- * @param scaleOut whether the render family and {@code /inference/v1/generate} are served
+ * @param maxStoredResponses maximum number of stored responses, oldest dropped first; at least 1
+ * @param scaleOut true if the render family and {@code /inference/v1/generate} are served
  * @param seed of output texts and of failures
  */
 public record EngineProfile(
@@ -19,11 +19,11 @@ public record EngineProfile(
     int maxStoredResponses,
     boolean scaleOut,
     long seed) {
-  /** One model named {@code sim}, answers of 64 tokens, vectors of 64, 1,000 stored responses. */
+  /** One model named {@code sim}, responses of 64 tokens, vectors of 64, 1,000 stored responses. */
   public static final EngineProfile DEFAULT =
       new EngineProfile(List.of("sim"), 64, 64, 1000, false, 0);
 
-  /** Copies the names and refuses figures out of range. */
+  /** Copies the names and rejects values out of range. */
   public EngineProfile {
     models = List.copyOf(models);
     if (models.isEmpty()) {
@@ -41,7 +41,6 @@ public record EngineProfile(
     }
   }
 
-  /** The base model. */
   public String model() {
     return models.getFirst();
   }

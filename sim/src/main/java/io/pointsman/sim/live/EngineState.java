@@ -8,16 +8,16 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * The truth about an engine at one moment. Requests are HTTP requests that do work; sequences are
- * their prompts and choices.
+ * The actual state of an engine at one moment. Requests are HTTP requests that do work; sequences
+ * are their prompts and choices.
  *
  * @param id the value of {@code x-engine-id}
- * @param requests what became of requests
- * @param sequences what is in the batch
- * @param tokens what was computed and found
+ * @param requests requests by result
+ * @param sequences the batch and the queue
+ * @param tokens computed and cached tokens
  * @param kv the KV memory
  * @param aborted clients that left, by phase
- * @param rejected requests turned away, by reason
+ * @param rejected rejected requests, by reason
  */
 public record EngineState(
     String id,
@@ -30,11 +30,11 @@ public record EngineState(
   /**
    * Requests.
    *
-   * @param received in all
-   * @param served answered in full with a status below 400
-   * @param failed answered with an error, or broken off by a failure that is switched on
-   * @param inFlight not yet over
-   * @param maxInFlight most at once
+   * @param received total number
+   * @param served answered completely with a status below 400
+   * @param failed answered with an error, or aborted by an active failure
+   * @param inFlight not finished
+   * @param maxInFlight maximum at once
    */
   public record Requests(long received, long served, long failed, int inFlight, int maxInFlight) {}
 
@@ -42,11 +42,11 @@ public record EngineState(
    * Sequences.
    *
    * @param running in the batch
-   * @param waiting not yet admitted
-   * @param maxRunning most in the batch at once
-   * @param maxWaiting most waiting at once
+   * @param waiting not admitted yet
+   * @param maxRunning maximum in the batch at once
+   * @param maxWaiting maximum waiting at once
    * @param finished completed
-   * @param aborted given up
+   * @param aborted aborted
    */
   public record Sequences(
       int running, int waiting, int maxRunning, int maxWaiting, long finished, long aborted) {}
@@ -68,23 +68,23 @@ public record EngineState(
   /**
    * KV memory in blocks.
    *
-   * @param capacity in all
+   * @param capacity total number
    * @param pinned used by running sequences
    * @param idle findable and unused
    */
   public record Kv(int capacity, int pinned, int idle) {}
 
-  /** Clients that left in a phase. */
+  /** Number of clients that left in a phase. */
   public long abortedIn(AbortPhase phase) {
     return aborted.getOrDefault(phase.label(), 0L);
   }
 
-  /** Clients that left, in all. */
+  /** Total number of clients that left. */
   public long abortedInAll() {
     return aborted.values().stream().mapToLong(Long::longValue).sum();
   }
 
-  /** Requests turned away, in all. */
+  /** Total number of rejected requests. */
   public long rejectedInAll() {
     return rejected.values().stream().mapToLong(Long::longValue).sum();
   }

@@ -3,16 +3,15 @@ package io.pointsman.sim.live;
 import java.util.List;
 
 /**
- * What a request asks of the engine, whatever API it came by.
+ * The generation that a request asks for, independent of its API.
  *
- * @param model the name it used
+ * @param model the name in the request
  * @param prompts token ids, at least one prompt, each of at least one token
- * @param choices answers per prompt, at least 1
- * @param outputTokens length of each answer; 0: prefill only
- * @param stopsByItself whether the length was the engine's choice, which makes the finish reason
- *     {@code stop}
- * @param seed of the answers
- * @param cacheSalt text that must be equal for prefixes to be shared; empty: none
+ * @param choices responses per prompt, at least 1
+ * @param outputTokens length of each response; 0: prefill only
+ * @param stopsByItself true if the engine chose the length; the finish reason is then {@code stop}
+ * @param seed of the responses
+ * @param cacheSalt text that must be equal for common prefixes; empty: none
  */
 public record Generation(
     String model,
@@ -22,12 +21,11 @@ public record Generation(
     boolean stopsByItself,
     long seed,
     String cacheSalt) {
-  /** Copies the list of prompts. */
   public Generation {
     prompts = List.copyOf(prompts);
   }
 
-  /** What else must be equal for prefixes to be shared: the model and the cache salt. */
+  /** Hash of model and cache salt, which must be equal for common prefixes. */
   public long salt() {
     return model.hashCode() * 31L + cacheSalt.hashCode();
   }

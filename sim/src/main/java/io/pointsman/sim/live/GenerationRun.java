@@ -15,9 +15,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request in the engine: its sequences, and the pump that writes what they have produced as
- * fast as the client takes it. The answer is a function of its seed, so tokens not yet written cost
- * no memory. Owned by the event loop.
+ * One request in the engine: its sequences, and the pump that writes their tokens as fast as the
+ * client reads. The text is a function of its seed, so tokens that are not written yet take no
+ * memory. Owned by the event loop.
  */
 public final class GenerationRun {
   private final Engine engine;
@@ -69,28 +69,27 @@ public final class GenerationRun {
     return request.model().equals(engine.profile().model()) ? null : request.model();
   }
 
-  /** What was asked. */
   public Generation request() {
     return request;
   }
 
-  /** An id that no other run has, of this engine or of one with another id. */
+  /** Returns an id unique among the runs of this engine and of engines with other ids. */
   public String id(String prefix) {
     return prefix
         + HexFormat.of().toHexDigits(BlockHashes.mix(engine.id().hashCode() + (serial << 32)));
   }
 
-  /** When the request came, in seconds since 1970. */
+  /** Arrival of the request, in seconds since 1970. */
   public long created() {
     return created;
   }
 
-  /** Answers in all: prompts times choices, those of one prompt side by side. */
+  /** Number of responses: prompts times choices, with those of one prompt consecutive. */
   public int size() {
     return sequences.size();
   }
 
-  /** What is said in choice {@code index}. */
+  /** The text of choice {@code index}. */
   public Answer answer(int index) {
     return answers.get(index);
   }
@@ -105,7 +104,7 @@ public final class GenerationRun {
     return sequences.get(index).cachedTokens();
   }
 
-  /** Prompt tokens found in the prefix cache, the first choice of every prompt counted. */
+  /** Prompt tokens found in the prefix cache, for the first choice of every prompt. */
   public int cachedTokens() {
     int total = 0;
     for (int i = 0; i < sequences.size(); i += request.choices()) {
@@ -114,7 +113,7 @@ public final class GenerationRun {
     return total;
   }
 
-  /** Tokens produced so far over all choices. */
+  /** Tokens generated so far over all choices. */
   public int completionTokens() {
     int total = 0;
     for (Sequence sequence : sequences) {
@@ -123,32 +122,31 @@ public final class GenerationRun {
     return total;
   }
 
-  /** Whether all sequences are complete. */
+  /** Returns true if all sequences are complete. */
   public boolean finished() {
     return unfinished == 0;
   }
 
-  /** Whether it was given up. */
   public boolean aborted() {
     return aborted;
   }
 
-  /** What the reply carries as {@code kv_transfer_params}; null: nothing. */
+  /** The {@code kv_transfer_params} of the response; null: none. */
   public @Nullable JsonNode handedOver() {
     return handedOver;
   }
 
-  /** Makes the KV of the prompt's first tokens known before it is scheduled. */
+  /** Marks the KV of the prompt's first tokens as present before scheduling. */
   public void load(int tokens) {
     sequences.forEach(sequence -> sequence.load(tokens));
   }
 
-  /** Keeps the memory of its first sequence when it is complete, until {@link #freeMemory}. */
+  /** Keeps the memory of its first sequence after completion, until {@link #freeMemory}. */
   public void keepMemory() {
     sequences.getFirst().keepMemory();
   }
 
-  /** Gives back what {@link #keepMemory} kept. */
+  /** Releases the memory kept by {@link #keepMemory}. */
   public void freeMemory() {
     engine.scheduler().free(sequences.getFirst());
     engine.driver().nudge();
@@ -161,7 +159,7 @@ public final class GenerationRun {
     }
   }
 
-  /** Gives the run up because its client left; counted by the phase that it had come to. */
+  /** Aborts the run because its client left; counted by its phase. */
   public void abort() {
     if (!aborted) {
       engine.counters().aborted(abortPhase());
@@ -169,7 +167,7 @@ public final class GenerationRun {
     }
   }
 
-  /** Gives the run up without blaming the client. */
+  /** Aborts the run without counting a client that left. */
   public void drop() {
     if (!aborted) {
       aborted = true;

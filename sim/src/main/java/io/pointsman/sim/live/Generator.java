@@ -12,12 +12,11 @@ import org.jspecify.annotations.Nullable;
 public final class Generator {
   private final Engine engine;
 
-  /** A generator for one engine. */
   public Generator(Engine engine) {
     this.engine = engine;
   }
 
-  /** Answers with one document when all is produced. */
+  /** Responds with one document when all tokens are generated. */
   public void answerWhole(Exchange exchange, Generation request, WholeReply reply) {
     HandOver handOver = engine.handOvers().open(exchange, request);
     Started started = new Started();
@@ -35,7 +34,7 @@ public final class Generator {
     handOver.prepare(run, () -> submit(exchange, run));
   }
 
-  /** Answers with events as tokens are produced. */
+  /** Responds with events as tokens are generated. */
   public void answerStream(
       Exchange exchange, Generation request, Function<GenerationRun, StreamReply> reply) {
     HandOver handOver = engine.handOvers().open(exchange, request);
@@ -56,9 +55,9 @@ public final class Generator {
   }
 
   /**
-   * Runs a request that nobody waits for.
+   * Runs a request in the background.
    *
-   * @return the run, to be asked or given up
+   * @return the run, for queries or an abort
    */
   public GenerationRun runUnattended(Generation request) {
     GenerationRun run = new GenerationRun(engine, new WholeRequest(request), Generator::nothing);
@@ -109,7 +108,7 @@ public final class Generator {
 
   private static void nothing() {}
 
-  /** What the callbacks of a run look at; filled once the run exists. */
+  /** The state for a run's callbacks; set after the run is created. */
   private static final class Started {
     @Nullable GenerationRun run;
     @Nullable TokenPump pump;

@@ -2,16 +2,16 @@ package io.pointsman.sim.live;
 
 import io.pointsman.sim.http.Exchange;
 
-/** Finds out what a request has to do with the KV of other engines. */
+/** Determines the part of requests in KV transfers. */
 @FunctionalInterface
 public interface HandOvers {
-  /** For engines that keep to themselves. */
+  /** For engines without KV transfer. */
   HandOvers NONE = (exchange, request) -> new WholeRequest(request);
 
   /**
-   * Looks at a request.
+   * Examines a request.
    *
-   * @throws io.pointsman.sim.http.RequestError if it is not what this engine can serve
+   * @throws io.pointsman.sim.http.RequestError if this engine cannot serve it
    */
   HandOver open(Exchange exchange, Generation request);
 }

@@ -3,8 +3,8 @@ package io.pointsman.sim.live;
 import java.util.Arrays;
 
 /**
- * A Prometheus histogram of seconds with the bucket bounds engines use for latencies. Owned by the
- * event loop.
+ * A Prometheus histogram of seconds, with the bucket bounds that engines use for latencies. Owned
+ * by the event loop.
  */
 public final class Histogram {
   private static final double[] BOUNDS = {
@@ -32,7 +32,7 @@ public final class Histogram {
     count = 0;
   }
 
-  /** Upper bounds of the buckets but the last, in seconds. */
+  /** Upper bounds of all buckets except the last, in seconds. */
   public double[] bounds() {
     return BOUNDS.clone();
   }

@@ -2,15 +2,15 @@ package io.pointsman.sim.live;
 
 import io.pointsman.sim.http.EventStream;
 
-/** Writes the answer of a run as events, while it is produced. */
+/** Writes the response of a run as events while it is generated. */
 public interface StreamReply {
-  /** The request has been taken; nothing is computed yet. */
+  /** The request has been accepted; nothing is computed yet. */
   default void taken(EventStream out) {}
 
-  /** Before the first token of any choice. */
+  /** Is called before the first token of any choice. */
   void opened(EventStream out);
 
-  /** A token of a choice; {@code index} counts from 0. */
+  /** Writes a token of a choice; {@code index} counts from 0. */
   void token(EventStream out, int choice, int index);
 
   /** A choice is complete. */

@@ -3,7 +3,7 @@ package io.pointsman.sim.live;
 import io.pointsman.sim.http.EventStream;
 import io.pointsman.sim.schedule.Sequence;
 
-/** Writes a run's tokens to a stream as they come and as the client takes them. */
+/** Writes a run's tokens to a stream as they are generated and as the client reads. */
 final class TokenPump {
   private final GenerationRun run;
   private final StreamReply reply;
@@ -20,9 +20,9 @@ final class TokenPump {
   }
 
   /**
-   * Writes what it can.
+   * Writes as many tokens as possible.
    *
-   * @return whether the stream is complete
+   * @return true if the stream is complete
    */
   boolean run() {
     if (!opened && run.completionTokens() > 0) {

@@ -2,9 +2,9 @@ package io.pointsman.sim.live;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
-/** Writes the answer of a finished run as one document. */
+/** Writes the response of a finished run as one document. */
 @FunctionalInterface
 public interface WholeReply {
-  /** The document to answer with. */
+  /** The document to respond with. */
   JsonNode document(GenerationRun run);
 }

@@ -1,4 +1,4 @@
-/** One engine alive: the scheduler driven by real time, requests in flight, and their counters. */
+/** A running engine: the scheduler driven by real time, requests in flight, and their counters. */
 @NullMarked
 package io.pointsman.sim.live;
 

@@ -1,10 +1,10 @@
 package io.pointsman.sim.schedule;
 
 /**
- * Step times of a model on one accelerator or several, from compute and memory bandwidth. A step
- * with {@code t} prompt tokens, {@code c} context tokens in decode and {@code n} decoding sequences
- * takes {@code square t^2 + token t + prefill} if there is a prompt, and {@code decode + context c
- * + sequence n}. The names say the units.
+ * Step times of a model on one or several accelerators, from compute and memory bandwidth. A step
+ * has {@code t} prompt tokens, {@code c} context tokens in decode and {@code n} decoding sequences.
+ * It takes {@code square t^2 + token t + prefill} if there is a prompt, plus {@code decode +
+ * context c + sequence n}. The parameter names contain the units.
  *
  * @param squareNanos attention among the prompt tokens
  * @param tokenMicros all other work for a prompt token
@@ -21,7 +21,7 @@ public record CardLatency(
     double contextNanos,
     double sequenceMicros)
     implements LatencyModel {
-  /** Refuses negative figures. */
+  /** Rejects negative values. */
   public CardLatency {
     double[] figures = {
       squareNanos, tokenMicros, prefillMillis, decodeMillis, contextNanos, sequenceMicros

@@ -1,12 +1,12 @@
 package io.pointsman.sim.schedule;
 
 /**
- * Step times with speculative decoding: a step in which sequences decode drafts tokens, and
- * verifies them.
+ * Step times with speculative decoding: a step with decoding sequences drafts tokens and verifies
+ * them.
  *
- * @param step times without it
- * @param draftMillis drafting, for all sequences together
- * @param verifyMicros verifying the drafted tokens of one sequence
+ * @param step step times without it
+ * @param draftMillis time for drafting, for all sequences together
+ * @param verifyMicros time for verifying the drafted tokens of one sequence
  */
 public record DraftedLatency(LatencyModel step, double draftMillis, double verifyMicros)
     implements LatencyModel {

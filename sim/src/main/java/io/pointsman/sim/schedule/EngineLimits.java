@@ -1,19 +1,19 @@
 package io.pointsman.sim.schedule;
 
 /**
- * What one engine can hold and is willing to queue.
+ * Capacity and queue limits of one engine.
  *
  * @param kvBlocks KV memory in blocks, at least 1
  * @param blockSize tokens per block, at least 1
- * @param maxRunning sequences in the batch, at least 1
- * @param maxBatchedTokens tokens per step, at least 1; longer prompts are computed in chunks
- * @param maxModelLen longest prompt and output together, in tokens; the KV capacity bounds it
+ * @param maxRunning maximum sequences in the batch, at least 1
+ * @param maxBatchedTokens maximum tokens per step, at least 1; longer prompts are computed in
+ *     chunks
+ * @param maxModelLen maximum of prompt and output together, in tokens; the KV capacity limits it
  *     further
- * @param maxQueuedRequests running and waiting sequences from which on requests are rejected; 0: no
+ * @param maxQueuedRequests running and waiting sequences at which requests are rejected; 0: no
  *     limit
- * @param maxQueuedTokens prompt tokens not yet prefilled from which on requests are rejected; 0: no
- *     limit
- * @param rules how it forms its steps
+ * @param maxQueuedTokens prompt tokens before prefill at which requests are rejected; 0: no limit
+ * @param rules rules for forming its steps
  */
 public record EngineLimits(
     int kvBlocks,
@@ -29,7 +29,7 @@ public record EngineLimits(
    */
   public static final EngineLimits DEFAULT = new EngineLimits(25_000, 16, 256, 8192, 131_072, 0, 0);
 
-  /** With chunked prefill, a prefix cache and one token a step. */
+  /** Uses chunked prefill, a prefix cache and one token per step. */
   public EngineLimits(
       int kvBlocks,
       int blockSize,
@@ -49,7 +49,7 @@ public record EngineLimits(
         StepRules.DEFAULT);
   }
 
-  /** Refuses sizes that no engine can have. */
+  /** Rejects values out of range. */
   public EngineLimits {
     require("kv-blocks", kvBlocks, 1);
     require("block-size", blockSize, 1);
@@ -65,7 +65,7 @@ public record EngineLimits(
     return (long) kvBlocks * blockSize;
   }
 
-  /** Longest prompt and output together that this engine can ever serve, in tokens. */
+  /** Maximum of prompt and output together that this engine can serve, in tokens. */
   public int longestRequest() {
     return (int) Math.min(maxModelLen, capacityTokens());
   }

@@ -1,8 +1,6 @@
 package io.pointsman.sim.schedule;
 
-/**
- * What an engine has done since it started or was last reset. Written by {@link Scheduler} only.
- */
+/** Totals of an engine since its start or the last reset. Written by {@link Scheduler} only. */
 public final class EngineTotals {
   long promptTokens;
   long cachedTokens;
@@ -14,7 +12,7 @@ public final class EngineTotals {
 
   EngineTotals() {}
 
-  /** Prompt tokens of admitted sequences: what the prefix cache was asked for. */
+  /** Prompt tokens of admitted sequences, which are the queries of the prefix cache. */
   public long promptTokens() {
     return promptTokens;
   }
@@ -24,7 +22,7 @@ public final class EngineTotals {
     return cachedTokens;
   }
 
-  /** Tokens produced. */
+  /** Tokens generated. */
   public long generatedTokens() {
     return generatedTokens;
   }
@@ -34,17 +32,17 @@ public final class EngineTotals {
     return finished;
   }
 
-  /** Sequences given up by their client. */
+  /** Sequences aborted by their client. */
   public long aborted() {
     return aborted;
   }
 
-  /** Most sequences in the batch at once. */
+  /** Maximum number of sequences in the batch at once. */
   public int maxRunning() {
     return maxRunning;
   }
 
-  /** Most sequences waiting at once. */
+  /** Maximum number of sequences waiting at once. */
   public int maxWaiting() {
     return maxWaiting;
   }

@@ -1,12 +1,12 @@
 package io.pointsman.sim.schedule;
 
-/** How long one step of the engine takes. Implementations are pure functions. */
+/** The time of one engine step. Implementations are pure functions. */
 @FunctionalInterface
 public interface LatencyModel {
   /**
-   * Duration of a step.
+   * Returns the duration of a step.
    *
-   * @param step what the step computes
+   * @param step the work of the step
    * @return nanoseconds of engine time, 0 or more
    */
   long stepNanos(Step step);
@@ -15,8 +15,8 @@ public interface LatencyModel {
    * The work of one step.
    *
    * @param prefillTokens prompt tokens computed
-   * @param decoding sequences that get one token
-   * @param contextTokens tokens those sequences attend to, shared ones counted once per sequence
+   * @param decoding sequences that gain one token
+   * @param contextTokens tokens those sequences attend to, common ones counted once per sequence
    * @param capacityTokens KV capacity of the engine
    */
   record Step(int prefillTokens, int decoding, long contextTokens, long capacityTokens) {}

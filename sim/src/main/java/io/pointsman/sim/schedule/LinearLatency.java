@@ -4,11 +4,11 @@ package io.pointsman.sim.schedule;
  * A constant prefill rate and a constant time per decoded token.
  *
  * @param prefillTokensPerSecond 0: prefill takes no time
- * @param decodeMillis time of a step in which at least one sequence decodes; 0: none
+ * @param decodeMillis time of a step with at least one decoding sequence; 0: none
  */
 public record LinearLatency(double prefillTokensPerSecond, double decodeMillis)
     implements LatencyModel {
-  /** Refuses negative figures. */
+  /** Rejects negative values. */
   public LinearLatency {
     if (!(prefillTokensPerSecond >= 0) || !(decodeMillis >= 0)) {
       throw new IllegalArgumentException(
@@ -20,7 +20,7 @@ public record LinearLatency(double prefillTokensPerSecond, double decodeMillis)
     }
   }
 
-  /** An engine that answers at once. */
+  /** Returns a model without any delay. */
   public static LinearLatency none() {
     return new LinearLatency(0, 0);
   }

@@ -2,13 +2,18 @@ package io.pointsman.sim.schedule;
 
 import java.util.Locale;
 
-/** Why an engine turns a request away before queueing it. */
+/** The reason why an engine rejects a request before queueing it. */
 public enum RejectReason {
-  /** As many sequences run and wait as {@link EngineLimits#maxQueuedRequests} allows. */
+  /**
+   * The number of running and waiting sequences has reached {@link EngineLimits#maxQueuedRequests}.
+   */
   MAX_NUM_QUEUED_REQS,
-  /** As many prompt tokens wait for prefill as {@link EngineLimits#maxQueuedTokens} allows. */
+  /**
+   * The number of prompt tokens waiting for prefill has reached {@link
+   * EngineLimits#maxQueuedTokens}.
+   */
   MAX_NUM_QUEUED_TOKENS,
-  /** Prompt and output exceed the model length or the KV memory and would never fit. */
+  /** Prompt and output exceed the model length or the KV memory and can never fit. */
   TOO_LONG;
 
   /** The metric label and JSON key. */

@@ -9,25 +9,25 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The engine's loop: continuous batching with chunked prefill, first come first served.
+ * The engine's loop: continuous batching with chunked prefill, first come, first served.
  *
- * <p>Time is an argument. A step starts when there is work and no step runs, takes in the sequences
- * present at that moment, and ends after the time the latency model names; then every decoding
- * sequence has one more token and every completed prompt its first. Prompt blocks are findable from
- * the start of the step that computes them, so that equal prompts admitted to the same step share.
- * KV memory for prompt and output is reserved at admission; the head of the queue waits for room,
- * nobody overtakes it.
+ * <p>Time is an argument. A step starts if there is work and no step is running. It takes the
+ * sequences present at that moment and ends after the time of the latency model. Then every
+ * decoding sequence has one more token and every completed prompt its first. Prompt blocks are
+ * findable from the start of the step that computes them, so equal prompts in one step use them
+ * too. KV memory for prompt and output is reserved at admission. The head of the queue waits for
+ * room, and no sequence overtakes it.
  *
- * <p>{@link StepRules} change this: without chunks a step computes whole prompts or decodes, and
- * prompts go first; speculative decoding produces several tokens a step.
+ * <p>{@link StepRules} change this. Without chunks a step computes whole prompts or decodes, and
+ * prompts go first. Speculative decoding produces several tokens per step.
  *
  * <p>Not thread-safe: owned by the engine's event loop, or by a replay.
  */
 public final class Scheduler {
-  /** Returned by {@link #advance} when nothing will happen by itself. */
+  /** Returned by {@link #advance} if nothing is scheduled. */
   public static final long NEVER = Long.MAX_VALUE;
 
-  /** Steps taken by one call at most, so that a loop without latency lets others run. */
+  /** Maximum number of steps per call, so a loop without latency does not block others. */
   private static final int STEPS_PER_CALL = 512;
 
   private static final long[] NO_HASHES = {};
@@ -42,10 +42,10 @@ public final class Scheduler {
   private long stepEnd = NEVER;
   private long tokensInPrefill;
 
-  /** Whether sequences decode in the running step. */
+  /** True if sequences decode in the running step. */
   private boolean decodes;
 
-  /** An idle engine with an empty cache. */
+  /** Creates an idle engine with an empty cache. */
   public Scheduler(EngineLimits limits, LatencyModel latency) {
     this.limits = limits;
     this.rules = limits.rules();
@@ -53,34 +53,31 @@ public final class Scheduler {
     this.cache = new BlockCache(limits.kvBlocks(), limits.blockSize());
   }
 
-  /** The KV memory. */
   public BlockCache cache() {
     return cache;
   }
 
-  /** Limits it was built with. */
   public EngineLimits limits() {
     return limits;
   }
 
-  /** What was done so far. */
   public EngineTotals totals() {
     return totals;
   }
 
-  /** Starts all totals at zero again; what runs and waits stays. */
+  /** Resets all totals to zero; running and waiting sequences stay. */
   public void resetTotals() {
     totals.reset();
     totals.maxRunning = running.size();
     totals.maxWaiting = waiting.size();
   }
 
-  /** Sequences in the batch. */
+  /** Number of sequences in the batch. */
   public int running() {
     return running.size();
   }
 
-  /** Sequences not yet admitted. */
+  /** Number of sequences not admitted yet. */
   public int waiting() {
     return waiting.size();
   }
@@ -91,9 +88,9 @@ public final class Scheduler {
   }
 
   /**
-   * Whether the engine takes on more work.
+   * Checks the queue limits.
    *
-   * @return null when it does, else the limit that has been reached
+   * @return the limit that has been reached; null if the engine accepts more work
    */
   public @Nullable RejectReason rejection() {
     int limit = limits.maxQueuedRequests();
@@ -108,11 +105,11 @@ public final class Scheduler {
   }
 
   /**
-   * Puts a sequence at the end of the queue. It is considered by the first step that starts when
-   * the front end has passed it on, or later.
+   * Appends a sequence to the queue. It enters the queue after its time in the front end. The first
+   * step that starts then or later considers it.
    *
-   * @param now engine time in nanoseconds, not before that of earlier calls
-   * @throws IllegalArgumentException if it could never fit the KV memory or the model
+   * @param now engine time in nanoseconds, not earlier than in previous calls
+   * @throws IllegalArgumentException if it can never fit the KV memory or the model
    */
   public void submit(Sequence sequence, long now) {
     if (sequence.totalTokens() > limits.longestRequest()) {
@@ -129,7 +126,7 @@ public final class Scheduler {
     totals.maxWaiting = Math.max(totals.maxWaiting, waiting.size());
   }
 
-  /** Drops a sequence wherever it stands and frees its memory; without effect when it has ended. */
+  /** Removes a sequence in any phase and frees its memory; no effect after its end. */
   public void abort(Sequence sequence) {
     if (sequence.ended()) {
       return;
@@ -147,10 +144,10 @@ public final class Scheduler {
   }
 
   /**
-   * Does what is due at {@code now} or earlier.
+   * Performs the work due at {@code now} or earlier.
    *
-   * @return when to call again: the end of the running step, the next arrival from the front end,
-   *     {@code now} if more is due at once, or {@link #NEVER}
+   * @return time of the next call, or {@link #NEVER}. It is the end of the running step, the next
+   *     arrival from the front end, or {@code now} if more work is due.
    */
   public long advance(long now) {
     long before = stepEnd;
@@ -169,14 +166,14 @@ public final class Scheduler {
       startStep(at);
     }
     if (stepEnd == before) {
-      // Steps without duration have outlasted the call; they go on at the present, or later
-      // arrivals would never be let in.
+      // The call has reached its maximum number of steps without duration. They continue at the
+      // present time; otherwise later arrivals would never be admitted.
       stepEnd = now;
     }
     return Math.min(stepEnd, now);
   }
 
-  /** When the front end passes the next sequence on, if it has not by now. */
+  /** Time of the next arrival from the front end after {@code now}; {@link #NEVER} if none. */
   private long nextArrival(long now) {
     long at = waiting.isEmpty() ? NEVER : waiting.getFirst().arrivedAt;
     return at > now ? at : NEVER;
@@ -243,7 +240,7 @@ public final class Scheduler {
     return used;
   }
 
-  /** Whether a further prompt may join the step: without chunks, only as a whole. */
+  /** Returns true if a further prompt may join the step; without chunks, only as a whole. */
   private boolean fits(Sequence head, int budget) {
     int cached = cache.known(hashes(head)) * limits.blockSize();
     return rules.chunkedPrefill() || head.promptTokens() - cached <= budget;
@@ -316,7 +313,9 @@ public final class Scheduler {
     sequence.listener.progressed(sequence);
   }
 
-  /** Tokens that the step gains a sequence; the first token of an answer comes alone. */
+  /**
+   * Tokens that the step adds to a sequence; the first token of a response is always a single one.
+   */
   private int gained(Sequence sequence) {
     if (sequence.produced == 0) {
       return 1;
@@ -334,7 +333,7 @@ public final class Scheduler {
     }
   }
 
-  /** Gives the memory of a sequence that has ended back; without effect a second time. */
+  /** Frees the memory of an ended sequence; no effect the second time. */
   public void free(Sequence sequence) {
     Reservation held = sequence.reservation;
     if (held != null) {

@@ -5,21 +5,21 @@ import io.pointsman.sim.cache.PromptOrigin;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One prompt on its way through the engine, and the tokens produced for it so far. Mutated by
- * {@link Scheduler} only; times are nanoseconds of engine time, -1 until they happen.
+ * One prompt in the engine, and the tokens generated for it so far. Changed by {@link Scheduler}
+ * only. Times are nanoseconds of engine time, -1 before the event.
  */
 public final class Sequence {
-  /** Where a sequence stands. */
+  /** The phase of a sequence. */
   public enum Phase {
-    /** Not yet admitted to the batch. */
+    /** Not admitted to the batch yet. */
     QUEUED,
-    /** In the batch, prompt not yet computed. */
+    /** In the batch, prompt not computed yet. */
     PREFILLING,
-    /** In the batch, at least the first token produced. */
+    /** In the batch, at least the first token generated. */
     DECODING,
     /** Complete. */
     FINISHED,
-    /** Given up by its client. */
+    /** Aborted by its client. */
     ABORTED
   }
 
@@ -47,7 +47,7 @@ public final class Sequence {
   int chunk;
   int produced;
 
-  /** Parts of a token that steps have gained it beyond whole ones. */
+  /** Fraction of a token that steps have added beyond whole ones. */
   double credit;
 
   long arrivedAt = -1;
@@ -56,11 +56,11 @@ public final class Sequence {
   long finishedAt = -1;
 
   /**
-   * A sequence to be handed to {@link Scheduler#submit}.
+   * Creates a sequence for {@link Scheduler#submit}.
    *
-   * @param blockHashes of the complete blocks of the prompt
+   * @param blockHashes hashes of the complete blocks of the prompt
    * @param promptTokens at least 1
-   * @param outputTokens tokens to produce; 0: prefill only, as for embeddings
+   * @param outputTokens tokens to generate; 0: prefill only, as for embeddings
    */
   public Sequence(long[] blockHashes, int promptTokens, int outputTokens, Listener listener) {
     if (promptTokens < 1 || outputTokens < 0) {
@@ -78,19 +78,19 @@ public final class Sequence {
   }
 
   /**
-   * The KV of the prompt's first tokens has come from elsewhere: they need no computation. The last
-   * one does, as an engine needs its logits. Called before it is submitted.
+   * Marks the KV of the prompt's first tokens as loaded, so they need no computation. The last
+   * token always needs it, because an engine needs its logits. To be called before submission.
    */
   public void load(int tokens) {
     loadedTokens = Math.min(tokens, promptTokens - 1);
   }
 
-  /** Says what its blocks are computed from. Called before it is submitted. */
+  /** Sets the origin of its blocks. To be called before submission. */
   public void of(PromptOrigin newOrigin) {
     origin = newOrigin;
   }
 
-  /** Its memory outlives it when it finishes, until {@link Scheduler#free}. */
+  /** Keeps its memory after it finishes, until {@link Scheduler#free}. */
   public void keepMemory() {
     keepsMemory = true;
   }
@@ -100,7 +100,7 @@ public final class Sequence {
     return promptTokens;
   }
 
-  /** Tokens that will have been produced at the end. */
+  /** Number of tokens to generate. */
   public int outputTokens() {
     return outputTokens;
   }
@@ -110,47 +110,46 @@ public final class Sequence {
     return (long) promptTokens + outputTokens;
   }
 
-  /** Where it stands. */
   public Phase phase() {
     return phase;
   }
 
-  /** Prompt tokens that needed no computation; known from admission on. */
+  /** Prompt tokens that needed no computation; known after admission. */
   public int cachedTokens() {
     return cachedTokens;
   }
 
-  /** Prompt tokens that neither a step that has ended nor the running one computes. */
+  /** Prompt tokens that neither a finished step nor the running one computes. */
   public int uncomputedTokens() {
     return promptTokens - computedTokens - chunk;
   }
 
-  /** Tokens produced so far. */
+  /** Tokens generated so far. */
   public int produced() {
     return produced;
   }
 
-  /** When it was submitted. */
+  /** Time of submission. */
   public long arrivedAt() {
     return arrivedAt;
   }
 
-  /** When it entered the batch. */
+  /** Time of admission to the batch. */
   public long admittedAt() {
     return admittedAt;
   }
 
-  /** When its first token was produced. */
+  /** Time of the first token. */
   public long firstTokenAt() {
     return firstTokenAt;
   }
 
-  /** When it was complete. */
+  /** Time of completion. */
   public long finishedAt() {
     return finishedAt;
   }
 
-  /** Whether it has left the engine. */
+  /** Returns true if it has left the engine. */
   public boolean ended() {
     return phase == Phase.FINISHED || phase == Phase.ABORTED;
   }

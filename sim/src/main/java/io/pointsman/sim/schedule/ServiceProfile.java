@@ -1,14 +1,14 @@
 package io.pointsman.sim.schedule;
 
 /**
- * The kind of an engine: a model on its accelerators, and how the engine is set up.
+ * The kind of an engine: a model on its accelerators, and the engine's configuration.
  *
- * @param name of {@code --profile}, and of {@code --engine} of a replay
+ * @param name value of {@code --profile}, and of {@code --engine} of a replay
  * @param description for help texts and tables
- * @param latency how long its steps take
- * @param rules how it forms steps
- * @param stepTokens tokens of a step at most
- * @param batch sequences in the batch at most
+ * @param latency model of its step times
+ * @param rules rules for forming its steps
+ * @param stepTokens maximum tokens of a step
+ * @param batch maximum sequences in the batch
  * @param kvTokens KV memory, in tokens
  */
 public record ServiceProfile(
@@ -20,11 +20,11 @@ public record ServiceProfile(
     int batch,
     int kvTokens) {
   /**
-   * Limits of an engine of this kind, without a limit of its queue.
+   * Returns the limits of an engine of this kind, without a queue limit.
    *
    * @param kvBlocks KV memory in blocks
-   * @param blockSize tokens of a block
-   * @param maxModelLen longest prompt and output together, in tokens
+   * @param blockSize tokens per block
+   * @param maxModelLen maximum of prompt and output together, in tokens
    */
   public EngineLimits limits(int kvBlocks, int blockSize, int maxModelLen) {
     return new EngineLimits(kvBlocks, blockSize, batch, stepTokens, maxModelLen, 0, 0, rules);

@@ -3,11 +3,11 @@ package io.pointsman.sim.schedule;
 import java.util.List;
 
 /**
- * The kinds of engines known by name. The figures are derived in {@code docs/simulator.md}; they
- * are estimates, except for those of {@code 8b}, which are fitted to measurements.
+ * The kinds of engines by name. {@code docs/simulator.md} derives the values. They are estimates,
+ * except for those of {@code 8b}, which are fitted to measurements.
  */
 public final class ServiceProfiles {
-  /** A model of 8 billion parameters on a card of 80 GB. */
+  /** A model of 8 billion parameters on an 80 GB card. */
   public static final ServiceProfile DEFAULT =
       small("8b", "8 B model on one 80 GB card", StepRules.DEFAULT, 8192);
 
@@ -68,9 +68,9 @@ public final class ServiceProfiles {
   }
 
   /**
-   * The profile of this name.
+   * Returns the profile of this name.
    *
-   * @param option that names it, for the message
+   * @param option that contains it, for the message
    * @throws IllegalArgumentException if there is none
    */
   public static ServiceProfile of(String option, String name) {

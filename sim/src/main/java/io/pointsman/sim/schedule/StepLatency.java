@@ -1,9 +1,9 @@
 package io.pointsman.sim.schedule;
 
 /**
- * Step times fitted to an 80 GB accelerator with a model of 8 billion parameters: quadratic in the
- * prompt tokens of the step, and quadratic in the share of KV memory that the decoding sequences
- * attend to.
+ * Step times fitted to an 80 GB accelerator with a model of 8 billion parameters. They are
+ * quadratic in the prompt tokens of the step, and in the share of KV memory that the decoding
+ * sequences attend to.
  */
 public record StepLatency() implements LatencyModel {
   @Override

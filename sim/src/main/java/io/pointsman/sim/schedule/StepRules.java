@@ -1,22 +1,22 @@
 package io.pointsman.sim.schedule;
 
 /**
- * How an engine forms its steps.
+ * The rules by which an engine forms its steps.
  *
- * @param chunkedPrefill prompts are computed in chunks beside decoding sequences; if false, a
- *     prompt is computed as a whole, and no sequence decodes in a step that computes prompts
- * @param prefixCache prompts find blocks of earlier prompts
- * @param tokensPerStep mean tokens that a decoding sequence gains in a step: 1, or more with
+ * @param chunkedPrefill true: prompts are computed in chunks together with decoding sequences.
+ *     False: a prompt is computed as a whole, and no sequence decodes in such a step.
+ * @param prefixCache true if prompts use blocks of earlier prompts
+ * @param tokensPerStep mean tokens that a decoding sequence gains per step: 1, or more with
  *     speculative decoding
  * @param frontEndMillis time between the arrival of a request and its entry into the queue:
  *     parsing, the chat template, tokenization; 0 to 10,000
  */
 public record StepRules(
     boolean chunkedPrefill, boolean prefixCache, double tokensPerStep, double frontEndMillis) {
-  /** Chunks, a prefix cache, one token a step, no time in the front end. */
+  /** Chunks, a prefix cache, one token per step, no time in the front end. */
   public static final StepRules DEFAULT = new StepRules(true, true, 1, 0);
 
-  /** Refuses figures that no engine has. */
+  /** Rejects values out of range. */
   public StepRules {
     if (!(tokensPerStep >= 1 && tokensPerStep <= 64)) {
       throw new IllegalArgumentException(

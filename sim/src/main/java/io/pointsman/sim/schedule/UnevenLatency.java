@@ -3,18 +3,19 @@ package io.pointsman.sim.schedule;
 import java.util.SplittableRandom;
 
 /**
- * Step times that vary although the work does not, as on a machine that runs other programs: each
- * is multiplied by a log-normal factor, and some steps stall. The factor depends on the step alone,
- * so replays repeat.
+ * Step times with pseudo-random variation, as on a machine that also runs other programs.
  *
- * @param step mean step times, but for stalls
+ * <p>Each step time is multiplied by a log-normal factor with mean 1. Some steps also stall. Factor
+ * and stall are computed from the work of the step: equal work takes equal time, so replays repeat.
+ *
+ * @param step mean step times without stalls
  * @param spread standard deviation of the logarithm of the factor, 0 to 2
  * @param stalls share of the steps that stall, 0 to 1
- * @param stallFactor multiple of its time that a stalled step takes, 1 to 1000
+ * @param stallFactor factor on the time of a stalled step, 1 to 1000
  */
 public record UnevenLatency(LatencyModel step, double spread, double stalls, double stallFactor)
     implements LatencyModel {
-  /** Refuses figures out of range. */
+  /** Rejects values out of range. */
   public UnevenLatency {
     if (!(spread >= 0 && spread <= 2)) {
       throw new IllegalArgumentException("spread: " + spread + " (expected: 0 to 2)");

@@ -1,4 +1,4 @@
-/** The engine's step loop as a pure state machine: time goes in, tokens come out. */
+/** The engine's step loop as a pure state machine: time is the input, tokens are the output. */
 @NullMarked
 package io.pointsman.sim.schedule;
 

@@ -3,10 +3,10 @@ package io.pointsman.sim.text;
 import io.pointsman.sim.cache.BlockHashes;
 
 /**
- * What the simulated model says: short invented words, a pure function of a seed and a position, so
- * that an answer of any length costs no memory and any part of it can be produced again.
+ * The text of the simulated model: short invented words, a pure function of seed and position. A
+ * response of any length thus takes no memory, and any part of it can be generated again.
  *
- * @param seed equal seeds give equal answers
+ * @param seed equal seeds give equal responses
  */
 public record Answer(long seed) {
   private static final String ONSETS = "bdfgklmnprstvz";
@@ -21,7 +21,7 @@ public record Answer(long seed) {
     return index == 0 ? word.substring(1) : word;
   }
 
-  /** The id of the token at {@code index}, the same that {@link Tokeniser} gives to its text. */
+  /** The id of the token at {@code index}, equal to that of {@link Tokeniser} for its text. */
   public int id(int index) {
     return index == 0 ? Tokeniser.encode(text(0))[0] : IDS[word(index)];
   }

@@ -4,9 +4,9 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.List;
 
 /**
- * Renders a conversation to token ids: per message a marker of its role, its content, and an end
- * marker. Tools come first, as their JSON; a content part that is not text counts as 64 tokens that
- * depend on the part, so that equal images share a prefix.
+ * Renders a conversation to token ids: for each message a marker of its role, its content, and an
+ * end marker. Tools come first, as their JSON. A content part that is not text becomes 64 tokens
+ * that depend on the part, so equal images have equal tokens.
  */
 public final class ChatTemplate {
   private static final List<String> ROLES =

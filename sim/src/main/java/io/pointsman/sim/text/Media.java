@@ -1,15 +1,15 @@
 package io.pointsman.sim.text;
 
 /**
- * Token ids of content that is not text. In the engine each part has ids of its own, so that equal
- * parts share a prefix and others do not, as SGLang pads them. vLLM shows all of them as one
- * placeholder, and tells parts apart by what it hashes beside the ids.
+ * Token ids of content that is not text. In the engine each part has its own ids, so equal parts
+ * have common prefixes and others do not, like SGLang's padding. vLLM shows all of them as one
+ * placeholder and distinguishes parts by an additional hash.
  */
 public final class Media {
-  /** Ids that each part counts. */
+  /** Number of ids per part. */
   public static final int TOKENS = 64;
 
-  /** What stands for each id of a part where parts are not told apart by ids. */
+  /** The id shown for each id of a part, if ids do not distinguish parts. */
   public static final int PLACEHOLDER = ChatTemplate.MEDIA;
 
   private static final int FIRST = PLACEHOLDER + 1;
@@ -22,17 +22,17 @@ public final class Media {
     return FIRST + (content.hashCode() & (PARTS - 1)) * TOKENS + offset;
   }
 
-  /** Whether an id belongs to a part. */
+  /** Returns true if an id belongs to a part. */
   public static boolean is(int id) {
     return id >= FIRST;
   }
 
-  /** A number that equal parts have in common. */
+  /** A number that is equal for equal parts. */
   public static int part(int id) {
     return (id - FIRST) / TOKENS;
   }
 
-  /** How many ids of its part stand before it. */
+  /** Number of ids of its part before it. */
   public static int offset(int id) {
     return (id - FIRST) % TOKENS;
   }

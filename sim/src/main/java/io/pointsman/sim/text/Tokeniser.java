@@ -3,15 +3,15 @@ package io.pointsman.sim.text;
 import java.util.Arrays;
 
 /**
- * A fixed, reversible tokeniser: a token is up to four letters, digits or underscores of ASCII with
- * at most one space in front of them, or any other single code point, or one of the chat template's
- * markers. The id of a token is its text: six bits a character, so that no table is needed and no
- * two pieces share an id.
+ * A fixed, reversible tokeniser. A token is up to four ASCII letters, digits or underscores with at
+ * most one space before them. Any other single code point and each marker of the chat template is a
+ * token too. The id of a token encodes its text with six bits per character, so no table is needed
+ * and ids are unique.
  *
- * <p>English prose comes to about 3.5 characters a token.
+ * <p>English prose has about 3.5 characters per token.
  */
 public final class Tokeniser {
-  /** Ids from here on are markers of the chat template. */
+  /** Ids from this value on are markers of the chat template. */
   static final int MARKERS = 1 << 27;
 
   private static final int CODE_POINT = 1 << 26;
@@ -24,7 +24,7 @@ public final class Tokeniser {
 
   private Tokeniser() {}
 
-  /** The ids of a text; empty for the empty text. */
+  /** Returns the ids of a text; empty for the empty text. */
   public static int[] encode(CharSequence text) {
     TokenBuffer out = new TokenBuffer(text.length() / 3 + 8);
     encode(text, out);
@@ -38,7 +38,7 @@ public final class Tokeniser {
     }
   }
 
-  /** The text of ids; an id that no text has comes out as {@code <id>}. */
+  /** Returns the text of ids; an id without text becomes {@code <id>}. */
   public static String decode(int[] ids) {
     StringBuilder text = new StringBuilder(ids.length * 4);
     for (int id : ids) {
@@ -47,7 +47,7 @@ public final class Tokeniser {
     return text.toString();
   }
 
-  /** The text of one id. */
+  /** Returns the text of one id. */
   public static String decode(int id) {
     return decode(new int[] {id});
   }

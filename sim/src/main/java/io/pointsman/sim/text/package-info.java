@@ -1,4 +1,4 @@
-/** Text to token ids and back, the chat template, and the words the engine answers with. */
+/** Conversion between text and token ids, the chat template, and the words of responses. */
 @NullMarked
 package io.pointsman.sim.text;
 

@@ -16,8 +16,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A bound ZeroMQ socket with any number of peers, each of which has two virtual threads and a queue
- * of its own; what does not fit the queue of a slow peer is dropped.
+ * A bound ZeroMQ socket with any number of peers. Each peer has two virtual threads and its own
+ * queue; messages beyond the queue of a slow peer are dropped.
  */
 final class BoundSocket implements AutoCloseable {
   private static final int QUEUED = 100_000;
@@ -30,7 +30,7 @@ final class BoundSocket implements AutoCloseable {
   private final Thread acceptor;
   private final Set<Peer> peers = ConcurrentHashMap.newKeySet();
 
-  /** Takes what peers say. */
+  /** Receives the peers' messages. */
   @FunctionalInterface
   interface Asked {
     void message(Peer peer, List<byte[]> frames) throws InterruptedException;
@@ -51,7 +51,7 @@ final class BoundSocket implements AutoCloseable {
       queue.offer(message);
     }
 
-    /** Sends a message, waiting for room. */
+    /** Sends a message, waiting for room in the queue. */
     void put(byte[] message) throws InterruptedException {
       queue.put(message);
     }
@@ -62,7 +62,7 @@ final class BoundSocket implements AutoCloseable {
           socket.getOutputStream().write(queue.take());
         }
       } catch (IOException _) {
-        // It has left.
+        // The peer has left.
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       }
@@ -70,11 +70,11 @@ final class BoundSocket implements AutoCloseable {
   }
 
   /**
-   * Binds.
+   * Binds the socket.
    *
    * @param kind {@code PUB} or {@code ROUTER}
    * @param port 0: any free one
-   * @throws UncheckedIOException if it cannot be had
+   * @throws UncheckedIOException if the port is not available
    */
   BoundSocket(String kind, String host, int port, Asked asked) {
     this.kind = kind;
@@ -104,7 +104,7 @@ final class BoundSocket implements AutoCloseable {
         }
       }
     } catch (IOException _) {
-      // It is closed.
+      // The socket is closed.
     }
   }
 
@@ -125,7 +125,7 @@ final class BoundSocket implements AutoCloseable {
         asked.message(peer, Wire.next(in));
       }
     } catch (IOException _) {
-      // It has left.
+      // The peer has left.
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } finally {
@@ -134,7 +134,7 @@ final class BoundSocket implements AutoCloseable {
     }
   }
 
-  /** Takes note of what a peer of a PUB socket wants to hear. */
+  /** Records the subscription of a PUB socket's peer. */
   static void subscribe(Peer peer, List<byte[]> frames) {
     byte[] body = frames.getFirst();
     if (body.length > 0 && body[0] == SUBSCRIBE) {
@@ -142,7 +142,7 @@ final class BoundSocket implements AutoCloseable {
     }
   }
 
-  /** Sends to all who want to hear of {@code topic}. */
+  /** Sends a message to all subscribers of {@code topic}. */
   void publish(byte[] topic, byte[] message) {
     for (Peer peer : peers) {
       byte[] wanted = peer.topic;
@@ -156,12 +156,12 @@ final class BoundSocket implements AutoCloseable {
     return Arrays.mismatch(topic, prefix) == prefix.length || Arrays.equals(topic, prefix);
   }
 
-  /** How many listen. */
+  /** Number of subscribers. */
   int subscribers() {
     return (int) peers.stream().filter(peer -> peer.topic != null).count();
   }
 
-  /** Ends all connections; new ones are taken. */
+  /** Ends all connections; new ones are accepted. */
   void hangUp() {
     peers.forEach(BoundSocket::hangUp);
   }
@@ -170,7 +170,7 @@ final class BoundSocket implements AutoCloseable {
     try {
       peer.socket.close();
     } catch (IOException _) {
-      // It is gone all the same.
+      // It is closed in any case.
     }
   }
 
@@ -179,10 +179,10 @@ final class BoundSocket implements AutoCloseable {
     try {
       server.close();
     } catch (IOException _) {
-      // It is gone all the same.
+      // It is closed in any case.
     }
     hangUp();
-    // The address is free when nobody waits for connections any more.
+    // The address is free only after the accepting thread has ended.
     Threads.join(acceptor);
   }
 }

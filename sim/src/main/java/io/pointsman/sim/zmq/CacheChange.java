@@ -2,28 +2,28 @@ package io.pointsman.sim.zmq;
 
 import io.pointsman.sim.cache.PromptOrigin;
 
-/** One change of the prefix cache, to be announced. */
+/** One change of the prefix cache, for a KV event. */
 public sealed interface CacheChange {
   /**
-   * Blocks of a prompt can be found.
+   * Blocks of a prompt have become findable.
    *
    * @param hashes of the whole prompt's blocks
-   * @param from the first of them that is new
-   * @param to the one after the last that is new
+   * @param from index of the first new block
+   * @param to index after the last new block
    */
-  @SuppressWarnings("ArrayRecordComponent") // handed over, never compared
+  @SuppressWarnings("ArrayRecordComponent") // passed on, never compared
   record Stored(PromptOrigin origin, long[] hashes, int from, int to) implements CacheChange {}
 
-  /** A block cannot be found any more. */
+  /** A block is no longer findable. */
   record Removed(long hash) implements CacheChange {}
 
   /** A block of a prompt is on the further tier. */
-  @SuppressWarnings("ArrayRecordComponent") // handed over, never compared
+  @SuppressWarnings("ArrayRecordComponent") // passed on, never compared
   record Offloaded(PromptOrigin origin, long[] hashes, int block) implements CacheChange {}
 
   /** A block has left the further tier. */
   record Dropped(long hash) implements CacheChange {}
 
-  /** No block can be found any more. */
+  /** No block is findable any more. */
   record Cleared() implements CacheChange {}
 }

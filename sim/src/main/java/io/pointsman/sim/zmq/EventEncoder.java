@@ -15,9 +15,9 @@ import org.jspecify.annotations.Nullable;
 import org.msgpack.core.MessageBufferPacker;
 import org.msgpack.core.MessagePack;
 
-/** Writes batches of KV events as engines do. */
+/** Encodes batches of KV events as engines do. */
 final class EventEncoder {
-  /** As of SHA-256. */
+  /** The length of a SHA-256 hash. */
   private static final int HASH_BYTES = 32;
 
   private final EventFormat format;
@@ -25,7 +25,7 @@ final class EventEncoder {
   private final int rank;
   private final String furtherMedium;
 
-  /** Where the further tier is, as vLLM tells it of storage; null where nothing is told. */
+  /** The locality of the further tier, as vLLM reports it for storage; null if not reported. */
   private final @Nullable String furtherLocality;
 
   EventEncoder(EventOptions options, int blockSize) {
@@ -127,7 +127,7 @@ final class EventEncoder {
     out.packString("group_idx").packInt(0);
   }
 
-  /** The device is named only where a salt comes behind it. */
+  /** The device is named only if a salt follows it. */
   private void page(
       MessageBufferPacker out, PromptOrigin origin, long[] hashes, int block, @Nullable String tier)
       throws IOException {
@@ -147,7 +147,7 @@ final class EventEncoder {
     }
   }
 
-  /** vLLM names the blocks alone, which it has announced before; SGLang says all again. */
+  /** vLLM sends only the ids of blocks announced before; SGLang repeats all data. */
   private void offloaded(MessageBufferPacker out, CacheChange.Offloaded change) throws IOException {
     long[] hashes = change.hashes();
     int block = change.block();
@@ -223,7 +223,7 @@ final class EventEncoder {
     }
   }
 
-  /** The adapter and the parts that are not text in each block, the salt in the first. */
+  /** Writes the adapter and the non-text parts of each block, and the salt in the first block. */
   private void extras(MessageBufferPacker out, CacheChange.Stored stored) throws IOException {
     PromptOrigin origin = stored.origin();
     String adapter = origin.adapter();
@@ -249,7 +249,7 @@ final class EventEncoder {
     }
   }
 
-  /** Where parts that are not text begin in a block, or go on. */
+  /** Indexes in a block at which parts that are not text begin or continue. */
   private List<Integer> parts(int[] tokens, int block) {
     List<Integer> parts = new ArrayList<>(0);
     for (int i = block * blockSize; i < (block + 1) * blockSize; i++) {
@@ -261,7 +261,7 @@ final class EventEncoder {
     return parts;
   }
 
-  /** Its hash; in maps with where it begins, as seen from the block. */
+  /** Writes the hash of a part; in maps also its start relative to the block. */
   private void part(MessageBufferPacker out, int id, int at) throws IOException {
     String hash = HexFormat.of().toHexDigits(BlockHashes.mix(Media.part(id)));
     if (format == EventFormat.VLLM_MAP) {
@@ -328,7 +328,7 @@ final class EventEncoder {
           ByteBuffer.allocate(HASH_BYTES).putLong(HASH_BYTES - Long.BYTES, hash).array();
       out.packBinaryHeader(HASH_BYTES).writePayload(digest);
     } else if (format == EventFormat.VLLM_MAP && hash < 0) {
-      // vLLM's numbers have no sign; SGLang's have one.
+      // vLLM's numbers are unsigned; SGLang's are signed.
       out.packBigInteger(new BigInteger(Long.toUnsignedString(hash)));
     } else {
       out.packLong(hash);

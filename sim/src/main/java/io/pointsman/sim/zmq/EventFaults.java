@@ -1,11 +1,11 @@
 package io.pointsman.sim.zmq;
 
 /**
- * What goes wrong between a publisher and its subscribers; replays are not touched by it.
+ * Faults between a publisher and its subscribers; replays are not affected.
  *
  * @param loss share of batches that are not sent, 0 to 1
- * @param delayMillis how much later batches are sent
- * @param reorder share of batches that are sent after the one behind them, 0 to 1
+ * @param delayMillis delay of batches in milliseconds
+ * @param reorder share of batches that are sent after the following one, 0 to 1
  */
 public record EventFaults(double loss, long delayMillis, double reorder) {
   public static final EventFaults NONE = new EventFaults(0, 0, 0);

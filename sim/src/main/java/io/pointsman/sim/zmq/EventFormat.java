@@ -2,22 +2,25 @@ package io.pointsman.sim.zmq;
 
 import java.util.Locale;
 
-/** In which form KV events are written. */
+/** The encoding of KV events. */
 public enum EventFormat {
-  /** vLLM: arrays, hashes of 32 bytes, one event for blocks that follow each other. */
+  /** vLLM: arrays, hashes of 32 bytes, one event for consecutive blocks. */
   VLLM,
-  /** vLLM since its events are maps; hashes are numbers. */
+  /** vLLM with events as maps and hashes as numbers. */
   VLLM_MAP,
-  /** SGLang: arrays, hashes are numbers, one event for each block, tiers named but the device. */
+  /**
+   * SGLang: arrays, hashes as numbers, one event for each block; all tiers except the device are
+   * named.
+   */
   SGLANG;
 
-  /** The name as it is written in flags. */
+  /** The name used in flags. */
   public String label() {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 
   /**
-   * The format with this label.
+   * Returns the format with this label.
    *
    * @throws IllegalArgumentException if there is none
    */

@@ -4,14 +4,14 @@ import io.pointsman.sim.cache.OffloadTier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How an engine announces what it stores.
+ * An engine's options for KV events.
  *
  * @param port of the PUB socket; 0: any free one
  * @param replayPort of the ROUTER socket that repeats batches; -1: none, 0: any free one
- * @param rank the data-parallel rank that it says it is, from 0
+ * @param rank the data-parallel rank that it reports, from 0
  * @param topic of its messages; may be empty
- * @param buffered batches that can be repeated, at least 1
- * @param offload where evicted blocks go; null: nowhere
+ * @param buffered number of batches that can be repeated, at least 1
+ * @param offload tier for evicted blocks; null: none
  */
 public record EventOptions(
     EventFormat format,
@@ -25,7 +25,7 @@ public record EventOptions(
   /**
    * A further tier.
    *
-   * @param blocks that it holds, at least 1
+   * @param blocks its capacity in blocks, at least 1
    */
   public record Offloading(OffloadTier tier, int blocks) {
     public Offloading {
@@ -36,7 +36,7 @@ public record EventOptions(
     }
   }
 
-  /** Any free ports, with replay, rank 0, no topic, 10,000 batches, nothing goes wrong. */
+  /** Any free ports, with replay, rank 0, no topic, 10,000 buffered batches, no faults. */
   public static EventOptions of(EventFormat format) {
     return new EventOptions(format, 0, 0, 0, "", 10_000, EventFaults.NONE, null);
   }
@@ -60,32 +60,29 @@ public record EventOptions(
     }
   }
 
-  /** The same without a socket that repeats batches. */
+  /** Returns a copy without a replay socket. */
   public EventOptions withoutReplay() {
     return new EventOptions(format, port, -1, rank, topic, buffered, faults, offload);
   }
 
-  /** The same with another topic. */
   public EventOptions withTopic(String newTopic) {
     return new EventOptions(format, port, replayPort, rank, newTopic, buffered, faults, offload);
   }
 
-  /** The same as another rank. */
   public EventOptions withRank(int newRank) {
     return new EventOptions(format, port, replayPort, newRank, topic, buffered, faults, offload);
   }
 
-  /** The same where so many batches can be repeated. */
+  /** Returns a copy with another number of batches that can be repeated. */
   public EventOptions withBuffered(int batches) {
     return new EventOptions(format, port, replayPort, rank, topic, batches, faults, offload);
   }
 
-  /** The same with other faults. */
   public EventOptions withFaults(EventFaults newFaults) {
     return new EventOptions(format, port, replayPort, rank, topic, buffered, newFaults, offload);
   }
 
-  /** The same where evicted blocks go to a further tier of so many blocks. */
+  /** Returns a copy with a further tier of {@code blocks} blocks for evicted blocks. */
   public EventOptions withOffload(OffloadTier tier, int blocks) {
     Offloading further = new Offloading(tier, blocks);
     return new EventOptions(format, port, replayPort, rank, topic, buffered, faults, further);

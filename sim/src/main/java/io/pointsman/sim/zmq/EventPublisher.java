@@ -14,8 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Publishes KV events as engines do: a PUB socket with numbered batches, and a ROUTER socket that
- * repeats the last ones. Things can be made to go wrong on the way. Safe for use by any number of
- * threads.
+ * repeats the last ones. Faults can be injected. Safe for use by any number of threads.
  */
 public final class EventPublisher implements AutoCloseable {
   private static final byte[] NOTHING = {};
@@ -32,7 +31,7 @@ public final class EventPublisher implements AutoCloseable {
           Thread.ofVirtual().name("sim-kv-events").factory(),
           new ThreadPoolExecutor.DiscardPolicy());
 
-  /** Guarded by this, as are those below. */
+  /** Guarded by this, like the fields below. */
   private final Deque<Batch> ring = new ArrayDeque<>();
 
   private final SplittableRandom dice;
@@ -40,7 +39,7 @@ public final class EventPublisher implements AutoCloseable {
   private long nextSeq;
   private byte @Nullable [] heldBack;
 
-  @SuppressWarnings("ArrayRecordComponent") // handed over, never compared
+  @SuppressWarnings("ArrayRecordComponent") // passed on, never compared
   private record Batch(byte[] seq, byte[] payload) {
     long number() {
       return ByteBuffer.wrap(seq).getLong();
@@ -50,9 +49,9 @@ public final class EventPublisher implements AutoCloseable {
   /**
    * Binds both sockets.
    *
-   * @param blockSize tokens of a block
-   * @param seed of what goes wrong
-   * @throws java.io.UncheckedIOException if a port cannot be had
+   * @param blockSize tokens per block
+   * @param seed of the faults
+   * @throws java.io.UncheckedIOException if a port is not available
    */
   public EventPublisher(EventOptions options, String host, int blockSize, long seed) {
     this.options = options;
@@ -83,17 +82,17 @@ public final class EventPublisher implements AutoCloseable {
     return open == null ? -1 : open.port();
   }
 
-  /** How many listen. */
+  /** Number of subscribers. */
   public int subscribers() {
     return publisher.subscribers();
   }
 
-  /** Batches so far. */
+  /** Number of batches so far. */
   public synchronized long batches() {
     return nextSeq;
   }
 
-  /** What goes wrong from here on. */
+  /** Sets the faults from now on. */
   public synchronized void faults(EventFaults newFaults) {
     faults = newFaults;
   }
@@ -103,7 +102,7 @@ public final class EventPublisher implements AutoCloseable {
     publish(encoder.encode(seconds, changes));
   }
 
-  /** Publishes one batch as it is. */
+  /** Publishes an encoded batch. */
   public synchronized void publish(byte[] payload) {
     byte[] seq = ByteBuffer.allocate(Long.BYTES).putLong(nextSeq++).array();
     ring.addLast(new Batch(seq, payload));
@@ -135,20 +134,22 @@ public final class EventPublisher implements AutoCloseable {
     }
   }
 
-  /** Counts from 0 again, as after a restart; who listens must connect again. */
+  /** Numbers batches from 0, as after a restart; subscribers must connect again. */
   public synchronized void restart() {
     countAnew();
     hangUp();
   }
 
-  /** Counts from 0 again, as after a restart behind something that keeps the connections. */
+  /**
+   * Numbers batches from 0, as after a restart behind an intermediary that keeps the connections.
+   */
   public synchronized void countAnew() {
     nextSeq = 0;
     ring.clear();
     heldBack = null;
   }
 
-  /** Ends all connections; new ones are taken. */
+  /** Ends all connections; new ones are accepted. */
   public void hangUp() {
     publisher.hangUp();
     BoundSocket open = replays;

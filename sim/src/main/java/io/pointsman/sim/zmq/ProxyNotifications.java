@@ -9,8 +9,8 @@ import org.msgpack.core.MessageBufferPacker;
 import org.msgpack.core.MessagePack;
 
 /**
- * Pushes LMCache's notifications to a router: one map per rank with the request's id. Has a thread
- * of its own; what the router does not take while the queue is full is dropped.
+ * Pushes LMCache's notifications to a router: one map per rank with the request's id. Has its own
+ * thread. Notifications beyond a full queue are dropped.
  */
 public final class ProxyNotifications implements AutoCloseable {
   private static final int WAITING = 10_000;
@@ -21,7 +21,7 @@ public final class ProxyNotifications implements AutoCloseable {
   private volatile boolean stopped;
 
   /**
-   * Connects when there is something to send.
+   * Connects before the first notification.
    *
    * @param router host:port of its PULL socket
    */
@@ -29,7 +29,7 @@ public final class ProxyNotifications implements AutoCloseable {
     thread = Thread.ofPlatform().daemon().name("sim-notify").start(() -> run(router));
   }
 
-  /** Tells the router that the KV of a request has arrived at each of so many ranks. */
+  /** Notifies the router that the KV of a request has arrived at each of {@code ranks} ranks. */
   public void arrived(String requestId, int ranks) {
     byte[] message = message(requestId);
     for (int i = 0; i < ranks; i++) {

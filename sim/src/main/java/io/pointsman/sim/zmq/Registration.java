@@ -6,14 +6,14 @@ import org.msgpack.core.MessageBufferPacker;
 import org.msgpack.core.MessagePack;
 
 /**
- * What an engine tells the router of itself.
+ * The data with which an engine registers at the router.
  *
  * @param type {@code P} or {@code D}
  * @param httpAddress host:port of its API
- * @param zmqAddress where other engines reach it
+ * @param zmqAddress address for other engines
  * @param transferMode {@code READ} or {@code WRITE} with MoRI-IO; empty: P2P NCCL
- * @param dpSize data-parallel ranks, told with a transfer mode
- * @param tpSize tensor-parallel ranks, told with a transfer mode
+ * @param dpSize data-parallel ranks, sent with a transfer mode
+ * @param tpSize tensor-parallel ranks, sent with a transfer mode
  */
 public record Registration(
     String type,

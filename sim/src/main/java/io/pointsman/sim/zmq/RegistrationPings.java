@@ -5,8 +5,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Registers an engine with a router again and again, as the router forgets those it does not hear
- * of. Has a thread of its own.
+ * Registers an engine with a router periodically, because the router removes silent engines. Has
+ * its own thread.
  */
 public final class RegistrationPings implements AutoCloseable {
   private final CountDownLatch stopped = new CountDownLatch(1);
@@ -31,7 +31,7 @@ public final class RegistrationPings implements AutoCloseable {
         try {
           dealer.send(message, false);
         } catch (IOException _) {
-          // The router is not there at the moment; the next message tries again.
+          // The router is not reachable at the moment; the next message tries again.
         }
       } while (!stopped.await(millis, TimeUnit.MILLISECONDS));
     } catch (InterruptedException e) {
@@ -39,7 +39,7 @@ public final class RegistrationPings implements AutoCloseable {
     }
   }
 
-  /** Stops; the router forgets the engine by itself. */
+  /** Stops; the router removes the engine after a time. */
   @Override
   public void close() {
     stopped.countDown();

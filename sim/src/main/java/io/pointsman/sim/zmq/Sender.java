@@ -8,7 +8,7 @@ import java.net.Socket;
 
 /**
  * Sends messages of one frame by ZMTP 3.0 (ZeroMQ's wire protocol, rfc.zeromq.org/spec/23) without
- * security, connecting anew after a failure. Used by one thread.
+ * security. Connects again after a failure. Used by one thread.
  */
 public final class Sender implements AutoCloseable {
   private static final int TIMEOUT_MILLIS = 5_000;
@@ -22,7 +22,7 @@ public final class Sender implements AutoCloseable {
    * Connects with the first message.
    *
    * @param address host:port of the receiving socket
-   * @param kind what this socket is, {@code PUSH} or {@code DEALER}
+   * @param kind type of this socket, {@code PUSH} or {@code DEALER}
    */
   public Sender(String address, String kind) {
     this.address = address;
@@ -32,7 +32,7 @@ public final class Sender implements AutoCloseable {
   /**
    * Sends one frame.
    *
-   * @param more whether other frames of the same message follow
+   * @param more true if other frames of the same message follow
    * @throws IOException if it could not be sent; the next one is sent on a new connection
    */
   public void send(byte[] frame, boolean more) throws IOException {
@@ -67,14 +67,14 @@ public final class Sender implements AutoCloseable {
     ready = true;
   }
 
-  /** Hangs up; a later message connects again. */
+  /** Closes the connection; a later message connects again. */
   @Override
   public void close() {
     ready = false;
     try {
       socket.close();
     } catch (IOException _) {
-      // It is gone all the same.
+      // It is closed in any case.
     }
   }
 }

@@ -9,7 +9,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Bytes of ZMTP 3.0 (ZeroMQ's wire protocol, rfc.zeromq.org/spec/23) without security. */
+/** Frames of ZMTP 3.0 (ZeroMQ's wire protocol, rfc.zeromq.org/spec/23) without security. */
 final class Wire {
   static final int GREETING = 64;
   static final int MORE = 1;
@@ -29,7 +29,7 @@ final class Wire {
     return greeting;
   }
 
-  /** The frame that says which kind of socket this is. */
+  /** The frame that contains the type of the socket. */
   static byte[] ready(String kind) {
     ByteArrayOutputStream body = new ByteArrayOutputStream();
     body.writeBytes("\5READY\13Socket-Type".getBytes(US_ASCII));
@@ -57,7 +57,7 @@ final class Wire {
     return message.toByteArray();
   }
 
-  /** The frames of the next message; commands are passed over. */
+  /** Reads the frames of the next message; skips commands. */
   static List<byte[]> next(DataInputStream in) throws IOException {
     List<byte[]> frames = new ArrayList<>();
     while (true) {

@@ -1,4 +1,4 @@
-/** What engines send to a router by ZeroMQ: registrations and notifications, in MessagePack. */
+/** Messages from engines to a router by ZeroMQ: registrations, notifications and KV events. */
 @NullMarked
 package io.pointsman.sim.zmq;
 

@@ -22,7 +22,7 @@ class BlockCacheProperties {
   private static final int CAPACITY = 12;
 
   @Property(tries = 1000)
-  void cacheAgreesWithAPlainModelAndNeverExceedsItsCapacity(@ForAll("operations") List<Op> ops) {
+  void cacheAgreesWithASimpleModelAndNeverExceedsItsCapacity(@ForAll("operations") List<Op> ops) {
     BlockCache cache = new BlockCache(CAPACITY, BLOCK);
     PlainModel model = new PlainModel();
     List<Reservation> held = new ArrayList<>();
@@ -125,7 +125,7 @@ class BlockCacheProperties {
       return known.size() * BLOCK;
     }
 
-    /** Publishes about {@code more} further tokens and returns how many are computed then. */
+    /** Publishes about {@code more} further tokens and returns the number computed then. */
     int publish(int index, int more) {
       Entry entry = held.get(index);
       entry.computed = Math.min(entry.prompt.length, Math.max(entry.computed, more));

@@ -50,14 +50,15 @@ class BlockCacheTest {
   }
 
   @Test
-  void furtherTierDropsWhatWasNeededLeastLately() {
+  void furtherTierDropsTheLeastRecentlyUsed() {
     Told told = new Told();
     cache.offloadTo(new Offload(6, told));
     run(prompt(1, 17), 17, 0);
     run(prompt(2, 40), 40, 0);
     run(prompt(3, 17), 17, 0);
 
-    // Five of the second prompt have left the device, and three of the first made room for them.
+    // Five blocks of the second prompt have left the device, and three of the first were dropped
+    // for them.
     assertThat(told.there).hasSize(6);
     assertThat(told.dropped).isEqualTo(3);
     assertThat(reserve(prompt(1, 17), 0).cachedTokens()).isEqualTo(4);
@@ -121,7 +122,7 @@ class BlockCacheTest {
   }
 
   @Test
-  void useMakesAPromptYoungAgain() {
+  void useMakesAPromptTheMostRecent() {
     run(prompt(1, 16), 16, 0);
     run(prompt(2, 16), 16, 0);
     run(prompt(1, 17), 17, 0);

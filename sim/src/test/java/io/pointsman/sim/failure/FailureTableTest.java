@@ -12,7 +12,7 @@ class FailureTableTest {
   private final FailureTable table = new FailureTable(new SplittableRandom(1), refused::add);
 
   @Test
-  void countedFailureStrikesSoOften() {
+  void countedFailureStrikesTheGivenNumberOfTimes() {
     table.times(2, new Fault.Status(500, 0));
 
     assertThat(draws(5)).containsExactly(1, 1, 0, 0, 0);
@@ -20,7 +20,7 @@ class FailureTableTest {
   }
 
   @Test
-  void probabilityDecidesByDice() {
+  void probabilityUsesTheRandomSource() {
     table.add(Failure.always(new Fault.Status(500, 0)).withProbability(0.25));
     int struck = draws(4000).stream().mapToInt(Integer::intValue).sum();
 
@@ -36,7 +36,7 @@ class FailureTableTest {
   }
 
   @Test
-  void failureWithoutPathSparesWhatDoesNoWork() {
+  void failureWithoutPathStrikesOnlyRequestsThatDoWork() {
     table.always(new Fault.Status(500, 0));
 
     assertThat(table.draw("/metrics", false)).isEmpty();
@@ -53,7 +53,7 @@ class FailureTableTest {
   }
 
   @Test
-  void healthFlapsByItsPeriods() {
+  void healthChangesWithItsPeriods() {
     table.always(new Fault.FlappingHealth(100, 50));
     List<Boolean> down = new ArrayList<>();
     for (long now = 1000; now < 1300; now += 50) {
@@ -64,7 +64,7 @@ class FailureTableTest {
   }
 
   @Test
-  void refusalIsActedUponAndNotKept() {
+  void refusalTakesEffectAndIsNotStored() {
     assertThat(table.always(new Fault.Refuse(10))).isZero();
 
     assertThat(refused).containsExactly(new Fault.Refuse(10));

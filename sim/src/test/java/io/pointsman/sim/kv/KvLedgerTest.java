@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Leases under a clock that moves only when told to. */
+/** Leases with a clock that the test controls. */
 class KvLedgerTest {
   private static final Duration LEASE = Duration.ofSeconds(30);
 
@@ -65,7 +65,7 @@ class KvLedgerTest {
   }
 
   @Test
-  void keyThatNeverWasIsToldFromAStaleOne() {
+  void unknownKeyIsDistinguishedFromAStaleOne() {
     assertThat(ledger.mayCome("a")).isTrue();
     assertThatThrownBy(() -> ledger.claim(Claim.to("a"))).hasMessageContaining("never produced");
     hold("a");
@@ -75,7 +75,7 @@ class KvLedgerTest {
   }
 
   @Test
-  void readersAreWokenWhenTheirKvComes() {
+  void readersAreWokenWhenTheirKvArrives() {
     List<String> woken = new ArrayList<>();
     ledger.await("a", () -> woken.add("first"));
     Runnable leave = ledger.await("a", () -> woken.add("second"));
@@ -89,7 +89,7 @@ class KvLedgerTest {
   }
 
   @Test
-  void producerIsWokenWhenItsReaderComes() {
+  void producerIsWokenWhenItsReaderArrives() {
     List<String> woken = new ArrayList<>();
     Runnable forget = ledger.awaitReader("b", () -> woken.add("b"));
     ledger.awaitReader("a", () -> woken.add("a"));
@@ -102,7 +102,7 @@ class KvLedgerTest {
   }
 
   @Test
-  void claimIsComparedWithWhatIsHeld() {
+  void claimIsComparedWithTheHeldBlocks() {
     hold("a");
     Claim claim = Claim.to("a");
     ledger.claim(claim.from("engine").tokens(50, "hash").ranks(2, -1, 1));

@@ -26,7 +26,7 @@ class RequestLogTest {
   }
 
   @Test
-  void nothingIsKeptUnlessAskedFor() {
+  void nothingIsKeptByDefault() {
     assertThat(new RequestLog(0).on()).isFalse();
     RequestLog log = new RequestLog(5);
     log.add(logged("/a", 1));

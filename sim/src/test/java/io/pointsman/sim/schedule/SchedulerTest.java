@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 class SchedulerTest {
   private static final long MS = 1_000_000;
 
-  /** 1,000 prompt tokens a second, 10 ms a token. */
+  /** 1,000 prompt tokens per second, 10 ms per token. */
   private static final LatencyModel LINEAR = new LinearLatency(1000, 10);
 
   private final List<String> log = new ArrayList<>();
@@ -47,7 +47,7 @@ class SchedulerTest {
   }
 
   @Test
-  void equalPromptsOfOneStepShare() {
+  void equalPromptsOfOneStepUseTheSameBlocks() {
     Scheduler scheduler = scheduler(100, 4);
     for (int i = 0; i < 8; i++) {
       scheduler.submit(sequence(1, 90, 1), 0);
@@ -73,7 +73,7 @@ class SchedulerTest {
   }
 
   @Test
-  void headOfTheQueueWaitsForRoomAndNobodyOvertakesIt() {
+  void headOfTheQueueWaitsForRoomAndIsNotOvertaken() {
     Scheduler scheduler = scheduler(20, 8);
     Sequence large = sequence(1, 100, 20);
     Sequence larger = sequence(2, 100, 60);
@@ -92,7 +92,7 @@ class SchedulerTest {
   }
 
   @Test
-  void capacityIsNeverExceededAndAllIsGivenBack() {
+  void capacityIsNeverExceededAndAllBlocksAreReleased() {
     Scheduler scheduler = scheduler(30, 64);
     for (int i = 0; i < 50; i++) {
       scheduler.submit(sequence(i % 7, 20 + i, 1 + i), 0);
@@ -109,7 +109,7 @@ class SchedulerTest {
   }
 
   @Test
-  void longPromptIsComputedInChunksAndDecodingGoesOnBesideIt() {
+  void longPromptIsComputedInChunksBesideDecoding() {
     Scheduler scheduler = new Scheduler(new EngineLimits(1000, 10, 8, 50, 10_000, 0, 0), LINEAR);
     Sequence decoding = sequence(1, 10, 100);
     scheduler.submit(decoding, 0);
@@ -185,7 +185,7 @@ class SchedulerTest {
   }
 
   @Test
-  void lateCallsDoNotStretchSteps() {
+  void lateCallsDoNotProlongSteps() {
     Scheduler scheduler = scheduler(100, 4);
     Sequence sequence = sequence(1, 100, 3);
     scheduler.submit(sequence, 0);
@@ -197,7 +197,7 @@ class SchedulerTest {
   }
 
   @Test
-  void stepTakesNoSequenceThatCameAfterItsStart() {
+  void stepTakesNoSequenceThatArrivedAfterItsStart() {
     Scheduler scheduler = scheduler(100, 4);
     Sequence first = sequence(1, 100, 10);
     scheduler.submit(first, 0);
@@ -211,7 +211,7 @@ class SchedulerTest {
   }
 
   @Test
-  void engineWithoutLatencyLetsLaterArrivalsInBetweenTheStepsOfALongAnswer() {
+  void engineWithoutLatencyAdmitsArrivalsDuringALongResponse() {
     EngineLimits limits = new EngineLimits(100_000, 10, 8, 8192, 1_000_000, 0, 0);
     Scheduler scheduler = new Scheduler(limits, LinearLatency.none());
     scheduler.submit(sequence(1, 10, 100_000), 0);
@@ -231,7 +231,7 @@ class SchedulerTest {
   }
 
   @Test
-  void stepModelTakesWhatItsFormulaSays() {
+  void stepModelFollowsItsFormula() {
     long idle = new StepLatency().stepNanos(new LatencyModel.Step(0, 0, 0, 400_000));
     long prefill = new StepLatency().stepNanos(new LatencyModel.Step(8192, 0, 0, 400_000));
     long full = new StepLatency().stepNanos(new LatencyModel.Step(0, 9, 900_000, 400_000));

@@ -64,7 +64,7 @@ class ServiceProfilesTest {
   }
 
   @Test
-  void withoutChunksNobodyDecodesWhilePromptsAreComputed() {
+  void withoutChunksNoSequenceDecodesDuringPrefill() {
     Scheduler scheduler = scheduler("8b-unchunked");
     Sequence decoding = sequence(16, 10);
     scheduler.submit(decoding, 0);
@@ -95,7 +95,7 @@ class ServiceProfilesTest {
   }
 
   @Test
-  void speculationProducesSeveralTokensAStepAndNoMoreThanAsked() {
+  void speculationProducesSeveralTokensAStepUpToTheLimit() {
     Scheduler scheduler = scheduler("8b-speculative");
     scheduler.submit(sequence(16, 10), 0);
     finish(scheduler, 0);
@@ -148,7 +148,7 @@ class ServiceProfilesTest {
   }
 
   @Test
-  void stepTimesAreThoseOfTheManual() {
+  void stepTimesMatchTheManual() {
     LatencyModel large = ServiceProfiles.of("profile", "70b-tp8").latency();
     LatencyModel small = ServiceProfiles.of("profile", "1b-small").latency();
     LatencyModel drafted = ServiceProfiles.of("profile", "8b-speculative").latency();

@@ -19,7 +19,7 @@ class ChatTemplateTest {
   }
 
   @Test
-  void nextTurnStartsWithTheTurnBefore() {
+  void nextTurnStartsWithThePreviousTurn() {
     int[] first = render("[{'role':'user','content':'Hi'}]");
     int[] second =
         render(

@@ -12,12 +12,12 @@ import net.jqwik.api.constraints.NotEmpty;
 
 class TokeniserProperties {
   @Property
-  void decodingGivesTheTextBack(@ForAll String text) {
+  void decodingReturnsTheText(@ForAll String text) {
     assertThat(Tokeniser.decode(Tokeniser.encode(text))).isEqualTo(text);
   }
 
   @Property
-  void decodingGivesWordsAndPunctuationBack(
+  void decodingReturnsWordsAndPunctuation(
       @ForAll @AlphaChars @Chars({' ', '_', '7', '.', '\n', 'é'}) String text) {
     assertThat(Tokeniser.decode(Tokeniser.encode(text))).isEqualTo(text);
   }

@@ -38,7 +38,7 @@ public final class RawJson {
     return new RawJson(Arrays.copyOfRange(bytes, from, to));
   }
 
-  /** Wraps the bytes of one valid value without a copy; nobody may change the array afterwards. */
+  /** Wraps the bytes of one valid value without a copy. The array must not change afterwards. */
   public static RawJson wrap(byte[] bytes) {
     return new RawJson(bytes);
   }

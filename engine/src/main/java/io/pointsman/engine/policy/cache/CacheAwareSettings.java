@@ -4,7 +4,7 @@ package io.pointsman.engine.policy.cache;
  * Settings of {@code cache_aware}; names and defaults are those of vllm-router.
  *
  * @param cacheThreshold share of the prompt, 0 to 1, that a known prefix must exceed to determine
- *     the worker; at 0 any match suffices, at 1 none does
+ *     the worker. At 0 any match suffices, at 1 none does.
  * @param balanceAbsThreshold difference between the highest and lowest number of requests in flight
  *     above which loads may count as unequal; at least 0
  * @param balanceRelThreshold ratio of the highest to the lowest load that must also be exceeded; at

@@ -14,7 +14,7 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The policy {@code consistent_hash}: each worker has many points on a ring, and a key belongs to
+ * The policy {@code consistent_hash}. Each worker has many points on a ring, and a key belongs to
  * the first point at or after its hash (Karger et al., 1997). A worker that joins or leaves moves
  * only the keys of its points. The points of an ineligible worker are skipped. Its keys spread over
  * all others as if it had left, and return with it.

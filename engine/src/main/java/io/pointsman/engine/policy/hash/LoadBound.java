@@ -6,7 +6,7 @@ import java.util.List;
 
 /**
  * A load limit that protects a worker from a popular key: at most {@code factor} times the mean
- * load (Mirrokni, Thorup, Zadimoghaddam, "Consistent Hashing with Bounded Loads", 2018).
+ * load. Source: Mirrokni, Thorup, Zadimoghaddam, "Consistent Hashing with Bounded Loads", 2018.
  *
  * @param factor at least 1, or 0 for no bound
  */

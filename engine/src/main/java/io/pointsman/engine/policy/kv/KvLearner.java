@@ -20,8 +20,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * The state of {@code kv_aware} besides KV events. It counts the uncached prompt tokens that each
- * worker must still compute, from placement to the first token or the end. It also records
+ * The state of {@code kv_aware} in addition to KV events. It counts the uncached prompt tokens that
+ * each worker must still compute, from placement to the first token or the end. It also records
  * placements, for workers without events and for prompts without known ids.
  */
 public final class KvLearner implements AnswerLearner {

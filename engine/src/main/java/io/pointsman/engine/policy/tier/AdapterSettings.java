@@ -4,7 +4,7 @@ package io.pointsman.engine.policy.tier;
  * Settings for requests for adapters, {@code base:adapter}.
  *
  * @param maxLoadGap maximum excess of requests in flight of the least loaded holder over the least
- *     loaded other worker; beyond it, the other worker loads the adapter too. 0: only if all
+ *     loaded other worker. Beyond it, the other worker loads the adapter too. 0: only if all
  *     holders are full. A small gap loads adapters on many workers; a large gap lets requests for a
  *     popular adapter queue.
  * @param maxPerWorker adapters assumed to stay loaded on a worker, in addition to those it lists;

@@ -3,9 +3,9 @@ package io.pointsman.replay.random.draw;
 import java.util.Locale;
 import java.util.SplittableRandom;
 
-/** How requests come; the mean time between them is 1, whatever the unit. */
+/** The arrival process; the mean interval is 1, in any unit. */
 public enum Arrivals {
-  /** At any time with equal chance. */
+  /** A Poisson process. */
   POISSON {
     @Override
     double gap(double at, SplittableRandom random) {
@@ -20,7 +20,7 @@ public enum Arrivals {
       return exponential(random, pause ? 15.25 : 0.25);
     }
   },
-  /** A rate that rises and falls by four fifths. */
+  /** A rate that varies by ±80 %. */
   WAVES {
     @Override
     double gap(double at, SplittableRandom random) {
@@ -28,15 +28,15 @@ public enum Arrivals {
     }
   };
 
-  /** Time from an arrival at {@code at} to the next. */
+  /** Interval from an arrival at {@code at} to the next. */
   abstract double gap(double at, SplittableRandom random);
 
-  /** A time with this mean. */
+  /** Draws an exponentially distributed time with this mean. */
   static double exponential(SplittableRandom random, double mean) {
     return -mean * Math.log(1 - random.nextDouble());
   }
 
-  /** Its name in tables. */
+  /** The name in tables. */
   public String label() {
     return name().toLowerCase(Locale.ROOT);
   }

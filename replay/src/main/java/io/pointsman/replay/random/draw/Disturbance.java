@@ -2,19 +2,19 @@ package io.pointsman.replay.random.draw;
 
 import java.util.Locale;
 
-/** What happens to a fleet or its load beside the arrivals. */
+/** A disturbance of a fleet or its load. */
 public enum Disturbance {
   NONE,
   /** One worker takes longer for each step. */
   SLOW,
-  /** One worker is lost, and comes back with an empty cache. */
+  /** One worker fails, and returns with an empty cache. */
   LOST,
-  /** The load doubles in the middle, and prompts begin to share other text. */
+  /** The load doubles in the middle, and prompts have other common texts from then on. */
   DOUBLED,
   /** A share of the clients leaves after a time. */
   LEAVING;
 
-  /** Its name in tables. */
+  /** The name in tables. */
   public String label() {
     return name().toLowerCase(Locale.ROOT);
   }

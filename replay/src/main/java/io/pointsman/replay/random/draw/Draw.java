@@ -8,16 +8,16 @@ import java.util.Locale;
 import java.util.SplittableRandom;
 
 /**
- * All that is drawn for one workload, but for its requests.
+ * The drawn properties of one workload, except for its requests.
  *
- * @param seed that it was drawn from
+ * @param seed the seed
  * @param parts families of its requests: one, or two of a mixture
- * @param closed turns wait for the end of the answer before
+ * @param closed true if turns wait for the end of the previous response
  * @param kvTokens KV memory of each worker
- * @param load in parts of what round robin serves when everything waits from the beginning
+ * @param load relative to round robin's capacity
  * @param engine kind of the engines
- * @param blockTokens tokens of an engine's block
- * @param trouble how strong the disturbance is
+ * @param blockTokens tokens per block of an engine
+ * @param trouble parameters of the disturbance
  */
 public record Draw(
     long seed,
@@ -35,7 +35,7 @@ public record Draw(
   static final int LONGEST_PROMPT = 100_000;
   static final int MOST_KV = 1_600_000;
 
-  /** Least KV memory where lengths of all scales come, so that long prompts fit. */
+  /** Minimum KV memory for the family of all scales, which has room for long prompts. */
   private static final int KV_OF_SCALES = 200_000;
 
   private static final List<Family> OF_MIXTURES =
@@ -53,21 +53,21 @@ public record Draw(
    * One family of requests.
    *
    * @param input mean length of a prompt
-   * @param output mean length of an answer
+   * @param output mean length of a response
    * @param inputSpread standard deviation of the logarithm of a prompt's length
-   * @param outputSpread the same of an answer's
+   * @param outputSpread the same of a response's length
    */
   record Part(Family family, int input, int output, double inputSpread, double outputSpread) {}
 
   /**
-   * How strong a disturbance is; what does not belong to it means nothing.
+   * Parameters of disturbances; those of other disturbances are unused.
    *
-   * @param worker the one that is slow or lost
-   * @param slowness so many times the usual step time
-   * @param lostAt share of the run after which it is lost
-   * @param backAt the same of its return
+   * @param worker the one that is slow or fails
+   * @param slowness factor of the usual step time
+   * @param lostAt share of the run after which it fails
+   * @param backAt share of the run after which it returns
    * @param leaving share of the clients that leave
-   * @param patienceMillis mean time after which they do
+   * @param patienceMillis mean time after which they leave
    */
   record Trouble(
       int worker,
@@ -81,7 +81,7 @@ public record Draw(
     parts = List.copyOf(parts);
   }
 
-  /** What this seed draws. */
+  /** Draws the workload of this seed. */
   public static Draw of(long seed) {
     SplittableRandom random = new SplittableRandom(seed);
     Family family = Draws.one(random, List.of(Family.values()));
@@ -132,7 +132,7 @@ public record Draw(
     return new Part(family, input, output, inputSpread, outputSpread);
   }
 
-  /** Several of the longer requests fit. */
+  /** Leaves room for several of the longer requests. */
   private static int kvTokens(Family family, List<Part> parts, SplittableRandom random) {
     int least = family == Family.SCALES ? KV_OF_SCALES : 0;
     for (Part part : parts) {
@@ -149,7 +149,7 @@ public record Draw(
     return usual ? ServiceProfiles.DEFAULT : other;
   }
 
-  /** Small blocks only for prompts that are not long: a run is to take seconds. */
+  /** Uses small blocks only for prompts that are not long, so a run takes seconds. */
   private static int blockTokens(Family family, List<Part> parts, SplittableRandom random) {
     boolean longPrompts = family == Family.SCALES;
     for (Part part : parts) {
@@ -170,7 +170,7 @@ public record Draw(
         Draws.one(random, 500.0, 2000.0, 8000.0));
   }
 
-  /** Lengths of a part, none longer than fits. */
+  /** Lengths of a part, limited to the KV memory. */
   Lengths lengths(Part part) {
     int fitting = kvTokens * 2 / 3 - Lengths.LONGEST_ANSWER;
     return new Lengths(
@@ -181,7 +181,7 @@ public record Draw(
         Math.min(LONGEST_PROMPT, fitting));
   }
 
-  /** Families, lengths, arrivals and disturbance in a few words. */
+  /** Describes families, lengths, arrivals and disturbance in a few words. */
   public String describe() {
     StringBuilder text = new StringBuilder();
     for (Part part : parts) {

@@ -3,7 +3,7 @@ package io.pointsman.replay.random.draw;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/** Chooses among values with equal chance; one that is named twice has twice the chance. */
+/** Draws among values with equal probability; a value listed twice has twice the probability. */
 final class Draws {
   private Draws() {}
 

@@ -2,11 +2,11 @@ package io.pointsman.replay.random.draw;
 
 import java.util.Locale;
 
-/** What prompts of a workload share. */
+/** The common text of a workload's prompts. */
 public enum Family {
-  /** Nothing. */
+  /** No common text. */
   INDEPENDENT,
-  /** System prompts of several popularity. */
+  /** System prompts of different popularity. */
   SYSTEM,
   /** Conversations, turn by turn. */
   TURNS,
@@ -18,14 +18,14 @@ public enum Family {
   SIBLINGS,
   /** Paths from the root of a tree. */
   TREE,
-  /** Embeddings and classification: answers of 0 or 1 token. */
+  /** Embeddings and classification: responses of 0 or 1 token. */
   POOLING,
   /** Lengths of three orders of magnitude. */
   SCALES,
   /** Two of the others in one fleet. */
   MIXTURE;
 
-  /** Its name in tables. */
+  /** The name in tables. */
   public String label() {
     return name().toLowerCase(Locale.ROOT);
   }

@@ -3,11 +3,11 @@ package io.pointsman.replay.random.draw;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request before the rate is known: times in parts of the mean time between two requests.
+ * A request before the rate is known: times are relative to the mean interval between requests.
  *
- * @param at when it comes, from the beginning
- * @param after the request whose end it waits for; null if it waits for none
- * @param pause time from that end to its arrival
- * @param output tokens of the answer
+ * @param at arrival time from the beginning
+ * @param after the request to wait for; null if none
+ * @param pause time from its end to this arrival
+ * @param output tokens of the response
  */
 record Item(double at, @Nullable Item after, double pause, Text prompt, int output) {}

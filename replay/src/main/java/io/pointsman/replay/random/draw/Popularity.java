@@ -3,12 +3,12 @@ package io.pointsman.replay.random.draw;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 
-/** Chooses one of several, the first ones more often: Zipf's law. */
+/** Draws one of several, the first ones more often, by Zipf's law. */
 final class Popularity {
   private final double[] sums;
 
   /**
-   * @param exponent 0: all alike
+   * @param exponent 0: uniform
    */
   Popularity(int count, double exponent) {
     sums = new double[count];

@@ -23,9 +23,9 @@ public final class RandomWorkload {
   }
 
   /**
-   * The first so many requests of what was drawn.
+   * Creates the first requests of a draw.
    *
-   * @param requests at least 1
+   * @param requests their number, at least 1
    */
   public static RandomWorkload of(Draw draw, int requests) {
     SplittableRandom random = new SplittableRandom(~draw.seed());
@@ -52,7 +52,7 @@ public final class RandomWorkload {
     return "random:" + draw.seed();
   }
 
-  /** Everything waits from the beginning on, and nobody leaves: what capacity is measured with. */
+  /** The requests for measuring the capacity: all wait from the beginning, and no client leaves. */
   public Trace flood() {
     List<TraceRequest> requests = new ArrayList<>();
     for (Item item : items) {
@@ -65,7 +65,7 @@ public final class RandomWorkload {
   /**
    * The requests at a rate.
    *
-   * @param rate requests a second on average, counting answers that nobody waits for as immediate
+   * @param rate mean requests per second, with responses that others wait for counted as immediate
    */
   public Trace at(double rate) {
     double millis = seconds(rate) * 1000 / items.getLast().at();
@@ -87,12 +87,12 @@ public final class RandomWorkload {
     return new Trace(name(), Text.BLOCK, requests);
   }
 
-  /** How long requests come. */
+  /** Duration of the arrivals in seconds. */
   private double seconds(double rate) {
     return items.size() / rate;
   }
 
-  /** Engines that are slow, with the factor of their step times. */
+  /** Slow engines, with the factor of their step times. */
   public Map<Integer, Double> slow() {
     Draw.Trouble trouble = draw.trouble();
     return draw.disturbance() == Disturbance.SLOW
@@ -100,7 +100,7 @@ public final class RandomWorkload {
         : Map.of();
   }
 
-  /** Engines that are lost and come back. */
+  /** Engines that fail and return. */
   public List<Change> changes(double rate) {
     Draw.Trouble trouble = draw.trouble();
     return draw.disturbance() == Disturbance.LOST
@@ -110,7 +110,7 @@ public final class RandomWorkload {
         : List.of();
   }
 
-  /** Makes the requests, one arrival after the other. */
+  /** Builds the requests, one arrival after the other. */
   private static final class Builder {
     private final Draw draw;
     private final SplittableRandom random;

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
-/** Conversations and agents: each turn adds the answer before and something new. */
+/** Conversations and agents: each turn adds the previous response and new text. */
 final class Sessions implements Source {
   private final Lengths lengths;
   private final double turns;
@@ -13,9 +13,9 @@ final class Sessions implements Source {
   private final List<Text> heads;
 
   /**
-   * @param turns mean number
-   * @param pause mean time from turn to turn, in parts of the time between requests
-   * @param closed a turn waits for the end of the answer before
+   * @param turns mean number of turns
+   * @param pause mean time between turns, relative to the interval between requests
+   * @param closed true if a turn waits for the end of the previous response
    */
   Sessions(Lengths lengths, double turns, double pause, boolean closed, SplittableRandom random) {
     this.lengths = lengths;

@@ -3,15 +3,15 @@ package io.pointsman.replay.random.draw;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
-/** Where requests of one family come from. */
+/** A source of the requests of one family. */
 interface Source {
-  /** Mean number of requests of one arrival: of a session, or a group. */
+  /** Mean number of requests of one arrival, which may be a session or a group. */
   double size();
 
   /**
    * Adds the requests of one arrival.
    *
-   * @param at when it is
+   * @param at its time
    */
   void add(double at, SplittableRandom random, Consumer<Item> to);
 }

@@ -5,16 +5,16 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
-/** The sources of all families but mixtures. Each draws the text that its prompts share. */
+/** The sources of all families except mixtures. Each draws the common text of its prompts. */
 final class Sources {
   private static final int LONGEST_QUESTION = 250;
 
   private Sources() {}
 
   /**
-   * A source of this family.
+   * Creates a source of this family.
    *
-   * @param closed turns wait for the end of the answer before
+   * @param closed true if turns wait for the end of the previous response
    */
   static Source of(Family family, Lengths lengths, boolean closed, SplittableRandom random) {
     return switch (family) {
@@ -32,7 +32,7 @@ final class Sources {
     };
   }
 
-  /** Makes the prompt of a request. */
+  /** Creates the prompt of a request. */
   private interface Prompt {
     Text make(SplittableRandom random, double at);
   }
@@ -76,7 +76,7 @@ final class Sources {
         lengths);
   }
 
-  /** A text with new text behind it that does not exceed the longest prompt. */
+  /** Appends new text to a text, up to the longest prompt. */
   static Text bounded(Text head, int more, Lengths lengths, SplittableRandom random) {
     int least = Math.max(1, Lengths.SHORTEST - head.tokens());
     int most = Math.max(1, lengths.longest() - head.tokens());
@@ -119,7 +119,7 @@ final class Sources {
     };
   }
 
-  /** Each node has a part of text; a prompt is the path to a leaf, and something new. */
+  /** Each node has a part of text; a prompt is the path to a leaf plus new text. */
   private static Source tree(Lengths lengths, SplittableRandom random) {
     long salt = random.nextLong();
     int depth = Draws.one(random, 3, 4, 6);
@@ -136,7 +136,7 @@ final class Sources {
         lengths);
   }
 
-  /** Embeddings share nothing; prompts of classification begin with the instructions. */
+  /** Embeddings have no common text; prompts of classification begin with the instructions. */
   private static Source pooling(Lengths lengths, SplittableRandom random) {
     if (lengths.output() == 0) {
       return single((r, _) -> fresh(lengths.prompt(r), r), lengths);
@@ -150,7 +150,7 @@ final class Sources {
         lengths);
   }
 
-  /** Each length from 100 tokens on a thousandfold scale is as likely as its tenth. */
+  /** Lengths from 100 tokens are log-uniform over three orders of magnitude. */
   private static Source scales(Lengths lengths) {
     return new Source() {
       @Override

@@ -5,17 +5,17 @@ import java.util.Arrays;
 
 /** A text that grows by parts, as hashes of its blocks. Immutable. */
 final class Text {
-  /** Tokens of a block. */
+  /** Tokens per block. */
   static final int BLOCK = 64;
 
   static final Text EMPTY = new Text(new long[0], 0, 0);
 
-  /** Of complete blocks. */
+  /** The hashes of complete blocks. */
   private final long[] hashes;
 
   private final int tokens;
 
-  /** Of everything so far. */
+  /** The hash of the whole text. */
   private final long chain;
 
   private Text(long[] hashes, int tokens, long chain) {
@@ -25,9 +25,9 @@ final class Text {
   }
 
   /**
-   * This text and a part behind it.
+   * Returns this text with another part appended.
    *
-   * @param part the same for the same part; parts that differ share no block
+   * @param part identifies the part; different parts have no common block
    */
   Text with(long part, int more) {
     long hash = PrefixBlocks.mix(chain ^ part);
@@ -44,7 +44,7 @@ final class Text {
     return tokens;
   }
 
-  /** Hashes of its blocks; the last one may be shorter. */
+  /** The hashes of its blocks; the last one may be shorter. */
   long[] blocks() {
     if (tokens % BLOCK == 0) {
       return hashes;

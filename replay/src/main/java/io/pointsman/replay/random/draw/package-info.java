@@ -1,4 +1,4 @@
-/** What a random workload consists of, drawn from a seed. */
+/** The properties of a random workload, drawn from a seed. */
 @NullMarked
 package io.pointsman.replay.random.draw;
 

@@ -75,7 +75,7 @@ class DrawTest {
   }
 
   @Test
-  void requestsComeAtTheAskedRateInTheOrderOfTime() {
+  void requestsComeAtTheRequestedRateInOrderOfTime() {
     for (Draw draw : DRAWS.subList(0, 60)) {
       List<TraceRequest> requests = RandomWorkload.of(draw, 300).at(10).requests();
       double last = 0;
@@ -92,7 +92,7 @@ class DrawTest {
   }
 
   @Test
-  void turnsThatWaitAreTurnsOfClosedSessions() {
+  void onlyTurnsOfClosedSessionsWait() {
     for (Draw draw : DRAWS) {
       boolean turns =
           draw.parts().stream()
@@ -104,7 +104,7 @@ class DrawTest {
   }
 
   @Test
-  void clientsLeaveOnlyWhereThatIsDrawn() {
+  void clientsLeaveOnlyIfDrawn() {
     for (Draw draw : DRAWS) {
       boolean leaving =
           RandomWorkload.of(draw, 300).at(1).requests().stream()
@@ -114,7 +114,7 @@ class DrawTest {
   }
 
   @Test
-  void loadThatDoublesComesTwiceAsFastInTheSecondHalf() {
+  void doublingLoadIsTwiceAsFastInTheSecondHalf() {
     Draw doubled =
         DRAWS.stream()
             .filter(draw -> draw.disturbance() == Disturbance.DOUBLED)

@@ -12,14 +12,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * KV that LMCache prefill engines have pushed here, by the hash of its tokens; the oldest goes
- * first. It is complete when every rank has come.
+ * KV that LMCache prefill engines have pushed here, by the hash of its tokens; the oldest is
+ * dropped first. It is complete when all ranks have arrived.
  */
 final class Arrivals {
   private static final int CAPACITY = 10_000;
   private static final int NOT_ASKED = -1;
 
-  /** One prompt's KV. */
+  /** The KV of one prompt. */
   private static final class Arrival {
     final BitSet ranks = new BitSet();
     int firstToken;
@@ -40,7 +40,7 @@ final class Arrivals {
     this.ranks = ranks;
   }
 
-  /** What is wrong with a request that counts on KV being here; null: nothing. */
+  /** Returns the error of a request that requires this KV; null if the KV is present. */
   @Nullable FieldError missing(Task.Arrived wanted) {
     if (complete(byHash.get(wanted.whole()))) {
       return null;

@@ -7,7 +7,7 @@ import io.pointsman.sim.http.Json;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Blocks that engines share, by hash; the least recently added go first. Bounded. */
+/** Blocks for several engines, by hash; the least recently added are dropped first. Bounded. */
 final class BlockStore {
   private static final int CAPACITY = 1_000_000;
 
@@ -25,7 +25,7 @@ final class BlockStore {
     hashes.forEach(hash -> blocks.put(hash.longValue(), true));
   }
 
-  /** Blocks of the longest known prefix. */
+  /** Length of the longest known prefix in blocks. */
   int known(JsonNode hashes) {
     int known = 0;
     while (known < hashes.size() && blocks.containsKey(hashes.get(known).longValue())) {

@@ -14,7 +14,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A request whose prompt another engine has computed. */
+/** A request with a prompt that another engine has computed. */
 final class DecodeLeg extends Leg {
   private final Task task;
   private @Nullable Fetch fetch;
@@ -55,7 +55,7 @@ final class DecodeLeg extends Leg {
     begun.begin();
   }
 
-  /** What has been taken does not come again: whoever asks for it waits in vain. */
+  /** KV that was taken once is not sent again: a second request for it waits in vain. */
   private void await(Task.Awaited awaited, GenerationRun run, Runnable start) {
     String key = awaited.claim().key();
     if (node.ledger().find(key) != null) {
@@ -67,7 +67,7 @@ final class DecodeLeg extends Leg {
           .wrong(FieldError.stale(awaited.claim().field(), key + " (taken before: waits in vain)"));
     }
     try {
-      // Never left: a request that is gone goes on waiting.
+      // The wait is never cancelled, even if the request is gone.
       var _ = node.ledger().await(key, () -> take(awaited, run, start));
     } catch (FieldError e) {
       failed(e, start);
@@ -151,7 +151,7 @@ final class DecodeLeg extends Leg {
             });
   }
 
-  /** Content that is not there is an error only where a hand-over is a must. */
+  /** Missing content is an error only if a handover is mandatory. */
   private void absent(FieldError error, Runnable start) {
     if (node.servesDirectly(request)) {
       node.counters().direct();
@@ -194,7 +194,7 @@ final class DecodeLeg extends Leg {
     if (fetch != null) {
       fetch.cancel();
     } else if (task instanceof Task.Consume consume) {
-      // Refused before admission: whoever holds the blocks is told.
+      // Refused before admission: notify the holder of the blocks.
       Fetch refused = new Fetch(node, consume, 0, () -> {}, error -> {});
       refused.cancel();
     }

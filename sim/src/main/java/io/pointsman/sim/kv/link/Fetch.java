@@ -8,8 +8,9 @@ import io.pointsman.sim.kv.protocol.Task;
 import java.util.function.Consumer;
 
 /**
- * KV on its way here: claimed from the moment the request arrives, its lease renewed every sixth of
- * it, read in the time that the link takes, and released. A request that is given up releases too.
+ * A fetch of KV. The KV is claimed when the request arrives, and its lease is renewed every sixth
+ * of its length. It is read in the link's transfer time, then released. An aborted request releases
+ * too.
  */
 final class Fetch {
   private static final double PATIENCE_SECONDS = 15;
@@ -24,9 +25,9 @@ final class Fetch {
   private boolean over;
 
   /**
-   * A fetch to be begun.
+   * Creates a fetch.
    *
-   * @param known tokens that are here already and need no transfer
+   * @param known tokens that are present already and need no transfer
    */
   Fetch(KvNode node, Task.Consume task, int known, Runnable loaded, Consumer<FieldError> failed) {
     this.node = node;
@@ -44,7 +45,7 @@ final class Fetch {
     beatLater();
   }
 
-  /** Gives up; what was held for it is released. */
+  /** Cancels the fetch and releases the KV. */
   void cancel() {
     if (!over) {
       over = true;
@@ -104,7 +105,7 @@ final class Fetch {
     return Claim.to(task.claim().key()).write();
   }
 
-  /** What an answer that is none says about the field that led there. */
+  /** Returns the error for the field that led to a peer without a valid answer. */
   static FieldError error(Task.Peer peer, int status, JsonNode body) {
     String where = peer.host() + ":" + peer.port();
     if (status == 0) {

@@ -8,7 +8,7 @@ import io.pointsman.sim.kv.KvSelf;
 import io.pointsman.sim.live.Engine;
 import java.util.List;
 
-/** Numbers the blocks that an engine holds, and ends their leases in engine time. */
+/** Numbers the held blocks, and ends their leases in engine time. */
 final class Holdings {
   private final Engine engine;
   private final KvLedger ledger;

@@ -30,7 +30,7 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** One engine's part in hand-overs. Owned by the event loop. */
+/** One engine's part in KV transfers. Owned by the event loop. */
 public final class KvNode implements HandOvers {
   private static final Set<String> PATHS =
       Set.of(
@@ -58,9 +58,9 @@ public final class KvNode implements HandOvers {
   private List<Integer> allocPorts = List.of();
 
   /**
-   * A node that is not yet named.
+   * Creates a node without an identity.
    *
-   * @param clients type of the connections to other engines
+   * @param clients channel type of the connections to other engines
    */
   public KvNode(
       Engine engine,
@@ -79,17 +79,17 @@ public final class KvNode implements HandOvers {
     this.self = new KvSelf(options, "", "", 0);
   }
 
-  /** What listens on the side channel. */
+  /** Creates the endpoint of the side channel. */
   public Endpoint sideChannel() {
     return new SideApi(this);
   }
 
-  /** What listens on the LMCache port of a rank. */
+  /** Creates the endpoint of a rank's LMCache port. */
   public Endpoint receiver(boolean alloc, int rank) {
     return arrivals.port(alloc, rank);
   }
 
-  /** Begins a life of the engine: it has a new id, and its addresses are known. */
+  /** Starts the engine with a new id and known addresses. */
   public void begin(
       String engineId, String host, int port, List<Integer> inits, List<Integer> allocs) {
     self = new KvSelf(options, engineId, host, port);
@@ -97,7 +97,7 @@ public final class KvNode implements HandOvers {
     allocPorts = allocs;
   }
 
-  /** Forgets what was held, as an engine that dies. */
+  /** Drops all held blocks, like an engine that dies. */
   public void die() {
     ledger.clear();
     arrivals.clear();
@@ -105,7 +105,7 @@ public final class KvNode implements HandOvers {
     peers.close();
   }
 
-  /** Who it is. */
+  /** The engine's identity. */
   public KvSelf self() {
     return self;
   }
@@ -115,7 +115,7 @@ public final class KvNode implements HandOvers {
     return log;
   }
 
-  /** The truth at this moment. */
+  /** The actual state at this moment. */
   public KvState state() {
     return new KvState(
         options.role().label(),
@@ -131,7 +131,7 @@ public final class KvNode implements HandOvers {
         counters.reasons());
   }
 
-  /** Starts all counters at zero again. */
+  /** Resets all counters to zero. */
   public void resetCounters() {
     counters.reset();
     ledger.resetCounters();
@@ -195,13 +195,16 @@ public final class KvNode implements HandOvers {
     };
   }
 
-  /** Whether a request without a hand-over is served whole. */
+  /** Returns true if a request without a handover is served completely. */
   boolean servesDirectly(KvRequest request) {
     boolean direct = options.direct() && options.connector().servesDirectly();
     return options.role() == KvRole.BOTH || direct || tooShort(request);
   }
 
-  /** Whether a prompt has no complete block, which connectors that move blocks do not hand over. */
+  /**
+   * Returns true if a prompt has no complete block; connectors that move blocks then transfer
+   * nothing.
+   */
   boolean tooShort(KvRequest request) {
     return switch (options.connector()) {
       case NIXL, NIXL_PUSH, ORCHESTRATED, NONE -> request.promptTokens() < blockSize();
@@ -214,13 +217,13 @@ public final class KvNode implements HandOvers {
     return holdings.hold(self, keys, rank, tokens, hash, leaseNanos, free);
   }
 
-  /** For replies that describe no blocks. */
+  /** The placeholder for responses that describe no blocks. */
   Held nothingHeld() {
     return new Held(
         List.of(""), self.engineId(0), 0, options.tpSize(), Json.array(), 0, 0, "", 0, () -> {});
   }
 
-  /** Puts blocks into the shared store. */
+  /** Adds blocks to the common store. */
   void share(long[] hashes) {
     Peer peer = storePeer();
     if (peer == null) {
@@ -230,7 +233,7 @@ public final class KvNode implements HandOvers {
     }
   }
 
-  /** Where the shared store is; null: here. */
+  /** The address of the common store; null: here. */
   @Nullable Peer storePeer() {
     String address = options.store();
     int colon = address.lastIndexOf(':');
@@ -251,7 +254,7 @@ public final class KvNode implements HandOvers {
     return false;
   }
 
-  /** Tokens of the longest prefix that is in this engine's memory. */
+  /** Tokens of the longest prefix in this engine's memory. */
   int known(long[] hashes) {
     return engine.scheduler().cache().known(hashes) * blockSize();
   }

@@ -7,7 +7,7 @@ import io.pointsman.sim.kv.protocol.KvRequest;
 import io.pointsman.sim.live.Generation;
 import io.pointsman.sim.live.HandOver;
 
-/** What the legs of a request have in common: how they go wrong. */
+/** The common error handling of prefill and decode requests. */
 abstract sealed class Leg implements HandOver permits DecodeLeg, PrefillLeg {
   final KvNode node;
   final Exchange exchange;
@@ -24,7 +24,10 @@ abstract sealed class Leg implements HandOver permits DecodeLeg, PrefillLeg {
     return request.generation();
   }
 
-  /** A hand-over has failed: an error, or with a lenient engine a prompt to be computed here. */
+  /**
+   * Handles a failed handover: responds with an error, or computes the prompt here if the engine is
+   * lenient.
+   */
   final void failed(FieldError error, Runnable start) {
     node.counters().wrong(error);
     if (node.options().lenient()) {

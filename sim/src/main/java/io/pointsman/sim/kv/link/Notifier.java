@@ -1,6 +1,6 @@
 package io.pointsman.sim.kv.link;
 
-/** Tells the router that KV has arrived. */
+/** Notifies the router that KV has arrived. */
 @FunctionalInterface
 public interface Notifier {
   /** Sends one notification for each rank; does not block. */

@@ -32,8 +32,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Calls other engines' side channels: JSON over HTTP, one call at a time on a connection, idle
- * connections kept. Everything happens on one event loop.
+ * Calls other engines' side channels: JSON over HTTP, one call at a time per connection, with
+ * pooled idle connections. Runs on one event loop.
  */
 final class PeerClient {
   private static final int IDLE_PER_PEER = 64;
@@ -41,10 +41,10 @@ final class PeerClient {
   private static final int CONNECT_MILLIS = 5000;
   private static final int LARGEST_ANSWER = 16 << 20;
 
-  /** Told once how a call ended, unless it is cancelled. */
+  /** Called once with the result of a call, unless it is cancelled. */
   @FunctionalInterface
   interface Answer {
-    /** The status and the body; 0 and an empty object when nobody answered. */
+    /** Receives the status and the body; 0 and an empty object if there was no answer. */
     void came(int status, JsonNode body);
   }
 
@@ -77,7 +77,7 @@ final class PeerClient {
   /**
    * Posts a document.
    *
-   * @param seconds after which nobody is said to have answered
+   * @param seconds time after which the call counts as unanswered
    * @return cancels the call
    */
   Runnable call(Peer peer, String path, JsonNode document, double seconds, Answer answer) {
@@ -87,7 +87,7 @@ final class PeerClient {
     return call::cancel;
   }
 
-  /** Posts a document whose answer nobody needs. */
+  /** Posts a document and ignores the answer. */
   void tell(Peer peer, String path, JsonNode document) {
     call(peer, path, document, 10, (status, body) -> {});
   }
@@ -124,7 +124,7 @@ final class PeerClient {
     }
   }
 
-  /** One call on its way. */
+  /** One call in progress. */
   private final class Call {
     private final Peer peer;
     private final String key;
@@ -192,7 +192,9 @@ final class PeerClient {
       end(response.status().code(), document);
     }
 
-    /** A kept connection may have been closed by the peer while the call was written: once more. */
+    /**
+     * The peer may have closed a pooled connection during the write, so the call is sent once more.
+     */
     void broken() {
       channel = null;
       if (over) {

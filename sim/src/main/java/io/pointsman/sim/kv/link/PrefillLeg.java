@@ -20,7 +20,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A request whose prompt is computed here and decoded elsewhere. */
+/** A request with a prompt that is computed here and decoded elsewhere. */
 final class PrefillLeg extends Leg {
   private final Task.Produce task;
   private Runnable cancel = () -> {};
@@ -232,7 +232,7 @@ final class PrefillLeg extends Leg {
     return params == null ? NullNode.getInstance() : params;
   }
 
-  /** vLLM's answers when all is sent; here decode may have to wait a little. */
+  /** Unlike vLLM, responds before the transfer is complete, so decode may wait a little. */
   private void send(After.Send send, int tokens, GenerationRun run) {
     node.counters().transferStarted();
     ObjectNode kv = Claim.to(send.key()).tokens(tokens, request.hash(tokens)).write();

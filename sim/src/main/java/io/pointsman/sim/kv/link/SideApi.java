@@ -11,8 +11,8 @@ import io.pointsman.sim.kv.Held;
 import java.util.List;
 
 /**
- * The side channel of an engine, where its peers claim, renew and release what it holds; also the
- * bootstrap server of Mooncake ({@code GET /query}) and the shared store.
+ * The side channel of an engine, through which peers claim, renew and release held blocks. Also the
+ * bootstrap server of Mooncake ({@code GET /query}) and the common store.
  */
 final class SideApi implements Endpoint {
   private final KvNode node;
@@ -74,7 +74,7 @@ final class SideApi implements Endpoint {
     }
   }
 
-  /** The lease stands for never: engines let nothing go that no request takes. */
+  /** The lease represents an unlimited time: engines keep blocks until a request takes them. */
   private void keep(Claim sent) {
     node.hold(
         List.of(sent.key()),
@@ -128,7 +128,7 @@ final class SideApi implements Endpoint {
     }
   }
 
-  /** What can be told wrong before the KV is there. */
+  /** Checks the parts of a claim that can be checked before the KV is present. */
   private void checkOwn(Claim claim) {
     String engine = claim.engineId();
     if (engine != null && !node.owns(engine)) {

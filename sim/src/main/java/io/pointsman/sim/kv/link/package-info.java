@@ -1,4 +1,6 @@
-/** How engines reach each other's KV: the side channel, and the two legs of a request on it. */
+/**
+ * Access to other engines' KV: the side channel, and the prefill and decode requests that use it.
+ */
 @NullMarked
 package io.pointsman.sim.kv.link;
 

@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 /**
  * The two addresses inside a request id.
  *
- * @param field what the id was read from
+ * @param field the field that contained the id
  * @param prefill as the prefill engine registered it
  * @param decode as the decode engine registered it
  */
@@ -35,7 +35,7 @@ record Addresses(String field, String prefill, String decode) {
     }
   }
 
-  /** Where an address is. */
+  /** Parses an address. */
   Peer peer(String address) {
     Matcher parts = PARTS.matcher(address);
     if (parts.matches()) {

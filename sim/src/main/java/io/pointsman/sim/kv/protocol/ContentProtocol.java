@@ -8,7 +8,7 @@ import io.pointsman.sim.kv.protocol.Task.Before;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Nothing on the wire: prefill fills a store that engines share, decode finds KV by content. */
+/** No transfer data in requests: prefill fills a common store, and decode finds KV by content. */
 record ContentProtocol() implements KvProtocol {
   @Override
   public Task read(KvRequest request, KvSelf self) {

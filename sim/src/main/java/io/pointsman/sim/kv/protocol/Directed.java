@@ -5,17 +5,17 @@ import io.pointsman.sim.kv.Fields;
 import io.pointsman.sim.kv.KvSelf;
 import org.jspecify.annotations.Nullable;
 
-/** What vLLM's connectors share: {@code kv_transfer_params} and which way they point. */
+/** The common part of vLLM's connectors: {@code kv_transfer_params} and their direction. */
 final class Directed {
   private Directed() {}
 
-  /** The fields of {@code kv_transfer_params}; null when the request has none. */
+  /** The fields of {@code kv_transfer_params}; null if the request has none. */
   static @Nullable Fields params(KvRequest request) {
     Fields body = request.fields();
     return body.has("kv_transfer_params") ? body.object("kv_transfer_params") : null;
   }
 
-  /** Whether KV is to be produced here; false: fetched. */
+  /** Returns true if KV is produced here; false if it is fetched. */
   static boolean produces(Fields params, KvSelf self) {
     JsonNode decode = params.at("do_remote_decode");
     if (decode.isBoolean() && decode.booleanValue()) {

@@ -7,8 +7,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a request must not say if another engine makes its first token: no engine would see the
- * whole of what such a member speaks of.
+ * The members that a request must not contain if another engine generates its first token. They
+ * depend on all tokens, and no engine would see all of them.
  */
 final class FirstTokenForm {
   private static final List<String> SPEAK_OF_ALL_TOKENS =
@@ -39,7 +39,7 @@ final class FirstTokenForm {
 
   private FirstTokenForm() {}
 
-  /** What is wrong with a request; null: nothing. */
+  /** Returns the error of a request; null if there is none. */
   static @Nullable FieldError wrong(KvRequest request) {
     Fields body = request.fields();
     for (String name : SPEAK_OF_ALL_TOKENS) {

@@ -7,21 +7,22 @@ import io.pointsman.sim.kv.KvConnector;
 import io.pointsman.sim.kv.KvSelf;
 import org.jspecify.annotations.Nullable;
 
-/** One hand-over protocol, without sockets. */
+/** One protocol for KV transfer, without sockets. */
 public interface KvProtocol {
   /**
-   * What a request wants.
+   * Returns the task of a request.
    *
-   * @throws io.pointsman.sim.kv.FieldError naming the first wrong field
+   * @throws io.pointsman.sim.kv.FieldError with the first wrong field
    */
   Task read(KvRequest request, KvSelf self);
 
   /**
-   * What prefill adds to its reply as {@code kv_transfer_params}; null: null there, or nothing.
+   * Returns the {@code kv_transfer_params} that prefill adds to its response; null: the value null,
+   * or none.
    *
-   * @param held the blocks held
-   * @param firstToken the token produced
-   * @param cachedTokens of the prompt found in the prefix cache
+   * @param held the held blocks
+   * @param firstToken the generated token
+   * @param cachedTokens prompt tokens found in the prefix cache
    */
   @Nullable ObjectNode reply(
       KvRequest request, KvSelf self, Held held, int firstToken, int cachedTokens);
@@ -42,7 +43,7 @@ public interface KvProtocol {
     };
   }
 
-  /** Where held blocks are, in the words of vLLM. */
+  /** The location of held blocks in vLLM's form. */
   static ObjectNode address(KvSelf self, Held held, boolean forDecode) {
     ObjectNode params = Json.object();
     params.put("do_remote_prefill", forDecode).put("do_remote_decode", !forDecode);

@@ -13,10 +13,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * LMCache: prefill pushes its KV to the ports that {@code disagg_spec} names, tells the router by
- * ZeroMQ, and, if asked, returns its token, which the router appends to the prompt that decode
- * gets. Decode also finds the KV of a prompt without that token, because it looks for it by
- * content.
+ * LMCache: prefill pushes its KV to the ports in {@code disagg_spec} and notifies the router by
+ * ZeroMQ. If requested, it returns its token, which the router appends to decode's prompt. Decode
+ * also finds the KV of a prompt without that token, because it looks for it by content.
  */
 record LmcacheProtocol() implements KvProtocol {
   private static final String FIRST = "ret_first_tok";
@@ -63,7 +62,7 @@ record LmcacheProtocol() implements KvProtocol {
     return new Task.Arrived(request.hash(tokens), tokens, request.lastToken(), whole, wrong);
   }
 
-  /** Whether a prefill request asks for its token. */
+  /** Returns true if a prefill request asks for its token. */
   private static boolean returnsFirst(KvRequest request) {
     return request.fields().at("kv_transfer_params").has(FIRST);
   }

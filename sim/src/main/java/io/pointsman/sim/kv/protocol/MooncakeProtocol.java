@@ -13,8 +13,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Mooncake: both legs carry the router's transfer id and may come in any order; decode finds
- * prefill by its bootstrap server and the engine id that this tells.
+ * Mooncake: both requests carry the router's transfer id and may arrive in any order. Decode finds
+ * prefill by its bootstrap server and engine id.
  */
 record MooncakeProtocol() implements KvProtocol {
   @Override

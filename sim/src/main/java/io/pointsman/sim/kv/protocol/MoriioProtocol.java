@@ -14,14 +14,14 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * MoRI-IO: addresses inside the request id, a transfer id on both legs, and the other side's sizes.
- * In READ mode decode reads the blocks that prefill's reply names; in WRITE mode it names none and
- * both legs run at once.
+ * MoRI-IO: addresses inside the request id, a transfer id in both requests, and the other side's
+ * sizes. In READ mode decode reads the blocks named by prefill's response. In WRITE mode the
+ * response names none, and both requests run at once.
  */
 record MoriioProtocol(boolean write) implements KvProtocol {
   private static final int MOST = 1024;
 
-  /** How vLLM's connector finds the end of decode's address. */
+  /** vLLM's rule for the end of decode's address. */
   private static final Pattern ADDRESSED = Pattern.compile("___decode_addr_.+_[0-9a-f]{32}(-.*)?$");
 
   @Override

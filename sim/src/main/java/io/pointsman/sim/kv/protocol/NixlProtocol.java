@@ -13,9 +13,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * NIXL: prefill describes its blocks, decode fetches and releases them. With push, prefill writes
- * into decode's blocks, so decode may come first and names the request by its {@code X-Request-Id},
- * which must be the same on both sides.
+ * NIXL: prefill describes its blocks, and decode fetches and releases them. With push, prefill
+ * writes into decode's blocks, so decode may arrive first. It then identifies the request by its
+ * {@code X-Request-Id}, which must be equal on both sides.
  */
 record NixlProtocol(boolean push) implements KvProtocol {
   @Override
@@ -68,12 +68,12 @@ record NixlProtocol(boolean push) implements KvProtocol {
     return new Task.Consume(peer(params), claim.tokens(tokens, request.hash(tokens)), tokens, push);
   }
 
-  /** Prefill's engine looks for a request of its own that has decode's id. */
+  /** Returns true if prefill's engine finds its own request by decode's id. */
   private static boolean paired(KvRequest request, String remote) {
     return remote.equals(request.requestId()) || KvRequest.baseId(remote).equals(request.baseId());
   }
 
-  /** What decode kept of the last turn: a true prefix of this prompt. */
+  /** Claims the blocks that decode kept of the last turn: a proper prefix of this prompt. */
   private static Task.Consume history(KvRequest request, Fields params) {
     int tokens = params.integer("remote_num_tokens", 1, Integer.MAX_VALUE);
     if (tokens >= request.promptTokens()) {
@@ -92,7 +92,7 @@ record NixlProtocol(boolean push) implements KvProtocol {
     return new Peer(params.text("remote_host"), params.port("remote_port"), "remote_port");
   }
 
-  /** The consuming half alone, for protocols that wrap the same object. */
+  /** The consuming part only, for protocols that wrap the same object. */
   static Task.Consume pull(KvRequest request, Fields params) {
     params.is("do_remote_prefill", true);
     params.is("do_remote_decode", false);

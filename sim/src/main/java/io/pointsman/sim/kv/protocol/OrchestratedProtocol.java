@@ -11,8 +11,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Orchestrated: prefill is asked for one token and nothing else; its whole reply comes to decode as
- * {@code disagg_prefill_resp}, with the blocks described inside as by NIXL.
+ * Orchestrated: the prefill request asks for one token only. Decode receives its whole response as
+ * {@code disagg_prefill_resp}, with the blocks described as in NIXL.
  */
 record OrchestratedProtocol() implements KvProtocol {
   private static final String RESPONSE = "disagg_prefill_resp";

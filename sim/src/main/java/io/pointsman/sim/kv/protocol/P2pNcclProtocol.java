@@ -11,10 +11,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * P2P NCCL: the request id, equal on both legs, names both engines. Every request needs one, also
- * those that were not to be split; {@code kv_transfer_params} are ignored. Prefill pushes; decode
- * keeps what comes for the one request with that id. vLLM's waits for an id that it has nothing of
- * in the loop that serves all requests, without end; here only that request waits.
+ * P2P NCCL: the request id, equal in both requests, contains both engines' addresses. Every request
+ * needs one, even without a split; {@code kv_transfer_params} are ignored. Prefill pushes, and
+ * decode keeps the KV for the one request with that id. For an unknown id, vLLM blocks the loop of
+ * all requests without a timeout; here only that request waits.
  */
 record P2pNcclProtocol() implements KvProtocol {
   @Override

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.sim.kv.FieldError;
 import io.pointsman.sim.kv.Fields;
 
-/** The form that a prefill request must have: one token, one document, one sequence. */
+/** The required form of a prefill request: one token, one document, one sequence. */
 final class PrefillForm {
   private static final String[] LENGTHS = {
     "max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens"

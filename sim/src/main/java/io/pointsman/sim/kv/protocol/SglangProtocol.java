@@ -16,11 +16,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * SGLang: both legs get the same body with prefill's bootstrap address and a room, and run at once:
- * prefill begins when decode has come to the room, and stops by itself after one token. Requests
- * without a room are refused. Of several data-parallel ranks prefill runs on the one that it is
- * told, else on the one that follows from the room; decode looks for it on the one that it is told,
- * else there.
+ * SGLang: both requests have the same body with prefill's bootstrap address and a room, and run at
+ * once. Prefill begins when decode has arrived at the room, and stops after one token. Requests
+ * without a room are refused. With several data-parallel ranks, prefill runs on the requested rank,
+ * else on the one derived from the room. Decode looks for it on the rank in its request, else on
+ * the derived one.
  */
 record SglangProtocol() implements KvProtocol {
   private static final String RANK = "routed_dp_rank";

@@ -5,41 +5,41 @@ import io.pointsman.sim.kv.FieldError;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What a request wants of an engine's KV. */
+/** The use of an engine's KV by a request. */
 public sealed interface Task {
   /**
    * An engine's side channel.
    *
-   * @param host where it is
-   * @param port where it is
-   * @param field the field that names it, for errors
+   * @param host its host
+   * @param port its port
+   * @param field the field that contains it, for errors
    */
   record Peer(String host, int port, String field) {}
 
-  /** Nothing: the request is served whole. */
+  /** None: the request is served completely. */
   record Direct() implements Task {}
 
   /**
-   * Compute the prompt and hand its KV over.
+   * Compute the prompt and provide its KV.
    *
-   * @param keys under which it is held, the request's own first
-   * @param keyField the field that names the others, for errors
+   * @param keys keys under which it is held, the request's own first
+   * @param keyField the field that contains the others, for errors
    * @param rank data-parallel rank it runs on
-   * @param clamp whether one token is produced whatever the request says
-   * @param before what must happen first
-   * @param after what becomes of the KV
+   * @param clamp true if exactly one token is generated, independent of the request
+   * @param before the required first step
+   * @param after the treatment of the KV afterwards
    */
   record Produce(
       List<String> keys, String keyField, int rank, boolean clamp, Before before, After after)
       implements Task {}
 
   /**
-   * Fetch KV from where it is held.
+   * Fetch KV from its holder.
    *
    * @param peer the holder
-   * @param claim what it must be
-   * @param tokens of the prompt that it covers
-   * @param waits whether it may not be there yet
+   * @param claim the claim on the KV
+   * @param tokens number of prompt tokens that it covers
+   * @param waits true if it may not be present yet
    */
   record Consume(Peer peer, Claim claim, int tokens, boolean waits) implements Task {}
 
@@ -47,68 +47,68 @@ public sealed interface Task {
    * Use KV that another engine has pushed here.
    *
    * @param hash of the prompt without its last token
-   * @param tokens the same, counted
-   * @param firstToken the prompt's last token, which the pushing engine has produced
-   * @param whole the hash of the whole prompt, for one that comes without that token: its last
-   *     position is computed once more
-   * @param constrained what is wrong if the last token is the pushing engine's; null: nothing
+   * @param tokens length of the prompt without its last token
+   * @param firstToken the prompt's last token, which the pushing engine has generated
+   * @param whole hash of the whole prompt, for one without that token: its last position is
+   *     recomputed
+   * @param constrained the error if the last token is the pushing engine's; null: none
    */
   record Arrived(
       String hash, int tokens, int firstToken, String whole, @Nullable FieldError constrained)
       implements Task {}
 
   /**
-   * Use KV that another engine sends here under the request's id, once; until it is here, wait
-   * without end, whether anybody still wants the answer or not.
+   * Use KV that another engine sends here once under the request's id. Wait for it without a
+   * timeout, even if the client has left.
    *
-   * @param claim what it must be
-   * @param tokens of the prompt that it covers
+   * @param claim the claim on the KV
+   * @param tokens number of prompt tokens that it covers
    */
   record Awaited(Claim claim, int tokens) implements Task {}
 
-  /** Use KV that the shared store has. */
+  /** Use KV from the common store. */
   record Found() implements Task {}
 
-  /** What happens before a prompt is computed. */
+  /** The step before a prompt is computed. */
   sealed interface Before {
-    /** Nothing. */
+    /** No step. */
     record Nothing() implements Before {}
 
     /**
-     * The other engine is asked who it is.
+     * Query the other engine's identity.
      *
-     * @param tpSize it must have; -1: any
-     * @param dpSize it must have; -1: any
+     * @param tpSize required tensor-parallel size; -1: any
+     * @param dpSize required data-parallel size; -1: any
      */
     record Meet(Peer peer, int tpSize, int dpSize) implements Before {}
 
-    /** The other engine's init ports are opened, one per rank. */
+    /** Open the other engine's init ports, one per rank. */
     record Init(String host, List<Integer> ports) implements Before {}
 
-    /** Somebody waits for the KV, by one of these keys. */
+    /** Wait for a reader of the KV under one of these keys. */
     record Reader(List<String> keys) implements Before {}
 
-    /** The history is fetched from the engine that decoded the last turn. */
+    /** Fetch the history from the engine that decoded the last turn. */
     record Pull(Consume consume) implements Before {}
   }
 
-  /** What becomes of computed KV. */
+  /** The treatment of computed KV. */
   sealed interface After {
-    /** It is held until released. */
+    /** Hold it until it is released. */
     record Hold() implements After {}
 
     /**
-     * It is pushed to the other engine's buffers, and the router told.
+     * Push it to the other engine's buffers and notify the router.
      *
-     * @param first whether the other engine may be asked to go on behind the token produced here
+     * @param first true if the other engine may be asked to continue after the token generated here
      */
     record Push(String requestId, String host, List<Integer> ports, boolean first)
         implements After {}
 
-    /** It is sent to the other engine, which keeps it under {@code key} for one request. */
+    /** Send it to the other engine, which keeps it under {@code key} for one request. */
     record Send(Peer peer, String key) implements After {}
 
-    /** It goes to the shared store. */
+    /** Add it to the common store. */
     record Store() implements After {}
   }
 }

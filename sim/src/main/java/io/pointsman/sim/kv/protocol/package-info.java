@@ -1,4 +1,4 @@
-/** The hand-over protocols: what each reads in a request and writes into a reply; no sockets. */
+/** The protocols for KV transfer: parsing of requests and contents of responses; no sockets. */
 @NullMarked
 package io.pointsman.sim.kv.protocol;
 
