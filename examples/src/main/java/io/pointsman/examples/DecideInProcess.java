@@ -2,8 +2,8 @@ package io.pointsman.examples;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import io.pointsman.app.embed.Pointsman;
-import io.pointsman.app.wiring.EmbeddedEngine;
+import io.pointsman.server.embed.Pointsman;
+import io.pointsman.server.wiring.EmbeddedEngine;
 import io.pointsman.engine.choice.Choice;
 import io.pointsman.engine.choice.TokenCounts;
 import io.pointsman.engine.fleet.Failure;

@@ -3,8 +3,8 @@ package io.pointsman.examples;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.sim.SimConfig;
-import io.pointsman.sim.SimEngine;
+import io.pointsman.tool.sim.SimConfig;
+import io.pointsman.tool.sim.SimEngine;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.util.List;

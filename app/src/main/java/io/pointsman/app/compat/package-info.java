@@ -1,8 +1,0 @@
-/**
- * Launchers with the command lines of other routers. Each translates flags into this router's
- * configuration and refuses unsupported flags with the reason.
- */
-@NullMarked
-package io.pointsman.app.compat;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** The registry of configuration keys, by topic: name, type, default, meaning. */
-@NullMarked
-package io.pointsman.app.config.key;
-
-import org.jspecify.annotations.NullMarked;

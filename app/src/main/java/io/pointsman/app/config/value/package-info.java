@@ -1,5 +1,0 @@
-/** Types of configuration values: reading, formatting, description. */
-@NullMarked
-package io.pointsman.app.config.value;
-
-import org.jspecify.annotations.NullMarked;

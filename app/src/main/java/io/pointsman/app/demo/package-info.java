@@ -1,5 +1,0 @@
-/** The demo in one process: simulated engines, router, chat traffic, and a table. */
-@NullMarked
-package io.pointsman.app.demo;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,7 +1,0 @@
-/**
- * HAProxy as the proxy for this router: its configuration, its servers, the ends of its streams.
- */
-@NullMarked
-package io.pointsman.app.haproxy;
-
-import org.jspecify.annotations.NullMarked;

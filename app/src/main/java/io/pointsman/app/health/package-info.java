@@ -1,8 +1,0 @@
-/**
- * Requests of the router to the engines: health, models, cache size. Blocking code on virtual
- * threads.
- */
-@NullMarked
-package io.pointsman.app.health;
-
-import org.jspecify.annotations.NullMarked;

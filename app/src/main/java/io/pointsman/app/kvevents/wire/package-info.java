@@ -1,5 +1,0 @@
-/** The wire format of KV events: the connecting side of ZeroMQ's protocol, and batches. */
-@NullMarked
-package io.pointsman.app.kvevents.wire;
-
-import org.jspecify.annotations.NullMarked;

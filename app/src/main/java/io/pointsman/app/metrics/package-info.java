@@ -1,5 +1,0 @@
-/** Prometheus metrics on a separate port. */
-@NullMarked
-package io.pointsman.app.metrics;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,8 +1,0 @@
-/**
- * Data that prefill and decode engines need about each other, received from them by ZeroMQ or
- * queried over HTTP.
- */
-@NullMarked
-package io.pointsman.app.peers;
-
-import org.jspecify.annotations.NullMarked;

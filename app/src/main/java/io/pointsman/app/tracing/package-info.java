@@ -1,5 +1,0 @@
-/** Request tracing with OpenTelemetry; no other package uses its classes. */
-@NullMarked
-package io.pointsman.app.tracing;
-
-import org.jspecify.annotations.NullMarked;

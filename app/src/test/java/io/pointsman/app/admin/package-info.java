@@ -1,4 +1,0 @@
-@NullMarked
-package io.pointsman.app.admin;
-
-import org.jspecify.annotations.NullMarked;

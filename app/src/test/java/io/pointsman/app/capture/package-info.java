@@ -1,4 +1,0 @@
-@NullMarked
-package io.pointsman.app.capture;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,0 @@
-@NullMarked
-package io.pointsman.app.compat;
-
-import org.jspecify.annotations.NullMarked;

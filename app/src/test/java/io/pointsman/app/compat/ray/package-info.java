@@ -1,4 +1,0 @@
-@NullMarked
-package io.pointsman.app.compat.ray;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,0 @@
-@NullMarked
-package io.pointsman.app.decide;
-
-import org.jspecify.annotations.NullMarked;

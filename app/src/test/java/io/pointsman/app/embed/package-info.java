@@ -1,4 +1,0 @@
-@NullMarked
-package io.pointsman.app.embed;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,0 @@
-@NullMarked
-package io.pointsman.app.explain;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,0 @@
-@NullMarked
-package io.pointsman.app.haproxy;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,0 @@
-@NullMarked
-package io.pointsman.app.kvevents;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,0 @@
-@NullMarked
-package io.pointsman.app.kvevents.wire;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,0 @@
-@NullMarked
-package io.pointsman.app.kvtokens;
-
-import org.jspecify.annotations.NullMarked;

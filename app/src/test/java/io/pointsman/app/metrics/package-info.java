@@ -1,4 +1,0 @@
-@NullMarked
-package io.pointsman.app.metrics;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,0 @@
-@NullMarked
-package io.pointsman.app.tracing;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,8 +1,0 @@
-/**
- * Load runs of minutes while engines fail: effects on clients, and growth of the router's
- * resources.
- */
-@NullMarked
-package io.pointsman.bench.chaos;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** Programs that can be measured in front of engines, and their processes. */
-@NullMarked
-package io.pointsman.bench.contender;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** JMH benchmarks of the hot paths. */
-@NullMarked
-package io.pointsman.bench.jmh;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** A simple HTTP client that can time the bytes of a response. */
-@NullMarked
-package io.pointsman.bench.wire;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,0 @@
-@NullMarked
-package io.pointsman.bench.contender;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,0 @@
-@NullMarked
-package io.pointsman.bench.live;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,0 @@
-@NullMarked
-package io.pointsman.bench.picks;
-
-import org.jspecify.annotations.NullMarked;

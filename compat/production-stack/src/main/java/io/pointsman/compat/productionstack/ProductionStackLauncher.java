@@ -1,0 +1,163 @@
+package io.pointsman.compat.productionstack;
+
+import io.pointsman.compat.vllmrouter.EngineControl;
+import io.pointsman.compat.vllmrouter.FlagTable;
+import io.pointsman.compat.vllmrouter.Translation;
+import io.pointsman.config.ConfigException;
+import io.pointsman.config.ConfigValues;
+import io.pointsman.config.key.AdminKeys;
+import io.pointsman.config.key.DisaggKeys;
+import io.pointsman.config.key.FleetKeys;
+import io.pointsman.config.key.ForwardKeys;
+import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.Key;
+import io.pointsman.config.key.OperationKeys;
+import io.pointsman.config.key.TracingKeys;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Translates the command line of the vLLM production stack's router into the configuration. Also
+ * accepts proposed flags of that router. Only the configuration differs from other launchers.
+ */
+public final class ProductionStackLauncher {
+  private static final String ENGINES_KEY = "VLLM_API_KEY";
+  private static final String PREFILL_TIMEOUT = "ROUTER_PREFILL_TIMEOUT_SECONDS";
+  private static final String DECODE_TIMEOUT = "ROUTER_DECODE_TIMEOUT_SECONDS";
+  private static final String PROXY_TIMEOUT = "ROUTER_PROXY_TIMEOUT_SECONDS";
+  private static final Duration NO_LIMIT = Duration.ZERO;
+
+  /** Maximum of the keys, in seconds; longer limits count as unlimited. */
+  private static final double LONGEST_LIMIT = 86_400;
+
+  private ProductionStackLauncher() {}
+
+  /** All flags, in order of documentation. */
+  static FlagTable flags(Wishes wishes) {
+    return new FlagTable(
+        false,
+        "Since",
+        List.of(
+            StackFlags.listener(),
+            StackFlags.discovery(wishes),
+            StackFlags.routing(wishes),
+            StackPdFlags.all(wishes),
+            StackOperationFlags.extensions(),
+            StackOperationFlags.operation(wishes)));
+  }
+
+  /**
+   * The configuration for a command line.
+   *
+   * @param environment environment variables of the process
+   * @throws ConfigException with all reasons, if a flag is unknown, invalid or cannot be honoured
+   */
+  public static ConfigValues translate(List<String> args, Map<String, String> environment) {
+    Translation into = new Translation();
+    Wishes wishes = new Wishes();
+    FlagTable flags = flags(wishes);
+    behaviour(into.values());
+    flags.applyDefaults(into);
+    environment(environment, into);
+    flags.apply(args, into);
+    if (into.problems().isEmpty()) {
+      retries(wishes, into);
+      traces(wishes, into);
+      StackFleet.settle(wishes, into);
+      StackLogic.settle(wishes, environment, into);
+    }
+    return into.orThrow();
+  }
+
+  /** True if a flag of exactly this name is known. */
+  public static boolean knows(String name) {
+    return flags(new Wishes()).knows(name);
+  }
+
+  /** Help text: all flags with their effect in this router. */
+  public static String help() {
+    return flags(new Wishes()).help("pointsman production-stack [flags of the stack's router]");
+  }
+
+  /** Sets behaviour of the stack's router that has no flag. */
+  private static void behaviour(ConfigValues values) {
+    values.set(FrontKeys.REQUEST_ID_HEADERS, List.of("x-request-id"));
+    values.set(ForwardKeys.RETRY_BUDGET, 1.0);
+    values.set(ForwardKeys.RETRY_AFTER_LATE_RESET, true);
+    values.set(AdminKeys.HEALTH_OF_WORKERS, false);
+    values.set(AdminKeys.ENABLED, false);
+    values.set(AdminKeys.REFUSED_PATHS, EngineControl.PATHS);
+    values.set(OperationKeys.METRICS_LIKE_STACK, true);
+    values.set(OperationKeys.DRAIN_TIMEOUT, Translation.LONGEST_DRAIN);
+    // The original uses one port, so several of its instances can run on one host.
+    values.set(OperationKeys.METRICS_PORT, 0);
+  }
+
+  private static void environment(Map<String, String> environment, Translation into) {
+    // Only for probes; forwarded requests keep the client's Authorization.
+    into.values().set(FleetKeys.HEALTH_API_KEY, environment.getOrDefault(ENGINES_KEY, "").strip());
+    limit(environment, PREFILL_TIMEOUT, Duration.ofMinutes(5), into, DisaggKeys.PREFILL_TIMEOUT);
+    limit(environment, DECODE_TIMEOUT, Duration.ofMinutes(10), into, DisaggKeys.DECODE_TIMEOUT);
+    limit(
+        environment,
+        PROXY_TIMEOUT,
+        NO_LIMIT,
+        into,
+        ForwardKeys.TOTAL_TIMEOUT,
+        ForwardKeys.STREAM_TOTAL_TIMEOUT);
+  }
+
+  @SafeVarargs
+  private static void limit(
+      Map<String, String> environment,
+      String name,
+      Duration standard,
+      Translation into,
+      Key<Duration>... keys) {
+    String given = environment.getOrDefault(name, "").strip();
+    Duration limit = given.isEmpty() ? standard : limit(name, given, into);
+    for (Key<Duration> key : keys) {
+      into.values().set(key, limit);
+    }
+  }
+
+  private static Duration limit(String name, String given, Translation into) {
+    double seconds;
+    try {
+      seconds = Double.parseDouble(given);
+    } catch (NumberFormatException e) {
+      seconds = Double.NaN;
+    }
+    if (Double.isNaN(seconds) || seconds < 0) {
+      into.problems().add(name + ": " + given + " (expected: seconds, 0 for no limit)");
+      return NO_LIMIT;
+    }
+    if (seconds == 0 || seconds > LONGEST_LIMIT) {
+      return NO_LIMIT;
+    }
+    return Duration.ofMillis(Math.max(1, Math.round(seconds * 1000)));
+  }
+
+  private static void retries(Wishes wishes, Translation into) {
+    long reroutes = into.whole(wishes.as(StackFlags.REROUTES), 0, 99);
+    if (reroutes >= 0) {
+      into.values().set(ForwardKeys.RETRY_ENABLED, reroutes > 0);
+      into.values().set(ForwardKeys.RETRY_ATTEMPTS, (int) reroutes + 1);
+    }
+  }
+
+  private static void traces(Wishes wishes, Translation into) {
+    boolean secure = wishes.has(StackOperationFlags.OTEL_SECURE);
+    String endpoint = wishes.text(StackOperationFlags.OTEL_ENDPOINT);
+    if (!endpoint.isEmpty()) {
+      into.values().set(TracingKeys.ENABLED, true);
+      into.values().set(TracingKeys.ENDPOINT, (secure ? "https://" : "http://") + bare(endpoint));
+    }
+  }
+
+  private static String bare(String endpoint) {
+    int scheme = endpoint.indexOf("://");
+    return scheme < 0 ? endpoint : endpoint.substring(scheme + 3);
+  }
+}

@@ -1,0 +1,160 @@
+package io.pointsman.compat.productionstack;
+
+import static io.pointsman.compat.vllmrouter.Flag.flag;
+import static io.pointsman.compat.vllmrouter.Translation.as;
+
+import io.pointsman.compat.vllmrouter.Flag;
+import io.pointsman.compat.vllmrouter.Flag.Shape;
+import io.pointsman.compat.vllmrouter.Flag.Source;
+import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.KubernetesKeys;
+import java.util.List;
+
+/** Flags of the production stack's router for listening, discovery and routing. */
+final class StackFlags {
+  static final String DISCOVERY = "--service-discovery";
+  static final String LOGIC = "--routing-logic";
+  static final String BACKENDS = "--static-backends";
+  static final String MODELS = "--static-models";
+  static final String LABELS = "--static-model-labels";
+  static final String STATIC_TIMEOUT = "--static-backend-health-check-timeout-seconds";
+  static final String STATIC_INTERVAL = "--static-backend-health-check-interval";
+  static final String POD_TIMEOUT = "--backend-health-check-timeout-seconds";
+  static final String SELECTOR = "--k8s-label-selector";
+  static final String SESSION_KEY = "--session-key";
+  static final String REROUTES = "--max-instance-failover-reroute-attempts";
+  static final String PREFILL_LABELS = "--prefill-model-labels";
+  static final String DECODE_LABELS = "--decode-model-labels";
+
+  private static final String CONTROLLER = "only for kvaware, which needs LMCache's controller";
+
+  private static final String PRIORITY = "only for the logic priority";
+
+  private StackFlags() {}
+
+  static List<Flag> listener() {
+    return List.of(
+        stack("--host", "address to listen on").standard("0.0.0.0").honoured(as(FrontKeys.HOST)),
+        stack("--port", "port to listen on").standard("8001").honoured(as(FrontKeys.PORT)),
+        stack("--root-path", "path prefix that a proxy in front removes")
+            .idle("it affects only links in an API page that the router does not have"));
+  }
+
+  static List<Flag> discovery(Wishes wishes) {
+    return List.of(
+        stack(DISCOVERY, "static, k8s or external-only")
+            .honoured(
+                "external-only is refused, because external providers are not supported",
+                wishes.keep("static", "k8s", "external-only")),
+        stack("--k8s-service-discovery-type", "pod-ip or service-name")
+            .standard("pod-ip")
+            .refused(
+                "engines behind a Service cannot be distinguished; the router finds pods by"
+                    + " address"),
+        stack(BACKENDS, "engine URLs, separated by commas")
+            .honoured(
+                "an invalid URL is refused instead of ignored; any host name and IPv6 are accepted",
+                wishes.keep()),
+        stack(MODELS, "one model for each URL, separated by commas")
+            .honoured("repeat a URL for several models", wishes.keep()),
+        stack("--static-aliases", "aliases of models, alias:model, separated by commas")
+            .refused("bodies are not changed; set the name in the engine (--served-model-name)"),
+        stack("--static-model-types", "request type for probes of each engine")
+            .idle("engines are probed by GET /health"),
+        stack(LABELS, "one label for each URL, separated by commas").honoured(wishes.keep()),
+        stack("--static-backend-health-checks", "probe engines")
+            .shape(Shape.SWITCH)
+            .idle(
+                "engines are always probed by GET /health; an engine without this path counts as"
+                    + " healthy"),
+        stack(STATIC_INTERVAL, "seconds between probes")
+            .standard("60")
+            .honoured("after a failed request, its engine is probed at once", wishes.keep()),
+        stack(STATIC_TIMEOUT, "maximum duration of a probe").standard("10").honoured(wishes.keep()),
+        stack("--k8s-port", "engine port in the pods")
+            .standard("8000")
+            .honoured(as(KubernetesKeys.PORT)),
+        stack("--k8s-namespace", "namespace of the pods")
+            .standard("default")
+            .honoured(as(KubernetesKeys.NAMESPACE)),
+        stack(SELECTOR, "pod labels, label=value, separated by commas")
+            .honoured(
+                "required with k8s; label in (a, b) is accepted, other selectors are refused",
+                wishes.keep()),
+        stack("--k8s-watcher-timeout-seconds", "maximum duration of a watch")
+            .standard("0")
+            .idle("a watch is renewed when the API ends it"),
+        stack(POD_TIMEOUT, "maximum duration of a request to a pod")
+            .standard("10")
+            .honoured(wishes.keep()));
+  }
+
+  static List<Flag> routing(Wishes wishes) {
+    return List.of(
+        stack(LOGIC, "policy that chooses an engine")
+            .honoured(
+                "roundrobin: round_robin; session: md5_ring; prefixaware: cache_aware;"
+                    + " disaggregated_prefill and disaggregated_prefill_orchestrated: see below;"
+                    + " kvaware (needs LMCache's controller), ttft, loadaware and priority are"
+                    + " refused",
+                wishes.keep()),
+        stack(SESSION_KEY, "header and body field with the session id")
+            .honoured("in the body, a string or a number", wishes.keep()),
+        stack("--prefix-min-match-length", "minimum matching characters for prefixaware")
+            .standard("0")
+            .refused("the minimum is a share of the prompt (cache.threshold of serve)"),
+        stack(REROUTES, "maximum number of further engines for a failed request")
+            .standard("0")
+            .honoured(
+                "each attempt uses another engine; an invalid response head is retried too; a"
+                    + " connection that breaks more than 1 s after the request is retried once",
+                wishes.keep()),
+        stack("--kv-aware-threshold", "maximum uncached tokens for kvaware")
+            .standard("2000")
+            .refused(CONTROLLER),
+        stack("--lmcache-controller-port", "port where LMCache workers report their chunks")
+            .standard("9000")
+            .refused(CONTROLLER),
+        stack("--lmcache-controller-reply-port", "port where LMCache workers register")
+            .refused(CONTROLLER),
+        stack("--lmcache-controller-heartbeat-port", "port for heartbeats of LMCache workers")
+            .refused(CONTROLLER),
+        stack("--lmcache-health-check-interval", "seconds between checks of LMCache workers")
+            .standard("5")
+            .refused(CONTROLLER),
+        stack("--lmcache-worker-timeout", "seconds until a silent LMCache worker is removed")
+            .standard("30")
+            .refused(CONTROLLER),
+        proposed("--tokenizer", "tokenizer for ttft").refused("only for the logic ttft"),
+        proposed("--enable-shared-cache", "shared cache for ttft")
+            .shape(Shape.SWITCH)
+            .refused("only for the logic ttft"),
+        proposed("--lmcache-instances", "LMCache instances for ttft")
+            .refused("only for the logic ttft"),
+        newer("--loadaware-beta", "weight of load in loadaware")
+            .refused("only for the logic loadaware"),
+        newer("--priority-header", "header with the request's priority")
+            .standard("x-request-priority")
+            .refused(PRIORITY),
+        newer("--priority-field", "body field with the request's priority")
+            .standard("priority")
+            .refused(PRIORITY),
+        newer("--priority-default", "priority of requests without one")
+            .standard("0")
+            .refused(PRIORITY),
+        newer("--priority-threshold", "priority below which the least loaded engine is chosen")
+            .refused(PRIORITY));
+  }
+
+  static Flag.Builder stack(String name, String meaning) {
+    return flag(name, meaning).only(Source.STACK);
+  }
+
+  static Flag.Builder newer(String name, String meaning) {
+    return flag(name, meaning).only(Source.STACK_NEWER);
+  }
+
+  static Flag.Builder proposed(String name, String meaning) {
+    return flag(name, meaning).only(Source.STACK_PROPOSED);
+  }
+}

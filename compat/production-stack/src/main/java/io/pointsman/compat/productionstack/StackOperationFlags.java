@@ -1,0 +1,141 @@
+package io.pointsman.compat.productionstack;
+
+import static io.pointsman.compat.productionstack.StackFlags.stack;
+
+import io.pointsman.compat.vllmrouter.Flag;
+import io.pointsman.compat.vllmrouter.Flag.Shape;
+import io.pointsman.compat.vllmrouter.Given;
+import io.pointsman.compat.vllmrouter.Translation;
+import io.pointsman.config.key.OperationKeys;
+import io.pointsman.config.key.TracingKeys;
+import io.pointsman.config.settings.LogSettings.Format;
+import io.pointsman.config.settings.LogSettings.Level;
+import java.util.List;
+import java.util.Map;
+
+/** Flags of the production stack's router for extensions, files, logs and traces. */
+final class StackOperationFlags {
+  static final String OTEL_ENDPOINT = "--otel-endpoint";
+  static final String OTEL_SECURE = "--otel-secure";
+
+  private static final Map<String, Level> LEVELS =
+      Map.of(
+          "critical", Level.ERROR,
+          "error", Level.ERROR,
+          "warning", Level.WARN,
+          "info", Level.INFO,
+          "debug", Level.DEBUG,
+          "trace", Level.DEBUG);
+
+  private StackOperationFlags() {}
+
+  static List<Flag> extensions() {
+    return List.of(
+        stack("--callbacks", "Python object that processes requests and responses")
+            .refused("the router does not run Python"),
+        stack("--request-rewriter", "request rewriter: noop")
+            .standard("noop")
+            .refused("bodies are not changed"),
+        stack("--enable-batch-api", "file and batch API")
+            .shape(Shape.SWITCH)
+            .refused("the router has no file and batch API; run a batch API in front of it"),
+        stack("--file-storage-class", "type of the file storage")
+            .standard("local_file")
+            .idle("needs --enable-batch-api"),
+        stack("--file-storage-path", "path of the file storage")
+            .standard("/tmp/vllm_files")
+            .idle("needs --enable-batch-api"),
+        stack("--batch-processor", "batch processor")
+            .standard("local")
+            .idle("needs --enable-batch-api"),
+        stack("--external-providers-config", "file with external providers and their models")
+            .refused(
+                "the router does not mix providers; for a single one, use vllm-router --backend"
+                    + " openai"),
+        stack(
+                "--feature-gates",
+                "feature gates, for example SemanticCache=true or PIIDetection=true")
+            .honoured(
+                "a gate that is off is accepted; a gate that is on is refused",
+                StackOperationFlags::gates),
+        stack("--semantic-cache-model", "model of the semantic cache")
+            .standard("all-MiniLM-L6-v2")
+            .idle("needs the gate SemanticCache, which is not supported"),
+        stack("--semantic-cache-dir", "directory of the semantic cache")
+            .standard("semantic_cache")
+            .idle("needs the gate SemanticCache, which is not supported"),
+        stack("--semantic-cache-threshold", "similarity threshold of the semantic cache")
+            .standard("0.95")
+            .idle("needs the gate SemanticCache, which is not supported"),
+        stack("--dynamic-config-yaml", "configuration file that is read every 10 s")
+            .refused("use pointsman serve --config, which reads the file again on SIGHUP"),
+        stack("--dynamic-config-json", "configuration as JSON that is read every 10 s")
+            .refused("use pointsman serve --config, which reads the file again on SIGHUP"));
+  }
+
+  static List<Flag> operation(Wishes wishes) {
+    return List.of(
+        stack("--engine-stats-interval", "seconds between scrapes of engine metrics")
+            .standard("30")
+            .idle("load is the current number of requests in flight"),
+        stack("--request-stats-window", "time window in seconds for request statistics")
+            .standard("60")
+            .idle("load is the current number of requests in flight"),
+        stack("--log-stats", "log statistics")
+            .shape(Shape.SWITCH)
+            .idle("statistics are available as metrics"),
+        stack("--log-stats-interval", "seconds between logged statistics")
+            .standard("10")
+            .idle("statistics are available as metrics"),
+        stack("--log-level", "lowest level that is logged")
+            .standard("info")
+            .honoured("critical means error, trace means debug", StackOperationFlags::level),
+        stack("--log-format", "text or json")
+            .standard("text")
+            .honoured(StackOperationFlags::format),
+        stack("--sentry-dsn", "Sentry address for error reports")
+            .refused("errors are reported in the log and in metrics"),
+        stack("--sentry-traces-sample-rate", "share of traces sent to Sentry")
+            .standard("0.1")
+            .idle("needs --sentry-dsn"),
+        stack("--sentry-profile-session-sample-rate", "share of profiles sent to Sentry")
+            .standard("1.0")
+            .idle("needs --sentry-dsn"),
+        stack(OTEL_ENDPOINT, "host:port of an OTLP collector (gRPC)")
+            .honoured("one span per request and one per attempt", wishes.keep()),
+        stack("--otel-service-name", "service name of the router in traces")
+            .standard("vllm-router")
+            .honoured(Translation.as(TracingKeys.SERVICE_NAME)),
+        stack(OTEL_SECURE, "use TLS for traces")
+            .shape(Shape.SWITCH)
+            .honoured((given, into) -> wishes.note(OTEL_SECURE)),
+        stack("--version", "print the version")
+            .shape(Shape.SWITCH)
+            .idle("the command prints it and exits"));
+  }
+
+  private static void gates(Given given, Translation into) {
+    for (String gate : given.value().split(",", -1)) {
+      if (!gate.isBlank() && !gate.strip().endsWith("=false")) {
+        into.problem(given, gate.strip(), "gates that are off, for example Name=false");
+      }
+    }
+  }
+
+  private static void level(Given given, Translation into) {
+    Level level = LEVELS.get(given.value());
+    if (level == null) {
+      into.problem(given, given.value(), "critical, error, warning, info, debug, trace");
+    } else {
+      into.values().set(OperationKeys.LOG_LEVEL, level);
+    }
+  }
+
+  private static void format(Given given, Translation into) {
+    switch (given.value()) {
+      case "text" -> into.values().set(OperationKeys.LOG_FORMAT, Format.TEXT);
+      case "json" -> into.values().set(OperationKeys.LOG_FORMAT, Format.JSON);
+      default -> into.problem(given, given.value(), "text or json");
+    }
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.compat.rayserve;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,44 @@
+package io.pointsman.compat.vllmrouter;
+
+import io.pointsman.config.ConfigException;
+import io.pointsman.config.key.ConfigKeys;
+import io.pointsman.config.key.Key;
+import io.pointsman.config.value.Raw;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** Flags of {@code serve} that are accepted beside those of another router, and win over them. */
+final class OwnFlags {
+  private OwnFlags() {}
+
+  /** The flags with names that the other router does not use. */
+  static List<Flag> beside(List<Flag> theirs) {
+    Set<String> taken =
+        theirs.stream().flatMap(flag -> flag.names().stream()).collect(Collectors.toSet());
+    return ConfigKeys.all().stream()
+        .filter(key -> !taken.contains(key.flag()))
+        .map(OwnFlags::flag)
+        .toList();
+  }
+
+  private static <T> Flag flag(Key<T> key) {
+    boolean one = !key.type().repeatable() && key.type().alone().isEmpty();
+    return Flag.flag(key.flag(), key.meaning())
+        .shape(one ? Flag.Shape.VALUE : Flag.Shape.LIST)
+        .only(Flag.Source.OWN)
+        .honoured((given, into) -> read(key, given.values(), into));
+  }
+
+  private static <T> void read(Key<T> key, List<String> given, Translation into) {
+    String text =
+        key.type().repeatable()
+            ? String.join(",", given)
+            : given.isEmpty() ? key.type().alone() : given.getLast();
+    try {
+      into.own().read(key, new Raw.Scalar(text, key.flag()));
+    } catch (ConfigException e) {
+      into.problems().addAll(e.problems());
+    }
+  }
+}

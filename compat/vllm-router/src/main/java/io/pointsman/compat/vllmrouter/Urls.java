@@ -1,0 +1,40 @@
+package io.pointsman.compat.vllmrouter;
+
+import io.pointsman.engine.fleet.HostPort;
+import io.pointsman.engine.fleet.WorkerSpec;
+import java.net.URI;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/** URLs of engines on command lines. */
+public final class Urls {
+  private Urls() {}
+
+  /**
+   * True for an http or https URL with a host, an optional port and path, but no query or fragment.
+   */
+  public static boolean valid(String url) {
+    try {
+      URI uri = URI.create(url);
+      boolean http = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
+      return http
+          && HostPort.of(uri.getRawAuthority()) != null
+          && uri.getQuery() == null
+          && uri.getFragment() == null;
+    } catch (IllegalArgumentException e) {
+      return false;
+    }
+  }
+
+  /** The URL without one trailing slash. */
+  public static String trimmed(String url) {
+    return url.endsWith("/") ? url.substring(0, url.length() - 1) : url;
+  }
+
+  /** One worker per data-parallel rank; the given worker itself for one rank. */
+  static List<WorkerSpec> ranks(WorkerSpec whole, int ranks) {
+    return ranks == 1
+        ? List.of(whole)
+        : IntStream.range(0, ranks).mapToObj(whole::withRank).toList();
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.compat.vllmrouter;
+
+import org.jspecify.annotations.NullMarked;

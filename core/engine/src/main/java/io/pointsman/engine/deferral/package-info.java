@@ -1,0 +1,5 @@
+/** Requests that wait in the router while every worker is full. */
+@NullMarked
+package io.pointsman.engine.deferral;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,223 @@
+package io.pointsman.pd.choice;
+
+import io.pointsman.engine.choice.Choice;
+import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.choice.Hold;
+import io.pointsman.engine.choice.HoldSettings;
+
+import static java.util.Objects.requireNonNull;
+
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.RejectReason;
+import io.pointsman.pd.rule.Placement;
+import io.pointsman.pd.rule.SplitDecision;
+import io.pointsman.pd.rule.SplitRequest;
+import io.pointsman.pd.rule.SplitRouter;
+import io.pointsman.pd.rule.SplitRule;
+import io.pointsman.pd.plan.PdEndpoint;
+import io.pointsman.pd.plan.PdPlan;
+import io.pointsman.pd.plan.PdRequest;
+import io.pointsman.pd.protocol.ForeignFields;
+import io.pointsman.pd.protocol.PdProtocol;
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.RoutingRequest;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@link Choices} for a fleet with prefill and decode workers. Chooses one or two workers and plans
+ * the requests to both by the protocol. One lease covers both workers. Its prefill part ends with
+ * {@link Choices#prefilled}, or else with the lease. Renewing, confirming, settling and expiring
+ * are operations of {@link Choices}.
+ *
+ * <p>Some protocols notify the router between prefill and decode. An external proxy cannot execute
+ * these, so one worker serves the whole request if possible. The class does no I/O, and any number
+ * of threads may use it.
+ */
+public final class SplitChoices {
+  /** Maximum number of worker pairs tried until one can be planned. */
+  private static final int MOST_UNPLANNED = 64;
+
+  private final Choices choices;
+  private final SplitRouter router;
+  private final PdProtocol protocol;
+  private final Dice dice;
+
+  /**
+   * @param choices holds the leases
+   * @param dice for ids of handovers
+   */
+  public SplitChoices(Choices choices, SplitRouter router, PdProtocol protocol, Dice dice) {
+    this.choices = requireNonNull(choices, "choices");
+    this.router = requireNonNull(router, "router");
+    this.protocol = requireNonNull(protocol, "protocol");
+    this.dice = requireNonNull(dice, "dice");
+  }
+
+  /**
+   * A request as the client sent it.
+   *
+   * @param path the request target
+   * @param id the client's request id, or a generated one
+   */
+  public record Asked(SplitRequest request, String path, String id) {}
+
+  /**
+   * Chooses workers and holds a lease on each.
+   *
+   * @param ttl lease duration without renewal; more than 0, at most {@link HoldSettings#maxTtl}
+   * @throws IllegalArgumentException if {@code ttl} is out of range
+   */
+  public SplitChoice choose(Asked asked, Duration ttl) {
+    return choose(asked, Hold.of(ttl));
+  }
+
+  /**
+   * Chooses workers and holds the leases, optionally under the proxy's own id, as {@link
+   * Choices#choose(RoutingRequest, Hold)} does.
+   */
+  public SplitChoice choose(Asked asked, Hold hold) {
+    choices.check(hold.ttl());
+    Choice barred = choices.barred(hold);
+    return barred == null ? decide(asked, hold) : none(asked, barred);
+  }
+
+  /**
+   * Chooses workers for a proxy that does not report the end of the request, as {@link
+   * Choices#point} does.
+   */
+  public SplitChoice point(Asked asked) {
+    return decide(asked, null);
+  }
+
+  /**
+   * @param hold null if no lease is held
+   */
+  private SplitChoice decide(Asked asked, @Nullable Hold hold) {
+    SplitRequest request = asked.request;
+    request.passesElsewhere();
+    SplitDecision decision = router.decide(request);
+    boolean needsRouter = false;
+    for (int unplanned = 0; unplanned < MOST_UNPLANNED; ) {
+      switch (decision) {
+        case SplitDecision.Placed(Placement.Single(Lease lease, SplitRule rule)) -> {
+          return whole(request, lease, rule, needsRouter, hold);
+        }
+        case SplitDecision.Refused refused -> {
+          router.refused(request, refused);
+          return none(asked, new Choice.Refused(refused.rejection()));
+        }
+        case SplitDecision.Placed(Placement.Split split) -> {
+          PdPlan plan = planned(asked, split);
+          if (plan instanceof PdPlan.Unplanned(Worker worker, _)) {
+            giveBack(split);
+            if (worker == split.prefill().worker()) {
+              request.prefill().exclude(worker);
+            } else {
+              request.unplannable(worker);
+            }
+            unplanned++;
+            decision = router.decide(request);
+          } else if (plan instanceof PdPlan.Sequential sequential && sequential.await() != null) {
+            giveBack(split);
+            needsRouter = true;
+            decision = router.withoutPrefill(request);
+          } else {
+            return two(asked, split, plan, hold);
+          }
+        }
+      }
+    }
+    return refusedAfterAll(asked, decision);
+  }
+
+  /**
+   * Refuses the request after {@link #MOST_UNPLANNED} pairs without a plan, and gives the last
+   * choice back.
+   */
+  private SplitChoice refusedAfterAll(Asked asked, SplitDecision last) {
+    switch (last) {
+      case SplitDecision.Placed(Placement.Single(Lease lease, _)) -> lease.ignored();
+      case SplitDecision.Placed(Placement.Split split) -> giveBack(split);
+      case SplitDecision.Refused _ -> {}
+    }
+    Decision.Rejected rejection = new Decision.Rejected(RejectReason.NONE_AVAILABLE, 0);
+    router.refused(asked.request, new SplitDecision.Refused(Role.PREFILL, rejection));
+    return none(asked, new Choice.Refused(rejection));
+  }
+
+  private static SplitChoice none(Asked asked, Choice choice) {
+    return new SplitChoice.One(choice, asked.request.whole(), null, false);
+  }
+
+  private SplitChoice whole(
+      SplitRequest request, Lease lease, SplitRule rule, boolean needsRouter, @Nullable Hold hold) {
+    RoutingRequest by =
+        switch (lease.worker().spec().role()) {
+          case REGULAR -> request.whole();
+          case DECODE -> request.decode();
+          case PREFILL -> request.wholeByPrefill();
+        };
+    Choice choice = hold == null ? Choices.pointed(lease) : choices.hold(lease, hold);
+    boolean placed = choice instanceof Choice.Held || choice instanceof Choice.Pointed;
+    return new SplitChoice.One(choice, by, placed ? rule : null, needsRouter);
+  }
+
+  private SplitChoice two(Asked asked, Placement.Split split, PdPlan plan, @Nullable Hold hold) {
+    Worker prefill = split.prefill().worker();
+    Worker decode = split.decode().worker();
+    if (hold == null) {
+      split.prefill().settle(Outcome.POINTED);
+      split.decode().settle(Outcome.POINTED);
+      return new SplitChoice.Two(prefill, decode, plan, null, 0);
+    }
+    // The decode lease is already reserved.
+    split.prefill().reserve();
+    Choice choice = choices.hold(split.decode(), split.prefill(), hold);
+    return choice instanceof Choice.Held(_, String lease, long expiresInNanos)
+        ? new SplitChoice.Two(prefill, decode, plan, lease, expiresInNanos)
+        : none(asked, choice);
+  }
+
+  private PdPlan planned(Asked asked, Placement.Split split) {
+    @Nullable PdPlan plan = null;
+    try {
+      plan = protocol.plan(described(asked), split.prefill().worker(), split.decode().worker());
+      return plan;
+    } finally {
+      if (plan == null) {
+        giveBack(split);
+      }
+    }
+  }
+
+  /**
+   * Names no handover of a previous turn: the decode worker's response does not pass through the
+   * router.
+   */
+  private PdRequest described(Asked asked) {
+    PdEndpoint endpoint = asked.request.facts().endpoint();
+    if (endpoint == null) {
+      throw new IllegalStateException("split without an endpoint that can be");
+    }
+    String id = ForeignFields.names(asked.id) ? nonce() : asked.id;
+    return new PdRequest(endpoint, asked.path, id, nonce(), null, asked.request.facts());
+  }
+
+  private String nonce() {
+    StringBuilder hex = new StringBuilder(32);
+    while (hex.length() < 32) {
+      hex.append("%04x".formatted(dice.roll(1 << 16)));
+    }
+    return hex.toString();
+  }
+
+  private static void giveBack(Placement.Split split) {
+    split.prefill().ignored();
+    split.decode().ignored();
+  }
+}

@@ -1,0 +1,92 @@
+package io.pointsman.pd.execution;
+
+import io.netty.util.concurrent.Future;
+import io.pointsman.pd.plan.Await;
+import io.pointsman.pd.execution.waiting.Notifications;
+import io.pointsman.pd.telemetry.SplitListener.Stage;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Wait of one request for the engines' notifications that its blocks have arrived. They may arrive
+ * before prefill has answered. The wait has a timeout and may outlive the request. Belongs to the
+ * event loop.
+ */
+final class ArrivalWait {
+  private final SplitCourse course;
+
+  /** Null if there is nothing to wait for. */
+  private final @Nullable Await await;
+
+  private Notifications.@Nullable Expected expected;
+
+  /** True if the notifications have arrived or the timeout has expired. */
+  private boolean done;
+
+  private long since;
+  private @Nullable Runnable next;
+  private @Nullable Future<?> timer;
+
+  ArrivalWait(SplitCourse course, @Nullable Await await) {
+    this.course = course;
+    this.await = await;
+  }
+
+  /** Starts to record notifications. */
+  void expect() {
+    if (await != null) {
+      expected =
+          course
+              .plane()
+              .notifications()
+              .expect(
+                  await.id(),
+                  await.notifications(),
+                  () -> course.state().loop().execute(this::goOn));
+    }
+  }
+
+  /**
+   * Runs {@code step} when the notifications have arrived or the timeout has expired. It replaces
+   * an earlier step.
+   *
+   * @param step catches its own exceptions
+   */
+  void then(Runnable step) {
+    if (await == null || done) {
+      step.run();
+      return;
+    }
+    boolean waits = next != null;
+    next = step;
+    if (waits) {
+      return;
+    }
+    since = course.now();
+    long most = await.atMost().toNanos();
+    timer = course.state().loop().schedule(this::goOn, most, TimeUnit.NANOSECONDS);
+  }
+
+  private void goOn() {
+    done = true;
+    Runnable step = next;
+    if (step != null) {
+      stop();
+      course.plane().listener().stage(Stage.NOTIFICATION, course.now() - since);
+      step.run();
+    }
+  }
+
+  /** Ends the wait. May be called at any time, more than once. */
+  void stop() {
+    next = null;
+    if (timer != null) {
+      timer.cancel(false);
+      timer = null;
+    }
+    if (expected != null) {
+      expected.cancel();
+      expected = null;
+    }
+  }
+}

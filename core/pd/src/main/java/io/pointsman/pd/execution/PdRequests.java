@@ -1,0 +1,47 @@
+package io.pointsman.pd.execution;
+
+import io.pointsman.pd.plan.PdEndpoint;
+import io.pointsman.pd.plan.PdRequest;
+import io.pointsman.pd.plan.SplitFacts;
+import io.pointsman.pd.protocol.ForeignFields;
+import io.pointsman.proxy.handler.Served;
+
+/** Factory of the requests that protocols plan. */
+final class PdRequests {
+  private static final int NONCE_DIGITS = 32;
+
+  private PdRequests() {}
+
+  /**
+   * A request that two workers serve, with a new id for its handover.
+   *
+   * @throws IllegalStateException if two workers cannot serve it
+   */
+  static PdRequest of(Served served, SplitFacts facts, SplitPlane plane) {
+    PdEndpoint endpoint = facts.endpoint();
+    if (endpoint == null) {
+      throw new IllegalStateException("split without an endpoint that can be");
+    }
+    return new PdRequest(
+        endpoint,
+        served.head().uri(),
+        id(served, plane),
+        nonce(plane),
+        plane.conversation(served, facts),
+        facts);
+  }
+
+  /** The client's request id. It is replaced if an engine would read addresses from it. */
+  static String id(Served served, SplitPlane plane) {
+    String id = served.requestId();
+    return ForeignFields.names(id) ? nonce(plane) : id;
+  }
+
+  private static String nonce(SplitPlane plane) {
+    StringBuilder hex = new StringBuilder(NONCE_DIGITS);
+    while (hex.length() < NONCE_DIGITS) {
+      hex.append("%04x".formatted(plane.dice().roll(1 << 16)));
+    }
+    return hex.toString();
+  }
+}

@@ -1,0 +1,111 @@
+package io.pointsman.pd.execution;
+
+import io.netty.util.concurrent.Future;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.pd.execution.waiting.WaitingRoom.Line;
+import io.pointsman.pd.execution.waiting.WaitingRoom.Seat;
+import io.pointsman.pd.telemetry.SplitListener.Stage;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Wait of one request for a free slot on workers. It waits in a queue; only the first request of a
+ * queue polls for slots. The sum of all its waits is bounded. Belongs to the event loop.
+ */
+final class Waiting {
+  private static final long FIRST_LOOK_NANOS = 2_000_000L;
+  private static final long MOST_LOOK_NANOS = 50_000_000L;
+
+  private final LoopState state;
+  private final SplitPlane plane;
+  private final Runnable look;
+
+  /** Remaining wait of the request, in nanoseconds. */
+  private long left;
+
+  private long since;
+  private long pause = FIRST_LOOK_NANOS;
+  private @Nullable Seat seat;
+  private @Nullable Future<?> timer;
+
+  /**
+   * @param look called on the event loop when it is time to poll for a slot
+   */
+  Waiting(LoopState state, SplitPlane plane, Runnable look) {
+    this.state = state;
+    this.plane = plane;
+    this.look = look;
+    left = plane.stages().slotWait().toNanos();
+  }
+
+  /** The roles that earlier requests wait for. */
+  Set<Role> before(Object owner) {
+    return plane.room().before(owner, seat);
+  }
+
+  /**
+   * Waits until the next poll.
+   *
+   * @param line queue of requests that keep their order
+   * @param leastNanos minimum time to a free slot, in nanoseconds; 0 if unknown
+   * @return false if the wait is used up or not permitted
+   */
+  boolean begin(Line line, long leastNanos) {
+    if (seat == null) {
+      since = state.now();
+      pause = FIRST_LOOK_NANOS;
+      seat = left > leastNanos ? plane.room().enter(line, this::turnFromElsewhere) : null;
+    } else {
+      plane.room().change(seat, line);
+    }
+    Seat own = seat;
+    long rest = left - (state.now() - since);
+    if (own == null || rest <= 0 || rest < leastNanos) {
+      return false;
+    }
+    cancel();
+    long next = plane.room().first(own) ? Math.min(pause, rest) : rest;
+    pause = Math.min(2 * pause, MOST_LOOK_NANOS);
+    timer = state.loop().schedule(this::elapsed, next, TimeUnit.NANOSECONDS);
+    return true;
+  }
+
+  private void turnFromElsewhere() {
+    state.loop().execute(this::turn);
+  }
+
+  private void turn() {
+    if (seat != null && timer != null) {
+      cancel();
+      pause = FIRST_LOOK_NANOS;
+      look.run();
+    }
+  }
+
+  private void elapsed() {
+    timer = null;
+    look.run();
+  }
+
+  /** Ends the wait, if any. The next request of the queue gets its turn. */
+  void end() {
+    cancel();
+    Seat own = seat;
+    if (own != null) {
+      seat = null;
+      long waited = state.now() - since;
+      left -= waited;
+      plane.listener().stage(Stage.SLOT, waited);
+      plane.room().leave(own);
+    }
+  }
+
+  private void cancel() {
+    if (timer != null) {
+      timer.cancel(false);
+      timer = null;
+    }
+  }
+}

@@ -1,0 +1,39 @@
+package io.pointsman.pd.execution.answer;
+
+import io.pointsman.pd.execution.StageSettings;
+import io.pointsman.request.TurnReader;
+import io.pointsman.request.splice.BodyEditor;
+import io.pointsman.pd.body.CachedTokens;
+import io.pointsman.pd.body.ChatText;
+import io.pointsman.pd.body.FirstText;
+import io.pointsman.pd.body.ReplyReader;
+import io.pointsman.pd.body.SplitFactsReader;
+
+/** Readers, editors and buffers of one event loop, with their scratch memory. */
+public record SplitTools(
+    SplitFactsReader facts,
+    BodyEditor editor,
+    ReplyReader replies,
+    CachedTokens cached,
+    FirstText firstText,
+    ChatText chatText,
+    TurnReader turns,
+    HeldBodies bodies) {
+  /** Maximum size in bytes of the bodies that are kept to free blocks, per event loop. */
+  private static final long MOST_HELD_BYTES = 64L << 20;
+
+  /**
+   * @param maxReplyBytes as in {@link StageSettings}
+   */
+  public SplitTools(int maxReplyBytes) {
+    this(
+        new SplitFactsReader(),
+        new BodyEditor(),
+        new ReplyReader(maxReplyBytes),
+        new CachedTokens(),
+        new FirstText(),
+        new ChatText(),
+        new TurnReader(),
+        new HeldBodies(MOST_HELD_BYTES));
+  }
+}

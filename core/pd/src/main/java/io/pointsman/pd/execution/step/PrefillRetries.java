@@ -1,0 +1,176 @@
+package io.pointsman.pd.execution.step;
+
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.proxy.handler.Served;
+import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.reply.Reply;
+import io.pointsman.proxy.retry.HeldAnswer;
+import io.pointsman.proxy.retry.RetryPlan;
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.pd.telemetry.SplitListener;
+import io.pointsman.pd.telemetry.SplitListener.PrefillEnd;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The prefills of one request: their settlement, retries, and the error for the client. Decode
+ * requests are attempts of the exchange and not counted here. Belongs to the event loop.
+ */
+public final class PrefillRetries {
+  /** Failures since the last successful prefill. */
+  private enum Trouble {
+    NONE,
+    /**
+     * Workers were busy. Or a prefill failed, and the request was then sent to one worker alone.
+     */
+    BUSY,
+    /** A prefill failed for another reason, so one worker alone may serve the request. */
+    BROKEN
+  }
+
+  private final LoopState state;
+  private final SplitListener listener;
+  private final Served served;
+  private final RetryPlan plan;
+  private Trouble trouble = Trouble.NONE;
+  private boolean spent;
+
+  public PrefillRetries(LoopState state, SplitListener listener, Served served) {
+    this.state = state;
+    this.listener = listener;
+    this.served = served;
+    plan = new RetryPlan(state.plane().retry(), state.plane().backoff(), state.budget());
+  }
+
+  /** Records the start of a prefill. */
+  public void attempted() {
+    plan.attempted();
+  }
+
+  /**
+   * Settles the lease of a prefill with an error.
+   *
+   * @return reason to try another worker; null if the error is the client's
+   */
+  public @Nullable RetryReason settle(SideLeg leg, HeldAnswer error) {
+    return settle(listener, leg, error);
+  }
+
+  /** As {@link #settle(SideLeg, HeldAnswer)}, for a prefill that no request needs. */
+  static @Nullable RetryReason settle(SplitListener listener, SideLeg leg, HeldAnswer error) {
+    Lease lease = leg.lease();
+    if (error.busy()) {
+      lease.worker().rest(error.restNanos(), error.status());
+      lease.ignored();
+      listener.prefill(PrefillEnd.BUSY);
+      return RetryReason.BUSY;
+    }
+    if (error.workersFault()) {
+      lease.failed(Failure.ERROR);
+      listener.prefill(PrefillEnd.ERROR);
+      return RetryReason.STATUS;
+    }
+    lease.refused();
+    listener.prefill(PrefillEnd.CLIENT_ERROR);
+    return null;
+  }
+
+  /** Keeps the error of a prefill for the client, if nothing else succeeds. */
+  public void keep(HeldAnswer error) {
+    plan.hold(error);
+  }
+
+  /** Records a prefill without an answer. */
+  public void noAnswer(RetryReason reason, ProxyError error) {
+    plan.failed(error);
+    listener.prefill(end(reason));
+  }
+
+  /** Result to report for a prefill without an answer. */
+  static PrefillEnd end(RetryReason reason) {
+    return switch (reason) {
+      case TIMEOUT -> PrefillEnd.TIMEOUT;
+      case BUSY -> PrefillEnd.BUSY;
+      case CONNECT, STATUS, NOT_THERE, STALE, RESET, PROTOCOL, LATE_RESET -> PrefillEnd.ERROR;
+    };
+  }
+
+  /** Records a successful prefill. Earlier failures do not count after it. */
+  public void succeeded() {
+    trouble = Trouble.NONE;
+    plan.release();
+  }
+
+  /** Requests another prefill after a failure; false if it is not permitted. */
+  public boolean another(RetryReason reason) {
+    boolean busy = reason == RetryReason.BUSY && trouble != Trouble.BROKEN;
+    trouble = busy ? Trouble.BUSY : Trouble.BROKEN;
+    boolean again = repeat(reason);
+    if (again) {
+      served.retried(reason);
+    }
+    return again;
+  }
+
+  /**
+   * Requests another prefill because the blocks of a successful one are lost; false if it is not
+   * permitted.
+   */
+  public boolean anew() {
+    return repeat(RetryReason.STATUS);
+  }
+
+  private boolean repeat(RetryReason reason) {
+    boolean again = plan.another(reason, state.now());
+    spent = !again;
+    return again;
+  }
+
+  /** Delay before the next prefill, in nanoseconds. */
+  public long waitNanos(RetryReason reason) {
+    return plan.waitNanos(reason);
+  }
+
+  /** True if a prefill has failed or its worker was busy. */
+  public boolean failed() {
+    return trouble != Trouble.NONE;
+  }
+
+  /**
+   * True if no further prefill is permitted. One worker serves the complete request, or it fails.
+   */
+  public boolean spent() {
+    return spent;
+  }
+
+  /**
+   * True if a prefill failed for another reason than a busy worker, so one worker alone may serve
+   * the request. True at most once.
+   */
+  public boolean takeBroke() {
+    boolean taken = trouble == Trouble.BROKEN;
+    if (taken) {
+      trouble = Trouble.BUSY;
+    }
+    return taken;
+  }
+
+  /** Sends the best available error to the client. */
+  public void giveUp() {
+    HeldAnswer held = plan.takeHeld(false);
+    ProxyError error = plan.lastError();
+    if (held != null) {
+      served.pass(held, held.busy() ? Math.max(1, plan.shortestRestSeconds(0)) : 0);
+    } else if (error != null) {
+      served.reply(error, Reply.of(error, error.message()).retryAfter(0));
+    } else {
+      served.giveUp();
+    }
+  }
+
+  /** Releases the buffered error. */
+  public void release() {
+    plan.release();
+  }
+}

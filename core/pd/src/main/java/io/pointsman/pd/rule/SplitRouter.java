@@ -1,0 +1,365 @@
+package io.pointsman.pd.rule;
+
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.pd.rule.HeldPrefixes.Holder;
+import io.pointsman.pd.rule.Placement.Single;
+import io.pointsman.pd.rule.Placement.Split;
+import io.pointsman.pd.rule.SplitDecision.Placed;
+import io.pointsman.pd.rule.SplitDecision.Refused;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LoadRange;
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides in a fleet with prefill and decode workers: one worker or two, and which. Fleets without
+ * such workers use only the {@link RoutingEngine}. The class does no I/O, and any number of threads
+ * may use it.
+ *
+ * <p>It reserves the decode worker first, because a prefill without a decode worker is wasted. The
+ * policy of each role places its part.
+ */
+public final class SplitRouter {
+  /** The rejection of a request that waits behind others; the time is unknown. */
+  private static final Decision.Rejected BEHIND = new Decision.Rejected(RejectReason.ALL_BUSY, 0);
+
+  private final RoutingEngine engine;
+  private final HeldPrefixes held;
+  private final SplitSettings settings;
+  private final Ticker ticker;
+
+  /**
+   * @param held the prefixes; must be a learner of the engine's decode policy
+   */
+  public SplitRouter(
+      RoutingEngine engine, HeldPrefixes held, SplitSettings settings, Ticker ticker) {
+    this.engine = engine;
+    this.held = held;
+    this.settings = settings;
+    this.ticker = ticker;
+  }
+
+  /**
+   * Chooses one worker or two and places the request on them. A refusal is not reported to the
+   * listener, because the caller may decide again; {@link #refused} reports it.
+   */
+  public SplitDecision decide(SplitRequest request) {
+    return decideBehind(request, Set.of());
+  }
+
+  /**
+   * Decides like {@link #decide} for a request that must not overtake others.
+   *
+   * @param waited roles with earlier requests waiting; their workers are treated as busy
+   */
+  public SplitDecision decideBehind(SplitRequest request, Set<Role> waited) {
+    if (request.facts().unsplittable() != null) {
+      return whole(request, SplitRule.UNSPLITTABLE, waited);
+    }
+    boolean shorter = tokens(request) < settings.threshold();
+    SplitDecision alone = shorter ? rather(request, SplitRule.SHORT_INPUT, waited) : null;
+    if (alone != null) {
+      return alone;
+    }
+    boolean behindDecodes = waited.contains(Role.DECODE);
+    boolean mayHold = settings.decodeServesWhole() && !behindDecodes;
+    Single known = mayHold ? byHeldPrefix(request) : null;
+    if (known != null) {
+      return new Placed(known);
+    }
+    boolean loaded = prefillLoaded(request);
+    SplitDecision relieved = loaded ? rather(request, SplitRule.PREFILL_LOADED, waited) : null;
+    if (relieved != null) {
+      return relieved;
+    }
+    if (behindDecodes) {
+      return new Refused(Role.DECODE, BEHIND);
+    }
+    Decision.Rejected full = prefillsFull(request, waited);
+    if (full != null) {
+      return asRefused(request, Role.PREFILL, full);
+    }
+    return switch (engine.attempt(request.decode())) {
+      case Decision.Routed(Lease lease) -> {
+        lease.reserve();
+        yield withPrefill(request, lease, SplitRule.NO_PREFILL, waited);
+      }
+      case Decision.Rejected rejection ->
+          orRefused(request, SplitRule.NO_DECODE, new Refused(Role.DECODE, rejection), waited);
+    };
+  }
+
+  /**
+   * Tries one worker for a request that two workers could serve. Returns null if two are better
+   * than a refusal.
+   */
+  private @Nullable SplitDecision rather(SplitRequest request, SplitRule rule, Set<Role> waited) {
+    if (settings.decodeServesWhole()) {
+      return whole(request, rule, waited);
+    }
+    Single single = tryWhole(request, rule, waited);
+    return single == null ? null : new Placed(single);
+  }
+
+  /**
+   * Returns the rejection if the request must wait for prefill; null otherwise. Runs before decode
+   * is placed, so waiting requests leave no trace in the decode policy.
+   */
+  private Decision.@Nullable Rejected prefillsFull(SplitRequest request, Set<Role> waited) {
+    boolean behind = waited.contains(Role.PREFILL);
+    boolean waits = behind || !settings.wholeWhenPrefillBusy();
+    Pool pool = waits ? engine.pool(Role.PREFILL, request.model()) : null;
+    Pool decodes = pool == null ? null : engine.pool(Role.DECODE, request.model());
+    if (pool == null || decodes == null || !anyAdmitted(request.decode(), decodes)) {
+      return null;
+    }
+    return behind ? BEHIND : engine.full(request.prefill(), pool);
+  }
+
+  private boolean anyAdmitted(RoutingRequest request, Pool pool) {
+    long now = ticker.nanos();
+    return pool.workers().stream().anyMatch(worker -> request.admits(worker, now));
+  }
+
+  /**
+   * Chooses another prefill worker after prefill has failed, else the decode worker alone. The
+   * caller settles the failed lease and excludes its worker, unless that worker is only busy. The
+   * decode lease continues, or is settled if no worker is available.
+   */
+  public SplitDecision prefillAgain(SplitRequest request, Lease decode) {
+    return withPrefill(request, decode, SplitRule.PREFILL_FAILED, Set.of());
+  }
+
+  /**
+   * Chooses another decode worker after decode has failed before its first byte, for the same
+   * handover or for a whole request. The caller settles failed and finished leases. It excludes the
+   * failed worker, unless that worker is only busy.
+   */
+  public SplitDecision decodeAgain(SplitRequest request) {
+    return switch (engine.attempt(request.decode())) {
+      case Decision.Routed(Lease lease) -> new Placed(new Single(lease, SplitRule.SPLIT));
+      case Decision.Rejected rejection -> asRefused(request, Role.DECODE, rejection);
+    };
+  }
+
+  private SplitDecision withPrefill(
+      SplitRequest request, Lease decode, SplitRule otherwise, Set<Role> waited) {
+    switch (engine.attempt(request.prefill())) {
+      case Decision.Routed(Lease lease) -> {
+        return new Placed(new Split(lease, decode));
+      }
+      case Decision.Rejected rejection -> {
+        boolean busy = rejection.reason() == RejectReason.ALL_BUSY;
+        boolean serves = settings.decodeServesWhole();
+        if (serves && (!busy || settings.wholeWhenPrefillBusy())) {
+          decode.dispatched();
+          return new Placed(new Single(decode, otherwise));
+        }
+        decode.ignored();
+        return busy && !settings.wholeWhenPrefillBusy()
+            ? asRefused(request, Role.PREFILL, rejection)
+            : orRefused(request, otherwise, new Refused(Role.PREFILL, rejection), waited);
+      }
+    }
+  }
+
+  private SplitDecision orRefused(
+      SplitRequest request, SplitRule rule, Refused refusal, Set<Role> waited) {
+    Single single = tryWhole(request, rule, waited);
+    return single == null
+        ? asRefused(request, refusal.missing(), refusal.rejection())
+        : new Placed(single);
+  }
+
+  /**
+   * Tries a regular worker, then a decode worker, then a prefill worker, as far as permitted. If
+   * earlier requests wait for the first of these roles, the request is refused; those have tried
+   * the other roles.
+   */
+  private SplitDecision whole(SplitRequest request, SplitRule rule, Set<Role> waited) {
+    RoutingRequest first = first(request);
+    if (waited.contains(first.role())) {
+      return new Refused(first.role(), BEHIND);
+    }
+    Single single = tryWhole(request, rule, waited);
+    if (single != null) {
+      return new Placed(single);
+    }
+    return switch (engine.attempt(first)) {
+      case Decision.Routed(Lease lease) -> new Placed(new Single(lease, rule));
+      case Decision.Rejected rejection -> asRefused(request, first.role(), rejection);
+    };
+  }
+
+  private @Nullable Single tryWhole(SplitRequest request, SplitRule rule, Set<Role> waited) {
+    Single single = tryOn(request.whole(), rule, waited);
+    if (single == null && decodeMay(request)) {
+      single = tryOn(request.wholeByDecode(), rule, waited);
+    }
+    if (single == null && prefillMay(request)) {
+      single = tryOn(request.wholeByPrefill(), rule, waited);
+    }
+    return single;
+  }
+
+  /**
+   * Returns the routing request for the first role that is present and may serve whole requests.
+   */
+  private RoutingRequest first(SplitRequest request) {
+    String model = request.model();
+    if (engine.serves(Role.REGULAR, model)) {
+      return request.whole();
+    }
+    boolean prefill = prefillMay(request) && engine.serves(Role.PREFILL, model);
+    if (decodeMay(request) && (engine.serves(Role.DECODE, model) || !prefill)) {
+      return request.wholeByDecode();
+    }
+    return prefill ? request.wholeByPrefill() : request.whole();
+  }
+
+  /** Returns true if decode workers may serve the whole request. */
+  private boolean decodeMay(SplitRequest request) {
+    boolean serves = settings.decodeServesWhole() && !request.regularOnly();
+    return serves || request.facts().promptless();
+  }
+
+  /** Returns true if prefill workers may serve the whole request. */
+  private boolean prefillMay(SplitRequest request) {
+    boolean serves = settings.prefillServesWhole() && !request.regularOnly();
+    return serves || request.facts().promptless();
+  }
+
+  private @Nullable Single tryOn(RoutingRequest request, SplitRule rule, Set<Role> waited) {
+    boolean asked =
+        !waited.contains(request.role()) && engine.serves(request.role(), request.model());
+    return asked && engine.attempt(request) instanceof Decision.Routed(Lease lease)
+        ? new Single(lease, rule)
+        : null;
+  }
+
+  private Refused asRefused(SplitRequest request, Role missing, Decision.Rejected rejection) {
+    if (missing == Role.REGULAR && rolesOnly(request)) {
+      return new Refused(missing, new Decision.Rejected(RejectReason.UNSPLITTABLE, 0));
+    }
+    boolean elsewhere =
+        rejection.reason() == RejectReason.UNKNOWN_MODEL
+            && request.model() != null
+            && engine.fleet().snapshot().modelNames().contains(request.model());
+    Decision.Rejected told =
+        elsewhere
+            ? new Decision.Rejected(RejectReason.NO_WORKERS, rejection.retryAfterNanos())
+            : rejection;
+    return new Refused(missing, told);
+  }
+
+  /**
+   * Returns true if the request cannot be split, and all workers for its model are prefill or
+   * decode workers.
+   */
+  private boolean rolesOnly(SplitRequest request) {
+    String model = request.model();
+    return request.facts().unsplittable() != null
+        && !engine.serves(Role.REGULAR, model)
+        && (engine.serves(Role.DECODE, model) || engine.serves(Role.PREFILL, model));
+  }
+
+  /**
+   * Returns true if an untried worker of a role is eligible or busy. Otherwise waiting is useless:
+   * tried workers get no second attempt, and the return of unavailable workers is unknown.
+   */
+  public boolean someUntried(SplitRequest request, Role role) {
+    Pool pool = engine.pool(role, request.model());
+    List<Worker> tried = request.of(role).tried();
+    long now = ticker.nanos();
+    return pool != null
+        && pool.workers().stream()
+            .anyMatch(
+                each -> !tried.contains(each) && (each.eligible(now) || each.merelyBusy(now)));
+  }
+
+  /** Reports the final refusal of a request; to be called once for each refused request. */
+  public void refused(SplitRequest request, Refused refusal) {
+    engine.rejected(request.of(refusal.missing()), refusal.rejection());
+  }
+
+  /**
+   * Places a request on one worker, as far as permitted, after prefill has failed too often. The
+   * caller settles the request's leases.
+   */
+  public SplitDecision withoutPrefill(SplitRequest request) {
+    return whole(request, SplitRule.PREFILL_FAILED, Set.of());
+  }
+
+  /**
+   * Returns a placement on the decode worker that holds enough of the prompt to compute the rest
+   * itself; null if there is none.
+   */
+  private @Nullable Single byHeldPrefix(SplitRequest request) {
+    boolean uncached = settings.uncachedThreshold() > 0;
+    PrefixBlocks prefix = request.decode().prefix();
+    Pool pool = prefix.count() == 0 ? null : engine.pool(Role.DECODE, request.model());
+    if (pool == null || !(uncached || settings.heldShare() <= 1)) {
+      return null;
+    }
+    long now = ticker.nanos();
+    Holder holder = held.longest(pool, request.decode(), now);
+    double share = holder == null ? 0 : prefix.ratio(holder.blocks());
+    boolean nearlyAll = holder != null && share >= settings.heldShare();
+    boolean few = uncached && (1 - share) * tokens(request) < settings.uncachedThreshold();
+    if (!nearlyAll && !few) {
+      return null;
+    }
+    SplitRule rule = nearlyAll ? SplitRule.DECODE_HOLDS_PREFIX : SplitRule.FEW_UNCACHED;
+    return holder == null
+        ? tryOn(request.decode(), rule, Set.of())
+        : on(holder, pool, request, rule, now);
+  }
+
+  private @Nullable Single on(
+      Holder holder, Pool pool, SplitRequest request, SplitRule rule, long now) {
+    RoutingRequest decode = request.decode();
+    LoadRange loads = pool.loadRange(now, decode.tried());
+    boolean uneven =
+        loads == null || holder.worker().inFlight() - loads.least() > settings.maxLoadGap();
+    if (uneven) {
+      return null;
+    }
+    decode.notes().because(PickReason.PREFIX_HIT, holder.blocks());
+    Lease lease = engine.place(decode, holder.worker());
+    return lease == null ? null : new Single(lease, rule);
+  }
+
+  private static long tokens(SplitRequest request) {
+    long estimated = request.facts().tokens();
+    return estimated >= 0 ? estimated : request.decode().prefix().tokens();
+  }
+
+  private boolean prefillLoaded(SplitRequest request) {
+    Pool pool =
+        settings.maxPendingPrefill() == 0 ? null : engine.pool(Role.PREFILL, request.model());
+    if (pool == null) {
+      return false;
+    }
+    long now = ticker.nanos();
+    boolean any = false;
+    for (Worker worker : pool.workers()) {
+      if (request.prefill().admits(worker, now)) {
+        any = true;
+        if (worker.pendingTokens() <= settings.maxPendingPrefill()) {
+          return false;
+        }
+      }
+    }
+    return any;
+  }
+}

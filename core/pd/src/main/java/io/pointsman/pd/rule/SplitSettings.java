@@ -1,0 +1,56 @@
+package io.pointsman.pd.rule;
+
+/**
+ * Settings for the split of requests into prefill and decode.
+ *
+ * @param threshold minimum estimated input tokens for a split; shorter requests go to one worker. 0
+ *     splits all. If it is too low, short prompts wait for a transfer that takes longer than their
+ *     prefill. If it is too high, long prompts delay the streams of decode workers.
+ * @param uncachedThreshold minimum tokens outside every decode worker's cache for a split; 0
+ *     disables the rule. For conversations, in which each turn is long and mostly cached.
+ * @param heldShare share of the prompt, above 0 to 1, that a decode worker must hold to skip
+ *     prefill; above 1 disables the rule
+ * @param maxLoadGap maximum excess of requests in flight of a prefix holder over the least loaded
+ *     decode worker; at least 0
+ * @param maxPendingPrefill pending prompt tokens on each prefill worker above which requests are
+ *     not split; 0 disables the rule
+ * @param decodeServesWhole true if decode workers may serve whole requests. If false and no other
+ *     worker is available, a request is split against the rules.
+ * @param prefillServesWhole true if prefill workers may serve whole requests when no other worker
+ *     can
+ * @param wholeWhenPrefillBusy true if one worker serves the request when all prefill workers are at
+ *     their limit; otherwise it is rejected as busy and can wait
+ */
+public record SplitSettings(
+    int threshold,
+    int uncachedThreshold,
+    double heldShare,
+    int maxLoadGap,
+    long maxPendingPrefill,
+    boolean decodeServesWhole,
+    boolean prefillServesWhole,
+    boolean wholeWhenPrefillBusy) {
+
+  public static final SplitSettings DEFAULTS =
+      new SplitSettings(0, 0, 0.95, 8, 0, true, false, false);
+
+  /** For protocols that require a handover for every request on prefill and decode workers. */
+  public static final SplitSettings HALVES_ONLY =
+      new SplitSettings(0, 0, 2, 8, 0, false, false, false);
+
+  public SplitSettings {
+    check("threshold", threshold);
+    check("uncachedThreshold", uncachedThreshold);
+    check("maxLoadGap", maxLoadGap);
+    check("maxPendingPrefill", maxPendingPrefill);
+    if (!(heldShare > 0)) {
+      throw new IllegalArgumentException("heldShare: " + heldShare + " (expected: > 0)");
+    }
+  }
+
+  private static void check(String name, long value) {
+    if (value < 0) {
+      throw new IllegalArgumentException(name + ": " + value + " (expected: >= 0)");
+    }
+  }
+}

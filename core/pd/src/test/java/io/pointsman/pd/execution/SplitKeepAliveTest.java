@@ -1,0 +1,69 @@
+package io.pointsman.pd.execution;
+
+import io.pointsman.proxy.ProxyRig;
+import io.pointsman.proxy.ProxySettings;
+import io.pointsman.proxy.WireClient;
+import io.pointsman.proxy.WireResponse;
+
+import static io.pointsman.pd.execution.SplitRig.request;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.testkit.engine.EngineScript;
+import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Comments that keep streams alive while decode waits for its prefill. */
+@SuppressWarnings("try") // tests may be interrupted
+@Timeout(60)
+class SplitKeepAliveTest {
+  private static final Duration KEEPALIVE = Duration.ofMillis(20);
+
+  /** Much longer than the interval at which the router checks for silent streams. */
+  private static final long SOME_LOOKS_MILLIS = 500;
+
+  private final CountDownLatch fails = new CountDownLatch(1);
+
+  private EngineScript breaksOffOnce() {
+    AtomicBoolean asked = new AtomicBoolean();
+    return (request, connection) -> {
+      if (asked.getAndSet(true)) {
+        Answer.ok().answer(request, connection);
+      } else {
+        fails.await();
+        connection.reset();
+      }
+    };
+  }
+
+  /** Decode's head has arrived without an event, so another worker can still answer. */
+  @Test
+  void aPrefillThatFailsLateCancelsDecodeAndIsRetried() throws Exception {
+    EngineScript prefills = breaksOffOnce();
+    try (SplitRig rig = new SplitRig("sglang", ProxySettings.DEFAULTS.withSseKeepalive(KEEPALIVE));
+        ScriptedEngine one = ScriptedEngine.start(prefills);
+        ScriptedEngine two = ScriptedEngine.start(prefills);
+        ScriptedEngine decode = ScriptedEngine.start(SplitRig.silentOnce())) {
+      rig.prefill(one);
+      rig.prefill(two);
+      rig.decode(decode);
+      try (WireClient client = rig.proxy.connect()) {
+        client.send(request(",\"stream\":true"));
+        ProxyRig.await("decode's head has come", () -> rig.heard.contains("DECODE"));
+        rig.clock.advance(Duration.ofSeconds(1));
+        Thread.sleep(SOME_LOOKS_MILLIS);
+        fails.countDown();
+
+        WireResponse response = client.read();
+        assertThat(response.status()).isEqualTo(200);
+        assertThat(response.text()).isEqualTo("data: {\"a\":1}\n\ndata: [DONE]\n\n");
+      }
+      assertThat(decode.requests()).hasSize(2);
+      assertThat(one.requests().size() + two.requests().size()).isEqualTo(2);
+    }
+  }
+}

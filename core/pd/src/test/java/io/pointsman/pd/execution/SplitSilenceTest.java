@@ -1,0 +1,154 @@
+package io.pointsman.pd.execution;
+
+import io.pointsman.proxy.ListenSettings;
+import io.pointsman.proxy.ProxyRig;
+import io.pointsman.proxy.ProxySettings;
+import io.pointsman.proxy.WireClient;
+import io.pointsman.proxy.WireResponse;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.proxy.settings.TimeoutSettings;
+import io.pointsman.testkit.engine.EngineScript;
+import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.Faults.HangAfter;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A decode worker that is silent after its head, for example during the transfer of blocks. */
+@SuppressWarnings("try") // tests may be interrupted
+@Timeout(60)
+class SplitSilenceTest {
+  private static final TimeoutSettings PATIENT =
+      new TimeoutSettings(
+          Duration.ofHours(5),
+          Duration.ofHours(5),
+          Duration.ZERO,
+          Duration.ZERO,
+          Duration.ofHours(5),
+          Duration.ofHours(5),
+          Duration.ofHours(5));
+
+  @Test
+  void silentDecodeIsReplacedAfterTheTimeoutOfItsStage() throws Exception {
+    EngineScript decodes = SplitRig.silentOnce();
+    try (SplitRig rig = new SplitRig("nixl", ProxySettings.DEFAULTS.withTimeouts(PATIENT));
+        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
+        ScriptedEngine one = ScriptedEngine.start(decodes);
+        ScriptedEngine two = ScriptedEngine.start(decodes)) {
+      rig.prefill(prefill);
+      rig.decode(one);
+      rig.decode(two);
+      try (WireClient client = rig.proxy.connect()) {
+        client.send(SplitRig.request(",\"stream\":true"));
+        ProxyRig.await("decode's head has come", () -> rig.heard.contains("DECODE"));
+        rig.clock.advance(StageSettings.DEFAULTS.decode().plusSeconds(1));
+        WireResponse response = client.read();
+
+        assertThat(response.status()).isEqualTo(200);
+        assertThat(response.text()).isEqualTo("data: {\"a\":1}\n\ndata: [DONE]\n\n");
+      }
+      assertThat(one.requests().size() + two.requests().size()).isEqualTo(2);
+    }
+  }
+
+  /** Decode waits for the blocks after its head, which is not silence within an answer. */
+  @Test
+  void theIdleTimeoutDoesNotApplyBeforeTheFirstOutputOfDecode() throws Exception {
+    CountDownLatch transferred = new CountDownLatch(1);
+    ProxySettings settings =
+        ProxySettings.DEFAULTS
+            .withTimeouts(
+                TimeoutSettings.DEFAULTS
+                    .withAnswer(Duration.ofHours(5), Duration.ofSeconds(30))
+                    .withTotals(Duration.ZERO, Duration.ZERO))
+            .withListen(ListenSettings.DEFAULTS.withEventLoops(1));
+    try (SplitRig rig = new SplitRig("nixl", settings);
+        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
+        ScriptedEngine decode =
+            ScriptedEngine.start(
+                (request, connection) -> {
+                  connection.beginEvents();
+                  transferred.await();
+                  connection.chunk("data: {\"a\":1}\n\n").chunk("data: [DONE]\n\n").lastChunk();
+                })) {
+      rig.prefill(prefill);
+      rig.decode(decode);
+      WireClient idle = rig.proxy.connect();
+      try (WireClient client = rig.proxy.connect()) {
+        client.send(SplitRig.request(",\"stream\":true"));
+        ProxyRig.await("decode's head has come", () -> rig.heard.contains("DECODE"));
+        rig.clock.advance(StageSettings.DEFAULTS.decode().minusSeconds(1));
+        // The sweep that closes this connection checks the request first.
+        assertThat(idle.atEnd()).isTrue();
+        transferred.countDown();
+        WireResponse response = client.read();
+
+        assertThat(response.status()).isEqualTo(200);
+        assertThat(response.text()).isEqualTo("data: {\"a\":1}\n\ndata: [DONE]\n\n");
+      }
+      assertThat(decode.requests()).hasSize(1);
+    }
+  }
+
+  private static final String JSON_HEAD =
+      "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n";
+
+  private static EngineScript heads(boolean stream) {
+    return stream ? SplitRig.silentOnce() : new HangAfter(JSON_HEAD);
+  }
+
+  private static String request(boolean stream) {
+    return SplitRig.request(",\"stream\":" + stream);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void totalTimeoutOfASilentDecodeHasAStatus(boolean stream) throws Exception {
+    Duration total = Duration.ofSeconds(20);
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withTimeouts(TimeoutSettings.DEFAULTS.withTotals(total, total));
+    try (SplitRig rig = new SplitRig("nixl", settings);
+        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
+        ScriptedEngine decode = ScriptedEngine.start(heads(stream))) {
+      rig.prefill(prefill);
+      rig.decode(decode);
+      try (WireClient client = rig.proxy.connect()) {
+        client.send(request(stream));
+        ProxyRig.await("decode's head has come", () -> rig.heard.contains("DECODE"));
+        rig.clock.advance(total.plusSeconds(1));
+        WireResponse response = client.read();
+
+        assertThat(response.status()).isEqualTo(504);
+        assertThat(response.text()).contains("\"code\":\"total_timeout\"");
+        assertThat(rig.proxy.ended.getFirst().status()).isEqualTo(504);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void stopOfTheRouterDuringASilentDecodeHasAStatus(boolean stream) throws Exception {
+    ProxySettings settings = ProxySettings.DEFAULTS.withDrainTimeout(Duration.ofMillis(200));
+    try (SplitRig rig = new SplitRig("nixl", settings);
+        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
+        ScriptedEngine decode = ScriptedEngine.start(heads(stream))) {
+      rig.prefill(prefill);
+      rig.decode(decode);
+      try (WireClient client = rig.proxy.connect()) {
+        client.send(request(stream));
+        ProxyRig.await("decode's head has come", () -> rig.heard.contains("DECODE"));
+        rig.proxy.server().close();
+        WireResponse response = client.read();
+
+        assertThat(response.status()).isEqualTo(503);
+        assertThat(response.text()).contains("\"code\":\"shutting_down\"");
+      }
+    }
+  }
+}

@@ -1,0 +1,336 @@
+package io.pointsman.proxy;
+
+import io.netty.bootstrap.Bootstrap;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.WriteBufferWaterMark;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import io.netty.util.concurrent.EventExecutor;
+import io.netty.util.concurrent.Future;
+import io.pointsman.engine.deferral.HoldBack;
+import io.pointsman.proxy.admission.Admissions;
+import io.pointsman.proxy.admission.DrainGate;
+import io.pointsman.proxy.body.BodyBudget;
+import io.pointsman.proxy.exchange.ClientConnection;
+import io.pointsman.proxy.flush.Flushes;
+import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.proxy.loop.Plane;
+import io.pointsman.proxy.reply.RequestIds;
+import io.pointsman.proxy.retry.Backoff;
+import io.pointsman.proxy.settings.Cors;
+import io.pointsman.proxy.stored.ResponseOwners;
+import io.pointsman.proxy.upstream.NameTable;
+import io.pointsman.proxy.upstream.UpstreamPools;
+import io.pointsman.request.RequestReader;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The running data plane. It accepts connections before any worker is up. */
+@SuppressWarnings("FutureReturnValueIgnored") // closing is not waited for, or cannot fail
+public final class ProxyServer implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(ProxyServer.class);
+
+  /**
+   * Unsent bytes for one client. Above the high mark the router stops reading from the worker;
+   * below the low mark it resumes.
+   */
+  private static final WriteBufferWaterMark CLIENT_WATER_MARK =
+      new WriteBufferWaterMark(32 << 10, 128 << 10);
+
+  /**
+   * Divisor of the limit on buffered bodies, for bodies on the heap. By default the heap has half
+   * the size of direct memory.
+   */
+  private static final int HEAP_SHARE = 4;
+
+  private static final int STORED_RESPONSES = 100_000;
+
+  private final ProxySettings settings;
+  private final Plane plane;
+  private final EventLoopGroup loops;
+  private final OpenChannels channels;
+  private final ConnectionLimit clients;
+  private final Map<EventExecutor, LoopState> states = new HashMap<>();
+  private final Channel listener;
+
+  private ProxyServer(ProxySettings settings, ProxyContext context) throws IOException {
+    this.settings = settings;
+    plane = plane(settings, context);
+    ListenSettings listen = settings.listen();
+    int count = listen.loops();
+    Waiting waiting = waiting(listen.transport(), count, this::coalescing);
+    Sockets sockets = waiting.sockets();
+    loops = waiting.loops();
+    channels = new OpenChannels(loops);
+    clients = new ConnectionLimit(listen.maxConnections());
+    NameTable names =
+        new NameTable(
+            context.lookup(),
+            settings.upstream().nameTtl(),
+            settings.upstream().connectTimeout(),
+            context.ticker());
+    for (EventExecutor loop : loops) {
+      EventLoop own = (EventLoop) loop;
+      Flushes flushes = new Flushes(own);
+      states.put(
+          loop,
+          new LoopState(
+              plane,
+              own,
+              flushes,
+              kept ->
+                  new UpstreamPools(
+                      own, flushes, connecting(sockets), settings.upstream(), names, kept),
+              new RequestReader(context.affinity(), context.engine().wanted()),
+              context.courses(),
+              settings.upstream(),
+              count));
+    }
+    listener = bind(listen, sockets);
+    LOG.info("{} event loops, transport {}", count, sockets.transport());
+  }
+
+  /**
+   * Binds the port and starts to serve.
+   *
+   * @throws IOException if the port cannot be bound
+   * @throws IllegalArgumentException if the transport is unavailable
+   */
+  public static ProxyServer start(ProxySettings settings, ProxyContext context) throws IOException {
+    return new ProxyServer(settings, context);
+  }
+
+  /** The event loops and their kind of sockets. */
+  record Waiting(Sockets sockets, EventLoopGroup loops) {}
+
+  private static Waiting waiting(
+      Transport transport, int count, UnaryOperator<IoHandlerFactory> ofRings) {
+    Sockets sockets = Sockets.of(transport);
+    return transport == Transport.AUTO && sockets.transport() == Transport.IO_URING
+        ? waitingByRingsIfPossible(sockets, count, ofRings)
+        : new Waiting(sockets, loops(sockets, count, ofRings));
+  }
+
+  /**
+   * Uses another transport if io_uring cannot create a ring, for example because memory is short.
+   */
+  static Waiting waitingByRingsIfPossible(
+      Sockets rings, int count, UnaryOperator<IoHandlerFactory> ofRings) {
+    try {
+      return new Waiting(rings, loops(rings, count, ofRings));
+    } catch (RuntimeException e) {
+      Sockets others = Sockets.of(Sockets.withoutRings());
+      LOG.warn("transport {} is not available, using {}", rings.transport(), others.transport(), e);
+      return new Waiting(others, loops(others, count, ofRings));
+    }
+  }
+
+  private static EventLoopGroup loops(
+      Sockets sockets, int count, UnaryOperator<IoHandlerFactory> ofRings) {
+    IoHandlerFactory waiting =
+        sockets.transport() == Transport.IO_URING
+            ? ofRings.apply(sockets.waiting())
+            : sockets.waiting();
+    return new MultiThreadIoEventLoopGroup(
+        count, new DefaultThreadFactory("pointsman-proxy"), waiting);
+  }
+
+  private IoHandlerFactory coalescing(IoHandlerFactory waiting) {
+    return loop ->
+        new Coalescing(
+            waiting.newHandler(loop), () -> running(loop), plane.ticker(), Coalescing.SLEEP_NANOS);
+  }
+
+  /** Runs on the loop. A loop may run before all loops have a state; it then counts no requests. */
+  private int running(Executor loop) {
+    LoopState state = states.get(loop);
+    return state == null ? 0 : state.running();
+  }
+
+  private static Plane plane(ProxySettings settings, ProxyContext context) {
+    return new Plane(
+        context.engine(),
+        context.routes(),
+        context.callers(),
+        context.listener(),
+        context.tracer(),
+        context.prompts(),
+        context.ticker(),
+        settings.limits(),
+        settings.timeouts(),
+        settings.headers(),
+        new Cors(settings.cors()),
+        settings.retry(),
+        new Backoff(settings.retry(), context.dice()),
+        new Admissions(settings.admission(), context.ticker()),
+        new HoldBack(context.engine(), settings.holdBack(), context.ticker()),
+        new RequestIds(settings.headers().requestIdHeaders(), context.dice()),
+        new ResponseOwners(STORED_RESPONSES),
+        new DrainGate(),
+        new BodyBudget(settings.limits().maxBufferedTotal()),
+        new BodyBudget(settings.limits().maxBufferedTotal() / HEAP_SHARE),
+        settings.sseKeepalive());
+  }
+
+  private Channel bind(ListenSettings listen, Sockets sockets) throws IOException {
+    var bound =
+        new ServerBootstrap()
+            .group(loops)
+            .channel(sockets.listening())
+            .option(ChannelOption.SO_BACKLOG, listen.backlog())
+            .option(ChannelOption.SO_REUSEADDR, true)
+            .handler(clients)
+            .childOption(ChannelOption.TCP_NODELAY, true)
+            .childOption(ChannelOption.SO_KEEPALIVE, true)
+            .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, CLIENT_WATER_MARK)
+            .childHandler(
+                opened(client -> ClientConnection.accept(state(client.eventLoop()), client)))
+            .bind(listen.host(), listen.port())
+            .awaitUninterruptibly();
+    if (!bound.isSuccess()) {
+      channels.closeAndStopLoops();
+      throw new IOException(
+          "listen: " + listen.host() + ":" + listen.port() + " (expected: a free port)",
+          bound.cause());
+    }
+    return bound.channel();
+  }
+
+  private Bootstrap connecting(Sockets sockets) {
+    return new Bootstrap().channel(sockets.connected()).handler(opened(_ -> {}));
+  }
+
+  /**
+   * A handler that records a new channel among the open ones and then passes it to {@code then}.
+   */
+  private ChannelHandler opened(Consumer<Channel> then) {
+    return new ChannelInitializer<Channel>() {
+      @Override
+      protected void initChannel(Channel channel) {
+        channels.add(channel);
+        then.accept(channel);
+      }
+    };
+  }
+
+  private LoopState state(EventExecutor loop) {
+    LoopState state = states.get(loop);
+    if (state == null) {
+      throw new IllegalStateException("loop: " + loop + " (expected: one of the server's)");
+    }
+    return state;
+  }
+
+  /** The bound port. */
+  public int port() {
+    return ((InetSocketAddress) listener.localAddress()).getPort();
+  }
+
+  /** Number of connected clients. */
+  public int clients() {
+    return clients.open();
+  }
+
+  /** Maximum number of connected clients; 0 for no limit. */
+  public int clientsLimit() {
+    return settings.listen().maxConnections();
+  }
+
+  /** Number of requests to workers in progress, including requests that wait for admission. */
+  public int running() {
+    return states.values().stream().mapToInt(LoopState::running).sum();
+  }
+
+  /** Number of requests that wait for admission. */
+  public int queued() {
+    return plane.admissions().queued();
+  }
+
+  /** Number of requests that are deferred because all workers are full. */
+  public int heldBack() {
+    return plane.holdBack().held();
+  }
+
+  /** The buffered bytes of request bodies, and their limit. */
+  public BodyBudget bodies() {
+    return plane.bodies();
+  }
+
+  /**
+   * Runs a task of a few microseconds on each event loop, without waiting for it.
+   *
+   * @throws java.util.concurrent.RejectedExecutionException if the server is closed
+   */
+  public void executeOnLoops(Runnable task) {
+    loops.forEach(loop -> loop.execute(task));
+  }
+
+  /**
+   * Stops accepting connections and closes idle ones. Requests in progress can end, including
+   * requests with a partly received head. Does not wait. Further calls have no effect.
+   */
+  public void beginDrain() {
+    plane.gate().stop();
+    listener.close().awaitUninterruptibly();
+    // This task runs after the initialization of each accepted connection, so all connections are
+    // counted.
+    onEachLoop(_ -> {});
+    // Set before the loops search for idle connections. The flag closes connections that become
+    // idle later.
+    plane.gate().drain();
+    onEachLoop(LoopState::drain);
+  }
+
+  /**
+   * Stops the server. It serves for the drain delay, and each answer announces that its connection
+   * closes. It then drains, until all requests have ended or the drain timeout is over. It cuts the
+   * remaining requests, event streams with an error event, and stops the loops. Blocks.
+   */
+  @Override
+  public void close() {
+    if (loops.isShuttingDown()) {
+      return;
+    }
+    plane.gate().stop();
+    await(settings.drainDelay());
+    beginDrain();
+    await(settings.drainTimeout().minus(settings.drainDelay()));
+    onEachLoop(LoopState::cut);
+    channels.closeAndStopLoops();
+  }
+
+  /**
+   * Waits until the last connection has closed, at most for the given time. Before draining it
+   * waits for the complete time.
+   */
+  private void await(Duration most) {
+    try {
+      plane.gate().await(most.toNanos());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void onEachLoop(Consumer<LoopState> action) {
+    List<Future<?>> done = new ArrayList<>();
+    states.forEach((loop, state) -> done.add(loop.submit(() -> action.accept(state))));
+    done.forEach(Future::awaitUninterruptibly);
+  }
+}

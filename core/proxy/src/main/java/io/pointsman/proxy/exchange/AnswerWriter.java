@@ -1,0 +1,140 @@
+package io.pointsman.proxy.exchange;
+
+import io.netty.buffer.ByteBuf;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.handler.BodyRewrite;
+import io.pointsman.proxy.handler.Errand;
+import io.pointsman.proxy.loop.Plane;
+import io.pointsman.proxy.relay.Relay;
+import io.pointsman.proxy.relay.ResponseRelay;
+import io.pointsman.proxy.relay.RewrittenRelay;
+import io.pointsman.proxy.retry.HeldAnswer;
+import io.pointsman.proxy.stored.ResponseIdSniffer;
+import io.pointsman.proxy.wire.RequestHead;
+import io.pointsman.proxy.wire.ResponseHead;
+import io.pointsman.request.Endpoint;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Writer of the head of a worker's answer, with the router's own header lines. It also learns the
+ * response id from the body. Belongs to the client's event loop.
+ */
+final class AnswerWriter {
+  private final ClientConnection client;
+  private final Plane plane;
+  private final RequestHead head;
+  private final Endpoint endpoint;
+  private final String requestId;
+  private final ExchangeReport report;
+
+  /** Reader of the response id in the current answer; null if there is none to learn. */
+  private @Nullable ResponseIdSniffer ids;
+
+  /** Relay of the current answer; null before the first. */
+  private @Nullable Relay last;
+
+  AnswerWriter(
+      ClientConnection client,
+      RequestHead head,
+      Endpoint endpoint,
+      String requestId,
+      ExchangeReport report) {
+    this.client = client;
+    this.head = head;
+    this.requestId = requestId;
+    this.report = report;
+    this.endpoint = endpoint;
+    plane = client.state().plane();
+  }
+
+  /**
+   * Starts to relay an answer.
+   *
+   * @param received true if the request was received completely, so another can follow
+   * @param errand request that the worker got in place of the client's; null for the client's
+   */
+  Relay open(Worker worker, ResponseHead answer, boolean received, @Nullable Errand errand) {
+    BodyRewrite rewrite = errand == null ? null : errand.answered(answer);
+    return open(worker, answer, received, errand == null ? "" : errand.lines(), rewrite);
+  }
+
+  private Relay open(
+      Worker worker,
+      ResponseHead answer,
+      boolean received,
+      String more,
+      @Nullable BodyRewrite rewrite) {
+    report.answers(answer.status(), worker, answer.eventStream());
+    ids = endpoint == Endpoint.RESPONSES ? new ResponseIdSniffer() : null;
+    String lines = more + plane.cors().lines(head) + "x-request-id: " + requestId + "\r\n";
+    if (plane.headers().workerHeader()) {
+      lines += "x-pointsman-worker: " + worker.id() + "\r\n";
+    }
+    if (plane.cors().enabled()) {
+      answer.leaveOut("access-control-");
+    }
+    boolean keep = client.mayKeep(head, received);
+    Relay begun =
+        rewrite == null
+            ? new ResponseRelay(client.channel(), head, answer, lines, keep)
+            : new RewrittenRelay(client.channel(), head, answer, rewrite, lines, keep);
+    last = begun;
+    return begun;
+  }
+
+  /** True if a part of a worker's answer has gone to the client. */
+  boolean reached() {
+    return last != null && last.bytesOut() > 0;
+  }
+
+  /**
+   * Reports a part of the answer's body before it is relayed.
+   *
+   * @param computed true if the received events show that the prompt is computed
+   */
+  void bodyArrived(ByteBuf bytes, long now, boolean computed) {
+    report.bodyArrived(now, computed);
+    Worker by = report.worker();
+    ResponseIdSniffer learning = ids;
+    if (learning != null && by != null && report.status() < 300) {
+      ids = learning.learn(bytes, by, plane.owners()) ? null : learning;
+    }
+  }
+
+  /**
+   * Relays a buffered error, unchanged.
+   *
+   * @param restSeconds value of {@code Retry-After} in seconds; 0 for the worker's own
+   */
+  Relay pass(HeldAnswer held, boolean received, long restSeconds) {
+    ResponseHead answer = client.state().head();
+    answer.parse(held.head(), held.head().length);
+    String retryAfter = "";
+    if (restSeconds > 0) {
+      answer.leaveOut("retry-after:");
+      retryAfter = "retry-after: " + restSeconds + "\r\n";
+    }
+    Relay relay = open(held.worker(), answer, received, retryAfter, null);
+    ByteBuf bytes = held.takeBody();
+    if (relay.empty() || !bytes.isReadable()) {
+      bytes.release();
+      relay.sendHead();
+    } else {
+      relay.relay(bytes);
+    }
+    relay.endOfConnection();
+    return relay;
+  }
+
+  /** Relays an interim answer, such as 103, if the client's protocol supports it. */
+  void interim(ResponseHead answer) {
+    if (!head.http10()) {
+      ByteBuf bytes = client.channel().alloc().buffer(answer.length() + 16);
+      answer.writeTo(bytes);
+      bytes.writeShort('\r' << 8 | '\n');
+      report.sent(bytes.readableBytes());
+      client.write(bytes);
+      client.flush();
+    }
+  }
+}

@@ -1,0 +1,387 @@
+package io.pointsman.proxy.exchange;
+
+import io.netty.util.concurrent.Future;
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.proxy.body.KeptBody;
+import io.pointsman.proxy.handler.Course;
+import io.pointsman.proxy.handler.Courses;
+import io.pointsman.proxy.handler.Errand;
+import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.proxy.loop.Plane;
+import io.pointsman.proxy.relay.Relay;
+import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.reply.Rejections;
+import io.pointsman.proxy.retry.HeldAnswer;
+import io.pointsman.proxy.retry.RetryPlan;
+import io.pointsman.proxy.stored.Search;
+import io.pointsman.proxy.stored.StoredResponse;
+import io.pointsman.proxy.telemetry.PromptListener;
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.request.RequestFacts;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The attempts of one request, on one worker after another. It lets the engine choose each worker.
+ * After a failed attempt it decides on a retry, or on the error for the client. Belongs to the
+ * client's event loop.
+ */
+final class Attempts implements HeldRequest.Holder {
+  private final Exchange exchange;
+  private final LoopState state;
+  private final Plane plane;
+  private final RequestFacts facts;
+  private final RetryPlan retries;
+  private final @Nullable Search search;
+  private RoutingRequest routing;
+  private final @Nullable Course course;
+  private @Nullable Attempt current;
+  private boolean answeredWell;
+  private boolean told;
+
+  /** True after the first late reset. A second one ends the request. */
+  private boolean brokeLate;
+
+  private @Nullable Future<?> timer;
+
+  /** Null before the first decision. */
+  private @Nullable HeldRequest held;
+
+  /**
+   * @param stored the stored response that the request uses; null if none
+   */
+  Attempts(Exchange exchange, RequestFacts facts, @Nullable StoredResponse stored) {
+    this.exchange = exchange;
+    this.facts = facts;
+    state = exchange.state();
+    plane = state.plane();
+    retries = new RetryPlan(plane.retry(), plane.backoff(), state.budget());
+    Courses courses = state.courses();
+    search = stored == null ? null : new Search(stored, facts, courses, plane.engine());
+    course =
+        courses == null || stored != null
+            ? null
+            : courses.of(new ServedRequest(exchange, this, facts));
+    routing = search == null ? facts.toRoutingRequest(Role.REGULAR, null) : search.begin();
+  }
+
+  /** The current attempt; null before the first, between two, and after the last. */
+  @Nullable Attempt current() {
+    return current;
+  }
+
+  /**
+   * Lets the engine choose a worker and starts an attempt on it. A timer or the end of another
+   * request may call this. It therefore catches all exceptions; otherwise the client would wait
+   * forever.
+   */
+  void decide() {
+    timer = null;
+    try {
+      if (course != null) {
+        course.place();
+        return;
+      }
+      Decision decision = ask();
+      if (decision != null) {
+        decided(decision);
+      }
+    } catch (RuntimeException | Error e) {
+      exchange.failed(e);
+    }
+  }
+
+  /** Only the first decision can be deferred, because a retry is already late. */
+  private @Nullable Decision ask() {
+    if (held != null || search != null) {
+      return plane.engine().decide(routing);
+    }
+    held = new HeldRequest(state, this, routing);
+    return held.decide();
+  }
+
+  /** True if the request is deferred because all workers are full. */
+  boolean heldBack() {
+    return held != null && held.waits();
+  }
+
+  private void decided(Decision decision) {
+    switch (decision) {
+      case Decision.Routed routed -> toOwnerOrAny(routed.lease());
+      case Decision.Rejected rejected -> noWorker(rejected);
+    }
+  }
+
+  @Override
+  public void heldDecided(Decision decision) {
+    try {
+      decided(decision);
+    } catch (RuntimeException | Error e) {
+      exchange.failed(e);
+    }
+  }
+
+  @Override
+  public void heldFailed(RuntimeException fault) {
+    exchange.failed(fault);
+  }
+
+  private void toOwnerOrAny(Lease lease) {
+    if (search != null && search.exhausted()) {
+      search.cutShort();
+      lease.ignored();
+      giveUp();
+      return;
+    }
+    Courses courses = state.courses();
+    if (courses == null) {
+      begin(lease, null);
+    } else {
+      courses.toOwner(new ServedRequest(exchange, this, facts), lease);
+    }
+  }
+
+  /**
+   * Starts an attempt.
+   *
+   * @param lease ownership passes to this method
+   * @param errand request to the worker in place of the client's; null for the client's
+   */
+  void begin(Lease lease, @Nullable Errand errand) {
+    retries.attempted();
+    Attempt next;
+    try {
+      exchange.report().tries(lease.worker());
+      next = new Attempt(exchange, this, lease, errand);
+    } catch (RuntimeException | Error e) {
+      lease.ignored();
+      throw e;
+    }
+    current = next;
+    next.start();
+  }
+
+  /**
+   * Handles a decision without a worker. The client gets the best error of the attempts, else the
+   * reason of the rejection.
+   */
+  void noWorker(Decision.Rejected rejected) {
+    RoutingRequest next = search == null ? null : search.next(rejected);
+    if (next != null) {
+      routing = next;
+      decide();
+      return;
+    }
+    HeldAnswer held = takeHeld();
+    if (held != null) {
+      pass(held, rejected.retryAfterNanos());
+      return;
+    }
+    ProxyError failure = retries.lastError();
+    if (failure != null) {
+      exchange.reply(failure);
+      return;
+    }
+    Decision.Rejected unasked = search == null ? null : search.unasked();
+    Decision.Rejected why = unasked == null ? rejected : unasked;
+    exchange.reply(Rejections.error(why.reason()), Rejections.reply(why, facts.model()));
+  }
+
+  /**
+   * True if an answer with this status is buffered until it is complete. Either a retry is
+   * possible, or only the body distinguishes a busy worker from a failed one.
+   */
+  boolean holds(int code) {
+    boolean searching = search != null && search.goesOnAfter(code);
+    boolean retried = exchange.repeatable() && retries.mayRetryAfter(code);
+    boolean again = exchange.body().replayable() && (searching || retried);
+    return again || code == 429 || code == 503;
+  }
+
+  /** Records that the same request goes to the same worker over a new connection. */
+  void resends() {
+    plane.listener().retried(facts.endpoint(), RetryReason.STALE);
+  }
+
+  /**
+   * Records that the request was sent completely. The first time, it passes the prompt to the
+   * listener.
+   */
+  void sent(Worker to) {
+    PromptListener prompts = plane.prompts();
+    if (!told && exchange.body().replayable() && prompts.wants(facts)) {
+      told = true;
+      KeptBody body = exchange.body().whole();
+      if (body != null) {
+        prompts.sent(facts, to, exchange.head().first("authorization"), body.copy());
+      }
+    }
+  }
+
+  /** Handles the end of an attempt without an answer. */
+  void failed(Attempt attempt, RetryReason reason, ProxyError error) {
+    current = null;
+    tell(attempt, reason);
+    exchange.report().gaveUp(reason, 0);
+    retries.failed(error);
+    boolean possible = mayGoElsewhere(reason, attempt.errand());
+    brokeLate |= reason == RetryReason.LATE_RESET;
+    tryAgainOrGiveUp(attempt.worker(), reason, possible);
+  }
+
+  /**
+   * True if another worker may get the request. A worker that was busy or unreachable has not
+   * started it.
+   */
+  private boolean mayGoElsewhere(RetryReason reason, @Nullable Errand errand) {
+    if (!exchange.body().replayable()) {
+      return false;
+    }
+    return switch (reason) {
+      case CONNECT, BUSY, NOT_THERE, STALE -> true;
+      case RESET, PROTOCOL, STATUS -> exchange.repeatable();
+      case LATE_RESET ->
+          exchange.repeatable() && again(errand, plane.retry().afterLateReset() && !brokeLate);
+      case TIMEOUT -> exchange.repeatable() && again(errand, plane.retry().afterTimeout());
+    };
+  }
+
+  private static boolean again(@Nullable Errand errand, boolean usual) {
+    return errand == null ? usual : errand.againWhereItMayHaveBegun(usual);
+  }
+
+  /**
+   * Handles the end of an attempt with an error. The client gets it if no other attempt does
+   * better.
+   */
+  void held(Attempt attempt, HeldAnswer held) {
+    current = null;
+    RetryReason reason =
+        held.status() == 404
+            ? RetryReason.NOT_THERE
+            : held.busy() ? RetryReason.BUSY : RetryReason.STATUS;
+    tell(attempt, reason);
+    exchange.report().gaveUp(reason, held.status());
+    retries.hold(held);
+    tryAgainOrGiveUp(attempt.worker(), reason, mayGoElsewhere(reason, attempt.errand()));
+  }
+
+  private static void tell(Attempt failed, RetryReason reason) {
+    Errand errand = failed.errand();
+    if (errand != null) {
+      errand.failed(reason);
+    }
+  }
+
+  private void tryAgainOrGiveUp(Worker failed, RetryReason reason, boolean possible) {
+    if (!possible || !retries.another(reason, state.now())) {
+      giveUp();
+      return;
+    }
+    if (course == null) {
+      routing.exclude(failed);
+      if (reason == RetryReason.NOT_THERE && search != null) {
+        search.notThere(failed, routing);
+      }
+    } else {
+      course.failed(failed);
+    }
+    plane.listener().retried(facts.endpoint(), reason);
+    long wait = retries.waitNanos(reason);
+    if (wait == 0) {
+      decide();
+    } else {
+      timer = state.loop().schedule(this::decide, wait, TimeUnit.NANOSECONDS);
+    }
+  }
+
+  /** Ends the request with the best error of the attempts. */
+  void giveUp() {
+    HeldAnswer held = takeHeld();
+    ProxyError failure = retries.lastError();
+    if (held != null) {
+      pass(held, 0);
+    } else {
+      exchange.reply(failure == null ? ProxyError.NONE_AVAILABLE : failure);
+    }
+  }
+
+  private @Nullable HeldAnswer takeHeld() {
+    return retries.takeHeld(search != null && search.incomplete());
+  }
+
+  /** Sends a buffered error to the client. */
+  private void pass(HeldAnswer held, long restNanos) {
+    exchange.pass(held, held.busy() ? Math.max(1, retries.shortestRestSeconds(restNanos)) : 0);
+  }
+
+  /** Records that an answer is relayed; a buffered error is released. */
+  void answering() {
+    retries.release();
+  }
+
+  /** Records the answer to the client, from {@code by} if a worker sent it. */
+  void answered(int code, @Nullable Worker by) {
+    over();
+    answeredWell = code < 400;
+    if (search != null && by != null) {
+      search.answered(code, by);
+    }
+  }
+
+  /** Records the end of the current attempt, with its answer or within it. */
+  void over() {
+    current = null;
+  }
+
+  /** Cancels the current attempt, unless a part of its answer has reached the client. */
+  boolean withdraw() {
+    Relay relay = current == null ? null : current.relay();
+    if (relay != null && relay.bytesOut() > 0) {
+      return false;
+    }
+    Relay unsent = abandon(null);
+    if (unsent != null) {
+      unsent.release();
+    }
+    exchange.report().withdrawn();
+    return true;
+  }
+
+  /**
+   * Cancels the current attempt.
+   *
+   * @param failure failure to count for the worker; null for none
+   * @return the relay of the current answer; null if there was none
+   */
+  @Nullable Relay abandon(@Nullable Failure failure) {
+    Attempt under = current;
+    current = null;
+    if (under == null) {
+      return null;
+    }
+    Relay relay = under.relay();
+    under.abandon(failure);
+    return relay;
+  }
+
+  /** Releases everything. No attempt is in progress, and none follows. */
+  void end() {
+    retries.release();
+    if (held != null) {
+      held.leave();
+    }
+    if (timer != null) {
+      timer.cancel(false);
+      timer = null;
+    }
+    if (course != null) {
+      course.over(answeredWell);
+    }
+  }
+}

@@ -1,0 +1,534 @@
+package io.pointsman.proxy.exchange;
+
+import io.netty.buffer.ByteBuf;
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.proxy.body.RequestBody;
+import io.pointsman.proxy.handler.Errand;
+import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.proxy.loop.Plane;
+import io.pointsman.proxy.relay.Relay;
+import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.reply.Rejections;
+import io.pointsman.proxy.reply.Reply;
+import io.pointsman.proxy.retry.HeldAnswer;
+import io.pointsman.proxy.stored.StoredResponse;
+import io.pointsman.proxy.telemetry.Blame;
+import io.pointsman.proxy.upstream.UpstreamConnection;
+import io.pointsman.proxy.wire.RequestHead;
+import io.pointsman.proxy.wire.RequestHeadWriter;
+import io.pointsman.request.Endpoint;
+import io.pointsman.request.RequestFacts;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A request to a worker, from its head to the end of its answer. Its states are methods in their
+ * order: receive the body, read it, admit, choose a worker, try, relay the answer. A failed attempt
+ * leads back to the choice. Each request ends exactly once. Belongs to the client's event loop.
+ */
+final class Exchange implements Conversation, Place.Holder {
+  private static final Logger LOG = LoggerFactory.getLogger(Exchange.class);
+
+  private enum Phase {
+    RECEIVING,
+    ADMITTING,
+    TRYING,
+    ENDED
+  }
+
+  private final ClientConnection client;
+  private final LoopState state;
+  private final Plane plane;
+  private final RequestHead head;
+  private final Endpoint endpoint;
+  private final String requestId;
+  private final RequestBody body;
+  private final ExchangeReport report;
+  private final Place place;
+  private final AnswerWriter answers;
+  private final RequestSender sender;
+
+  private Phase phase = Phase.RECEIVING;
+  private long lastReadAt;
+  private @Nullable RequestFacts facts;
+  private @Nullable Attempts attempts;
+
+  Exchange(ClientConnection client, RequestHead head) {
+    this.client = client;
+    this.head = head;
+    state = client.state();
+    plane = state.plane();
+    lastReadAt = state.now();
+    endpoint = Endpoint.of(head.method(), head.uri());
+    requestId = plane.requestIds().of(head);
+    report = new ExchangeReport(head, endpoint, requestId, lastReadAt, plane.tracer());
+    body =
+        new RequestBody(
+            head,
+            state.allocator(),
+            plane.limits().maxBufferedBody(),
+            plane.bodies(),
+            state.courses() == null);
+    place = new Place(state, this);
+    answers = new AnswerWriter(client, head, endpoint, requestId, report);
+    sender = new RequestSender(state.allocator(), head, body, report);
+  }
+
+  @Override
+  public void begin() {
+    state.count(1);
+    plane.listener().started(endpoint);
+    if (head.contentLength() > plane.limits().maxBodyBytes()) {
+      reply(ProxyError.BODY_TOO_LARGE, client.tooLarge());
+    } else if (!body.fits()) {
+      reply(ProxyError.BUFFERS_FULL);
+    }
+  }
+
+  // Receives the body.
+
+  @Override
+  public void content(ByteBuf part) {
+    lastReadAt = state.now();
+    UpstreamConnection worker = streamingTo();
+    if (phase == Phase.ENDED) {
+      part.release();
+    } else if (body.total() + part.readableBytes() > plane.limits().maxBodyBytes()) {
+      part.release();
+      refuseBody(ProxyError.BODY_TOO_LARGE, client.tooLarge());
+    } else if (worker != null) {
+      body.stream(worker, part);
+      attemptMoved();
+    } else if (!body.keep(part)) {
+      refuseBody(ProxyError.BUFFERS_FULL, Rejections.reply(ProxyError.BUFFERS_FULL));
+    } else if (phase == Phase.RECEIVING && body.outgrown()) {
+      client.setReading(false);
+      read();
+    }
+  }
+
+  /** The connection that receives a body too large to buffer; null if there is none. */
+  private @Nullable UpstreamConnection streamingTo() {
+    Attempt attempt = attempt();
+    return body.replayable() || attempt == null ? null : attempt.connection();
+  }
+
+  private void attemptMoved() {
+    Attempt attempt = attempt();
+    if (attempt != null) {
+      attempt.requestMoved();
+    }
+  }
+
+  /** Refuses the body. The client gets the error if no answer has started. */
+  private void refuseBody(ProxyError error, Reply reply) {
+    Attempt attempt = attempt();
+    boolean answering = attempt != null && attempt.relay() != null;
+    abandon(null);
+    if (answering) {
+      client.breakOff(false);
+      end(report.status(), Blame.CLIENT);
+    } else {
+      reply(error, reply);
+    }
+  }
+
+  @Override
+  public void contentEnd() {
+    body.end();
+    if (phase == Phase.RECEIVING) {
+      read();
+      return;
+    }
+    // A body above the limit may end before it is sent, while reading pauses.
+    client.setReading(true);
+    UpstreamConnection worker = streamingTo();
+    if (worker != null) {
+      body.streamEnd(worker);
+      worker.flush();
+      sentWhole();
+    }
+  }
+
+  @Override
+  public void contentPause() {
+    UpstreamConnection worker = streamingTo();
+    if (worker != null) {
+      worker.flush();
+      client.setReading(body.complete() || worker.writable());
+    }
+  }
+
+  @Override
+  public void contentBroken() {
+    if (phase != Phase.ENDED) {
+      ProxyError error = ProxyError.MALFORMED_REQUEST;
+      refuseBody(error, Reply.of(error, error.message()));
+    }
+  }
+
+  @Override
+  public boolean received() {
+    return body.complete();
+  }
+
+  // Reads the facts that routing needs.
+
+  private void read() {
+    byte[] bytes = state.scratch(body.buffered());
+    body.copyTo(bytes);
+    RequestFacts read =
+        state
+            .reader()
+            .read(endpoint, head, bytes, 0, body.buffered(), !body.complete())
+            .at(head.uri());
+    facts = read;
+    report.asks(read.model());
+    StoredResponse stored = StoredResponse.of(plane.owners(), endpoint, head, read);
+    String refusal = read.refusal();
+    if (refusal == null && (stored == null || !stored.ownedByAMember(plane.engine()))) {
+      int cutAfter = body.complete() ? RequestFacts.WHOLE : body.buffered();
+      refusal = read.unnamed(plane.engine().modelsToName(), cutAfter);
+      if (refusal != null && read.mayNameFurther() && body.keepsMore()) {
+        client.setReading(true);
+        return;
+      }
+    }
+    if (refusal != null) {
+      reply(ProxyError.INVALID_BODY, Reply.of(ProxyError.INVALID_BODY, refusal));
+      return;
+    }
+    attempts = new Attempts(this, read, stored);
+    admit(read.model());
+  }
+
+  // Waits for admission.
+
+  private void admit(@Nullable String model) {
+    phase = Phase.ADMITTING;
+    if (!place.enter(model)) {
+      reply(ProxyError.QUEUE_FULL, Rejections.queueFull(place.admission()));
+    }
+  }
+
+  @Override
+  public void placeTaken() {
+    phase = Phase.TRYING;
+    if (attempts == null) {
+      throw new IllegalStateException("placed before it was read");
+    }
+    // Not earlier: a request that is refused before admission is no load on workers.
+    state.budget().deposit(state.now());
+    attempts.decide();
+  }
+
+  @Override
+  public void waitedTooLong() {
+    try {
+      waitedTooLong(ProxyError.QUEUE_TIMEOUT.message());
+    } catch (RuntimeException | Error e) {
+      failed(e);
+    }
+  }
+
+  void waitedTooLong(String detail) {
+    ProxyError error = ProxyError.QUEUE_TIMEOUT;
+    int code = place.admission().settings().queueTimeoutStatus();
+    long turn = place.admission().nanosToTurn();
+    reply(error, Reply.of(error, code, detail).retryAfter(turn));
+  }
+
+  // Tries one worker after another.
+
+  /** The current attempt; null if there is none. */
+  @Nullable Attempt attempt() {
+    return attempts == null ? null : attempts.current();
+  }
+
+  ExchangeReport report() {
+    return report;
+  }
+
+  RequestHead head() {
+    return head;
+  }
+
+  AnswerWriter answers() {
+    return answers;
+  }
+
+  RequestBody body() {
+    return body;
+  }
+
+  ClientConnection client() {
+    return client;
+  }
+
+  LoopState state() {
+    return state;
+  }
+
+  /** Sends the request, or the one in its place, over an open connection. */
+  void send(RequestHeadWriter heads, UpstreamConnection to, @Nullable Errand errand) {
+    if (sender.send(heads, to, errand)) {
+      sentWhole();
+    } else {
+      body.beginStreaming();
+      lastReadAt = state.now();
+      client.setReading(to.writable());
+    }
+  }
+
+  private void sentWhole() {
+    Attempt attempt = attempt();
+    if (attempt != null) {
+      attempt.requestSent();
+    }
+  }
+
+  /** Reports that the worker accepts bytes again, or should get none for the present. */
+  void workerWritable(boolean writable) {
+    if (!body.replayable() && !body.complete()) {
+      lastReadAt = state.now();
+      client.setReading(writable);
+    }
+  }
+
+  /**
+   * True if a second execution of the request does no harm after a worker may have started it. For
+   * unknown routes the method decides.
+   */
+  boolean repeatable() {
+    return endpoint != Endpoint.TRANSPARENT || head.idempotent();
+  }
+
+  // Relays the answer.
+
+  /** Reports that the client gets the first bytes of the answer. The request is not sent again. */
+  void reached() {
+    if (body.complete()) {
+      body.release();
+    }
+  }
+
+  /** Reports that the answer was relayed completely. */
+  void answered(int code, Relay relay) {
+    if (attempts != null) {
+      attempts.answered(code, report.worker());
+    }
+    report.sent(relay.bytesOut());
+    end(code, report.blame());
+    client.finished(!relay.closesAfter() && body.complete());
+  }
+
+  /**
+   * Sends a buffered error to the client.
+   *
+   * @param restSeconds value of {@code Retry-After} in seconds; 0 for the worker's own
+   */
+  void pass(HeldAnswer held, long restSeconds) {
+    body.release();
+    answered(held.status(), answers.pass(held, body.complete(), restSeconds));
+  }
+
+  /**
+   * Ends an incomplete answer. If no byte has reached the client, it gets an error of the router.
+   * Otherwise it gets an error event or a broken connection.
+   */
+  void brokenOff(Relay relay, ProxyError error) {
+    if (attempts != null) {
+      attempts.over();
+    }
+    if (relay.bytesOut() == 0) {
+      relay.release();
+      report.unanswered();
+      reply(error);
+      return;
+    }
+    boolean ended = relay.endWithError(error);
+    relay.release();
+    report.sent(relay.bytesOut());
+    end(report.status(), error.blame());
+    if (ended) {
+      client.finished(!relay.closesAfter() && body.complete());
+    } else {
+      client.breakOff(relay.breakNeedsReset());
+    }
+  }
+
+  // Ends the request.
+
+  /** Ends the request with an error of the router. */
+  void reply(ProxyError error) {
+    reply(error, Rejections.reply(error));
+  }
+
+  void reply(ProxyError error, Reply reply) {
+    reply(error.blame(), reply);
+  }
+
+  void reply(Blame whose, Reply reply) {
+    boolean keep = client.mayKeep(head, body.complete());
+    ByteBuf bytes = client.render(head, requestId, reply, keep);
+    report.sent(bytes.readableBytes());
+    end(reply.status(), whose);
+    client.write(bytes);
+    client.finished(keep);
+  }
+
+  @Override
+  public void clientGone() {
+    if (phase != Phase.ENDED) {
+      left();
+    }
+  }
+
+  /** Ends the request because the client does not read its answer. */
+  void clientStalled() {
+    left();
+    client.reset();
+  }
+
+  private void left() {
+    report.leftByClient();
+    abandon(null);
+    end(report.status(), Blame.CLIENT);
+  }
+
+  /** Cancels the current attempt. */
+  private void abandon(@Nullable Failure failure) {
+    Relay relay = attempts == null ? null : attempts.abandon(failure);
+    if (relay != null) {
+      relay.release();
+      report.sent(relay.bytesOut());
+      if (relay.bytesOut() == 0) {
+        report.unanswered();
+      }
+    }
+  }
+
+  @Override
+  public void checkTimeouts(long now) {
+    ExchangeTimeouts.check(this, plane, now);
+  }
+
+  /** Time at which a part of the request was last read or could be forwarded. */
+  long lastReadAt() {
+    return lastReadAt;
+  }
+
+  /** True while the request waits for admission. */
+  boolean admitting() {
+    return phase == Phase.ADMITTING;
+  }
+
+  /** True while the request is deferred because all workers are full. */
+  boolean heldBack() {
+    return attempts != null && attempts.heldBack();
+  }
+
+  /** True if the answer is an event stream, or the client requested one. */
+  boolean streams() {
+    return report.streamed() || (facts != null && facts.stream());
+  }
+
+  /** True if all received bytes were forwarded and the client must send more. */
+  boolean waitsForClient() {
+    UpstreamConnection worker = streamingTo();
+    return phase == Phase.RECEIVING || (worker != null && !body.complete() && worker.writable());
+  }
+
+  @Override
+  public void cut() {
+    endEarly(ProxyError.SHUTTING_DOWN, null);
+  }
+
+  /**
+   * Handles an unexpected exception. The client gets an error if that is still possible, and all
+   * resources are released.
+   */
+  void failed(Throwable defect) {
+    LOG.error("{} {} failed, request {}", head.method(), head.path(), requestId, defect);
+    Attempt under = attempt();
+    try {
+      if (!answers.reached() || (under != null && under.relay() != null)) {
+        endEarly(ProxyError.INTERNAL, null);
+      }
+    } catch (RuntimeException | Error e) {
+      LOG.error(
+          "{} {} failed, and the error could not be sent, request {}",
+          head.method(),
+          head.path(),
+          requestId,
+          e);
+    }
+    if (client.busyWith(this)) {
+      breakOff();
+    }
+  }
+
+  /** Resets the connection, because the received part of the answer is unknown. */
+  private void breakOff() {
+    try {
+      abandon(null);
+      end(answers.reached() ? report.status() : ProxyError.INTERNAL.status(), Blame.ROUTER);
+    } catch (RuntimeException | Error e) {
+      LOG.error(
+          "{} {} could not be ended cleanly, request {}", head.method(), head.path(), requestId, e);
+    }
+    client.reset();
+  }
+
+  void endEarly(ProxyError error, @Nullable Failure failure) {
+    if (phase == Phase.ENDED) {
+      return;
+    }
+    Attempt under = attempt();
+    Relay relay = under == null ? null : under.relay();
+    if (attempts == null || relay == null) {
+      abandon(failure);
+      reply(error);
+      return;
+    }
+    attempts.abandon(failure);
+    brokenOff(relay, error);
+  }
+
+  private void end(int code, Blame whose) {
+    if (phase == Phase.ENDED) {
+      return;
+    }
+    phase = Phase.ENDED;
+    body.release();
+    endAttempts();
+    place.leave();
+    try {
+      report.ended(code, whose, body.total(), state.now());
+    } finally {
+      state.count(-1);
+      plane.listener().ended(report);
+    }
+  }
+
+  /** An exception here must not prevent the answer to the client. */
+  private void endAttempts() {
+    try {
+      if (attempts != null) {
+        attempts.end();
+      }
+    } catch (RuntimeException | Error e) {
+      LOG.error(
+          "{} {} could not be ended cleanly, request {}", head.method(), head.path(), requestId, e);
+    }
+  }
+
+  @Override
+  public void clientWritable(boolean writable) {
+    Attempt attempt = attempt();
+    if (attempt != null) {
+      attempt.clientWritable(writable);
+    }
+  }
+}

@@ -1,0 +1,57 @@
+package io.pointsman.proxy.exchange;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.pointsman.proxy.body.EditedBody;
+import io.pointsman.proxy.body.RequestBody;
+import io.pointsman.proxy.handler.Errand;
+import io.pointsman.proxy.telemetry.TraceContext;
+import io.pointsman.proxy.upstream.UpstreamConnection;
+import io.pointsman.proxy.wire.HeadChanges;
+import io.pointsman.proxy.wire.RequestHead;
+import io.pointsman.proxy.wire.RequestHeadWriter;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Writer of requests to workers: the client's request, or one in its place. */
+final class RequestSender {
+  private final ByteBufAllocator allocator;
+  private final RequestHead head;
+  private final RequestBody body;
+  private final ExchangeReport report;
+
+  RequestSender(
+      ByteBufAllocator allocator, RequestHead head, RequestBody body, ExchangeReport report) {
+    this.allocator = allocator;
+    this.head = head;
+    this.body = body;
+    this.report = report;
+  }
+
+  /**
+   * Writes the received part of the request.
+   *
+   * @return true if that is the complete request
+   */
+  boolean send(RequestHeadWriter heads, UpstreamConnection to, @Nullable Errand errand) {
+    EditedBody changed = errand == null ? null : errand.body();
+    TraceContext trace = report.traceContext();
+    if (errand != null && changed != null) {
+      ByteBuf out = allocator.buffer(head.length() + 512);
+      heads.write(out, head, report.requestId(), changed.length(), trace, errand.head());
+      to.write(out);
+      List<ByteBuf> slices = changed.slices(allocator);
+      for (ByteBuf slice : slices.subList(0, slices.size() - 1)) {
+        to.write(slice);
+      }
+      to.write(slices.getLast(), errand::written);
+      return true;
+    }
+    int room = head.length() + 512 + body.buffered();
+    ByteBuf out = allocator.buffer(Math.min(room, RequestBody.MOST_IN_ONE_BUFFER));
+    HeadChanges changes = errand == null ? HeadChanges.NONE : errand.head();
+    heads.write(out, head, report.requestId(), body.announced(), trace, changes);
+    body.send(to, out);
+    return body.complete();
+  }
+}

@@ -1,0 +1,253 @@
+package io.pointsman.proxy.loop;
+
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.EventLoop;
+import io.pointsman.proxy.body.KeptBody;
+import io.pointsman.proxy.handler.Courses;
+import io.pointsman.proxy.flush.Flushes;
+import io.pointsman.proxy.retry.RetryBudget;
+import io.pointsman.proxy.settings.TimeoutSettings;
+import io.pointsman.proxy.upstream.UpstreamPools;
+import io.pointsman.proxy.upstream.UpstreamSettings;
+import io.pointsman.proxy.wire.ResponseHead;
+import io.pointsman.request.RequestReader;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * State that all exchanges of one event loop share: connections to workers, scratch memory, the
+ * retry budget, and the timeout sweep. Belongs to its event loop, except {@link #running}.
+ *
+ * <p>Timeouts cost nothing per request. A waiting object records its start. One sweep per loop
+ * checks all of them about ten times within the shortest timeout.
+ */
+public final class LoopState {
+  private static final long MOST_SWEEP_NANOS = 1_000_000_000L;
+  private static final long LEAST_SWEEP_NANOS = 5_000_000L;
+  private static final int SWEEPS_PER_TIMEOUT = 10;
+
+  /** Delay after which the loop has read each of its sockets again. */
+  private static final long BEFORE_CLOSING_NANOS = 20_000_000L;
+
+  /** Maximum scratch memory in bytes between requests. A larger body gets its own array. */
+  private static final int KEPT_SCRATCH = 1 << 20;
+
+  private final Plane plane;
+  private final EventLoop loop;
+  private final Flushes flushes;
+  private final UpstreamPools pools;
+  private final RequestReader reader;
+  private final RetryBudget budget;
+  private final int maxHeadBytes;
+  private final @Nullable Courses courses;
+  private final ResponseHead head = new ResponseHead();
+  private final List<LoopClient> clients = new ArrayList<>();
+  private final Executor afterAWhile;
+  private byte[] scratch = new byte[8192];
+  private boolean sweeping;
+  private volatile int running;
+
+  /**
+   * @param pools factory of the loop's connections to workers; it gets the callback to call when a
+   *     connection is kept
+   * @param courses factory of this loop's request handlers
+   * @param loops number of loops
+   */
+  public LoopState(
+      Plane plane,
+      EventLoop loop,
+      Flushes flushes,
+      Function<Runnable, UpstreamPools> pools,
+      RequestReader reader,
+      CourseFactory courses,
+      UpstreamSettings upstream,
+      int loops) {
+    this.plane = plane;
+    this.loop = loop;
+    this.flushes = flushes;
+    this.reader = reader;
+    this.pools = pools.apply(this::sweepLater);
+    budget = new RetryBudget(plane.retry(), loops, plane.ticker().nanos());
+    maxHeadBytes = upstream.maxHeadBytes();
+    Courses made = courses.create(this);
+    this.courses = made;
+    Duration ofCourses = made == null ? Duration.ZERO : made.firstByte();
+    long sweepNanos = sweepNanos(plane, upstream, ofCourses);
+    afterAWhile = CompletableFuture.delayedExecutor(sweepNanos, TimeUnit.NANOSECONDS, loop);
+  }
+
+  private static long sweepNanos(Plane plane, UpstreamSettings upstream, Duration ofCourses) {
+    TimeoutSettings t = plane.timeouts();
+    List<Duration> all =
+        List.of(
+            t.firstByte(),
+            ofCourses,
+            t.idle(),
+            t.total(),
+            t.streamTotal(),
+            t.clientHead(),
+            t.clientBody(),
+            t.clientIdle(),
+            plane.sseKeepalive(),
+            upstream.poolIdleTimeout());
+    long shortest = Long.MAX_VALUE;
+    for (Duration timeout : all) {
+      shortest = timeout.isZero() ? shortest : Math.min(shortest, timeout.toNanos());
+    }
+    return Math.clamp(shortest / SWEEPS_PER_TIMEOUT, LEAST_SWEEP_NANOS, MOST_SWEEP_NANOS);
+  }
+
+  /** The request handlers; null if the one worker that the engine chooses serves each request. */
+  public @Nullable Courses courses() {
+    return courses;
+  }
+
+  /** The state that all loops share. */
+  public Plane plane() {
+    return plane;
+  }
+
+  public EventLoop loop() {
+    return loop;
+  }
+
+  /** The batched flushes of this loop. */
+  public Flushes flushes() {
+    return flushes;
+  }
+
+  /** The loop's connections to workers. */
+  public UpstreamPools pools() {
+    return pools;
+  }
+
+  /** The reader of this loop's requests. */
+  public RequestReader reader() {
+    return reader;
+  }
+
+  public RetryBudget budget() {
+    return budget;
+  }
+
+  /** The parsed head of the answer that is being read. The next answer overwrites it. */
+  public ResponseHead head() {
+    return head;
+  }
+
+  /** Maximum size in bytes of an answer's head. */
+  public int maxHeadBytes() {
+    return maxHeadBytes;
+  }
+
+  public ByteBufAllocator allocator() {
+    return ByteBufAllocator.DEFAULT;
+  }
+
+  /** The time in nanoseconds, by the clock of all timeouts. */
+  public long now() {
+    return plane.ticker().nanos();
+  }
+
+  /** Scratch memory of at least {@code length} bytes, valid until the next call. */
+  public byte[] scratch(int length) {
+    if (length > KEPT_SCRATCH) {
+      return new byte[length];
+    }
+    if (length > scratch.length) {
+      scratch = new byte[Math.max(length, Math.min(scratch.length * 2, KEPT_SCRATCH))];
+    }
+    return scratch;
+  }
+
+  /** Scratch memory that starts with a copy of {@code body}, valid until the next call. */
+  public byte[] scratch(KeptBody body) {
+    byte[] bytes = scratch(body.length());
+    body.copyTo(bytes);
+    return bytes;
+  }
+
+  /** Number of requests to workers in progress on this loop. Any thread. */
+  public int running() {
+    return running;
+  }
+
+  /** Changes the number of requests in progress by {@code change}. */
+  public void count(int change) {
+    int counted = running + change;
+    running = counted;
+  }
+
+  /** Adds a connection to the sweep. Returns its index. */
+  public int add(LoopClient client) {
+    clients.add(client);
+    sweepLater();
+    return clients.size() - 1;
+  }
+
+  /** Removes the connection at this index. */
+  public void remove(int index) {
+    LoopClient last = clients.removeLast();
+    if (index < clients.size()) {
+      clients.set(index, last);
+      last.movedTo(index);
+    }
+  }
+
+  /**
+   * Does not use a timer of the loop. With a timer, io_uring gets a timeout for each wait of the
+   * loop, thousands of times per second.
+   */
+  private void sweepLater() {
+    if (!sweeping) {
+      sweeping = true;
+      afterAWhile.execute(this::sweep);
+    }
+  }
+
+  private void sweep() {
+    sweeping = false;
+    long now = now();
+    for (int i = clients.size() - 1; i >= 0; i--) {
+      if (i < clients.size()) {
+        clients.get(i).checkTimeouts(now);
+      }
+    }
+    boolean unused = pools.sweep(now);
+    if (unused || !clients.isEmpty()) {
+      sweepLater();
+    }
+  }
+
+  /**
+   * Closes connections between two requests after a short delay; other connections close after
+   * their request. The delay lets the loop read pending bytes first, because they may be a request.
+   */
+  @SuppressWarnings("FutureReturnValueIgnored") // closing does not fail
+  public void drain() {
+    loop.schedule(this::closeUnused, BEFORE_CLOSING_NANOS, TimeUnit.NANOSECONDS);
+  }
+
+  private void closeUnused() {
+    for (LoopClient client : List.copyOf(clients)) {
+      client.drain();
+    }
+  }
+
+  /** Ends all work in progress. */
+  public void cut() {
+    for (LoopClient client : List.copyOf(clients)) {
+      client.cut();
+    }
+    pools.close();
+    if (courses != null) {
+      courses.close();
+    }
+  }
+}

@@ -1,0 +1,60 @@
+package io.pointsman.proxy.wire;
+
+import io.netty.buffer.ByteBuf;
+import java.util.List;
+
+/**
+ * Changes to the headers of a client's request.
+ *
+ * @param headers request id or rank, in place of the client's or the worker's
+ * @param plain true to prevent an encoded answer, because the router reads it
+ * @param part true for one of several requests to different engines. The client's rank belongs to
+ *     one engine, so it is not forwarded
+ */
+public record HeadChanges(List<Header> headers, boolean plain, boolean part) {
+  public static final HeadChanges NONE = new HeadChanges(List.of(), false, false);
+
+  public HeadChanges {
+    headers = List.copyOf(headers);
+  }
+
+  /** True if the client's header of this name is not forwarded. */
+  boolean replaces(HeaderName name) {
+    return switch (name) {
+      case REQUEST_ID -> has(Header.REQUEST_ID);
+      case RANK -> part;
+      case ACCEPT_ENCODING -> plain;
+      case AUTHORIZATION,
+          CONNECTION,
+          CONTENT_LENGTH,
+          EXPECT,
+          HOST,
+          KEEP_ALIVE,
+          PROXY_AUTHORIZATION,
+          PROXY_CONNECTION,
+          TE,
+          TRACEPARENT,
+          TRACESTATE,
+          TRAILER,
+          TRANSFER_ENCODING,
+          UPGRADE,
+          OTHER ->
+          false;
+    };
+  }
+
+  boolean has(String name) {
+    for (int i = 0; i < headers.size(); i++) {
+      if (headers.get(i).name().equals(name)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void write(ByteBuf out) {
+    for (Header header : headers) {
+      Latin1.write(out, header.name() + ": " + header.value() + "\r\n");
+    }
+  }
+}

@@ -1,0 +1,151 @@
+package io.pointsman.proxy.wire;
+
+import io.netty.buffer.ByteBuf;
+import io.pointsman.proxy.telemetry.TraceContext;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Writer of the heads of requests to one worker. It writes the client's line and headers unchanged,
+ * without those of the client's hop, and adds the worker's. Immutable.
+ */
+public final class RequestHeadWriter {
+  private static final byte[] CRLF = ascii("\r\n");
+  private static final byte[] CONTENT_LENGTH = ascii("content-length: ");
+  private static final byte[] CHUNKED = ascii("transfer-encoding: chunked\r\n");
+  private static final byte[] REQUEST_ID = ascii("x-request-id: ");
+  private static final byte[] TRACEPARENT = ascii("traceparent: ");
+  private static final byte[] TRACESTATE = ascii("tracestate: ");
+
+  private final byte[] basePath;
+
+  /** The rest of the request line, and the first header. */
+  private final byte[] versionAndHost;
+
+  private final byte[] rank;
+  private final byte[] authorization;
+  private final boolean replacesAuthorization;
+
+  /**
+   * @param basePath path of the worker's URL, without a slash at its end
+   * @param host the worker's {@code host:port}
+   * @param rank data-parallel rank; negative for none
+   * @param apiKey bearer token; null for none
+   * @param replace true to replace the client's authorization; false to send the token only if the
+   *     client sends none
+   */
+  public RequestHeadWriter(
+      String basePath, String host, int rank, @Nullable String apiKey, boolean replace) {
+    this.basePath = ascii(basePath);
+    versionAndHost = ascii(" HTTP/1.1\r\nhost: " + host + "\r\n");
+    this.rank = ascii(rank < 0 ? "" : "x-data-parallel-rank: " + rank + "\r\n");
+    authorization = ascii(apiKey == null ? "" : "authorization: Bearer " + apiKey + "\r\n");
+    replacesAuthorization = replace && apiKey != null;
+  }
+
+  private static byte[] ascii(String text) {
+    return text.getBytes(StandardCharsets.US_ASCII);
+  }
+
+  /**
+   * Appends the complete head, including its empty line.
+   *
+   * @param requestId value of {@code x-request-id} if the client sent none
+   * @param bodyLength length of the body in bytes; {@link RequestHead#UNKNOWN} for a chunked one
+   * @param trace trace headers in place of the client's; null to forward the client's
+   */
+  public void write(
+      ByteBuf out,
+      RequestHead head,
+      String requestId,
+      long bodyLength,
+      @Nullable TraceContext trace) {
+    write(out, head, requestId, bodyLength, trace, HeadChanges.NONE);
+  }
+
+  /**
+   * Appends the complete head with changes.
+   *
+   * @param changes headers that replace the client's
+   */
+  public void write(
+      ByteBuf out,
+      RequestHead head,
+      String requestId,
+      long bodyLength,
+      @Nullable TraceContext trace,
+      HeadChanges changes) {
+    Latin1.write(out, head.method());
+    out.writeByte(' ');
+    if (head.uri().startsWith("/")) {
+      out.writeBytes(basePath);
+    }
+    Latin1.write(out, head.uri());
+    out.writeBytes(versionAndHost);
+    if (rank.length > 0 && !changes.has(Header.RANK)) {
+      out.writeBytes(rank);
+    }
+    int seen = copyHeaders(out, head, trace != null, changes);
+    changes.write(out);
+    if (trace != null) {
+      writeTrace(out, trace);
+    }
+    if ((seen & SEEN_AUTHORIZATION) == 0) {
+      out.writeBytes(authorization);
+    }
+    if ((seen & SEEN_REQUEST_ID) == 0 && !changes.has(Header.REQUEST_ID)) {
+      out.writeBytes(REQUEST_ID);
+      Latin1.write(out, requestId);
+      out.writeBytes(CRLF);
+    }
+    if (bodyLength == RequestHead.UNKNOWN) {
+      out.writeBytes(CHUNKED);
+    } else if (bodyLength > 0 || head.contentLength() == 0 || head.chunked()) {
+      out.writeBytes(CONTENT_LENGTH);
+      Decimals.write(out, bodyLength);
+      out.writeBytes(CRLF);
+    }
+    out.writeBytes(CRLF);
+  }
+
+  private static void writeTrace(ByteBuf out, TraceContext trace) {
+    out.writeBytes(TRACEPARENT);
+    Latin1.write(out, trace.traceparent());
+    out.writeBytes(CRLF);
+    if (!trace.tracestate().isEmpty()) {
+      out.writeBytes(TRACESTATE);
+      Latin1.write(out, trace.tracestate());
+      out.writeBytes(CRLF);
+    }
+  }
+
+  private static final int SEEN_AUTHORIZATION = 1;
+  private static final int SEEN_REQUEST_ID = 2;
+
+  /** Copies the forwarded headers, several lines at a time. */
+  private int copyHeaders(ByteBuf out, RequestHead head, boolean traced, HeadChanges changes) {
+    boolean hopHeaders = head.namesHopHeaders();
+    int seen = 0;
+    int run = 0;
+    for (int i = 0; i < head.size(); i++) {
+      HeaderName name = head.name(i);
+      boolean replaced = replacesOwn(name, traced) || changes.replaces(name);
+      if (name.staysHere() || replaced || (hopHeaders && head.namedByConnection(i))) {
+        head.copyLines(out, run, i);
+        run = i + 1;
+      } else {
+        seen |= name == HeaderName.AUTHORIZATION ? SEEN_AUTHORIZATION : 0;
+        seen |= name == HeaderName.REQUEST_ID ? SEEN_REQUEST_ID : 0;
+      }
+    }
+    head.copyLines(out, run, head.size());
+    return seen;
+  }
+
+  private boolean replacesOwn(HeaderName name, boolean traced) {
+    if (name == HeaderName.RANK) {
+      return rank.length > 0;
+    }
+    return name == HeaderName.AUTHORIZATION ? replacesAuthorization : traced && name.trace();
+  }
+}

@@ -1,0 +1,383 @@
+package io.pointsman.proxy;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.AnswerLearner;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.proxy.local.CallerCheck;
+import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.loop.CourseFactory;
+import io.pointsman.proxy.telemetry.PromptListener;
+import io.pointsman.proxy.telemetry.ProxyListener;
+import io.pointsman.proxy.telemetry.RequestReport;
+import io.pointsman.proxy.telemetry.RequestTracer;
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.proxy.upstream.NameTable;
+import io.pointsman.proxy.upstream.UpstreamSettings;
+import io.pointsman.request.AffinitySettings;
+import io.pointsman.request.Endpoint;
+import io.pointsman.request.RequestFacts;
+import io.pointsman.testkit.Await;
+import io.pointsman.testkit.FakeClock;
+import io.pointsman.testkit.ScriptedDice;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.BooleanSupplier;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A proxy in front of scripted engines, which it tries in the order in which they were added. Its
+ * close checks that every lease is settled and no buffer is lost. It also checks that every request
+ * ended once and held one lease at a time.
+ */
+@SuppressWarnings("try") // closing may be interrupted, as tests may
+public final class ProxyRig implements AutoCloseable {
+  static {
+    BufferLeaks.watch();
+  }
+
+  private final Fleet fleet;
+  private final ProxyServer server;
+  private final List<Worker> all = new CopyOnWriteArrayList<>();
+  private final List<AutoCloseable> toClose = new ArrayList<>();
+  public final List<Outcome> outcomes = new CopyOnWriteArrayList<>();
+  public final List<Ended> ended = new CopyOnWriteArrayList<>();
+  public final List<RetryReason> retried = new CopyOnWriteArrayList<>();
+  public final List<Boolean> waits = new CopyOnWriteArrayList<>();
+
+  /** For each deferred request, true if it was decided. */
+  public final List<Boolean> heldBack = new CopyOnWriteArrayList<>();
+
+  /** Wait of each request on any worker in milliseconds, as the policy reports it. */
+  public volatile double waitMillis = Double.NaN;
+
+  /** Signals to learners, in order: first tokens and token counts. */
+  public final List<Object> signals = new CopyOnWriteArrayList<>();
+
+  private final Set<RoutingRequest> placed = ConcurrentHashMap.newKeySet();
+
+  /**
+   * Requests that were placed again before their lease was settled. Their learners would see the
+   * later choice.
+   */
+  private final List<RoutingRequest> placedTwice = new CopyOnWriteArrayList<>();
+
+  /** Prompts that the listener received; it asks for the prompts of one model. */
+  public final List<Prompt> prompts = new CopyOnWriteArrayList<>();
+
+  /** Runs in each decision; may throw. */
+  public volatile Runnable inDecision = () -> {};
+
+  /** Runs when a lease is settled; may throw. */
+  public volatile Runnable inSettled = () -> {};
+
+  /** Resolves host names. */
+  public volatile NameTable.Lookup lookup = InetAddress::getByName;
+
+  /** Traces requests. */
+  public volatile RequestTracer tracer = RequestTracer.NONE;
+
+  /** Checks callers. */
+  public volatile CallerCheck callers = CallerCheck.NONE;
+
+  /** A prompt as the listener received it. */
+  public record Prompt(@Nullable String worker, @Nullable String authorization, String body) {}
+
+  /** The values of a request's report. */
+  public record Ended(
+      int status,
+      String blame,
+      int attempts,
+      boolean left,
+      long ttft,
+      long chunks,
+      long bytesOut) {}
+
+  public ProxyRig(Transport transport) throws IOException {
+    this(transport, ProxySettings.DEFAULTS, LocalRoutes.NONE);
+  }
+
+  public ProxyRig(Transport transport, ProxySettings settings) throws IOException {
+    this(transport, settings, LocalRoutes.NONE);
+  }
+
+  public ProxyRig(Transport transport, ProxySettings settings, LocalRoutes routes) throws IOException {
+    this(transport, settings, routes, System::nanoTime, _ -> CourseFactory.NONE);
+  }
+
+  /** A rig with a clock that the test advances. */
+  public ProxyRig(Transport transport, ProxySettings settings, FakeClock clock) throws IOException {
+    this(transport, settings, LocalRoutes.NONE, clock::nanos, _ -> CourseFactory.NONE);
+  }
+
+  /** A rig with handlers for requests to more than one worker. */
+  public ProxyRig(ProxySettings settings, FakeClock clock, Function<RoutingEngine, CourseFactory> courses)
+      throws IOException {
+    this(Transport.AUTO, settings, LocalRoutes.NONE, clock::nanos, courses);
+  }
+
+  private ProxyRig(
+      Transport transport,
+      ProxySettings given,
+      LocalRoutes routes,
+      Ticker ticker,
+      Function<RoutingEngine, CourseFactory> courses)
+      throws IOException {
+    ProxySettings settings = keepingConnections(given);
+    fleet = new Fleet(FleetSettings.DEFAULTS, ticker);
+    Signals learner = new Signals();
+    PolicySetup inOrder =
+        new PolicySetup(pool -> (r, now) -> waiting(first(pool, r, now), r), List.of())
+            .withAnswers(learner);
+    RoutingEngine engine =
+        new RoutingEngine(
+            fleet,
+            inOrder,
+            EngineSettings.DEFAULTS,
+            new Outcomes(),
+            ticker,
+            ScriptedDice.seeded(1)::roll);
+    server =
+        ProxyServer.start(
+            settings.withListen(settings.listen().at("127.0.0.1", 0).over(transport)),
+            new ProxyContext(
+                engine,
+                AffinitySettings.DEFAULT,
+                routes,
+                new Callers(),
+                new Reports(),
+                (to, method, uri, headers) -> tracer.begin(to, method, uri, headers),
+                new Prompts(),
+                ticker,
+                ScriptedDice.seeded(2)::roll,
+                host -> lookup.address(host),
+                courses.apply(engine)));
+  }
+
+  /** Longer timeout unless a test sets its own. On a slow machine connections must not expire. */
+  private static ProxySettings keepingConnections(ProxySettings settings) {
+    UpstreamSettings upstream = settings.upstream();
+    return upstream.poolIdleTimeout().equals(UpstreamSettings.DEFAULTS.poolIdleTimeout())
+        ? settings.withUpstream(upstream.withPoolIdleTimeout(Duration.ofHours(1)))
+        : settings;
+  }
+
+  private @Nullable Worker waiting(@Nullable Worker chosen, RoutingRequest request) {
+    request.notes().waits(waitMillis);
+    return chosen;
+  }
+
+  private static @Nullable Worker first(Pool pool, RoutingRequest request, long now) {
+    request.notes().because(PickReason.TURN);
+    for (int i = 0; i < pool.size(); i++) {
+      if (request.admits(pool.worker(i), now)) {
+        return pool.worker(i);
+      }
+    }
+    return null;
+  }
+
+  /** Records the signals that policies learn from answers. */
+  private final class Signals implements AnswerLearner {
+    @Override
+    public void placed(RoutingRequest request, Lease lease) {
+      if (!placed.add(request)) {
+        placedTwice.add(request);
+      }
+    }
+
+    @Override
+    public void answered(RoutingRequest request, Lease lease) {
+      signals.add("first token");
+    }
+
+    @Override
+    public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+      signals.add(lease.usage());
+      placed.remove(request);
+    }
+
+    @Override
+    public void forget(Worker worker) {}
+  }
+
+  private final class Callers implements CallerCheck {
+    @Override
+    public Verdict known(@Nullable String authorization) {
+      return callers.known(authorization);
+    }
+
+    @Override
+    public Verdict ask(String authorization) {
+      return callers.ask(authorization);
+    }
+  }
+
+  private final class Prompts implements PromptListener {
+    @Override
+    public boolean wants(RequestFacts facts) {
+      return "told".equals(facts.model());
+    }
+
+    @Override
+    public void sent(
+        RequestFacts facts, @Nullable Worker worker, @Nullable String authorization, byte[] body) {
+      String id = worker == null ? null : worker.id();
+      prompts.add(new Prompt(id, authorization, new String(body, UTF_8)));
+    }
+  }
+
+  /** Adds a healthy worker. */
+  public Worker worker(WorkerSpec spec) {
+    Worker worker = fleet.add(spec);
+    worker.probed(true);
+    all.add(worker);
+    return worker;
+  }
+
+  /** Adds a healthy worker with the model {@code m}. */
+  public Worker worker(String url) {
+    return worker(WorkerSpec.of(url).withModels(Set.of("m")));
+  }
+
+  public Fleet fleet() {
+    return fleet;
+  }
+
+  public ProxyServer server() {
+    return server;
+  }
+
+  /** A new connection to the proxy. */
+  public WireClient connect() throws IOException {
+    return closing(new WireClient(server.port()));
+  }
+
+  /** Sends one request on a new connection and reads the answer. */
+  public WireResponse ask(String request) throws IOException {
+    try (WireClient client = new WireClient(server.port())) {
+      return client.send(request).read();
+    }
+  }
+
+  /** Closes {@code resource} before the proxy. */
+  <T extends AutoCloseable> T closing(T resource) {
+    toClose.add(resource);
+    return resource;
+  }
+
+  public static String post(String path, String body) {
+    return post(path, "", body);
+  }
+
+  /**
+   * @param more further header lines, each with its line break
+   */
+  public static String post(String path, String more, String body) {
+    return "POST "
+        + path
+        + " HTTP/1.1\r\nhost: router\r\ncontent-type: application/json\r\n"
+        + more
+        + "content-length: "
+        + body.length()
+        + "\r\n\r\n"
+        + body;
+  }
+
+  public static void await(String what, BooleanSupplier condition) {
+    Await.until(what, condition);
+  }
+
+  /** Closes all resources that must close before the proxy, above all clients. */
+  public void leave() throws Exception {
+    for (AutoCloseable resource : toClose) {
+      resource.close();
+    }
+    toClose.clear();
+  }
+
+  @Override
+  public void close() throws Exception {
+    leave();
+    await("no request under way", () -> server.running() == 0);
+    await("no body kept", () -> server.bodies().taken() == 0);
+    server.close();
+    for (Worker worker : all) {
+      assertThat(worker.inFlight()).as("in flight on " + worker).isZero();
+    }
+    assertThat(placedTwice).isEmpty();
+    assertThat(BufferLeaks.found()).isEmpty();
+  }
+
+  private final class Outcomes implements EngineListener {
+    @Override
+    public void routed(RoutingRequest request, Lease lease) {
+      inDecision.run();
+    }
+
+    @Override
+    public void settled(Lease lease, Outcome outcome) {
+      outcomes.add(outcome);
+      inSettled.run();
+    }
+
+    @Override
+    public void policyFailed(RuntimeException failure) {
+      throw failure;
+    }
+  }
+
+  private final class Reports implements ProxyListener {
+    @Override
+    public void started(Endpoint endpoint) {}
+
+    @Override
+    public void retried(Endpoint endpoint, RetryReason reason) {
+      retried.add(reason);
+    }
+
+    @Override
+    public void waited(long nanos, boolean admitted) {
+      waits.add(admitted);
+    }
+
+    @Override
+    public void heldBack(long nanos, boolean decided) {
+      heldBack.add(decided);
+    }
+
+    @Override
+    public void ended(RequestReport report) {
+      ended.add(
+          new Ended(
+              report.status(),
+              report.blame().name(),
+              report.attempts(),
+              report.clientLeft(),
+              report.nanosToFirstByte(),
+              report.chunksOut(),
+              report.bytesOut()));
+    }
+  }
+}

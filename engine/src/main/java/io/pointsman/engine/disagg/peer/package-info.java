@@ -1,5 +1,0 @@
-/** Data that engines exchange through the router: addresses, sizes, identities. */
-@NullMarked
-package io.pointsman.engine.disagg.peer;
-
-import org.jspecify.annotations.NullMarked;

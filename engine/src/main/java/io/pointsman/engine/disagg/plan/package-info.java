@@ -1,5 +1,0 @@
-/** The plan for one request on two workers, as data. */
-@NullMarked
-package io.pointsman.engine.disagg.plan;
-
-import org.jspecify.annotations.NullMarked;

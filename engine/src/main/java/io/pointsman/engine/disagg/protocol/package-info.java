@@ -1,5 +1,0 @@
-/** The protocols for transferring a prompt's KV blocks, one file each. They do no I/O. */
-@NullMarked
-package io.pointsman.engine.disagg.protocol;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** Requests that wait in the router while every worker is full. */
-@NullMarked
-package io.pointsman.engine.holdback;
-
-import org.jspecify.annotations.NullMarked;

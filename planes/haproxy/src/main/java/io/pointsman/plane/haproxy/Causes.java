@@ -1,0 +1,17 @@
+package io.pointsman.plane.haproxy;
+
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** Causes that were already logged, a limited number of them. Thread-safe. */
+final class Causes {
+  /** Maximum number of causes; further ones are not logged. */
+  static final int MOST = 64;
+
+  private final Set<String> told = ConcurrentHashMap.newKeySet();
+
+  /** True if the cause must be logged: at its first occurrence, while the limit is not reached. */
+  boolean isNew(String cause) {
+    return told.size() < MOST && told.add(cause);
+  }
+}

@@ -1,0 +1,172 @@
+package io.pointsman.plane.haproxy;
+
+import static java.util.Objects.requireNonNull;
+
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.time.Duration;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Settings of a HAProxy that queries a router for each request.
+ *
+ * @param listen address for clients; port 0: any free port
+ * @param router base URL of the router, {@code http://host:port}
+ * @param apiKey bearer token for this program's own requests to the router; empty: none. If set,
+ *     the router is assumed to authenticate clients, and no request goes to a worker without its
+ *     consent.
+ * @param engineKey bearer token for engines, added to requests without Authorization; empty: none.
+ *     HAProxy gets it in its environment, because no file may contain it.
+ * @param spoe the router's SPOE address ({@code decide.spoe-address}); null: a Lua script queries
+ *     over HTTP
+ * @param firstToken true: a Lua filter records the time of first tokens, from which policies learn
+ * @param executable HAProxy's program
+ * @param timeout maximum response time of the router; then HAProxy balances by itself
+ * @param ttl lease duration; the lease is renewed while its stream lives
+ * @param slots maximum number of workers, 1 to 4096
+ * @param maxConnections maximum number of client connections
+ */
+public record HaproxySettings(
+    InetSocketAddress listen,
+    URI router,
+    String apiKey,
+    String engineKey,
+    @Nullable InetSocketAddress spoe,
+    boolean firstToken,
+    String executable,
+    Duration timeout,
+    Duration ttl,
+    int slots,
+    int maxConnections) {
+
+  /** Minimum duration, because a busy process may renew late. */
+  private static final Duration SHORTEST_TTL = Duration.ofSeconds(1);
+
+  public HaproxySettings {
+    requireNonNull(listen, "listen");
+    if (!"http".equals(router.getScheme()) || router.getHost() == null || router.getPort() <= 0) {
+      throw new IllegalArgumentException("router: " + router + " (expected: http://host:port)");
+    }
+    check("apiKey", apiKey);
+    check("engineKey", engineKey);
+    if (!timeout.isPositive()) {
+      throw new IllegalArgumentException("timeout: " + timeout + " (expected: > 0)");
+    }
+    if (ttl.compareTo(SHORTEST_TTL) < 0) {
+      throw new IllegalArgumentException("ttl: " + ttl + " (expected: >= " + SHORTEST_TTL + ")");
+    }
+    if (slots < 1 || slots > 4096) {
+      throw new IllegalArgumentException("slots: " + slots + " (expected: 1 to 4096)");
+    }
+    if (maxConnections < 1) {
+      throw new IllegalArgumentException("maxConnections: " + maxConnections + " (expected: >= 1)");
+    }
+  }
+
+  private static void check(String name, String key) {
+    if (key.chars().anyMatch(c -> c <= ' ' || c > '~')) {
+      throw new IllegalArgumentException(name + ": (expected: printable ASCII without spaces)");
+    }
+  }
+
+  /** Default settings. */
+  public static HaproxySettings of(InetSocketAddress listen, URI router) {
+    return new HaproxySettings(
+        listen,
+        router,
+        "",
+        "",
+        null,
+        true,
+        "haproxy",
+        Duration.ofSeconds(1),
+        Duration.ofMinutes(1),
+        64,
+        4096);
+  }
+
+  /** True if no request may go to a worker unless the router has admitted its client. */
+  boolean guarded() {
+    return !apiKey.isEmpty();
+  }
+
+  /** Sets the bearer token for the router; empty: none. */
+  public HaproxySettings withApiKey(String key) {
+    return with(draft -> draft.apiKey = key);
+  }
+
+  /** Sets the bearer token for engines; empty: none. */
+  public HaproxySettings withEngineKey(String key) {
+    return with(draft -> draft.engineKey = key);
+  }
+
+  /** Sets the router's SPOE address; null: the Lua script. */
+  public HaproxySettings withSpoe(@Nullable InetSocketAddress address) {
+    return with(draft -> draft.spoe = address);
+  }
+
+  /** Disables the recording of first tokens. */
+  public HaproxySettings withoutFirstToken() {
+    return with(draft -> draft.firstToken = false);
+  }
+
+  /** Sets HAProxy's program. */
+  public HaproxySettings withExecutable(String file) {
+    return with(draft -> draft.executable = file);
+  }
+
+  /** Sets the maximum response time of the router. */
+  public HaproxySettings withTimeout(Duration time) {
+    return with(draft -> draft.timeout = time);
+  }
+
+  /** Sets the lease duration. */
+  public HaproxySettings withTtl(Duration time) {
+    return with(draft -> draft.ttl = time);
+  }
+
+  private HaproxySettings with(Consumer<Draft> change) {
+    Draft draft = new Draft(this);
+    change.accept(draft);
+    return new HaproxySettings(
+        listen,
+        router,
+        draft.apiKey,
+        draft.engineKey,
+        draft.spoe,
+        draft.firstToken,
+        draft.executable,
+        draft.timeout,
+        draft.ttl,
+        slots,
+        maxConnections);
+  }
+
+  /** A mutable copy of the changeable settings. */
+  private static final class Draft {
+    private String apiKey;
+    private String engineKey;
+    private @Nullable InetSocketAddress spoe;
+    private boolean firstToken;
+    private String executable;
+    private Duration timeout;
+    private Duration ttl;
+
+    private Draft(HaproxySettings from) {
+      apiKey = from.apiKey;
+      engineKey = from.engineKey;
+      spoe = from.spoe;
+      firstToken = from.firstToken;
+      executable = from.executable;
+      timeout = from.timeout;
+      ttl = from.ttl;
+    }
+  }
+
+  /** Omits the keys. */
+  @Override
+  public String toString() {
+    return "HaproxySettings[listen=" + listen + ", router=" + router + ", spoe=" + spoe + "]";
+  }
+}

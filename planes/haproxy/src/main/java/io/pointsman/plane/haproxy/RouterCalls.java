@@ -1,0 +1,159 @@
+package io.pointsman.plane.haproxy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.pointsman.api.admin.Json;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Requests from the HAProxy command to the router, over persistent connections. */
+final class RouterCalls implements AutoCloseable {
+  /** Path where the router reports its SPOE address; 405 without one. */
+  static final String WAYS = "/internal/route";
+
+  private static final Logger log = LoggerFactory.getLogger(RouterCalls.class);
+  private static final Duration TIMEOUT = Duration.ofSeconds(5);
+
+  /** Statuses for a lease that has expired or ended in the meantime. */
+  private static final Set<Integer> TOO_LATE = Set.of(404, 409);
+
+  private final URI router;
+  private final String apiKey;
+  private final Causes told = new Causes();
+  private final HttpClient http =
+      HttpClient.newBuilder()
+          .version(HttpClient.Version.HTTP_1_1)
+          .connectTimeout(Duration.ofSeconds(1))
+          .build();
+
+  /**
+   * @param apiKey sent as bearer token; empty: none
+   */
+  RouterCalls(URI router, String apiKey) {
+    this.router = router;
+    this.apiKey = apiKey;
+  }
+
+  private HttpRequest.Builder request(String path) {
+    HttpRequest.Builder request = HttpRequest.newBuilder(router.resolve(path)).timeout(TIMEOUT);
+    return apiKey.isEmpty() ? request : request.header("authorization", "Bearer " + apiKey);
+  }
+
+  /**
+   * URLs of all workers except those for prefill, by id, in the router's order. Null if the router
+   * has no workers, for example just after its start. Decode workers are included, although the
+   * response does not show if they serve whole requests.
+   */
+  @Nullable Map<String, URI> workers() throws IOException, InterruptedException {
+    HttpRequest request = request("/workers").build();
+    HttpResponse<byte[]> answer = http.send(request, HttpResponse.BodyHandlers.ofByteArray());
+    if (answer.statusCode() != 200) {
+      throw new IOException(request.uri() + ": status " + answer.statusCode() + hint(answer));
+    }
+    JsonNode known = Json.MAPPER.readTree(answer.body()).path("workers");
+    if (known.isEmpty()) {
+      return null;
+    }
+    Map<String, URI> workers = new LinkedHashMap<>();
+    for (JsonNode worker : known) {
+      String url = worker.path("url").asText().replaceFirst("@[0-9]+$", "");
+      boolean prefill = worker.path("worker_type").asText().equals("prefill");
+      if (!prefill && !worker.path("draining").asBoolean()) {
+        put(workers, worker.path("id").asText(), url);
+      }
+    }
+    return workers;
+  }
+
+  /**
+   * The router's SPOE address. Null if there is none, or only one that is local to the router's
+   * machine.
+   */
+  @Nullable InetSocketAddress spoe() throws IOException, InterruptedException {
+    HttpResponse<byte[]> answer =
+        http.send(request(WAYS).build(), HttpResponse.BodyHandlers.ofByteArray());
+    JsonNode told =
+        answer.statusCode() == 200 ? Json.MAPPER.readTree(answer.body()).path("spoe") : null;
+    if (told == null || !told.path("port").canConvertToInt()) {
+      return null;
+    }
+    InetAddress own = InetAddress.getByName(router.getHost());
+    InetAddress host = InetAddress.getByName(told.path("host").asText());
+    boolean here = own.isLoopbackAddress() || own.isAnyLocalAddress();
+    if (host.isLoopbackAddress() && !here) {
+      return null;
+    }
+    String name = host.isAnyLocalAddress() ? own.getHostAddress() : host.getHostAddress();
+    return InetSocketAddress.createUnresolved(name, told.path("port").asInt());
+  }
+
+  private void put(Map<String, URI> workers, String id, String url) {
+    try {
+      workers.put(id, new URI(url));
+    } catch (URISyntaxException e) {
+      if (told.isNew(url)) {
+        log.warn("worker {} is ignored: {}", id, e.toString());
+      }
+    }
+  }
+
+  /** Settles a lease; an expired lease is not an error. */
+  void settle(String lease, String body) throws IOException, InterruptedException {
+    say(lease, "settle", body);
+  }
+
+  /**
+   * Renews a lease for {@code ttl} from this moment; a settled lease is not an error.
+   *
+   * @param answering true if a good response has begun
+   * @return granted duration in ms, which may be less; 0 if not renewed or not reported
+   */
+  long renew(String lease, Duration ttl, boolean answering)
+      throws IOException, InterruptedException {
+    String body = "{\"ttl_ms\":" + ttl.toMillis() + (answering ? ",\"answering\":true}" : "}");
+    HttpResponse<byte[]> answer = say(lease, "renew", body);
+    return answer.statusCode() == 200
+        ? Json.MAPPER.readTree(answer.body()).path("expires_in_ms").asLong()
+        : 0;
+  }
+
+  private HttpResponse<byte[]> say(String lease, String what, String body)
+      throws IOException, InterruptedException {
+    HttpRequest request =
+        request("/v1/leases/" + lease + "/" + what)
+            .header("content-type", "application/json")
+            .POST(HttpRequest.BodyPublishers.ofString(body))
+            .build();
+    HttpResponse<byte[]> answer = http.send(request, HttpResponse.BodyHandlers.ofByteArray());
+    int status = answer.statusCode();
+    if (status >= 300 && !TOO_LATE.contains(status) && told.isNew(what + " " + status)) {
+      log.warn(
+          "the router refuses to {} a lease: status {}{}; such leases expire. Logged once",
+          what,
+          status,
+          hint(answer));
+    }
+    return answer;
+  }
+
+  private static String hint(HttpResponse<?> answer) {
+    return answer.statusCode() == 401 ? " (expected: a valid --api-key)" : "";
+  }
+
+  @Override
+  public void close() {
+    http.shutdownNow();
+  }
+}

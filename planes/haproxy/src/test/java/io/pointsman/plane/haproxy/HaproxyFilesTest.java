@@ -1,0 +1,121 @@
+package io.pointsman.plane.haproxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class HaproxyFilesTest {
+  private static final HaproxySettings SETTINGS =
+      HaproxySettings.of(
+          InetSocketAddress.createUnresolved("127.0.0.1", 0), URI.create("http://127.0.0.1:1"));
+
+  private static final Pattern CONDITION = Pattern.compile("\\.if streq\\(([^,]*),([^)]*)\\)");
+
+  private static String written(HaproxySettings settings) throws IOException {
+    StringBuilder text = new StringBuilder();
+    try (HaproxyFiles files = HaproxyFiles.write(settings, 2, 3)) {
+      Path directory = Path.of(files.configuration()).getParent();
+      try (Stream<Path> all = Files.walk(directory)) {
+        for (Path file : all.filter(Files::isRegularFile).toList()) {
+          text.append(Files.readString(file));
+        }
+      }
+    }
+    return text.toString();
+  }
+
+  @Test
+  void everyPlaceholderIsReplaced() throws IOException {
+    assertThat(written(SETTINGS)).doesNotContainPattern("@[A-Z_]+@");
+  }
+
+  /** The configuration lines that HAProxy applies, for either protocol. */
+  private static List<String> heeded(HaproxySettings settings) throws IOException {
+    List<String> heeded = new ArrayList<>();
+    Deque<Boolean> within = new ArrayDeque<>();
+    try (HaproxyFiles files = HaproxyFiles.write(settings, 2, 3)) {
+      for (String line : Files.readAllLines(Path.of(files.configuration()))) {
+        Matcher condition = CONDITION.matcher(line);
+        if (condition.matches()) {
+          within.push(condition.group(1).equals(condition.group(2)));
+        } else if (line.equals(".else")) {
+          within.push(!within.pop());
+        } else if (line.equals(".endif")) {
+          within.pop();
+        } else if (!within.contains(false)) {
+          heeded.add(line.strip());
+        }
+      }
+    }
+    assertThat(within).isEmpty();
+    return heeded;
+  }
+
+  /** HAProxy treats a Lua script that throws like one that has finished. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void nothingPassesWithoutTheConsentOfAGuardedRouter(boolean lua) throws IOException {
+    HaproxySettings settings =
+        lua ? SETTINGS : SETTINGS.withSpoe(InetSocketAddress.createUnresolved("127.0.0.1", 4));
+    String asks = lua ? "http-request lua.pointsman_decide" : "http-request send-spoe-group";
+
+    List<String> guarded = heeded(settings.withApiKey("key"));
+
+    assertThat(guarded)
+        .anyMatch(line -> line.startsWith(asks))
+        .anyMatch(
+            line ->
+                line.startsWith("http-request return status 503")
+                    && line.contains("router_unavailable")
+                    && line.endsWith(
+                        "unless { var(txn.pm.worker) -m found } || { var(txn.pm.unplaced) -m found"
+                            + " }"));
+    assertThat(heeded(settings)).noneMatch(line -> line.contains("router_unavailable"));
+  }
+
+  @Test
+  void anUnreachableRouterGetsNoSpoeMessages() throws IOException {
+    List<String> heeded =
+        heeded(SETTINGS.withSpoe(InetSocketAddress.createUnresolved("127.0.0.1", 4)));
+
+    assertThat(heeded)
+        .filteredOn(line -> line.contains("uuid()"))
+        .singleElement()
+        .asString()
+        .endsWith("if asked { nbsrv(router) gt 0 }");
+    assertThat(heeded)
+        .filteredOn(line -> line.startsWith("http-request send-spoe-group"))
+        .singleElement()
+        .asString()
+        .endsWith("if { var(txn.pm.lease) -m found }");
+  }
+
+  @Test
+  void noFileContainsAKey() throws IOException {
+    String text = written(SETTINGS.withApiKey("for-the-router").withEngineKey("for-engines"));
+
+    assertThat(text).doesNotContain("for-the-router", "for-engines");
+    assertThat(text).contains("streq(yes,yes)\n  # As the built-in proxy does");
+    assertThat(written(SETTINGS)).contains("streq(no,yes)\n  # As the built-in proxy does");
+  }
+
+  @Test
+  void settingsArePrintedWithoutKeys() {
+    assertThat(SETTINGS.withApiKey("for-the-router").withEngineKey("for-engines").toString())
+        .doesNotContain(List.of("for-the-router", "for-engines"));
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.plane.haproxy;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** Handling of requests that need more than the choice of one worker. */
-@NullMarked
-package io.pointsman.proxy.course;
-
-import org.jspecify.annotations.NullMarked;

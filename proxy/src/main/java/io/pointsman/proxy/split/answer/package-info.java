@@ -1,5 +1,0 @@
-/** Answers to requests on two workers: how they are read, and edited on their way to the client. */
-@NullMarked
-package io.pointsman.proxy.split.answer;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** Requests to prefill workers, and requests that only free blocks: send, read, settle, retry. */
-@NullMarked
-package io.pointsman.proxy.split.leg;
-
-import org.jspecify.annotations.NullMarked;

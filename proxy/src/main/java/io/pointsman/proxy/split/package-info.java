@@ -1,5 +1,0 @@
-/** Execution of requests on a prefill and a decode worker, by the plans of protocols. */
-@NullMarked
-package io.pointsman.proxy.split;
-
-import org.jspecify.annotations.NullMarked;

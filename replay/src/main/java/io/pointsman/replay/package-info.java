@@ -1,5 +1,0 @@
-/** Replays of traces in simulated time on the production engine. */
-@NullMarked
-package io.pointsman.replay;
-
-import org.jspecify.annotations.NullMarked;

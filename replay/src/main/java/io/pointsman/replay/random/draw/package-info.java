@@ -1,5 +1,0 @@
-/** The properties of a random workload, drawn from a seed. */
-@NullMarked
-package io.pointsman.replay.random.draw;
-
-import org.jspecify.annotations.NullMarked;

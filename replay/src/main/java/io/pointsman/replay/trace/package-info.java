@@ -1,5 +1,0 @@
-/** The input of a replay: recorded traces and generated workloads. */
-@NullMarked
-package io.pointsman.replay.trace;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,127 @@
+package io.pointsman.api.admin;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.config.settings.DisaggSettings;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Health endpoints of the router: {@code /liveness}, {@code /readiness}, {@code /health}. Draining
+ * workers are not counted, because they get no new requests. {@code /health} also ignores workers
+ * that are still being added.
+ */
+public final class HealthApi {
+  private final Fleet fleet;
+  private final Membership membership;
+  private final boolean ofWorkers;
+  private final DisaggSettings disagg;
+  private final BooleanSupplier draining;
+
+  /**
+   * @param ofWorkers true: {@code /health} answers 503 while a worker is unhealthy or the router
+   *     stops, as vllm-router does; false: it always answers 200, as the production stack does
+   * @param disagg roles that serve requests
+   * @param draining true while the router is stopping
+   */
+  public HealthApi(
+      Fleet fleet,
+      Membership membership,
+      boolean ofWorkers,
+      DisaggSettings disagg,
+      BooleanSupplier draining) {
+    this.fleet = fleet;
+    this.membership = membership;
+    this.ofWorkers = ofWorkers;
+    this.disagg = disagg;
+    this.draining = draining;
+  }
+
+  /** Adds its routes. */
+  public void addTo(LocalRoutes.Builder routes) {
+    routes.on("GET", "/liveness", _ -> LocalResponse.text(200, "OK"));
+    routes.on("GET", "/readiness", _ -> readiness());
+    routes.on("GET", "/health", _ -> health());
+  }
+
+  private List<Worker> counted() {
+    return fleet.snapshot().workers().stream().filter(worker -> !worker.draining()).toList();
+  }
+
+  private LocalResponse readiness() {
+    List<Worker> workers = counted();
+    long healthy = workers.stream().filter(worker -> worker.health().healthy()).count();
+    boolean stopping = draining.getAsBoolean();
+    boolean ready = served(workers) && !stopping;
+    ObjectNode body = Json.object();
+    body.put("status", ready ? "ready" : "not_ready");
+    if (ready) {
+      body.put("healthy_workers", healthy);
+    } else {
+      body.put("reason", reason(stopping, healthy));
+    }
+    body.put("total_workers", workers.size());
+    if (disagg.enabled()) {
+      ofRole(body, workers, Role.PREFILL);
+      ofRole(body, workers, Role.DECODE);
+    }
+    return Json.answer(ready ? 200 : 503, body);
+  }
+
+  /**
+   * True if the healthy workers can serve a request: one alone, or a prefill and a decode worker
+   * together.
+   */
+  private boolean served(List<Worker> workers) {
+    boolean prefill = healthy(workers, Role.PREFILL) > 0;
+    boolean decode = healthy(workers, Role.DECODE) > 0;
+    return healthy(workers, Role.REGULAR) > 0
+        || (prefill && decode)
+        || (decode && disagg.split().decodeServesWhole())
+        || (prefill && disagg.split().prefillServesWhole());
+  }
+
+  private static String reason(boolean stopping, long healthy) {
+    if (stopping) {
+      return "the router is stopping";
+    }
+    return healthy == 0
+        ? "no healthy workers available"
+        : "no healthy workers for both prefill and decode";
+  }
+
+  private static void ofRole(ObjectNode body, List<Worker> workers, Role role) {
+    ObjectNode counts = body.putObject(role.name().toLowerCase(Locale.ROOT));
+    counts.put("healthy", healthy(workers, role));
+    counts.put("total", workers.stream().filter(worker -> worker.spec().role() == role).count());
+  }
+
+  private static long healthy(List<Worker> workers, Role role) {
+    return workers.stream()
+        .filter(worker -> worker.spec().role() == role && worker.health().healthy())
+        .count();
+  }
+
+  private LocalResponse health() {
+    return ofWorkers ? healthOfWorkers() : Json.answer(200, Json.object().put("status", "healthy"));
+  }
+
+  private LocalResponse healthOfWorkers() {
+    if (draining.getAsBoolean()) {
+      return LocalResponse.text(503, "The router is stopping");
+    }
+    List<String> unhealthy =
+        counted().stream()
+            .filter(worker -> !worker.health().healthy() && !membership.joining(worker))
+            .map(worker -> '"' + WorkerUrls.of(worker) + '"')
+            .toList();
+    return unhealthy.isEmpty()
+        ? LocalResponse.text(200, "All servers healthy")
+        : LocalResponse.text(503, "Unhealthy servers: " + unhealthy);
+  }
+}

@@ -1,0 +1,245 @@
+package io.pointsman.api.decide;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.api.admin.Json;
+import io.pointsman.config.value.Nearest;
+import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.choice.EndReport;
+import io.pointsman.engine.choice.HoldAnswer;
+import io.pointsman.engine.choice.TokenCounts;
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.proxy.local.LocalRequest;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reports of external proxies about their leases: {@code POST /v1/leases/{id}/settle}, {@code
+ * /renew}, {@code /confirm}, {@code /prefilled}, {@code /first-token}.
+ */
+public final class LeasesApi {
+  private static final String LEASES = "/v1/leases/";
+  private static final List<String> OUTCOMES = List.of("succeeded", "failed", "ignored", "refused");
+  private static final List<String> FAILURES = List.of("connect", "error", "timeout");
+  private static final List<String> COUNTS = List.of("prompt", "cached", "completion");
+  private static final long MOST_TOKENS = 1L << 40;
+  private static final long LONGEST_TTL_MILLIS = 999_999_999_999_999L;
+
+  private final Choices choices;
+
+  public LeasesApi(Planes planes) {
+    choices = planes.choices();
+  }
+
+  /** Adds its routes. */
+  public void addTo(LocalRoutes.Builder routes) {
+    routes.below("POST", LEASES, this::said);
+  }
+
+  private LocalResponse said(LocalRequest request) {
+    String target = request.pathAfter(LEASES);
+    int slash = target.indexOf('/');
+    String lease = slash < 0 ? target : target.substring(0, slash);
+    try {
+      return switch (slash < 0 ? "" : target.substring(slash + 1)) {
+        case "settle" ->
+            settle(lease, fields(request.body(), "outcome", "failure", "tokens", "ttft_ms"));
+        case "renew" -> renew(lease, fields(request.body(), "ttl_ms", "answering"));
+        case "confirm" -> confirm(lease);
+        case "first-token" -> {
+          fields(request.body());
+          yield goesOn(choices.firstToken(lease), lease);
+        }
+        case "prefilled" -> prefilled(lease, fields(request.body(), "outcome", "failure"));
+        default ->
+            Refusal.ofLease(
+                404,
+                "not_found",
+                request.path()
+                    + ": no such path (expected: .../settle, /renew, /confirm, /first-token or"
+                    + " /prefilled)");
+      };
+    } catch (IllegalArgumentException e) {
+      return Refusal.malformed(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private LocalResponse settle(String lease, JsonNode body) {
+    String outcome = word("outcome", body.path("outcome"), OUTCOMES);
+    EndReport report = new EndReport(tokens(body.path("tokens")), ttft(body.path("ttft_ms")));
+    HoldAnswer answer = choices.settle(lease, ending(outcome, body), report);
+    return told(answer, lease, Json.object().put("lease", lease).put("outcome", outcome));
+  }
+
+  private LocalResponse prefilled(String lease, JsonNode body) {
+    String outcome = word("outcome", body.path("outcome"), OUTCOMES);
+    return goesOn(choices.prefilled(lease, ending(outcome, body)), lease);
+  }
+
+  private static Outcome ending(String outcome, JsonNode body) {
+    return switch (outcome) {
+      case "succeeded" -> Outcome.SUCCEEDED;
+      case "failed" -> new Outcome.Failed(failure(body.path("failure")));
+      case "refused" -> Outcome.REFUSED;
+      default -> Outcome.IGNORED;
+    };
+  }
+
+  private static Failure failure(JsonNode written) {
+    return switch (written.isMissingNode() ? "error" : word("failure", written, FAILURES)) {
+      case "connect" -> Failure.CONNECT;
+      case "timeout" -> Failure.TIMEOUT;
+      default -> Failure.ERROR;
+    };
+  }
+
+  private static TokenCounts tokens(JsonNode written) {
+    if (written.isMissingNode() || written.isNull()) {
+      return TokenCounts.NONE;
+    }
+    known(written, "tokens", COUNTS);
+    return new TokenCounts(
+        whole("tokens.prompt", written.path("prompt"), 0, MOST_TOKENS),
+        written.has("cached")
+            ? whole("tokens.cached", written.path("cached"), 0, MOST_TOKENS)
+            : TokenCounts.NOT_TOLD,
+        whole("tokens.completion", written.path("completion"), 0, MOST_TOKENS));
+  }
+
+  private static @Nullable Duration ttft(JsonNode written) {
+    return written.isMissingNode() || written.isNull()
+        ? null
+        : Duration.ofMillis(whole("ttft_ms", written, 0, EndReport.LONGEST_TTFT.toMillis()));
+  }
+
+  /**
+   * Renews a lease. A longer time than {@code decide.max-ttl} is reduced to it, as in a request for
+   * a lease.
+   */
+  private LocalResponse renew(String lease, JsonNode body) {
+    long most = choices.settings().maxTtl().toMillis();
+    Duration ttl =
+        body.has("ttl_ms")
+            ? Duration.ofMillis(
+                Math.min(whole("ttl_ms", body.path("ttl_ms"), 1, LONGEST_TTL_MILLIS), most))
+            : choices.settings().standardTtl();
+    return goesOn(choices.renew(lease, ttl, said("answering", body.path("answering"))), lease);
+  }
+
+  private LocalResponse confirm(String lease) {
+    return goesOn(choices.confirm(lease), lease);
+  }
+
+  private static LocalResponse goesOn(HoldAnswer answer, String lease) {
+    ObjectNode body = Json.object().put("lease", lease);
+    body.put("expires_in_ms", TimeUnit.NANOSECONDS.toMillis(answer.expiresInNanos()));
+    return told(answer, lease, body);
+  }
+
+  private static LocalResponse told(HoldAnswer answer, String lease, ObjectNode done) {
+    return switch (answer.kind()) {
+      case DONE -> Json.answer(200, done);
+      case REPEATED ->
+          Refusal.ofLease(
+              409,
+              "lease_settled",
+              "lease " + shown(lease) + ": already settled, confirmed or prefilled");
+      case UNKNOWN ->
+          Refusal.ofLease(404, "lease_not_found", "lease " + shown(lease) + ": unknown or expired");
+      case WORKER_LEFT ->
+          Refusal.ofLease(
+              410,
+              "worker_left",
+              "lease " + shown(lease) + ": its worker has left; ask for a new decision");
+      case NOT_SPLIT ->
+          Refusal.ofLease(
+              409,
+              "lease_not_split",
+              "lease " + shown(lease) + ": one worker serves the whole request, prefill included");
+    };
+  }
+
+  private static String shown(String lease) {
+    return lease.length() <= 64 ? lease : lease.substring(0, 64) + "...";
+  }
+
+  /** The fields of the body; an empty body has none. */
+  private static JsonNode fields(byte[] body, String... known) {
+    JsonNode fields;
+    try {
+      fields = body.length == 0 ? Json.object() : Json.MAPPER.readTree(body);
+    } catch (JsonProcessingException e) {
+      throw new IllegalArgumentException(
+          "request body: " + e.getOriginalMessage() + " (expected: valid JSON)", e);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    known(fields, "request body", List.of(known));
+    return fields;
+  }
+
+  private static void known(JsonNode node, String what, List<String> names) {
+    if (!node.isObject()) {
+      throw new IllegalArgumentException(what + ": not an object (expected: a JSON object)");
+    }
+    node.fieldNames()
+        .forEachRemaining(
+            name -> {
+              if (!names.contains(name)) {
+                throw new IllegalArgumentException(
+                    name + ": unknown field" + Nearest.hint(name, names));
+              }
+            });
+  }
+
+  private static String word(String field, JsonNode written, List<String> words) {
+    String word = written.asText("");
+    if (!written.isTextual() || !words.contains(word)) {
+      throw new IllegalArgumentException(
+          field
+              + ": "
+              + (written.isMissingNode() ? "missing" : shown(written.toString()))
+              + " (expected: one of "
+              + String.join(", ", words)
+              + ")");
+    }
+    return word;
+  }
+
+  private static boolean said(String field, JsonNode written) {
+    if (!written.isMissingNode() && !written.isBoolean()) {
+      throw new IllegalArgumentException(
+          field + ": " + shown(written.toString()) + " (expected: true or false)");
+    }
+    return written.asBoolean();
+  }
+
+  private static long whole(String field, JsonNode written, long least, long most) {
+    if (written.isMissingNode() && least == 0) {
+      return 0;
+    }
+    if (!written.isIntegralNumber()
+        || !written.canConvertToLong()
+        || written.longValue() < least
+        || written.longValue() > most) {
+      throw new IllegalArgumentException(
+          field
+              + ": "
+              + shown(written.toString())
+              + " (expected: a whole number from "
+              + least
+              + " to "
+              + most
+              + ")");
+    }
+    return written.longValue();
+  }
+}

@@ -1,0 +1,50 @@
+package io.pointsman.api.decide;
+
+import io.pointsman.api.admin.Json;
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.choice.Choice;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.reply.Rejections;
+import io.pointsman.proxy.reply.Reply;
+import org.jspecify.annotations.Nullable;
+
+/** Error responses of the decision endpoints, in OpenAI's format. */
+final class Refusal {
+  private Refusal() {}
+
+  static LocalResponse malformed(String message) {
+    return Json.error(400, "invalid_request_error", "invalid_body", message);
+  }
+
+  /**
+   * The response that clients of the built-in proxy get, too.
+   *
+   * @param busyStatus HTTP status while all workers are busy
+   */
+  static LocalResponse of(Decision.Rejected rejected, @Nullable String model, int busyStatus) {
+    Reply reply = Rejections.reply(rejected, model, busyStatus);
+    return new LocalResponse(reply.status(), reply.headers(), reply.body());
+  }
+
+  static LocalResponse tooManyLeases(int most, long retryAfterNanos) {
+    return Json.error(
+            503,
+            "server_error",
+            "too_many_leases",
+            "leases: " + most + " are open (expected: fewer, decide.max-leases)")
+        .withHeader("retry-after", Long.toString(Reply.seconds(retryAfterNanos)));
+  }
+
+  static LocalResponse of(Choice.IdTaken taken) {
+    return taken.settled()
+        ? ofLease(409, "lease_settled", "lease " + taken.lease() + ": already settled")
+        : ofLease(
+            409,
+            "lease_exists",
+            "lease " + taken.lease() + ": already used (expected: a new id for each request)");
+  }
+
+  static LocalResponse ofLease(int status, String code, String message) {
+    return Json.error(status, "invalid_request_error", code, message);
+  }
+}

@@ -1,0 +1,103 @@
+package io.pointsman.api.decide;
+
+import io.pointsman.request.reader.ListedHeaders;
+
+import io.pointsman.engine.choice.Hold;
+import io.pointsman.pd.choice.SplitChoice;
+import io.pointsman.pd.choice.SplitChoices;
+import io.pointsman.pd.rule.SplitRequest;
+import io.pointsman.pd.plan.SplitFacts;
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.reply.RequestIds;
+import io.pointsman.request.RequestFacts;
+import io.pointsman.pd.body.SplitFactsReader;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.ArrayBlockingQueue;
+
+/** Chooses workers for external proxies in a fleet of prefill and decode workers. */
+public final class SplitPlaces {
+  private static final String ID_HEADER = "x-request-id";
+
+  /** Maximum length of a client's request id; a longer one is replaced. */
+  private static final int LONGEST_ID = 256;
+
+  private static final int KEPT = 16;
+
+  private final SplitChoices choices;
+  private final String protocol;
+  private final Fleet fleet;
+  private final RequestIds ids;
+
+  /** Pool of readers; each has scratch memory. */
+  private final ArrayBlockingQueue<SplitFactsReader> idle = new ArrayBlockingQueue<>(KEPT);
+
+  /**
+   * @param protocol configured name of the hand-over protocol
+   */
+  public SplitPlaces(SplitChoices choices, String protocol, Fleet fleet, Dice dice) {
+    this.choices = choices;
+    this.protocol = protocol;
+    this.fleet = fleet;
+    ids = new RequestIds(List.of(), dice);
+  }
+
+  /**
+   * A choice with its protocol.
+   *
+   * @param request the routing requests for both parts
+   */
+  record Placed(SplitChoice choice, SplitRequest request, String protocol) {}
+
+  Placed choose(DecideQuestion question, RequestFacts facts) {
+    SplitRequest request =
+        new SplitRequest(
+            facts.model(),
+            facts.prefix(),
+            facts.affinity(),
+            facts(question, facts),
+            facts.fields());
+    for (Worker worker : question.excluded(fleet.snapshot())) {
+      request.whole().exclude(worker);
+      request.wholeByPrefill().exclude(worker);
+      request.prefill().exclude(worker);
+      request.decode().exclude(worker);
+    }
+    SplitChoices.Asked asked = new SplitChoices.Asked(request, question.path, id(question));
+    Hold hold = question.hold();
+    SplitChoice choice = hold == null ? choices.point(asked) : choices.choose(asked, hold);
+    return new Placed(choice, request, protocol);
+  }
+
+  /** Facts about splitting. A truncated body cannot be edited, so such a request is not split. */
+  private SplitFacts facts(DecideQuestion question, RequestFacts facts) {
+    if (SplitFactsReader.promptless(facts)) {
+      return SplitFacts.ofNoPrompt();
+    }
+    SplitFactsReader lent = idle.poll();
+    SplitFactsReader reader = lent == null ? new SplitFactsReader() : lent;
+    int length = question.truncated ? 0 : question.length;
+    SplitFacts read = reader.read(facts.endpoint(), question.body, question.from, length, true);
+    idle.offer(reader);
+    return read;
+  }
+
+  private String id(DecideQuestion question) {
+    String given = new ListedHeaders(question.headers).first(ID_HEADER);
+    boolean usable =
+        given != null
+            && !given.isEmpty()
+            && given.length() <= LONGEST_ID
+            && given.chars().allMatch(c -> c > ' ' && c <= '~');
+    return usable && given != null ? given : ids.make(question.path);
+  }
+
+  /** The reason why a request is not split, as a JSON value. */
+  static String name(SplitChoice.One one) {
+    return one.needsRouter() || one.rule() == null
+        ? "needs_router"
+        : one.rule().name().toLowerCase(Locale.ROOT);
+  }
+}

@@ -1,0 +1,59 @@
+package io.pointsman.api.decisions;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.api.admin.Json;
+import io.pointsman.config.key.RoutingKeys;
+import io.pointsman.engine.shadow.ShadowReport;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+import java.util.function.Supplier;
+
+/** {@code GET /shadow}: compares the shadow policy with the active one. */
+public final class ShadowApi {
+  /** Name for no shadow policy. */
+  public static final String NONE = RoutingKeys.NO_SHADOW;
+
+  private final Supplier<ShadowReport> reports;
+  private final String acting;
+  private final String shadow;
+
+  /**
+   * @param acting name of the active policy
+   * @param shadow name of the shadow policy
+   */
+  public ShadowApi(Supplier<ShadowReport> reports, String acting, String shadow) {
+    this.reports = reports;
+    this.acting = acting;
+    this.shadow = shadow;
+  }
+
+  /** Adds its routes. */
+  public void addTo(LocalRoutes.Builder routes) {
+    routes.on("GET", "/shadow", _ -> report());
+  }
+
+  private LocalResponse report() {
+    ShadowReport report = reports.get();
+    ObjectNode body = Json.object();
+    side(body.putObject("acting"), acting, report.acting());
+    side(body.putObject("shadow"), shadow, report.shadow());
+    body.put("agreed", report.agreed());
+    body.put("refused", report.refused());
+    body.put("dropped", report.dropped());
+    body.put("failures", report.failures());
+    return Json.answer(200, body);
+  }
+
+  private static void side(ObjectNode node, String policy, ShadowReport.Side side) {
+    node.put("policy", policy);
+    node.put("requests", side.placed());
+    node.put("prompt_tokens", side.promptTokens());
+    node.put("expected_hit", share((double) side.heldTokens(), side.promptTokens()));
+    node.put("expected_ttft_ms", share(side.ttftMillis(), side.placed()));
+    node.put("imbalance", Math.round(side.imbalance() * 1000) / 1000.0);
+  }
+
+  private static double share(double part, long whole) {
+    return whole == 0 ? 0 : Math.round(part / (double) whole * 10_000) / 10_000.0;
+  }
+}

@@ -1,0 +1,136 @@
+package io.pointsman.api.admin;
+
+import io.pointsman.config.settings.AdminSettings;
+
+import static java.util.Objects.requireNonNull;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pointsman.config.settings.DisaggSettings;
+import io.pointsman.control.health.EngineClient;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.catalog.Policies;
+import io.pointsman.engine.policy.catalog.PolicyParts;
+import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.engine.policy.session.SessionTable;
+import io.pointsman.proxy.local.LocalEndpoint;
+import io.pointsman.proxy.local.LocalRequest;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.testkit.FakeClock;
+import io.pointsman.testkit.ScriptedDice;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** The router's own endpoints over a configurable fleet, without sockets. */
+final class AdminFixture {
+  final FakeClock clock = new FakeClock();
+  final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
+  final ModelCards cards = new ModelCards(fleet);
+  final PolicySetup policy =
+      Policies.create(
+          "sticky_least_loaded",
+          new PolicyParts(
+              clock::nanos,
+              ScriptedDice.seeded(1)::roll,
+              FleetSettings.DEFAULTS.maxWorkers(),
+              PolicySettings.DEFAULTS));
+  final SessionTable sessions = requireNonNull(policy.sessions());
+
+  /** URLs of engines that pass their next probe. */
+  final Set<String> up = ConcurrentHashMap.newKeySet();
+
+  /** Status of engine responses by URL with path; all others are 404. */
+  final Map<String, Integer> engineStatus = new ConcurrentHashMap<>();
+
+  /** Requests to engines. */
+  final Set<String> asked = ConcurrentHashMap.newKeySet();
+
+  boolean draining;
+  private final LocalRoutes routes;
+
+  AdminFixture() {
+    this(1);
+  }
+
+  AdminFixture(int dataParallelSize) {
+    this(dataParallelSize, DisaggSettings.DEFAULTS);
+  }
+
+  AdminFixture(int dataParallelSize, DisaggSettings disagg) {
+    AdminSettings settings =
+        new AdminSettings(
+            true, Duration.ofSeconds(10), dataParallelSize, true, true, List.of(), "llm_app");
+    Membership membership = new Membership(fleet, settings, disagg, clock::nanos, this::pass);
+    LocalRoutes.Builder builder = LocalRoutes.builder();
+    new WorkersApi(fleet, membership, clock::nanos).addTo(builder);
+    new HealthApi(fleet, membership, settings.healthOfWorkers(), disagg, () -> draining)
+        .addTo(builder);
+    new RayProxyApi(fleet, settings.rayApplication(), () -> draining).addTo(builder);
+    new ModelsApi(cards).addTo(builder);
+    new MaintenanceApi(fleet, this::call, List.of(sessions)).addTo(builder);
+    routes = builder.build();
+  }
+
+  /** Advances the clock and reports good probes of running engines. */
+  private void pass(Duration time) {
+    clock.advance(time);
+    for (Worker worker : fleet.snapshot().workers()) {
+      if (up.contains(worker.spec().url())) {
+        worker.probed(true);
+      }
+    }
+  }
+
+  private EngineClient.Answer call(Role role, String method, String url, Duration timeout) {
+    asked.add(method + " " + url);
+    return new EngineClient.Answer(engineStatus.getOrDefault(url, 404), new byte[0]);
+  }
+
+  Worker healthyWorker(String url, String... models) {
+    Worker worker = fleet.add(WorkerSpec.of(url).withModels(Set.of(models)));
+    worker.probed(true);
+    return worker;
+  }
+
+  LocalResponse get(String target) throws Exception {
+    return send("GET", target, "");
+  }
+
+  LocalResponse post(String target) throws Exception {
+    return send("POST", target, "");
+  }
+
+  LocalResponse send(String method, String target, String body) throws Exception {
+    int question = target.indexOf('?');
+    String path = question < 0 ? target : target.substring(0, question);
+    LocalEndpoint endpoint = requireNonNull(routes.at(path), path).forMethod(method);
+    return requireNonNull(endpoint, method)
+        .handle(
+            new LocalRequest(
+                method,
+                path,
+                question < 0 ? "" : target.substring(question + 1),
+                Map.of(),
+                body.getBytes(StandardCharsets.UTF_8),
+                "req-1"));
+  }
+
+  static String text(LocalResponse response) {
+    return new String(response.body(), StandardCharsets.UTF_8);
+  }
+
+  static JsonNode json(LocalResponse response) throws JsonProcessingException {
+    return new ObjectMapper().readTree(text(response));
+  }
+}

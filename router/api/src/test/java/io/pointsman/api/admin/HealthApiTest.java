@@ -1,0 +1,129 @@
+package io.pointsman.api.admin;
+
+import static io.pointsman.api.admin.AdminFixture.json;
+import static io.pointsman.api.admin.AdminFixture.text;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.config.settings.DisaggSettings;
+import io.pointsman.pd.rule.SplitSettings;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class HealthApiTest {
+  private final AdminFixture admin = new AdminFixture();
+
+  @Test
+  void theRouterIsAliveWithoutWorkers() throws Exception {
+    assertThat(admin.get("/liveness").status()).isEqualTo(200);
+    assertThat(text(admin.get("/liveness"))).isEqualTo("OK");
+    assertThat(admin.get("/health").status()).isEqualTo(200);
+  }
+
+  @Test
+  void itIsReadyWithOneHealthyWorker() throws Exception {
+    assertThat(text(admin.get("/readiness")))
+        .isEqualTo(
+            "{\"status\":\"not_ready\",\"reason\":\"no healthy workers available\","
+                + "\"total_workers\":0}");
+    assertThat(admin.get("/readiness").status()).isEqualTo(503);
+    admin.healthyWorker("http://a:1");
+    admin.fleet.add(WorkerSpec.of("http://b:1"));
+    assertThat(admin.get("/readiness").status()).isEqualTo(200);
+    assertThat(text(admin.get("/readiness")))
+        .isEqualTo("{\"status\":\"ready\",\"healthy_workers\":1,\"total_workers\":2}");
+  }
+
+  @Test
+  void itIsNotReadyWhileItStops() throws Exception {
+    admin.healthyWorker("http://a:1");
+    admin.draining = true;
+    assertThat(admin.get("/readiness").status()).isEqualTo(503);
+    assertThat(json(admin.get("/readiness")).path("reason").asText()).contains("stopping");
+    assertThat(admin.get("/liveness").status()).isEqualTo(200);
+  }
+
+  @Test
+  void healthOfWorkersFailsWhileTheRouterStops() throws Exception {
+    admin.healthyWorker("http://a:1");
+    admin.draining = true;
+    assertThat(admin.get("/health").status()).isEqualTo(503);
+    assertThat(text(admin.get("/health"))).contains("stopping");
+  }
+
+  @Test
+  void aWorkerThatDrainsIsNotCounted() throws Exception {
+    Worker leaving = admin.healthyWorker("http://a:1");
+    leaving.drain(true);
+    assertThat(admin.get("/readiness").status()).isEqualTo(503);
+    assertThat(json(admin.get("/readiness")).path("total_workers").asInt()).isZero();
+
+    Worker unwell = admin.fleet.add(WorkerSpec.of("http://b:1"));
+    unwell.probed(false);
+    unwell.drain(true);
+    assertThat(admin.get("/health").status()).isEqualTo(200);
+
+    leaving.drain(false);
+    assertThat(admin.get("/readiness").status()).isEqualTo(200);
+  }
+
+  private static AdminFixture twoRoles(boolean decodeServesWhole) {
+    DisaggSettings off = DisaggSettings.DEFAULTS;
+    return new AdminFixture(
+        1,
+        new DisaggSettings(
+            "nixl",
+            off.prefillPolicy(),
+            off.decodePolicy(),
+            new SplitSettings(0, 0, 2, 8, 0, decodeServesWhole, false, false),
+            off.protocols(),
+            off.stages(),
+            off.indexMaxBytes()));
+  }
+
+  private static Worker ofRole(AdminFixture admin, Role role, String url) {
+    return admin.fleet.add(
+        new WorkerSpec(url, url, role, Set.of(), WorkerSpec.NO_RANK, 0, Map.of()));
+  }
+
+  @Test
+  void prefillAloneIsNotReady() throws Exception {
+    AdminFixture two = twoRoles(true);
+    ofRole(two, Role.PREFILL, "http://p:1").probed(true);
+    ofRole(two, Role.DECODE, "http://d:1").probed(false);
+
+    assertThat(two.get("/readiness").status()).isEqualTo(503);
+    assertThat(text(two.get("/readiness")))
+        .isEqualTo(
+            "{\"status\":\"not_ready\","
+                + "\"reason\":\"no healthy workers for both prefill and decode\","
+                + "\"total_workers\":2,\"prefill\":{\"healthy\":1,\"total\":1},"
+                + "\"decode\":{\"healthy\":0,\"total\":1}}");
+  }
+
+  @Test
+  void decodeAloneIsReadyIfItMayServeWholeRequests() throws Exception {
+    for (boolean whole : List.of(true, false)) {
+      AdminFixture two = twoRoles(whole);
+      ofRole(two, Role.DECODE, "http://d:1").probed(true);
+      assertThat(two.get("/readiness").status()).isEqualTo(whole ? 200 : 503);
+
+      ofRole(two, Role.PREFILL, "http://p:1").probed(true);
+      assertThat(two.get("/readiness").status()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void healthNeedsEveryWorker() throws Exception {
+    admin.healthyWorker("http://a:1");
+    assertThat(admin.get("/health").status()).isEqualTo(200);
+    assertThat(text(admin.get("/health"))).isEqualTo("All servers healthy");
+    admin.fleet.add(WorkerSpec.of("http://b:1")).probed(false);
+    assertThat(admin.get("/health").status()).isEqualTo(503);
+    assertThat(text(admin.get("/health"))).isEqualTo("Unhealthy servers: [\"http://b:1\"]");
+  }
+}

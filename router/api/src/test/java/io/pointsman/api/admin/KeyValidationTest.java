@@ -1,0 +1,123 @@
+package io.pointsman.api.admin;
+
+import io.pointsman.config.settings.AuthSettings;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.proxy.local.CallerCheck.Verdict;
+import io.pointsman.testkit.FakeClock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.NullSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class KeyValidationTest {
+  private final FakeClock clock = new FakeClock();
+  private final Set<String> valid = new HashSet<>();
+  private final List<String> asked = new ArrayList<>();
+  private final Set<String> away = new HashSet<>();
+
+  private final KeyValidation keys =
+      new KeyValidation(
+          new AuthSettings(List.of("http://one", "http://two"), Duration.ofSeconds(60)),
+          this::confirmed,
+          clock::nanos);
+
+  private @Nullable Boolean confirmed(String url, String key) {
+    asked.add(url + " " + key);
+    return away.contains(url) ? null : valid.contains(url + " " + key);
+  }
+
+  @ParameterizedTest
+  @NullSource
+  @ValueSource(strings = {"", "Bearer", "Bearer ", "Basic abc", "Bearer a\u00e4", "Bearer a b"})
+  void aHeaderWithoutAKeyIsRefusedWithoutAQuery(@Nullable String authorization) {
+    assertThat(keys.known(authorization)).isEqualTo(Verdict.REFUSED);
+  }
+
+  @Test
+  void aTooLongKeyIsRefusedWithoutAQuery() {
+    assertThat(keys.known("Bearer " + "k".repeat(5000))).isEqualTo(Verdict.REFUSED);
+  }
+
+  @Test
+  void anyServerMayConfirmAKey() {
+    valid.add("http://two k");
+    assertThat(keys.known("Bearer k")).isEqualTo(Verdict.UNKNOWN);
+    assertThat(keys.ask("Bearer k")).isEqualTo(Verdict.ADMITTED);
+    assertThat(asked).containsExactly("http://one k", "http://two k");
+    assertThat(keys.known("bearer k")).isEqualTo(Verdict.ADMITTED);
+  }
+
+  @Test
+  void noServerIsQueriedAfterAConfirmation() {
+    valid.add("http://one k");
+    assertThat(keys.ask("Bearer k")).isEqualTo(Verdict.ADMITTED);
+    assertThat(asked).containsExactly("http://one k");
+  }
+
+  @Test
+  void aVerdictExpires() {
+    valid.add("http://one k");
+    keys.ask("Bearer k");
+    keys.ask("Bearer wrong");
+    assertThat(keys.known("Bearer wrong")).isEqualTo(Verdict.REFUSED);
+    clock.advance(Duration.ofSeconds(59));
+    assertThat(keys.known("Bearer k")).isEqualTo(Verdict.ADMITTED);
+    clock.advance(Duration.ofSeconds(1));
+    assertThat(keys.known("Bearer k")).isEqualTo(Verdict.UNKNOWN);
+    assertThat(keys.known("Bearer wrong")).isEqualTo(Verdict.UNKNOWN);
+  }
+
+  @Test
+  void anUnreachableServerGivesNoVerdict() {
+    away.addAll(List.of("http://one", "http://two"));
+    assertThat(keys.ask("Bearer k")).isEqualTo(Verdict.UNKNOWN);
+    assertThat(keys.known("Bearer k")).isEqualTo(Verdict.UNKNOWN);
+  }
+
+  @Test
+  void aKeyIsNotRefusedWhileOneServerIsUnreachable() {
+    away.add("http://two");
+    assertThat(keys.ask("Bearer k")).isEqualTo(Verdict.UNKNOWN);
+    away.clear();
+    valid.add("http://two k");
+    assertThat(keys.ask("Bearer k")).isEqualTo(Verdict.ADMITTED);
+  }
+
+  @Test
+  void anUnreachableServerDoesNotPreventAConfirmation() {
+    away.add("http://one");
+    valid.add("http://two k");
+    assertThat(keys.ask("Bearer k")).isEqualTo(Verdict.ADMITTED);
+    assertThat(keys.known("Bearer k")).isEqualTo(Verdict.ADMITTED);
+  }
+
+  @Test
+  void inventedKeysAreLimitedAndEvictNoValidKey() {
+    valid.add("http://one first");
+    keys.ask("Bearer first");
+    for (int i = 0; i <= KeyValidation.MOST_VERDICTS; i++) {
+      keys.ask("Bearer invented-" + i);
+    }
+    assertThat(keys.known("Bearer first")).isEqualTo(Verdict.ADMITTED);
+    assertThat(keys.known("Bearer invented-0")).isEqualTo(Verdict.UNKNOWN);
+    assertThat(keys.known("Bearer invented-5000")).isEqualTo(Verdict.REFUSED);
+  }
+
+  @Test
+  void aRevokedKeyIsNotAdmittedByItsOldVerdict() {
+    valid.add("http://one k");
+    keys.ask("Bearer k");
+    clock.advance(Duration.ofSeconds(60));
+    valid.clear();
+    assertThat(keys.ask("Bearer k")).isEqualTo(Verdict.REFUSED);
+    assertThat(keys.known("Bearer k")).isEqualTo(Verdict.REFUSED);
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.api.admin;
+
+import org.jspecify.annotations.NullMarked;

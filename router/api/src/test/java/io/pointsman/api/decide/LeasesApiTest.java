@@ -1,0 +1,188 @@
+package io.pointsman.api.decide;
+
+import static io.pointsman.api.decide.DecideFixture.CHAT;
+import static io.pointsman.api.decide.DecideFixture.json;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.fleet.Usage;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.local.LocalResponse;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class LeasesApiTest {
+  private final DecideFixture plane = new DecideFixture("random").withWorkers(1);
+  private final Worker worker = plane.fleet.snapshot().workers().getFirst();
+
+  private String lease() throws Exception {
+    return plane.decided("{\"body\":" + CHAT + "}").path("lease").asText();
+  }
+
+  private LocalResponse say(String lease, String what, String body) throws Exception {
+    return plane.post("/v1/leases/" + lease + "/" + what, body);
+  }
+
+  @Test
+  void settlingIs200OnceAnd409Afterwards() throws Exception {
+    String lease = lease();
+
+    LocalResponse first = say(lease, "settle", "{\"outcome\":\"succeeded\"}");
+    LocalResponse second = say(lease, "settle", "{\"outcome\":\"failed\"}");
+
+    assertThat(first.status()).isEqualTo(200);
+    assertThat(json(first).path("outcome").asText()).isEqualTo("succeeded");
+    assertThat(second.status()).isEqualTo(409);
+    assertThat(json(second).path("error").path("code").asText()).isEqualTo("lease_settled");
+    assertThat(worker.served()).isEqualTo(1);
+    assertThat(worker.failures()).isZero();
+    assertThat(worker.inFlight()).isZero();
+  }
+
+  @Test
+  void policiesLearnTheReportsOfProxies() throws Exception {
+    String atOnce = lease();
+    String atTheEnd = lease();
+    String silent = lease();
+    plane.clock.advance(Duration.ofMillis(80));
+
+    LocalResponse first = say(atOnce, "first-token", "");
+    plane.clock.advance(Duration.ofSeconds(1));
+    say(atOnce, "first-token", "");
+    say(
+        atOnce,
+        "settle",
+        "{\"outcome\":\"succeeded\",\"ttft_ms\":900,"
+            + "\"tokens\":{\"prompt\":900,\"cached\":0,\"completion\":7}}");
+    say(
+        atTheEnd,
+        "settle",
+        "{\"outcome\":\"ignored\",\"ttft_ms\":120,\"tokens\":{\"prompt\":900}}");
+    say(silent, "settle", "{\"outcome\":\"succeeded\"}");
+
+    assertThat(first.status()).isEqualTo(200);
+    assertThat(json(first).path("expires_in_ms").asLong()).isEqualTo(29_920);
+    assertThat(plane.signals)
+        .containsExactly(
+            Duration.ofMillis(80).toNanos(),
+            new Usage(900, 0, 7),
+            Duration.ofMillis(120).toNanos(),
+            new Usage(900, -1, -1),
+            Usage.UNKNOWN);
+    assertThat(say(atOnce, "first-token", "").status()).isEqualTo(409);
+    assertThat(say("1-2", "first-token", "").status()).isEqualTo(404);
+  }
+
+  @Test
+  void anUnknownOrExpiredLeaseIs404() throws Exception {
+    String lease = lease();
+    plane.clock.advance(Duration.ofSeconds(30));
+
+    assertThat(say(lease, "settle", "{\"outcome\":\"succeeded\"}").status()).isEqualTo(404);
+    assertThat(say("1-2", "settle", "{\"outcome\":\"succeeded\"}").status()).isEqualTo(404);
+    assertThat(say(lease, "renew", "{\"ttl_ms\":1000}").status()).isEqualTo(404);
+    assertThat(say("%00/..", "settle", "{}").status()).isEqualTo(404);
+    assertThat(worker.inFlight()).isZero();
+  }
+
+  @Test
+  void aLeaseLastsExactlyAsLongAsItsResponseStates() throws Exception {
+    String lease = lease();
+    plane.clock.advance(Duration.ofSeconds(30).minusNanos(1));
+    plane.choices.expireDue();
+    assertThat(worker.inFlight()).isEqualTo(1);
+
+    LocalResponse renewed = say(lease, "renew", "{\"ttl_ms\":1500}");
+
+    assertThat(renewed.status()).isEqualTo(200);
+    assertThat(json(renewed).path("expires_in_ms").asLong()).isEqualTo(1500);
+    plane.clock.advance(Duration.ofMillis(1500).minusNanos(1));
+    plane.choices.expireDue();
+    assertThat(worker.inFlight()).isEqualTo(1);
+    plane.clock.advance(Duration.ofNanos(1));
+    plane.choices.expireDue();
+    assertThat(worker.inFlight()).isZero();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '\0',
+      value = {
+        "settle|{\"outcome\":\"done\"}|outcome: \"done\" (expected: one of succeeded, failed,"
+            + " ignored, refused)",
+        "settle|{}|outcome: missing (expected: one of succeeded, failed, ignored, refused)",
+        "settle|{\"outcome\":1}|outcome: 1 (expected: one of",
+        "settle|{\"outcom\":\"failed\"}|outcom: unknown field (did you mean outcome?)",
+        "settle|[]|request body: not an object",
+        "settle|{\"outcome\"|request body: ",
+        "settle|{\"outcome\":\"failed\",\"failure\":\"x\"}|failure: \"x\" (expected: one of"
+            + " connect",
+        "settle|{\"outcome\":\"failed\",\"tokens\":{\"prompt\":-1}}|tokens.prompt: -1 (expected:",
+        "settle|{\"outcome\":\"failed\",\"tokens\":{\"cached\":1}}|cached: 1 (expected: 0 to"
+            + " prompt, 0)",
+        "settle|{\"outcome\":\"failed\",\"tokens\":{\"total\":1}}|total: unknown field",
+        "settle|{\"outcome\":\"failed\",\"ttft_ms\":-1}|ttft_ms: -1 (expected: a whole number from"
+            + " 0 to 86400000)",
+        "settle|{\"outcome\":\"failed\",\"ttft_ms\":\"1\"}|ttft_ms: \"1\" (expected:",
+        "first-token|{\"ttft_ms\":1}|ttft_ms: unknown field",
+        "renew|{\"ttl_ms\":0}|ttl_ms: 0 (expected: a whole number from 1 to 999999999999999)",
+        "renew|{\"answering\":1}|answering: 1 (expected: true or false)",
+        "renew|{\"ttl_ms\":1000000000000000}|ttl_ms: 1000000000000000 (expected: a whole number"
+            + " from 1 to 999999999999999)",
+        "renew|{\"ttl_ms\":\"1\"}|ttl_ms: \"1\" (expected: a whole number from 1 to"
+            + " 999999999999999)"
+      })
+  void anInvalidValueIs400AndChangesNothing(String what, String body, String message)
+      throws Exception {
+    String lease = lease();
+
+    LocalResponse response = say(lease, what, body);
+
+    assertThat(response.status()).isEqualTo(400);
+    assertThat(json(response).path("error").path("message").asText()).startsWith(message);
+    assertThat(worker.inFlight()).isEqualTo(1);
+    assertThat(say(lease, "settle", "{\"outcome\":\"ignored\"}").status()).isEqualTo(200);
+  }
+
+  @Test
+  void aFailureToConnectTakesTheWorkerOut() throws Exception {
+    say(lease(), "settle", "{\"outcome\":\"failed\",\"failure\":\"connect\"}");
+
+    assertThat(worker.failures()).isEqualTo(1);
+    assertThat(worker.health().healthy()).isFalse();
+  }
+
+  @Test
+  void tokensAreCounted() throws Exception {
+    String tokens = "{\"prompt\":10,\"cached\":4,\"completion\":3}";
+
+    say(lease(), "settle", "{\"outcome\":\"succeeded\",\"tokens\":" + tokens + "}");
+
+    assertThat(plane.choices.tally().promptTokens()).isEqualTo(10);
+    assertThat(plane.choices.tally().cachedTokens()).isEqualTo(4);
+    assertThat(plane.choices.tally().completionTokens()).isEqualTo(3);
+  }
+
+  @Test
+  void aRequestIsConfirmedOnceAndNotToAWorkerThatLeft() throws Exception {
+    String first = lease();
+    String second = lease();
+
+    assertThat(say(first, "confirm", "").status()).isEqualTo(200);
+    assertThat(say(first, "confirm", "").status()).isEqualTo(409);
+    plane.fleet.remove(worker.id());
+    LocalResponse gone = say(second, "confirm", "");
+    assertThat(gone.status()).isEqualTo(410);
+    assertThat(json(gone).path("error").path("code").asText()).isEqualTo("worker_left");
+    assertThat(say(first, "settle", "{\"outcome\":\"succeeded\"}").status()).isEqualTo(200);
+    assertThat(worker.inFlight()).isZero();
+  }
+
+  @Test
+  void anythingElseBelowLeasesIs404() throws Exception {
+    assertThat(say(lease(), "prolong", "").status()).isEqualTo(404);
+    assertThat(plane.post("/v1/leases/x", "").status()).isEqualTo(404);
+  }
+}

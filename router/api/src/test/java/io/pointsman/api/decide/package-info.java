@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.api.decide;
+
+import org.jspecify.annotations.NullMarked;

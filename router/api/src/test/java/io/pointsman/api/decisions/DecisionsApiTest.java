@@ -1,0 +1,299 @@
+package io.pointsman.api.decisions;
+
+import io.pointsman.config.settings.DecisionSettings;
+import io.pointsman.observe.decisions.DecisionLog;
+import io.pointsman.observe.decisions.Explained;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.UnknownModel;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Usage;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.Candidate;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.Policies;
+import io.pointsman.engine.policy.catalog.PolicyParts;
+import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.proxy.local.LocalEndpoint;
+import io.pointsman.proxy.local.LocalRequest;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.testkit.FakeClock;
+import io.pointsman.testkit.ScriptedDice;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class DecisionsApiTest implements EngineListener {
+  private final FakeClock clock = new FakeClock();
+  private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
+  private DecisionLog log = log(new DecisionSettings(1, 4));
+  private RoutingEngine engine = engine("cost");
+
+  private DecisionLog log(DecisionSettings settings) {
+    return new DecisionLog(settings, clock::nanos, ScriptedDice.seeded(4)::roll);
+  }
+
+  private RoutingEngine engine(String policy) {
+    for (int i = 0; i < 3; i++) {
+      fleet.add(WorkerSpec.of("http://w" + i + ":1").withModels(Set.of("m"))).probed(true);
+    }
+    ScriptedDice dice = ScriptedDice.seeded(5);
+    PolicyParts parts =
+        new PolicyParts(
+            clock::nanos, dice::roll, FleetSettings.DEFAULTS.maxWorkers(), PolicySettings.DEFAULTS);
+    return new RoutingEngine(
+        fleet,
+        Policies.create(policy, parts).withAnswers(log),
+        new EngineSettings(UnknownModel.ANY_WORKER),
+        this,
+        clock::nanos,
+        dice::roll);
+  }
+
+  private Lease place(long prompt) {
+    return place(prompt, "m");
+  }
+
+  private Lease place(long prompt, String model) {
+    return place(prefix(prompt), model);
+  }
+
+  private Lease place(PrefixBlocks prefix, String model) {
+    RoutingRequest request = RoutingRequest.builder().model(model).prefix(prefix).build();
+    return ((Decision.Routed) engine.decide(request)).lease();
+  }
+
+  private static PrefixBlocks prefix(long prompt) {
+    long[] pieces = new long[100];
+    for (int i = 0; i < pieces.length; i++) {
+      pieces[i] = PrefixBlocks.mix(prompt * 1000 + i);
+    }
+    return PrefixBlocks.chain(1, pieces, 100, 1600, 16, 1600);
+  }
+
+  private LocalResponse ask(String query) throws Exception {
+    return ask("/decisions", query, "application/json");
+  }
+
+  private LocalResponse ask(String path, String query, String accepted) throws Exception {
+    LocalRoutes.Builder routes = LocalRoutes.builder();
+    new DecisionsApi(log, (_, _) -> "cost").addTo(routes);
+    LocalEndpoint endpoint =
+        requireNonNull(requireNonNull(routes.build().at(path)).forMethod("GET"));
+    Map<String, List<String>> headers = Map.of("accept", List.of(accepted));
+    return endpoint.handle(new LocalRequest("GET", path, query, headers, new byte[0], "req-1"));
+  }
+
+  private JsonNode decisions(String query) throws Exception {
+    LocalResponse answer = ask(query);
+    assertThat(answer.status()).isEqualTo(200);
+    return new ObjectMapper().readTree(answer.body()).path("decisions");
+  }
+
+  @Test
+  void decisionIsListedWithItsOutcome() throws Exception {
+    Lease lease = place(1);
+    clock.advance(Duration.ofMillis(80));
+    lease.progressed();
+    lease.firstToken();
+    clock.advance(Duration.ofMillis(20));
+    lease.reported(new Usage(1500, 0, 7));
+    lease.succeeded();
+
+    JsonNode decision = decisions("").get(0);
+    assertThat(decision.path("worker").asText()).isEqualTo(lease.worker().id());
+    assertThat(decision.path("reason").asText()).isEqualTo("least_cost");
+    assertThat(decision.path("policy").asText()).isEqualTo("cost");
+    assertThat(decision.path("age_ms").asInt()).isEqualTo(100);
+    assertThat(decision.path("expected").path("prompt_tokens").asInt()).isEqualTo(1600);
+    assertThat(decision.path("expected").path("ttft_ms").asDouble()).isPositive();
+    JsonNode measured = decision.path("measured");
+    assertThat(measured.path("ttft_ms").asDouble()).isEqualTo(80);
+    assertThat(measured.path("e2e_ms").asDouble()).isEqualTo(100);
+    assertThat(measured.path("outcome").asText()).isEqualTo("succeeded");
+    assertThat(measured.path("prompt_tokens").asInt()).isEqualTo(1500);
+    assertThat(measured.path("lost_tokens").path("never_seen").asInt()).isEqualTo(1500);
+    assertThat(decision.path("candidates")).hasSize(3);
+    assertThat(decision.path("candidates").get(0).path("verdict").asText()).isEqualTo("chosen");
+    assertThat(decision.path("candidates").get(1).path("predicted_ttft_ms").asDouble())
+        .isPositive();
+    assertThat(log.inFlight()).isZero();
+  }
+
+  /** Text prompts are estimated at 1,600 tokens; the engines count 2,400. */
+  @Test
+  void oneEstimateOfThePromptIsShown() throws Exception {
+    for (int i = 0; i < 50; i++) {
+      Lease lease = place(prefix(i % 40).asText(), "m");
+      clock.advance(Duration.ofMillis(80));
+      lease.firstToken();
+      lease.reported(new Usage(2400, i < 40 ? 0 : 2399, 7));
+      lease.succeeded();
+    }
+
+    JsonNode decision = decisions("").get(0);
+    JsonNode expected = decision.path("expected");
+    int prompt = expected.path("prompt_tokens").asInt();
+    assertThat(prompt).isBetween(2300, 2500);
+    assertThat(expected.path("cached_tokens").asInt()).isBetween(prompt - 50, prompt);
+    for (JsonNode candidate : decision.path("candidates")) {
+      int cached = candidate.path("cached_tokens").asInt();
+      assertThat(cached + candidate.path("uncached_tokens").asInt()).isEqualTo(prompt);
+    }
+    assertThat(expected.path("cached_tokens"))
+        .isEqualTo(decision.path("candidates").get(0).path("cached_tokens"));
+  }
+
+  @Test
+  void longModelNameIsTruncated() throws Exception {
+    place(1, "x".repeat(1 << 20)).ignored();
+
+    assertThat(decisions("").get(0).path("model").asText()).isEqualTo("x".repeat(200));
+  }
+
+  @Test
+  void requestInFlightHasNoEnding() throws Exception {
+    place(1);
+
+    assertThat(decisions("").get(0).path("measured")).isEmpty();
+    assertThat(log.inFlight()).isEqualTo(1);
+  }
+
+  @Test
+  void newestAreKeptAndListedFirst() throws Exception {
+    for (int i = 0; i < 10; i++) {
+      place(i).ignored();
+    }
+
+    JsonNode all = decisions("limit=100");
+    assertThat(all).hasSize(4);
+    assertThat(all.get(0).path("number").asInt()).isEqualTo(9);
+    assertThat(all.get(3).path("number").asInt()).isEqualTo(6);
+    assertThat(decisions("limit=2")).hasSize(2);
+  }
+
+  @Test
+  void configuredShareIsSampled() {
+    log = log(new DecisionSettings(0.1, 10_000));
+    int drawn = 0;
+    for (int i = 0; i < 10_000; i++) {
+      drawn += log.draws() ? 1 : 0;
+    }
+
+    assertThat(drawn).isBetween(900, 1100);
+    assertThat(log(new DecisionSettings(1, 1)).draws()).isTrue();
+    assertThat(log(new DecisionSettings(0, 100)).draws()).isFalse();
+    assertThat(log(new DecisionSettings(1, 0)).draws()).isFalse();
+  }
+
+  @Test
+  void logWithoutSpaceStoresNothing() throws Exception {
+    log = log(new DecisionSettings(1, 0));
+    engine = engine("least_load");
+    place(1).ignored();
+
+    assertThat(decisions("")).isEmpty();
+  }
+
+  @Test
+  void policyWithoutEstimatesGivesItsReason() throws Exception {
+    engine = engine("least_load");
+    place(1).ignored();
+
+    JsonNode decision = decisions("").get(0);
+    assertThat(decision.path("reason").asText()).isEqualTo("least_load");
+    assertThat(decision.path("candidates")).isEmpty();
+    assertThat(decision.path("expected").has("ttft_ms")).isFalse();
+    assertThat(decision.path("measured").path("outcome").asText()).isEqualTo("ignored");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"limit=0", "limit=many", "limit=-1", "limit=99999999999", "limit="})
+  void invalidLimitIsRefused(String query) throws Exception {
+    LocalResponse answer = ask(query);
+
+    assertThat(answer.status()).isEqualTo(400);
+    assertThat(new ObjectMapper().readTree(answer.body()).path("error").path("message").asText())
+        .isEqualTo("limit: invalid (expected: 1 to 10000)");
+  }
+
+  @Test
+  void browserGetsThePageAndItsParts() throws Exception {
+    String browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
+    LocalResponse page = ask("/decisions", "", browser);
+    assertThat(page.headers())
+        .containsEntry("content-type", "text/html; charset=utf-8")
+        .containsEntry("vary", "accept");
+    assertThat(page.headers().get("content-security-policy"))
+        .contains("default-src 'none'", "script-src 'self'");
+    Matcher parts = Pattern.compile("(?:href|src)=\"([^\"]+)\"").matcher(text(page));
+    List<String> types = new ArrayList<>();
+    while (parts.find()) {
+      types.add(ask("/" + parts.group(1), "", "*/*").headers().get("content-type"));
+    }
+    assertThat(types)
+        .containsExactlyInAnyOrder("text/css; charset=utf-8", "text/javascript; charset=utf-8");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"*/*", "application/json", ""})
+  void clientWithoutHtmlGetsJson(String accepted) throws Exception {
+    assertThat(ask("/decisions", "", accepted).headers())
+        .containsEntry("content-type", "application/json")
+        .containsEntry("vary", "accept");
+  }
+
+  @Test
+  void pageDescribesEachReasonAndVerdict() throws Exception {
+    String script = text(ask("/decisions/page.js", "", "*/*"));
+
+    for (PickReason reason : PickReason.values()) {
+      assertThat(words(script, "REASONS")).contains("  " + Explained.name(reason) + ": \"");
+    }
+    for (Candidate.Verdict verdict : Candidate.Verdict.values()) {
+      assertThat(words(script, "VERDICTS")).contains("  " + Explained.name(verdict) + ": \"");
+    }
+  }
+
+  /** A table in the page's script. */
+  private static String words(String script, String name) {
+    int begin = script.indexOf("const " + name + " = {");
+    return script.substring(begin, script.indexOf("};", begin));
+  }
+
+  private static String text(LocalResponse answer) {
+    return new String(answer.body(), StandardCharsets.UTF_8);
+  }
+
+  @Override
+  public boolean explains(RoutingRequest request) {
+    return log.draws();
+  }
+
+  @Override
+  public void policyFailed(RuntimeException failure) {
+    throw failure;
+  }
+}

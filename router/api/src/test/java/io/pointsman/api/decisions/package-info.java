@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.api.decisions;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,54 @@
+package io.pointsman.config;
+
+import io.pointsman.config.key.Key;
+import io.pointsman.config.value.Raw;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * Values set for keys; all other keys have their defaults. Filled from the file and then the flags,
+ * or by a launcher for another router. Not thread-safe.
+ */
+public final class ConfigValues {
+  private final Map<Key<?>, Object> chosen = new HashMap<>();
+
+  /** The value set for {@code key}, otherwise its default. */
+  @SuppressWarnings("unchecked") // set and read store only values of the key's type
+  public <T> T get(Key<T> key) {
+    Object value = chosen.get(key);
+    return value == null ? key.defaultValue() : (T) value;
+  }
+
+  /** Sets a value; replaces an earlier one. */
+  public <T> ConfigValues set(Key<T> key, T value) {
+    chosen.put(key, Objects.requireNonNull(value, key.path()));
+    return this;
+  }
+
+  /**
+   * Sets the value from its written form.
+   *
+   * @throws ConfigException if the value is invalid for this key
+   */
+  public <T> void read(Key<T> key, Raw raw) {
+    try {
+      set(key, key.type().read(raw));
+    } catch (IllegalArgumentException e) {
+      String name = raw.where().equals(key.flag()) ? key.flag() : raw.where() + ": " + key.path();
+      String separator = e.getMessage() != null && e.getMessage().startsWith("[") ? "" : ": ";
+      throw new ConfigException(name + separator + e.getMessage());
+    }
+  }
+
+  /** True if a value is set, even one equal to the default. */
+  public boolean has(Key<?> key) {
+    return chosen.containsKey(key);
+  }
+
+  /** Copies all values set in {@code other}; they replace earlier ones. */
+  public ConfigValues setAll(ConfigValues other) {
+    chosen.putAll(other.chosen);
+    return this;
+  }
+}

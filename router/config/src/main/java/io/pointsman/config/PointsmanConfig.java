@@ -1,0 +1,417 @@
+package io.pointsman.config;
+
+import io.pointsman.config.settings.AdminSettings;
+import io.pointsman.config.settings.AuthSettings;
+import io.pointsman.config.settings.CaptureSettings;
+import io.pointsman.config.key.AdminKeys;
+import io.pointsman.config.key.DecideKeys;
+import io.pointsman.config.key.DisaggKeys;
+import io.pointsman.config.key.FleetKeys;
+import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.Key;
+import io.pointsman.config.key.KubernetesKeys;
+import io.pointsman.config.key.KvAwareKeys;
+import io.pointsman.config.key.KvEventKeys;
+import io.pointsman.config.key.KvTokenKeys;
+import io.pointsman.config.key.OperationKeys;
+import io.pointsman.config.key.PeerKeys;
+import io.pointsman.config.key.RoutingKeys;
+import io.pointsman.config.key.TierKeys;
+import io.pointsman.config.key.TracingKeys;
+import io.pointsman.config.value.ModelPolicy;
+import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.ValueType;
+import io.pointsman.config.value.ValueTypes;
+import io.pointsman.config.settings.DecideSettings;
+import io.pointsman.config.settings.DisaggSettings;
+import io.pointsman.config.settings.DecisionSettings;
+import io.pointsman.config.settings.ProbeSettings;
+import io.pointsman.config.settings.KvEventLimits;
+import io.pointsman.config.settings.KvEventSettings;
+import io.pointsman.config.settings.TokenSettings;
+import io.pointsman.config.settings.LogSettings;
+import io.pointsman.config.settings.MetricsSettings;
+import io.pointsman.config.settings.PeerSettings;
+import io.pointsman.config.settings.TracingSettings;
+import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.choice.HoldSettings;
+import io.pointsman.engine.fleet.BreakerSettings;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.HealthSettings;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.StallSettings;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.kv.KvCredits;
+import io.pointsman.engine.policy.cache.CacheAwareSettings;
+import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.policy.cost.CostSettings;
+import io.pointsman.engine.policy.hash.RingSettings;
+import io.pointsman.engine.policy.kv.KvAwareSettings;
+import io.pointsman.engine.policy.tier.AdapterSettings;
+import io.pointsman.engine.policy.tier.LocalitySettings;
+import io.pointsman.engine.policy.tier.TierSettings;
+import io.pointsman.config.settings.KubernetesSettings;
+import io.pointsman.proxy.ProxySettings;
+import io.pointsman.proxy.upstream.EngineKeys;
+import io.pointsman.request.AffinitySettings;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
+
+/**
+ * The whole configuration, as the records that its consumers define. Every launcher translates its
+ * flags into {@link ConfigValues}; this record is built from them.
+ *
+ * @param workers engines configured at the start
+ * @param kubernetes discovery of pods as further workers
+ * @param policy name or class of the policy
+ * @param shadowPolicy name or class of the policy that decides without effect; {@code none}: no
+ *     such policy
+ * @param pluginDirectory directory of jars with policy classes; empty: no plug-ins
+ * @param policies parameters of all policies
+ * @param models policies of single models
+ * @param tiers preferences for near workers and for workers with a loaded adapter
+ * @param disagg prefill and decode on separate workers
+ * @param peers addresses where engines register and notify
+ * @param kvEvents subscriptions to KV events
+ * @param kvTokens queries to engines for the token ids of texts
+ * @param controlKeys bearer tokens for the router's own requests to engines, for example probes
+ */
+public record PointsmanConfig(
+    List<WorkerSpec> workers,
+    KubernetesSettings kubernetes,
+    String policy,
+    String shadowPolicy,
+    String pluginDirectory,
+    PolicySettings policies,
+    List<ModelRouting> models,
+    TierSettings tiers,
+    DisaggSettings disagg,
+    PeerSettings peers,
+    KvEventSettings kvEvents,
+    TokenSettings kvTokens,
+    EngineSettings engine,
+    FleetSettings fleet,
+    AffinitySettings affinity,
+    ProxySettings proxy,
+    EngineKeys controlKeys,
+    ProbeSettings probes,
+    MetricsSettings metrics,
+    LogSettings log,
+    AdminSettings admin,
+    AuthSettings auth,
+    DecideSettings decide,
+    DecisionSettings decisions,
+    CaptureSettings capture,
+    TracingSettings tracing) {
+  private static final Pattern ISO_DURATION = Pattern.compile("\\bPT[-\\dHMS.]*[HMS]");
+  private static final Pattern INNER_CAPITAL = Pattern.compile("(?<=[a-z])[A-Z](?=[a-z])");
+  private static final ValueType<Duration> ANY_DURATION =
+      ValueTypes.duration(Duration.ZERO, Duration.ofDays(36_500));
+
+  /**
+   * The policy of one model.
+   *
+   * @param policy name or class
+   */
+  public record ModelRouting(String model, String policy, PolicySettings policies) {}
+
+  public PointsmanConfig {
+    workers = List.copyOf(workers);
+    models = List.copyOf(models);
+  }
+
+  /**
+   * Builds the configuration from values.
+   *
+   * @throws ConfigException if values contradict each other
+   */
+  public static PointsmanConfig from(ConfigValues values) {
+    DisaggSettings disagg = DisaggRecords.from(values);
+    ProxySettings proxy = ProxyRecords.from(values);
+    return new PointsmanConfig(
+        workers(values, disagg),
+        group("kubernetes", () -> kubernetes(values, disagg)),
+        values.get(RoutingKeys.POLICY),
+        values.get(RoutingKeys.SHADOW_POLICY),
+        values.get(RoutingKeys.PLUGIN_DIRECTORY),
+        group("cache, balance, hash or sticky", () -> policies(values)),
+        models(values),
+        tiers(values),
+        disagg,
+        group("disaggregation", () -> peers(values, disagg)),
+        group("kv-events", () -> kvEvents(values)),
+        group("kv-tokens", () -> kvTokens(values)),
+        new EngineSettings(values.get(RoutingKeys.UNKNOWN_MODEL)),
+        fleet(values),
+        new AffinitySettings(
+            values.get(FrontKeys.SESSION_HEADER),
+            values.get(FrontKeys.OWNER_HEADERS),
+            values.get(FrontKeys.AFFINITY_REQUEST_HEADERS),
+            values.get(FrontKeys.SESSION_FIELD)),
+        proxy,
+        group("health", () -> controlKeys(values, proxy.upstream().keys())),
+        probes(values),
+        new MetricsSettings(
+            values.get(OperationKeys.METRICS_ENABLED),
+            values.get(OperationKeys.METRICS_HOST),
+            values.get(OperationKeys.METRICS_PORT),
+            values.get(OperationKeys.METRICS_VLLM_NAMES),
+            values.get(OperationKeys.METRICS_LIKE_STACK)),
+        new LogSettings(
+            values.get(OperationKeys.LOG_LEVEL),
+            values.get(OperationKeys.LOG_FORMAT),
+            values.get(OperationKeys.LOG_DIRECTORY)),
+        group("admin", () -> admin(values)),
+        group(
+            "auth",
+            () ->
+                new AuthSettings(
+                    values.get(AdminKeys.VALIDATION_URLS), values.get(AdminKeys.VERDICT_TTL))),
+        group("decide", () -> decide(values)),
+        new DecisionSettings(
+            values.get(AdminKeys.DECISIONS_SAMPLE), values.get(AdminKeys.DECISIONS_KEEP)),
+        new CaptureSettings(
+            values.get(OperationKeys.CAPTURE_FILE),
+            values.get(OperationKeys.CAPTURE_MAX_BYTES),
+            values.get(OperationKeys.CAPTURE_FILES)),
+        group("tracing", () -> tracing(values)));
+  }
+
+  /** The workers, without exact repetitions. */
+  private static List<WorkerSpec> workers(ConfigValues values, DisaggSettings disagg) {
+    List<WorkerSpec> workers = values.get(RoutingKeys.WORKERS).stream().distinct().toList();
+    Set<String> ids = new HashSet<>();
+    for (WorkerSpec worker : workers) {
+      if (!ids.add(worker.id())) {
+        throw new ConfigException("workers: " + worker.id() + " (expected: each id once)");
+      }
+    }
+    return DisaggRecords.checked(workers, disagg);
+  }
+
+  private static AdminSettings admin(ConfigValues values) {
+    return new AdminSettings(
+        values.get(AdminKeys.ENABLED),
+        values.get(AdminKeys.ADD_TIMEOUT),
+        values.get(AdminKeys.DATA_PARALLEL_SIZE),
+        values.get(FleetKeys.MODELS_MERGED),
+        values.get(AdminKeys.HEALTH_OF_WORKERS),
+        values.get(AdminKeys.REFUSED_PATHS),
+        values.get(AdminKeys.RAY_APPLICATION));
+  }
+
+  private static DecideSettings decide(ConfigValues values) {
+    return new DecideSettings(
+        values.get(DecideKeys.ENABLED),
+        new HoldSettings(
+            values.get(DecideKeys.MAX_LEASES),
+            values.get(DecideKeys.TTL),
+            values.get(DecideKeys.MAX_TTL),
+            values.get(DecideKeys.MAX_LIFETIME)),
+        values.get(DecideKeys.SPOE_ADDRESS));
+  }
+
+  private static PeerSettings peers(ConfigValues values, DisaggSettings disagg) {
+    return new PeerSettings(
+            values.get(PeerKeys.REGISTRATION_ADDRESS), values.get(PeerKeys.NOTIFICATION_ADDRESS))
+        .with(disagg.protocol());
+  }
+
+  private static KvEventSettings kvEvents(ConfigValues values) {
+    for (WorkerSpec worker : values.get(RoutingKeys.WORKERS)) {
+      String problem = KvEventLabels.problem(worker.labels());
+      if (!problem.isEmpty()) {
+        throw new ConfigException("workers: " + worker.id() + ": " + problem);
+      }
+    }
+    return new KvEventSettings(
+        values.get(KvEventKeys.MODE),
+        values.get(KvEventKeys.ENDPOINT),
+        values.get(KvEventKeys.REPLAY_ENDPOINT),
+        values.get(KvEventKeys.TOPIC),
+        values.get(KvEventKeys.RANKS),
+        values.get(KvEventKeys.REFRESH),
+        new KvEventLimits(
+            Math.toIntExact(values.get(KvEventKeys.MAX_MESSAGE)),
+            values.get(KvEventKeys.MAX_EVENTS),
+            values.get(KvEventKeys.REPLAY_PATIENCE)));
+  }
+
+  private static TokenSettings kvTokens(ConfigValues values) {
+    return new TokenSettings(
+        values.get(KvTokenKeys.ENABLED),
+        values.get(KvTokenKeys.SHARE),
+        values.get(KvTokenKeys.AT_ONCE),
+        values.get(KvTokenKeys.QUEUE),
+        values.get(KvTokenKeys.TIMEOUT),
+        values.get(KvTokenKeys.MAX_BYTES));
+  }
+
+  private static KubernetesSettings kubernetes(ConfigValues values, DisaggSettings disagg) {
+    KubernetesSettings settings = kubernetes(values);
+    boolean parts = settings.finds(Role.PREFILL) || settings.finds(Role.DECODE);
+    if (parts && !disagg.enabled()) {
+      throw new IllegalArgumentException(
+          "prefillSelector, decodeSelector: set while disaggregation.protocol is off (expected: a"
+              + " protocol)");
+    }
+    return settings;
+  }
+
+  private static KubernetesSettings kubernetes(ConfigValues values) {
+    return new KubernetesSettings(
+        values.get(KubernetesKeys.SELECTOR),
+        values.get(KubernetesKeys.PREFILL_SELECTOR),
+        values.get(KubernetesKeys.DECODE_SELECTOR),
+        values.get(KubernetesKeys.NAMESPACE),
+        values.get(KubernetesKeys.PORT),
+        values.get(KubernetesKeys.DATA_PARALLEL_SIZE),
+        values.get(KubernetesKeys.URL));
+  }
+
+  private static PolicySettings policies(ConfigValues values) {
+    return new PolicySettings(
+        values.get(RoutingKeys.VIRTUAL_NODES),
+        values.get(RoutingKeys.HASH_LOAD_FACTOR),
+        new RingSettings(
+            values.get(RoutingKeys.RAY_VIRTUAL_NODES),
+            values.get(RoutingKeys.RAY_FALLBACK_WORKERS)),
+        new CacheAwareSettings(
+            values.get(RoutingKeys.CACHE_THRESHOLD),
+            values.get(RoutingKeys.BALANCE_ABS),
+            values.get(RoutingKeys.BALANCE_REL),
+            values.get(RoutingKeys.INDEX_MAX_BYTES)),
+        new CostSettings(
+            values.get(RoutingKeys.COST_KV_TOKENS),
+            values.get(RoutingKeys.COST_STEP_TOKENS),
+            values.get(RoutingKeys.COST_PRICE_FLOOR),
+            values.get(RoutingKeys.COST_TIE_MILLIS),
+            values.get(RoutingKeys.COST_MAX_BYTES)),
+        new KvAwareSettings(
+            values.get(KvAwareKeys.TEMPERATURE),
+            new KvCredits(
+                values.get(KvAwareKeys.HOST_CREDIT),
+                values.get(KvAwareKeys.EXTERNAL_CREDIT),
+                values.get(KvAwareKeys.DISK_CREDIT)),
+            values.get(KvAwareKeys.INDEX_MAX_BYTES)),
+        values.get(RoutingKeys.SESSION_AFFINITY),
+        values.get(RoutingKeys.STICKY_IDLE),
+        values.get(RoutingKeys.STICKY_MAX));
+  }
+
+  private static List<ModelRouting> models(ConfigValues values) {
+    List<ModelRouting> models = new ArrayList<>();
+    Set<String> names = new HashSet<>();
+    for (ModelPolicy each : values.get(RoutingKeys.MODEL_POLICIES)) {
+      if (!names.add(each.model())) {
+        throw new ConfigException(
+            "model-policies: " + each.model() + " (expected: each model once)");
+      }
+      ConfigValues own = new ConfigValues().setAll(values);
+      for (Key<?> key : RoutingKeys.ofAModel()) {
+        String written = each.settings().get(key.path());
+        if (written != null) {
+          own.read(key, new Raw.Scalar(written, "model-policies"));
+        }
+      }
+      models.add(
+          new ModelRouting(
+              each.model(),
+              own.get(RoutingKeys.POLICY),
+              group("model-policies: " + each.model(), () -> policies(own))));
+    }
+    return models;
+  }
+
+  private static TierSettings tiers(ConfigValues values) {
+    return new TierSettings(
+        new LocalitySettings(
+            values.get(TierKeys.NODE),
+            values.get(TierKeys.ZONE),
+            values.get(TierKeys.LOCALITY_GAP)),
+        new AdapterSettings(
+            values.get(TierKeys.ADAPTER_GAP),
+            values.get(TierKeys.ADAPTERS_PER_WORKER),
+            values.get(TierKeys.MAX_ADAPTERS)));
+  }
+
+  private static FleetSettings fleet(ConfigValues values) {
+    return new FleetSettings(
+        values.get(FleetKeys.MAX_WORKERS),
+        new HealthSettings(
+            values.get(FleetKeys.HEALTH_FAILURES), values.get(FleetKeys.HEALTH_SUCCESSES)),
+        new BreakerSettings(
+            values.get(FleetKeys.BREAKER_ENABLED),
+            values.get(FleetKeys.BREAKER_FAILURES),
+            values.get(FleetKeys.BREAKER_SUCCESSES),
+            values.get(FleetKeys.BREAKER_OPEN_FOR),
+            values.get(FleetKeys.BREAKER_WINDOW)),
+        group(
+            "stall",
+            () ->
+                new StallSettings(
+                    values.get(FleetKeys.STALL_ENABLED),
+                    values.get(FleetKeys.STALL_PATIENCE),
+                    values.get(FleetKeys.STALL_PER_THOUSAND),
+                    values.get(FleetKeys.STALL_MOST))),
+        values.get(DisaggKeys.MAX_PREFILLS));
+  }
+
+  private static TracingSettings tracing(ConfigValues values) {
+    return new TracingSettings(
+        values.get(TracingKeys.ENABLED),
+        values.get(TracingKeys.ENDPOINT),
+        values.get(TracingKeys.PROTOCOL),
+        values.get(TracingKeys.SAMPLING_RATIO),
+        values.get(TracingKeys.EXCLUDED_PATHS),
+        values.get(TracingKeys.SERVICE_NAME));
+  }
+
+  private static EngineKeys controlKeys(ConfigValues values, EngineKeys ofRequests) {
+    String own = values.get(FleetKeys.HEALTH_API_KEY);
+    return own.isEmpty() ? ofRequests : EngineKeys.of(own);
+  }
+
+  private static ProbeSettings probes(ConfigValues values) {
+    return group(
+        "health",
+        () ->
+            new ProbeSettings(
+                values.get(FleetKeys.HEALTH_ENDPOINT),
+                values.get(FleetKeys.HEALTH_ALSO_GOOD),
+                values.get(FleetKeys.HEALTH_INTERVAL),
+                values.get(FleetKeys.HEALTH_TIMEOUT),
+                values.get(FleetKeys.HEALTH_FIRST_RETRY),
+                values.get(FleetKeys.HEALTH_MOST_RETRY),
+                values.get(FleetKeys.HEALTH_PARALLELISM),
+                values.get(FleetKeys.MODELS_INTERVAL)));
+  }
+
+  /**
+   * Builds a record, and adds the group's name to the problem if its values contradict each other.
+   */
+  static <T> T group(String name, Supplier<T> record) {
+    try {
+      return record.get();
+    } catch (IllegalArgumentException e) {
+      throw new ConfigException(name + ": " + asWritten(String.valueOf(e.getMessage())));
+    }
+  }
+
+  /** A record's message, with names and times as in the configuration file. */
+  private static String asWritten(String message) {
+    String times =
+        ISO_DURATION
+            .matcher(message)
+            .replaceAll(found -> ANY_DURATION.format(Duration.parse(found.group())));
+    return INNER_CAPITAL
+        .matcher(times)
+        .replaceAll(found -> "-" + found.group().toLowerCase(Locale.ROOT));
+  }
+}

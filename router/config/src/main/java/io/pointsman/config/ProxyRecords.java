@@ -1,0 +1,148 @@
+package io.pointsman.config;
+
+import static io.pointsman.config.PointsmanConfig.group;
+
+import io.pointsman.config.key.DisaggKeys;
+import io.pointsman.config.key.ForwardKeys;
+import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.OperationKeys;
+import io.pointsman.config.value.ModelQueue;
+import io.pointsman.engine.deferral.HoldBackSettings;
+import io.pointsman.proxy.ListenSettings;
+import io.pointsman.proxy.ProxySettings;
+import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.admission.ModelLimit;
+import io.pointsman.proxy.retry.RetrySettings;
+import io.pointsman.proxy.settings.CorsSettings;
+import io.pointsman.proxy.settings.HeaderSettings;
+import io.pointsman.proxy.settings.LimitSettings;
+import io.pointsman.proxy.settings.TimeoutSettings;
+import io.pointsman.proxy.upstream.EngineKeys;
+import io.pointsman.proxy.upstream.UpstreamSettings;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Builds the settings of the built-in proxy. */
+final class ProxyRecords {
+  private ProxyRecords() {}
+
+  static ProxySettings from(ConfigValues values) {
+    return new ProxySettings(
+        new ListenSettings(
+            values.get(FrontKeys.HOST),
+            values.get(FrontKeys.PORT),
+            values.get(OperationKeys.THREADS),
+            values.get(OperationKeys.TRANSPORT),
+            values.get(FrontKeys.BACKLOG),
+            values.get(FrontKeys.MAX_CONNECTIONS)),
+        limits(values),
+        timeouts(values),
+        group("limits", () -> admission(values)),
+        group(
+            "limits",
+            () ->
+                new HoldBackSettings(
+                    values.get(FrontKeys.HOLD_BEYOND),
+                    values.get(FrontKeys.HOLD_LONGEST),
+                    values.get(FrontKeys.QUEUE_SIZE))),
+        group("retry", () -> retry(values)),
+        group("api-key or pool", () -> upstream(values)),
+        new HeaderSettings(
+            values.get(FrontKeys.REQUEST_ID_HEADERS), values.get(FrontKeys.WORKER_HEADER)),
+        group(
+            "cors",
+            () ->
+                new CorsSettings(
+                    values.get(FrontKeys.CORS_ENABLED), values.get(FrontKeys.CORS_ORIGINS))),
+        values.get(FrontKeys.SSE_KEEPALIVE),
+        values.get(OperationKeys.DRAIN_TIMEOUT),
+        values.get(OperationKeys.DRAIN_DELAY));
+  }
+
+  private static AdmissionSettings admission(ConfigValues values) {
+    List<ModelLimit> models = new ArrayList<>();
+    for (ModelQueue each : values.get(FrontKeys.MODEL_QUEUES)) {
+      models.add(
+          new ModelLimit(
+              each.model(),
+              each.maxConcurrent(),
+              orElse(each.queueSize(), values.get(FrontKeys.QUEUE_SIZE)),
+              orElse(each.fullStatus(), values.get(FrontKeys.QUEUE_FULL_STATUS))));
+    }
+    return new AdmissionSettings(
+        values.get(FrontKeys.MAX_CONCURRENT),
+        values.get(FrontKeys.QUEUE_SIZE),
+        values.get(FrontKeys.QUEUE_TIMEOUT),
+        values.get(FrontKeys.QUEUE_TIMEOUT_STATUS),
+        values.get(FrontKeys.RATE_PER_SECOND),
+        values.get(FrontKeys.QUEUE_FULL_STATUS),
+        models);
+  }
+
+  private static int orElse(@Nullable Integer own, int ofAll) {
+    return own == null ? ofAll : own;
+  }
+
+  private static LimitSettings limits(ConfigValues values) {
+    long body = values.get(FrontKeys.MAX_BUFFERED_BODY);
+    long total = values.get(FrontKeys.MAX_BUFFERED_TOTAL);
+    if (total < body) {
+      // Otherwise some bodies below the buffer limit could never be buffered.
+      throw new ConfigException(
+          "limits.max-buffered-total: "
+              + total
+              + " (expected: at least limits.max-buffered-body, "
+              + body
+              + ")");
+    }
+    return new LimitSettings(
+        values.get(FrontKeys.MAX_BODY),
+        Math.toIntExact(values.get(FrontKeys.MAX_HEADER)),
+        Math.toIntExact(values.get(FrontKeys.MAX_URI)),
+        Math.toIntExact(values.get(FrontKeys.MAX_BUFFERED_BODY)),
+        values.get(FrontKeys.MAX_BUFFERED_TOTAL));
+  }
+
+  private static TimeoutSettings timeouts(ConfigValues values) {
+    return new TimeoutSettings(
+        values.get(ForwardKeys.FIRST_BYTE_TIMEOUT),
+        values.get(ForwardKeys.IDLE_TIMEOUT),
+        values.get(ForwardKeys.TOTAL_TIMEOUT),
+        values.get(ForwardKeys.STREAM_TOTAL_TIMEOUT),
+        values.get(ForwardKeys.CLIENT_HEAD_TIMEOUT),
+        values.get(ForwardKeys.CLIENT_BODY_TIMEOUT),
+        values.get(ForwardKeys.CLIENT_IDLE_TIMEOUT));
+  }
+
+  private static RetrySettings retry(ConfigValues values) {
+    return new RetrySettings(
+        values.get(ForwardKeys.RETRY_ENABLED) ? values.get(ForwardKeys.RETRY_ATTEMPTS) : 1,
+        values.get(ForwardKeys.RETRY_INITIAL_BACKOFF),
+        values.get(ForwardKeys.RETRY_MAX_BACKOFF),
+        values.get(ForwardKeys.RETRY_MULTIPLIER),
+        values.get(ForwardKeys.RETRY_JITTER),
+        values.get(ForwardKeys.RETRY_AFTER_TIMEOUT),
+        values.get(ForwardKeys.RETRY_AFTER_LATE_RESET),
+        values.get(ForwardKeys.RETRY_BUDGET),
+        values.get(ForwardKeys.RETRY_PER_SECOND));
+  }
+
+  private static UpstreamSettings upstream(ConfigValues values) {
+    return new UpstreamSettings(
+        values.get(ForwardKeys.CONNECT_TIMEOUT),
+        values.get(ForwardKeys.POOL_IDLE),
+        values.get(ForwardKeys.POOL_MAX_IDLE),
+        UpstreamSettings.DEFAULTS.maxHeadBytes(),
+        values.get(ForwardKeys.NAME_TTL),
+        new EngineKeys(
+            unlessEmpty(values.get(ForwardKeys.API_KEY)),
+            unlessEmpty(values.get(DisaggKeys.PREFILL_API_KEY)),
+            unlessEmpty(values.get(DisaggKeys.DECODE_API_KEY)),
+            values.get(ForwardKeys.API_KEY_REPLACES)));
+  }
+
+  private static @Nullable String unlessEmpty(String text) {
+    return text.isEmpty() ? null : text;
+  }
+}

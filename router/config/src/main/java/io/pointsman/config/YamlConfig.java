@@ -1,0 +1,105 @@
+package io.pointsman.config;
+
+import io.pointsman.config.key.ConfigKeys;
+import io.pointsman.config.key.Key;
+import io.pointsman.config.value.Nearest;
+import io.pointsman.config.value.Raw;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Reads the configuration file. Every key must be known and appear once, and every value must have
+ * the key's type. All problems are reported together, with their lines.
+ */
+public final class YamlConfig {
+  private static final int MAX_DEPTH = 8;
+
+  private final ConfigValues values = new ConfigValues();
+  private final List<String> problems = new ArrayList<>();
+
+  private YamlConfig() {}
+
+  /**
+   * The values in a file.
+   *
+   * @throws ConfigException if the file cannot be read or is invalid
+   */
+  public static ConfigValues read(Path file) {
+    return parse(file.toString(), YamlTree.text(file));
+  }
+
+  /**
+   * The values in a text.
+   *
+   * @param name name of the text in messages
+   * @throws ConfigException if the text is invalid
+   */
+  public static ConfigValues parse(String name, String text) {
+    YamlConfig reader = new YamlConfig();
+    YamlTree.compose(name, text, MAX_DEPTH, reader.problems)
+        .ifPresent(root -> reader.group("", root));
+    if (!reader.problems.isEmpty()) {
+      throw new ConfigException(reader.problems);
+    }
+    return reader.values;
+  }
+
+  private void group(String path, Raw raw) {
+    switch (raw) {
+      case Raw.Entries(Map<String, Raw> entries, _) ->
+          entries.forEach((key, value) -> entry(path.isEmpty() ? key : path + "." + key, value));
+      case Raw.Scalar(String text, _) when text.isEmpty() -> {}
+      case Raw.Scalar _, Raw.Items _ ->
+          problems.add(
+              raw.where()
+                  + ": "
+                  + (path.isEmpty() ? "" : path + ": ")
+                  + "not a group of keys (expected: key: value)");
+    }
+  }
+
+  private void entry(String path, Raw value) {
+    Key<?> key = ConfigKeys.at(path);
+    if (key != null) {
+      try {
+        values.read(key, value);
+      } catch (ConfigException e) {
+        problems.addAll(e.problems());
+      }
+    } else if (ConfigKeys.isGroup(path)) {
+      group(path, value);
+    } else {
+      problems.add(value.where() + ": " + path + ": unknown key" + hint(path));
+    }
+  }
+
+  /**
+   * The hint with the probable path. First choices are a path with this flag or last name, and a
+   * path that continues this one with a hyphen. Otherwise it is the nearest path by edit distance;
+   * below a known group, only paths of that group count.
+   */
+  private static String hint(String path) {
+    int dot = path.lastIndexOf('.');
+    String group = path.substring(0, dot + 1);
+    boolean known = dot > 0 && ConfigKeys.isGroup(path.substring(0, dot));
+    for (Key<?> key : ConfigKeys.all()) {
+      boolean same = key.flag().equals("--" + path) || key.path().endsWith("." + path);
+      if (same || (known && key.path().startsWith(path + "-"))) {
+        return " (did you mean " + key.path() + "?)";
+      }
+    }
+    if (known) {
+      return Nearest.hint(
+          path, ConfigKeys.paths().stream().filter(each -> each.startsWith(group)).toList());
+    }
+    List<String> names = new ArrayList<>(ConfigKeys.paths());
+    ConfigKeys.paths().stream()
+        .filter(each -> each.contains("."))
+        .map(each -> each.substring(0, each.indexOf('.')))
+        .distinct()
+        .forEach(names::add);
+    return Nearest.hint(path, names);
+  }
+}

@@ -1,0 +1,124 @@
+package io.pointsman.config.key;
+
+import static io.pointsman.config.value.ValueTypes.bool;
+import static io.pointsman.config.value.ValueTypes.decimal;
+import static io.pointsman.config.value.ValueTypes.duration;
+import static io.pointsman.config.value.ValueTypes.integer;
+import static io.pointsman.config.value.ValueTypes.text;
+import static io.pointsman.config.value.ValueTypes.texts;
+
+import io.pointsman.config.settings.AdminSettings;
+import io.pointsman.config.settings.AuthSettings;
+import io.pointsman.config.settings.DecisionSettings;
+import java.time.Duration;
+import java.util.List;
+
+/** Keys of the HTTP endpoints of a running router, and of client authentication. */
+public final class AdminKeys {
+  public static final Key<Boolean> ENABLED =
+      Key.of(
+          "admin.enabled",
+          bool(),
+          AdminSettings.DEFAULTS.enabled(),
+          "Allow clients to show, add and remove workers over HTTP, on the client port.",
+          "`true`: every client can do it. `false`: only the configuration changes the fleet. While"
+              + " `decide.enabled` is `true`, `GET /workers` then still shows addresses and"
+              + " health.");
+
+  public static final Key<Duration> ADD_TIMEOUT =
+      Key.of(
+          "admin.add-timeout",
+          duration(Duration.ofMillis(1), Duration.ofHours(24)),
+          AdminSettings.DEFAULTS.addTimeout(),
+          "Maximum wait for the first good probe of a worker that is added over HTTP.",
+          "A low value fails for engines that load large models.");
+
+  public static final Key<Integer> DATA_PARALLEL_SIZE =
+      Key.of(
+          "admin.data-parallel-size",
+          integer(1, 1024),
+          AdminSettings.DEFAULTS.dataParallelSize(),
+          "Number of data-parallel ranks of an engine that is added over HTTP.",
+          "Above `1`: each rank is a worker. The router selects the rank with the header"
+              + " `X-data-parallel-rank`.");
+
+  public static final Key<Boolean> HEALTH_OF_WORKERS =
+      Key.of(
+          "admin.health-of-workers",
+          bool(),
+          AdminSettings.DEFAULTS.healthOfWorkers(),
+          "Answer `GET /health` with 503 while any worker is unhealthy or the router stops.",
+          "`true`: a liveness probe on this path restarts the router if an engine is down. `false`:"
+              + " the answer is 200 while the router runs; use `/readiness` for the workers.");
+
+  public static final Key<List<String>> REFUSED_PATHS =
+      Key.of(
+          "admin.refused-paths",
+          texts("<path>", "paths that start with /"),
+          AdminSettings.DEFAULTS.refusedPaths(),
+          "Paths that the router answers with 501 instead of sending them to a worker. They must"
+              + " match exactly, without the query string.",
+          "Use it for paths that must reach a specific engine, for example `/sleep`.");
+
+  public static final Key<String> RAY_APPLICATION =
+      Key.of(
+          "admin.ray-application",
+          text("<name>", "a name", true),
+          AdminSettings.DEFAULTS.rayApplication(),
+          "Application name in the answer to `GET /-/routes`, as in Ray Serve's proxies. If it is"
+              + " set, `GET /-/healthz` is 200 while at least one worker is healthy.",
+          "Empty: both paths go to a worker.");
+
+  public static final Key<Double> DECISIONS_SAMPLE =
+      Key.of(
+          "decisions.sample",
+          decimal(0, 1),
+          DecisionSettings.DEFAULTS.sample(),
+          "Random share of decisions that are explained and kept for `GET /decisions`.",
+          "`0`: only if a caller of `/v1/decide` asks for it. Each explained decision costs a"
+              + " prediction for every worker.");
+
+  public static final Key<Integer> DECISIONS_KEEP =
+      Key.of(
+          "decisions.keep",
+          integer(0, DecisionSettings.MOST_KEPT),
+          DecisionSettings.DEFAULTS.keep(),
+          "Number of explained decisions to keep; new ones replace the oldest.",
+          "`0`: none. Each takes up to 10 KiB in a large fleet.");
+
+  public static final Key<List<String>> VALIDATION_URLS =
+      Key.of(
+          "auth.validation-urls",
+          texts("<url>", "URLs such as https://keys.example/check"),
+          AuthSettings.DEFAULTS.validationUrls(),
+          "Servers that validate the clients' bearer tokens, asked one after the other. The router"
+              + " sends a GET with the token; 200 means valid. If none confirms the token and a"
+              + " server fails (no answer, 5xx, 408 or 429), the router answers 503. The next"
+              + " request asks again.",
+          "An empty list: no token is needed. Otherwise every path needs a valid token.");
+
+  public static final Key<Duration> VERDICT_TTL =
+      Key.of(
+          "auth.verdict-ttl",
+          duration(Duration.ofMillis(1), Duration.ofHours(24)),
+          AuthSettings.DEFAULTS.ttl(),
+          "Time for which the result of a token validation is used.",
+          "A low value asks the servers often. With a high value, revoked tokens stay valid for"
+              + " this time.");
+
+  private AdminKeys() {}
+
+  static List<Key<?>> all() {
+    return List.of(
+        ENABLED,
+        ADD_TIMEOUT,
+        DATA_PARALLEL_SIZE,
+        HEALTH_OF_WORKERS,
+        REFUSED_PATHS,
+        RAY_APPLICATION,
+        DECISIONS_SAMPLE,
+        DECISIONS_KEEP,
+        VALIDATION_URLS,
+        VERDICT_TTL);
+  }
+}

@@ -1,0 +1,79 @@
+package io.pointsman.config.key;
+
+import static io.pointsman.config.value.ValueTypes.bool;
+import static io.pointsman.config.value.ValueTypes.duration;
+import static io.pointsman.config.value.ValueTypes.integer;
+
+import io.pointsman.config.value.CheckedText;
+import io.pointsman.config.settings.DecideSettings;
+import io.pointsman.engine.choice.HoldSettings;
+import java.time.Duration;
+import java.util.List;
+
+/** Keys of the decision service for other proxies. */
+public final class DecideKeys {
+  private static final HoldSettings HOLD = HoldSettings.DEFAULTS;
+
+  public static final Key<Boolean> ENABLED =
+      Key.of(
+          "decide.enabled",
+          bool(),
+          DecideSettings.DEFAULTS.enabled(),
+          "Let other proxies ask for decisions with `/v1/decide`, `/v1/leases` and"
+              + " `/internal/route`, on the client port.",
+          "`true`: every client can take leases, up to `decide.max-leases`. `false`: `/v1/decide`"
+              + " and `/v1/leases` go to the workers, and the router answers `/internal/route` with"
+              + " 501.");
+
+  public static final Key<Integer> MAX_LEASES =
+      Key.of(
+          "decide.max-leases",
+          integer(1, HoldSettings.MOST_LEASES),
+          HOLD.maxLeases(),
+          "Maximum number of open leases of other proxies. Above it, `/v1/decide` answers 503.",
+          "A low value refuses proxies with many streams. Each open lease costs about 200 bytes.");
+
+  public static final Key<Duration> TTL =
+      Key.of(
+          "decide.ttl",
+          duration(Duration.ofMillis(1), Duration.ofHours(24)),
+          HOLD.standardTtl(),
+          "Default duration of a lease; the proxy can set another one and can renew the lease.",
+          "With a low value, leases end while their requests still run. With a high value, leases"
+              + " of failed proxies count for longer.");
+
+  public static final Key<Duration> MAX_TTL =
+      Key.of(
+          "decide.max-ttl",
+          duration(Duration.ofMillis(1), Duration.ofHours(24)),
+          HOLD.maxTtl(),
+          "Maximum duration of a lease without renewal. Longer values are reduced to this one, but"
+              + " `/v1/decide` refuses a longer `ttl_ms` with 400.",
+          "With a low value, proxies must renew leases often. With a high value, leases of failed"
+              + " proxies count for longer.");
+
+  public static final Key<Duration> MAX_LIFETIME =
+      Key.of(
+          "decide.max-lifetime",
+          duration(Duration.ofMillis(1), Duration.ofDays(7)),
+          HOLD.maxLifetime(),
+          "Maximum total duration of a lease, including all renewals.",
+          "With a low value, running streams stop counting. With a high value, a faulty proxy can"
+              + " renew a lease for very long.");
+
+  public static final Key<String> SPOE_ADDRESS =
+      Key.of(
+          "decide.spoe-address",
+          new CheckedText("<host:port>", "host:port, or empty", DecideSettings::isAddress),
+          DecideSettings.DEFAULTS.spoeAddress(),
+          "Address where HAProxy asks for decisions by SPOE, over persistent connections."
+              + " `pointsman haproxy` gets this address from the router.",
+          "Anyone who reaches this address can take leases. Empty: no SPOE; HAProxy asks over"
+              + " HTTP.");
+
+  private DecideKeys() {}
+
+  static List<Key<?>> all() {
+    return List.of(ENABLED, MAX_LEASES, TTL, MAX_TTL, MAX_LIFETIME, SPOE_ADDRESS);
+  }
+}

@@ -1,0 +1,348 @@
+package io.pointsman.config.key;
+
+import static io.pointsman.config.value.ValueTypes.bool;
+import static io.pointsman.config.value.ValueTypes.bytes;
+import static io.pointsman.config.value.ValueTypes.duration;
+import static io.pointsman.config.value.ValueTypes.durationOrSwitch;
+import static io.pointsman.config.value.ValueTypes.integer;
+import static io.pointsman.config.value.ValueTypes.modelQueues;
+import static io.pointsman.config.value.ValueTypes.text;
+import static io.pointsman.config.value.ValueTypes.texts;
+
+import io.pointsman.config.value.ModelQueue;
+import io.pointsman.engine.deferral.HoldBackSettings;
+import io.pointsman.proxy.ListenSettings;
+import io.pointsman.proxy.ProxySettings;
+import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.settings.CorsSettings;
+import io.pointsman.proxy.settings.HeaderSettings;
+import io.pointsman.proxy.settings.LimitSettings;
+import io.pointsman.request.AffinitySettings;
+import java.time.Duration;
+import java.util.List;
+
+/** Keys of the client side: listener, limits, headers. */
+public final class FrontKeys {
+  public static final Key<String> HOST =
+      Key.of(
+              "listen.host",
+              text("<host>", "a host name or address", false),
+              ListenSettings.DEFAULTS.host(),
+              "Address or host name to listen on.",
+              "The default accepts connections from this machine only. `0.0.0.0` accepts them on"
+                  + " every address.")
+          .flag("--host");
+
+  public static final Key<Integer> PORT =
+      Key.of(
+              "listen.port",
+              integer(0, 65_535),
+              ListenSettings.DEFAULTS.port(),
+              "Port to listen on.",
+              "`0`: the system chooses a free port, and the router prints it.")
+          .flag("--port");
+
+  public static final Key<Integer> BACKLOG =
+      Key.of(
+              "listen.backlog",
+              integer(1, 1 << 20),
+              ListenSettings.DEFAULTS.backlog(),
+              "Maximum number of connections that wait to be accepted.",
+              "A low value refuses bursts of new connections. The operating system limits it too"
+                  + " (Linux: `net.core.somaxconn`).")
+          .flag("--backlog");
+
+  public static final Key<Integer> MAX_CONNECTIONS =
+      Key.of(
+              "limits.max-connections",
+              integer(0, 10_000_000),
+              ListenSettings.DEFAULTS.maxConnections(),
+              "Maximum number of client connections. Further clients wait in the listen backlog"
+                  + " (`listen.backlog`).",
+              "`0`: three quarters of the free file descriptors; the rest stays free for"
+                  + " connections to workers. A higher value lets idle clients use all file"
+                  + " descriptors. If the limit is reached, health probes on this port wait too;"
+                  + " probe `/health` on the metrics port instead.")
+          .flag("--max-connections");
+
+  public static final Key<Long> MAX_BODY =
+      Key.of(
+              "limits.max-body",
+              bytes(1, 1L << 40),
+              LimitSettings.DEFAULTS.maxBodyBytes(),
+              "Maximum size of a request body. The router answers larger bodies with 413.",
+              "A low value refuses long prompts and audio. A high value costs no memory: bodies"
+                  + " larger than `limits.max-buffered-body` are streamed.")
+          .flag("--max-body");
+
+  public static final Key<Long> MAX_BUFFERED_BODY =
+      Key.of(
+              "limits.max-buffered-body",
+              bytes(0, 1L << 29),
+              (long) LimitSettings.DEFAULTS.maxBufferedBody(),
+              "Buffer request bodies up to this size, so they can be retried. Larger bodies are"
+                  + " routed by their first part and streamed; they cannot be retried. If workers"
+                  + " serve different models and the first part names none, up to eight times this"
+                  + " size is buffered.",
+              "`0`: every body is streamed. A low value gives up retries of long prompts. Each"
+                  + " request in flight can use this much memory.")
+          .flag("--max-buffered-body");
+
+  public static final Key<Long> MAX_BUFFERED_TOTAL =
+      Key.of(
+              "limits.max-buffered-total",
+              bytes(1L << 20, 1L << 40),
+              LimitSettings.DEFAULTS.maxBufferedTotal(),
+              "Maximum size of all buffered request bodies together, outside the Java heap. It must"
+                  + " not be less than `limits.max-buffered-body`. Above it, the router answers"
+                  + " with 503 and Retry-After. Above three quarters, bodies larger than 64 KiB are"
+                  + " streamed without retries, unless there are prefill and decode workers. The"
+                  + " router's own endpoints can buffer a quarter of this value in addition, on the"
+                  + " heap.",
+              "A low value refuses requests under load. A value above half of the JVM's"
+                  + " `-XX:MaxDirectMemorySize` (2 GiB) can exhaust memory.")
+          .flag("--max-buffered-total");
+
+  public static final Key<Long> MAX_HEADER =
+      Key.of(
+              "limits.max-header",
+              bytes(256, 1L << 20),
+              (long) LimitSettings.DEFAULTS.maxHeaderBytes(),
+              "Maximum size of a request's header section. The router answers larger sections, or"
+                  + " more than 1,000 header lines, with 431.",
+              "A low value refuses long cookies and tokens. A high value lets any client use much"
+                  + " memory.")
+          .flag("--max-header");
+
+  public static final Key<Long> MAX_URI =
+      Key.of(
+              "limits.max-uri",
+              bytes(64, 1L << 20),
+              (long) LimitSettings.DEFAULTS.maxUriBytes(),
+              "Maximum length of a request line. The router answers longer ones with 414.",
+              "A low value refuses long query strings.")
+          .flag("--max-uri");
+
+  public static final Key<Integer> MAX_CONCURRENT =
+      Key.of(
+              "limits.max-concurrent-requests",
+              integer(0, 10_000_000),
+              AdmissionSettings.DEFAULTS.maxConcurrentRequests(),
+              "Maximum number of requests in progress. A request counts until its response ends."
+                  + " Excess requests wait in the queue.",
+              "`0`: no limit. A low value makes clients wait although workers are idle.")
+          .flag("--max-concurrent-requests");
+
+  public static final Key<Integer> RATE_PER_SECOND =
+      Key.of(
+              "limits.rate-per-second",
+              integer(0, 10_000_000),
+              AdmissionSettings.DEFAULTS.ratePerSecond(),
+              "Maximum average request rate per second. Excess requests wait in the queue. A burst"
+                  + " can have `limits.max-concurrent-requests` requests; if that is `0`, one"
+                  + " second's worth.",
+              "`0`: no limit. A low value makes clients wait although workers are idle.")
+          .flag("--rate-per-second");
+
+  public static final Key<Integer> QUEUE_SIZE =
+      Key.of(
+              "limits.queue-size",
+              integer(0, 1_000_000),
+              AdmissionSettings.DEFAULTS.queueSize(),
+              "Maximum number of requests in the queue. If the queue is full, the router answers"
+                  + " with `limits.queue-full-status`.",
+              "`0`: no queue; excess requests are refused at once. With a high value, clients wait"
+                  + " up to `limits.queue-timeout`.")
+          .flag("--queue-size");
+
+  public static final Key<Integer> QUEUE_FULL_STATUS =
+      Key.of(
+              "limits.queue-full-status",
+              integer(400, 599),
+              AdmissionSettings.DEFAULTS.queueFullStatus(),
+              "HTTP status of the answer when the queue is full.",
+              "Most clients retry both 429 and 503. Some count them separately in their metrics.")
+          .flag("--queue-full-status");
+
+  public static final Key<Duration> QUEUE_TIMEOUT =
+      Key.of(
+              "limits.queue-timeout",
+              duration(Duration.ofMillis(1), Duration.ofHours(24)),
+              AdmissionSettings.DEFAULTS.queueTimeout(),
+              "Maximum time in the queue. Then the router answers with"
+                  + " `limits.queue-timeout-status`.",
+              "A low value refuses requests early in bursts. A high value makes clients wait long"
+                  + " before they learn of an overload.")
+          .flag("--queue-timeout");
+
+  public static final Key<Integer> QUEUE_TIMEOUT_STATUS =
+      Key.of(
+              "limits.queue-timeout-status",
+              integer(400, 599),
+              AdmissionSettings.DEFAULTS.queueTimeoutStatus(),
+              "HTTP status of the answer after `limits.queue-timeout`.",
+              "408 makes some clients retry at once.")
+          .flag("--queue-timeout-status");
+
+  public static final Key<Duration> HOLD_BEYOND =
+      Key.of(
+              "limits.hold-beyond",
+              duration(Duration.ZERO, Duration.ofMinutes(1)),
+              HoldBackSettings.DEFAULTS.beyond(),
+              "Hold a request in the router while every worker is full and the predicted wait on"
+                  + " each worker exceeds this time. A worker is full if a whole further step of"
+                  + " prompts (`cost.step-tokens`) already waits there. A busy worker is also full"
+                  + " if it reports its KV memory and has none for the prompt. Held requests with"
+                  + " the fewest uncached tokens are placed first. This needs a policy that"
+                  + " predicts the wait (`cost`) and 2 to 128 workers. At most `limits.queue-size`"
+                  + " requests are held. If one more arrives, the first one held for its model is"
+                  + " placed. Only requests that the router forwards to a single worker are held;"
+                  + " `/v1/decide`, HAProxy and nginx get their decision at once.",
+              "`0`: no request is held. With a high value, more requests wait at a worker that was"
+                  + " chosen early. Set `0` if a worker URL is a load balancer in front of several"
+                  + " engines.")
+          .flag("--hold-beyond");
+
+  public static final Key<Duration> HOLD_LONGEST =
+      Key.of(
+              "limits.hold-longest",
+              duration(Duration.ofMillis(1), Duration.ofHours(1)),
+              HoldBackSettings.DEFAULTS.longest(),
+              "Maximum time for which a request is held. Then it is placed on the worker with the"
+                  + " lowest cost, even if that worker is full.",
+              "A low value gives up the benefit of holding when the load exceeds the capacity. A"
+                  + " high value delays prompts that do not fit into any worker's memory, while"
+                  + " other prompts pass them.")
+          .flag("--hold-longest");
+
+  public static final Key<List<ModelQueue>> MODEL_QUEUES =
+      Key.of(
+          "limits.models",
+          modelQueues(integer(1, 10_000_000), integer(0, 1_000_000), integer(400, 599)),
+          List.of(),
+          "Models with a queue of their own: a list of groups with `model`,"
+              + " `max-concurrent-requests`, `queue-size` and `queue-full-status`. The last two"
+              + " default to the values for all models.",
+          "Requests for these models and their adapters use only their own queue. They do not count"
+              + " towards `limits.rate-per-second`. All other models share the common queue.");
+
+  public static final Key<Duration> SSE_KEEPALIVE =
+      Key.of(
+          "sse-keepalive",
+          durationOrSwitch(Duration.ofMillis(100), Duration.ofHours(1), Duration.ofSeconds(15)),
+          ProxySettings.DEFAULTS.sseKeepalive(),
+          "Send a comment on an event stream after this time without data. This keeps proxies and"
+              + " load balancers from closing an idle connection.",
+          "`off`: no comments. A low value costs bytes on every waiting stream.");
+
+  public static final Key<List<String>> REQUEST_ID_HEADERS =
+      Key.of(
+              "headers.request-id",
+              texts("<name>", "header names"),
+              HeaderSettings.DEFAULTS.requestIdHeaders(),
+              "Request headers that can contain the request id, in order; the first one present is"
+                  + " used. The response returns the id in `x-request-id`.",
+              "An empty list: the router generates every id.")
+          .flag("--request-id-headers");
+
+  public static final Key<String> SESSION_HEADER =
+      Key.of(
+              "headers.session",
+              text("<name>", "a header name", false),
+              AffinitySettings.DEFAULT.sessionHeader(),
+              "Request header that contains the session id. Upper and lower case are equal, and so"
+                  + " are `-` and `_`.",
+              "If the header is missing, the router looks at other well-known session headers and"
+                  + " body fields.")
+          .flag("--session-header");
+
+  public static final Key<String> SESSION_FIELD =
+      Key.of(
+          "headers.session-field",
+          text("<name>", "a name", true),
+          AffinitySettings.DEFAULT.sessionField(),
+          "Body field that contains the session id if the header `headers.session` is missing.",
+          "If you set it, no other header or field is used. Empty: all well-known headers and"
+              + " fields are used.");
+
+  public static final Key<List<String>> OWNER_HEADERS =
+      Key.of(
+              "headers.owner",
+              texts("<name>", "header names"),
+              AffinitySettings.DEFAULT.ownerHeaders(),
+              "Request headers that contain a user or tenant id, in order. The id is used as"
+                  + " session id if the request has no session header; it comes before body"
+                  + " fields.",
+              "An empty list: only session headers and body fields are used.")
+          .flag("--owner-headers");
+
+  public static final Key<List<String>> AFFINITY_REQUEST_HEADERS =
+      Key.of(
+              "headers.affinity-last",
+              texts("<name>", "header names"),
+              AffinitySettings.DEFAULT.requestHeaders(),
+              "Request headers with a value that is new in every request, in order. Hash policies"
+                  + " use the value if nothing else identifies the request. It never starts a"
+                  + " session.",
+              "An empty list: hash policies use the prompt instead.")
+          .flag("--affinity-last-headers");
+
+  public static final Key<Boolean> WORKER_HEADER =
+      Key.of(
+              "headers.worker",
+              bool(),
+              HeaderSettings.DEFAULTS.workerHeader(),
+              "Return the worker that served a request in the response header"
+                  + " `x-pointsman-worker`.",
+              "`false` hides the workers from clients.")
+          .flag("--worker-header");
+
+  public static final Key<Boolean> CORS_ENABLED =
+      Key.of(
+          "cors.enabled",
+          bool(),
+          CorsSettings.DEFAULTS.enabled(),
+          "Allow web pages from other origins to call the router.",
+          "`false`: preflight requests (`OPTIONS`) go to the engines.");
+
+  public static final Key<List<String>> CORS_ORIGINS =
+      Key.of(
+          "cors.allowed-origins",
+          texts("<origin>", "origins such as https://chat.example"),
+          CorsSettings.DEFAULTS.allowedOrigins(),
+          "Origins that can call the router if `cors.enabled` is `true`.",
+          "An empty list allows every origin.");
+
+  private FrontKeys() {}
+
+  static List<Key<?>> all() {
+    return List.of(
+        HOST,
+        PORT,
+        BACKLOG,
+        MAX_CONNECTIONS,
+        MAX_BODY,
+        MAX_BUFFERED_BODY,
+        MAX_BUFFERED_TOTAL,
+        MAX_HEADER,
+        MAX_URI,
+        MAX_CONCURRENT,
+        RATE_PER_SECOND,
+        QUEUE_SIZE,
+        QUEUE_FULL_STATUS,
+        QUEUE_TIMEOUT,
+        QUEUE_TIMEOUT_STATUS,
+        HOLD_BEYOND,
+        HOLD_LONGEST,
+        MODEL_QUEUES,
+        SSE_KEEPALIVE,
+        REQUEST_ID_HEADERS,
+        SESSION_HEADER,
+        SESSION_FIELD,
+        OWNER_HEADERS,
+        AFFINITY_REQUEST_HEADERS,
+        WORKER_HEADER,
+        CORS_ENABLED,
+        CORS_ORIGINS);
+  }
+}

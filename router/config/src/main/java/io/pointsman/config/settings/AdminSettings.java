@@ -1,0 +1,49 @@
+package io.pointsman.config.settings;
+
+import static java.util.Objects.requireNonNull;
+
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * Settings of the endpoints that the router answers itself.
+ *
+ * @param enabled true if clients can list, add and remove workers on the client port
+ * @param addTimeout maximum wait for the first good probe of an added worker
+ * @param dataParallelSize number of data-parallel ranks of an added engine; each rank is one worker
+ *     at the same URL; 1: one worker without a rank
+ * @param mergedModels true: the router answers the list of models of all workers; false: one worker
+ *     answers it
+ * @param healthOfWorkers true: {@code GET /health} reports the health of the workers; false: of the
+ *     router
+ * @param refusedPaths paths that the router answers with 501 instead of forwarding; each starts
+ *     with a slash; compared exactly, without the query string
+ * @param rayApplication application name in the response to {@code GET /-/routes}, as Ray Serve's
+ *     proxies send it; empty: this path and {@code /-/healthz} go to the workers
+ */
+public record AdminSettings(
+    boolean enabled,
+    Duration addTimeout,
+    int dataParallelSize,
+    boolean mergedModels,
+    boolean healthOfWorkers,
+    List<String> refusedPaths,
+    String rayApplication) {
+  public static final AdminSettings DEFAULTS =
+      new AdminSettings(true, Duration.ofMinutes(10), 1, true, true, List.of(), "");
+
+  public AdminSettings {
+    requireNonNull(addTimeout, "addTimeout");
+    requireNonNull(rayApplication, "rayApplication");
+    refusedPaths = List.copyOf(refusedPaths);
+    for (String path : refusedPaths) {
+      if (!path.startsWith("/")) {
+        throw new IllegalArgumentException("refusedPaths: " + path + " (expected: /path)");
+      }
+    }
+    if (dataParallelSize < 1) {
+      throw new IllegalArgumentException(
+          "dataParallelSize: " + dataParallelSize + " (expected: >= 1)");
+    }
+  }
+}

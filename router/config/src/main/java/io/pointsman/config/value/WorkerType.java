@@ -1,0 +1,205 @@
+package io.pointsman.config.value;
+
+import io.pointsman.pd.peer.Peer;
+import io.pointsman.pd.peer.PeerLabels;
+import io.pointsman.engine.fleet.HostPort;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.WorkerSpec;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/** The type of a worker: its URL, or a group of keys that includes the URL. */
+final class WorkerType implements ValueType<WorkerSpec> {
+  private static final List<String> KEYS =
+      List.of(
+          "url",
+          "id",
+          "role",
+          "models",
+          "max-in-flight",
+          "rank",
+          PeerLabels.BOOTSTRAP_PORT,
+          PeerLabels.KV_ADDRESS,
+          PeerLabels.RECEIVER,
+          WorkerSpec.NODE_LABEL,
+          WorkerSpec.ZONE_LABEL,
+          "labels");
+  private static final ValueType<List<String>> MODELS = ValueTypes.texts("<model>", "model names");
+  private static final ValueType<Role> ROLE = ValueTypes.constant(Role.class);
+  private static final ValueType<Integer> COUNT = ValueTypes.integer(0, Integer.MAX_VALUE);
+  private static final ValueType<String> TEXT = ValueTypes.text("<text>", "a string", true);
+
+  /** A list of workers; a flag can be repeated or contain several URLs, separated by commas. */
+  static ValueType<List<WorkerSpec>> list() {
+    return new ValueTypes.ListType<>(
+        "<url>",
+        "a list of workers, each a URL or a group with url, id, role, models, max-in-flight, rank,"
+            + " bootstrap-port, kv-address, receiver, node, zone, labels",
+        new WorkerType(),
+        scalar -> {
+          List<Raw> urls = new ArrayList<>();
+          for (String url : scalar.text().split("[,\\s]+", -1)) {
+            if (!url.isBlank()) {
+              urls.add(new Raw.Scalar(url, scalar.where()));
+            }
+          }
+          return urls;
+        });
+  }
+
+  @Override
+  public WorkerSpec read(Raw raw) {
+    return switch (raw) {
+      case Raw.Scalar(String text, _) -> WorkerSpec.of(url(text));
+      case Raw.Entries(Map<String, Raw> entries, _) -> fromEntries(entries);
+      case Raw.Items _ ->
+          throw new IllegalArgumentException("a list (expected: " + expected() + ")");
+    };
+  }
+
+  private static WorkerSpec fromEntries(Map<String, Raw> entries) {
+    for (String key : entries.keySet()) {
+      if (!KEYS.contains(key)) {
+        throw new IllegalArgumentException(key + ": unknown key" + Nearest.hint(key, KEYS));
+      }
+    }
+    Raw writtenUrl = entries.get("url");
+    if (writtenUrl == null) {
+      throw new IllegalArgumentException("url: missing (expected: http://host:port)");
+    }
+    String url = url(named("url", TEXT, writtenUrl));
+    int rank = entries.containsKey("rank") ? number(entries, "rank") : WorkerSpec.NO_RANK;
+    String defaultId = WorkerSpec.idOf(url) + (rank == WorkerSpec.NO_RANK ? "" : "@" + rank);
+    Raw id = entries.get("id");
+    Raw role = entries.get("role");
+    return new WorkerSpec(
+        id == null ? defaultId : named("id", TEXT, id),
+        url,
+        role == null ? Role.REGULAR : named("role", ROLE, role),
+        models(entries.get("models")),
+        rank,
+        number(entries, "max-in-flight"),
+        peerLabels(entries, labels(entries.get("labels"))));
+  }
+
+  /** Adds the keys for location and peer data to the labels. */
+  private static Map<String, String> peerLabels(
+      Map<String, Raw> entries, Map<String, String> labels) {
+    Map<String, String> all = new LinkedHashMap<>(labels);
+    List<String> names = new ArrayList<>(PeerLabels.ALL);
+    names.add(WorkerSpec.NODE_LABEL);
+    names.add(WorkerSpec.ZONE_LABEL);
+    for (String name : names) {
+      Raw raw = entries.get(name);
+      if (raw != null) {
+        all.put(name, named(name, TEXT, raw));
+      }
+    }
+    Peer _ = PeerLabels.addTo(Peer.UNKNOWN, all);
+    return all;
+  }
+
+  private static int number(Map<String, Raw> entries, String key) {
+    Raw raw = entries.get(key);
+    return raw == null ? 0 : named(key, COUNT, raw);
+  }
+
+  private static Set<String> models(@Nullable Raw raw) {
+    return raw == null ? Set.of() : Set.copyOf(named("models", MODELS, raw));
+  }
+
+  private static Map<String, String> labels(@Nullable Raw raw) {
+    return switch (raw) {
+      case null -> Map.of();
+      case Raw.Entries(Map<String, Raw> entries, _) -> {
+        Map<String, String> labels = new LinkedHashMap<>();
+        entries.forEach((key, value) -> labels.put(key, named("labels." + key, TEXT, value)));
+        yield labels;
+      }
+      case Raw.Scalar _, Raw.Items _ ->
+          throw new IllegalArgumentException(
+              "labels: " + ValueTypes.shown(raw) + " (expected: names with values)");
+    };
+  }
+
+  private static <T> T named(String key, ValueType<T> type, Raw raw) {
+    try {
+      return type.read(raw);
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(key + ": " + e.getMessage(), e);
+    }
+  }
+
+  /** The base URL of an engine, without a trailing slash. */
+  private static String url(String text) {
+    String problem = text + " (expected: http://host:port with an optional path)";
+    URI uri;
+    try {
+      uri = URI.create(text);
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(problem, e);
+    }
+    boolean http = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
+    boolean bare = uri.getQuery() == null && uri.getFragment() == null;
+    if (!http || !bare || HostPort.of(uri.getRawAuthority()) == null) {
+      throw new IllegalArgumentException(problem);
+    }
+    return text.endsWith("/") ? text.substring(0, text.length() - 1) : text;
+  }
+
+  @Override
+  public String format(WorkerSpec worker) {
+    Map<String, String> parts = new LinkedHashMap<>();
+    parts.put("url", ValueTypes.quoted(worker.url()));
+    parts.put("id", ValueTypes.quoted(worker.id()));
+    if (worker.role() != Role.REGULAR) {
+      parts.put("role", ROLE.format(worker.role()));
+    }
+    if (!worker.models().isEmpty()) {
+      parts.put("models", MODELS.format(List.copyOf(new TreeSet<>(worker.models()))));
+    }
+    if (worker.maxInFlight() > 0) {
+      parts.put("max-in-flight", Integer.toString(worker.maxInFlight()));
+    }
+    if (worker.rank() != WorkerSpec.NO_RANK) {
+      parts.put("rank", Integer.toString(worker.rank()));
+    }
+    if (!worker.labels().isEmpty()) {
+      parts.put("labels", flow(new TreeMap<>(worker.labels())));
+    }
+    StringBuilder out = new StringBuilder("{");
+    parts.forEach(
+        (key, value) ->
+            out.append(out.length() > 1 ? ", " : "").append(key).append(": ").append(value));
+    return out.append("}").toString();
+  }
+
+  private static String flow(Map<String, String> labels) {
+    StringBuilder out = new StringBuilder("{");
+    labels.forEach(
+        (key, value) ->
+            out.append(out.length() > 1 ? ", " : "")
+                .append(ValueTypes.quoted(key))
+                .append(": ")
+                .append(ValueTypes.quoted(value)));
+    return out.append("}").toString();
+  }
+
+  @Override
+  public String expected() {
+    return "http://host:port, or a group with url, id, role, models, max-in-flight, rank,"
+        + " bootstrap-port, kv-address, receiver, node, zone, labels";
+  }
+
+  @Override
+  public String label() {
+    return "<url>";
+  }
+}

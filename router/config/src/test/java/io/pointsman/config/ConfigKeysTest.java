@@ -1,0 +1,331 @@
+package io.pointsman.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.pointsman.server.architecture.GeneratedPage;
+import io.pointsman.config.settings.CaptureSettings;
+import io.pointsman.config.key.AdminKeys;
+import io.pointsman.config.key.ConfigKeys;
+import io.pointsman.config.key.DecideKeys;
+import io.pointsman.config.key.DisaggKeys;
+import io.pointsman.config.key.FleetKeys;
+import io.pointsman.config.key.ForwardKeys;
+import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.Key;
+import io.pointsman.config.key.KubernetesKeys;
+import io.pointsman.config.key.KvAwareKeys;
+import io.pointsman.config.key.KvEventKeys;
+import io.pointsman.config.key.KvTokenKeys;
+import io.pointsman.config.key.OperationKeys;
+import io.pointsman.config.key.PeerKeys;
+import io.pointsman.config.key.RoutingKeys;
+import io.pointsman.config.key.TierKeys;
+import io.pointsman.config.key.TracingKeys;
+import io.pointsman.config.value.Raw;
+import io.pointsman.config.settings.DecideSettings;
+import io.pointsman.config.settings.DisaggSettings;
+import io.pointsman.config.settings.DecisionSettings;
+import io.pointsman.config.settings.ProbeSettings;
+import io.pointsman.config.settings.KvEventSettings;
+import io.pointsman.config.settings.LogSettings;
+import io.pointsman.config.settings.MetricsSettings;
+import io.pointsman.config.settings.TracingSettings;
+import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.policy.tier.TierSettings;
+import io.pointsman.config.settings.KubernetesSettings;
+import io.pointsman.config.settings.PodSelector;
+import io.pointsman.proxy.ProxySettings;
+import io.pointsman.proxy.upstream.EngineKeys;
+import io.pointsman.request.AffinitySettings;
+import java.lang.reflect.Field;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ConfigKeysTest {
+  /** Texts of values; for every key, one of them differs from the default. */
+  private static final List<String> CANDIDATES =
+      List.of(
+          "false",
+          "true",
+          "7",
+          "0.7",
+          "1.25",
+          "70ms",
+          "7s",
+          "7m",
+          "7h",
+          "37KiB",
+          "37MiB",
+          "408",
+          "40800",
+          "random",
+          "epoll",
+          "any-worker",
+          "soft",
+          "error",
+          "json",
+          "/other",
+          "http://h:1",
+          "http",
+          "app=vllm",
+          "h:1",
+          "nixl",
+          "replace",
+          "one",
+          "always",
+          "h/1/2",
+          "auto",
+          "tcp://h:1",
+          "m=random",
+          "other",
+          "m=7");
+
+  @Test
+  void defaultsAreThoseOfTheRecords() {
+    PointsmanConfig config = PointsmanConfig.from(new ConfigValues());
+    assertThat(config.workers()).isEmpty();
+    assertThat(config.kubernetes()).isEqualTo(KubernetesSettings.DEFAULTS);
+    assertThat(config.policy()).isEqualTo("cost");
+    assertThat(config.policies()).isEqualTo(PolicySettings.DEFAULTS);
+    assertThat(config.models()).isEmpty();
+    assertThat(config.tiers()).isEqualTo(TierSettings.DEFAULTS);
+    assertThat(config.disagg()).isEqualTo(DisaggSettings.DEFAULTS);
+    assertThat(config.kvEvents()).isEqualTo(KvEventSettings.DEFAULTS);
+    assertThat(config.engine()).isEqualTo(EngineSettings.DEFAULTS);
+    assertThat(config.fleet()).isEqualTo(FleetSettings.DEFAULTS);
+    assertThat(config.affinity()).isEqualTo(AffinitySettings.DEFAULT);
+    assertThat(config.proxy()).isEqualTo(ProxySettings.DEFAULTS);
+    assertThat(config.controlKeys()).isEqualTo(EngineKeys.NONE);
+    assertThat(config.probes()).isEqualTo(ProbeSettings.DEFAULTS);
+    assertThat(config.metrics()).isEqualTo(MetricsSettings.DEFAULTS);
+    assertThat(config.log()).isEqualTo(LogSettings.DEFAULTS);
+    assertThat(config.decide()).isEqualTo(DecideSettings.DEFAULTS);
+    assertThat(config.decisions()).isEqualTo(DecisionSettings.DEFAULTS);
+    assertThat(config.capture()).isEqualTo(CaptureSettings.DEFAULTS);
+    assertThat(config.tracing()).isEqualTo(TracingSettings.DEFAULTS);
+  }
+
+  @Test
+  void everyKeyReachesTheConfiguration() {
+    List<String> ignored = new ArrayList<>();
+    for (Key<?> key : ConfigKeys.all()) {
+      if (PointsmanConfig.from(changed(key)).equals(without(key))) {
+        ignored.add(key.path());
+      }
+    }
+    assertThat(ignored).isEmpty();
+  }
+
+  /** Keys that are valid only with a protocol, or only with this one. */
+  private static final Map<Key<?>, String> PROTOCOLS =
+      Map.of(
+          PeerKeys.REGISTRATION_ADDRESS, "p2p_nccl",
+          PeerKeys.NOTIFICATION_ADDRESS, "lmcache",
+          KubernetesKeys.PREFILL_SELECTOR, "nixl",
+          KubernetesKeys.DECODE_SELECTOR, "nixl");
+
+  private static ConfigValues base(Key<?> key) {
+    ConfigValues values = new ConfigValues();
+    if (key.equals(KvEventKeys.ENDPOINT) || key.equals(KvEventKeys.REPLAY_ENDPOINT)) {
+      values.set(KvEventKeys.MODE, KvEventSettings.Mode.STATIC);
+    }
+    if (key.equals(KvEventKeys.REPLAY_ENDPOINT)) {
+      values.set(KvEventKeys.ENDPOINT, "tcp://*:5557");
+    }
+    String protocol = PROTOCOLS.get(key);
+    return protocol == null ? values : values.set(DisaggKeys.PROTOCOL, protocol);
+  }
+
+  /** The configuration without the key; null if it is invalid. */
+  private static @Nullable PointsmanConfig without(Key<?> key) {
+    try {
+      return PointsmanConfig.from(base(key));
+    } catch (ConfigException e) {
+      return null;
+    }
+  }
+
+  private static ConfigValues changed(Key<?> key) {
+    for (String candidate : CANDIDATES) {
+      ConfigValues values = base(key);
+      try {
+        values.read(key, new Raw.Scalar(candidate, "test"));
+        PointsmanConfig.from(values);
+      } catch (ConfigException _) {
+        continue;
+      }
+      if (!values.get(key).equals(key.defaultValue())) {
+        return values;
+      }
+    }
+    throw new AssertionError("no candidate value for " + key);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      classes = {
+        FrontKeys.class,
+        RoutingKeys.class,
+        KvAwareKeys.class,
+        TierKeys.class,
+        DisaggKeys.class,
+        ForwardKeys.class,
+        FleetKeys.class,
+        KubernetesKeys.class,
+        PeerKeys.class,
+        KvEventKeys.class,
+        KvTokenKeys.class,
+        AdminKeys.class,
+        DecideKeys.class,
+        OperationKeys.class,
+        TracingKeys.class
+      })
+  void everyDefinedKeyIsRegistered(Class<?> keys) throws Exception {
+    List<Key<?>> defined = new ArrayList<>();
+    for (Field field : keys.getFields()) {
+      defined.add((Key<?>) field.get(null));
+    }
+    assertThat(defined).isNotEmpty();
+    assertThat(ConfigKeys.all()).containsAll(defined);
+  }
+
+  @Test
+  void pathsAndFlagsAreUnique() {
+    Set<String> paths = new HashSet<>();
+    Set<String> flags = new HashSet<>();
+    for (Key<?> key : ConfigKeys.all()) {
+      assertThat(paths.add(key.path())).as(key.path()).isTrue();
+      assertThat(flags.add(key.flag())).as(key.flag()).isTrue();
+      assertThat(ConfigKeys.isGroup(key.path())).as(key.path()).isFalse();
+      assertThat(key.path()).matches("[a-z][a-z-]*(\\.[a-z][a-z-]*)?");
+      assertThat(key.flag()).matches("--[a-z][a-z-]*");
+    }
+  }
+
+  @Test
+  void everyKeyIsDescribedInSentences() {
+    for (Key<?> key : ConfigKeys.all()) {
+      assertThat(key.meaning()).as(key.path()).endsWith(".");
+      assertThat(key.extremes()).as(key.path()).endsWith(".");
+    }
+  }
+
+  @Test
+  void aPrintedConfigurationReadsBackUnchanged() {
+    for (Key<?> key : ConfigKeys.all()) {
+      if (key.isSecret()) {
+        continue;
+      }
+      ConfigValues values = changed(key);
+      ConfigValues again = YamlConfig.parse("printed", ConfigText.of(values));
+      assertThat(again.get(key)).as(key.path()).isEqualTo(values.get(key));
+      assertThat(ConfigText.of(again)).isEqualTo(ConfigText.of(values));
+    }
+  }
+
+  @Test
+  void probesUseTheRequestKeyUnlessTheyHaveTheirOwn() {
+    ConfigValues values = new ConfigValues().set(ForwardKeys.API_KEY, "k");
+    assertThat(PointsmanConfig.from(values).controlKeys()).isEqualTo(EngineKeys.of("k"));
+    values.set(FleetKeys.HEALTH_API_KEY, "own");
+    assertThat(PointsmanConfig.from(values).controlKeys()).isEqualTo(EngineKeys.of("own"));
+    assertThat(PointsmanConfig.from(values).proxy().upstream().keys())
+        .isEqualTo(EngineKeys.of("k"));
+  }
+
+  @Test
+  void aSecretIsNeverPrinted() {
+    ConfigValues values = new ConfigValues().set(ForwardKeys.API_KEY, "sk-very-secret");
+    assertThat(ConfigText.of(values)).doesNotContain("sk-very").contains("api-key: \"***\"");
+  }
+
+  @Test
+  void valuesThatContradictEachOtherAreRefused() {
+    ConfigValues values = new ConfigValues().set(FleetKeys.STALL_MOST, Duration.ofMillis(5));
+    assertThatThrownBy(() -> PointsmanConfig.from(values))
+        .isInstanceOf(ConfigException.class)
+        .hasMessageStartingWith("stall: most: ");
+  }
+
+  @Test
+  void unusedEndpointsAreRefused() {
+    assertThatThrownBy(
+            () -> PointsmanConfig.from(new ConfigValues().set(KvEventKeys.ENDPOINT, "tcp://*:1")))
+        .hasMessageStartingWith("kv-events: endpoint: set while the mode is not static");
+    assertThatThrownBy(
+            () ->
+                PointsmanConfig.from(
+                    new ConfigValues()
+                        .set(KvEventKeys.MODE, KvEventSettings.Mode.STATIC)
+                        .set(KvEventKeys.REPLAY_ENDPOINT, "tcp://*:1")))
+        .hasMessageStartingWith("kv-events: replay-endpoint: set without an endpoint");
+  }
+
+  @Test
+  void invalidEndpointLabelsAreRefused() {
+    WorkerSpec worker = WorkerSpec.of("http://a:1").withLabels(Map.of("kv-events", "ipc://x"));
+    ConfigValues values = new ConfigValues().set(RoutingKeys.WORKERS, List.of(worker));
+    assertThatThrownBy(() -> PointsmanConfig.from(values))
+        .isInstanceOf(ConfigException.class)
+        .hasMessageStartingWith("workers: a:1: ipc://x");
+  }
+
+  @Test
+  void addressesThatTheProtocolDoesNotUseAreRefused() {
+    assertThatThrownBy(
+            () ->
+                PointsmanConfig.from(new ConfigValues().set(PeerKeys.REGISTRATION_ADDRESS, "a:1")))
+        .hasMessageStartingWith("disaggregation: registration-address: set while the protocol");
+    assertThatThrownBy(
+            () -> PointsmanConfig.from(new ConfigValues().set(DisaggKeys.PROTOCOL, "moriio")))
+        .hasMessageStartingWith("disaggregation: registration-address: missing");
+    assertThatThrownBy(
+            () -> PointsmanConfig.from(new ConfigValues().set(DisaggKeys.PROTOCOL, "lmcache")))
+        .hasMessageStartingWith("disaggregation: notification-address: missing");
+    assertThatThrownBy(
+            () ->
+                PointsmanConfig.from(
+                    new ConfigValues()
+                        .set(DisaggKeys.PROTOCOL, "nixl")
+                        .set(PeerKeys.NOTIFICATION_ADDRESS, "a:1")))
+        .hasMessageStartingWith("disaggregation: notification-address: a:1 with the protocol nixl");
+  }
+
+  @Test
+  void podsOfRolesAreRefusedWithoutAProtocol() {
+    assertThatThrownBy(
+            () ->
+                PointsmanConfig.from(
+                    new ConfigValues()
+                        .set(KubernetesKeys.DECODE_SELECTOR, PodSelector.of(Map.of("a", "b")))))
+        .hasMessageStartingWith("kubernetes: prefill-selector, decode-selector: set while");
+  }
+
+  @Test
+  void contradictionsAreReportedWithConfigurationNames() {
+    ConfigValues values =
+        new ConfigValues()
+            .set(ForwardKeys.RETRY_INITIAL_BACKOFF, Duration.ofMillis(100))
+            .set(ForwardKeys.RETRY_MAX_BACKOFF, Duration.ofMillis(50));
+    assertThatThrownBy(() -> PointsmanConfig.from(values))
+        .isInstanceOf(ConfigException.class)
+        .hasMessage("retry: max-backoff: 50ms (expected: >= initial-backoff, 100ms)");
+  }
+
+  @Test
+  void thePageOfTheConfigurationMatchesTheRegistry() throws Exception {
+    new GeneratedPage("reference/configuration.md").assertIs(ConfigPage.text());
+  }
+}

@@ -1,0 +1,317 @@
+package io.pointsman.control.health;
+
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.HostPort;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.proxy.upstream.EngineKeys;
+import java.io.BufferedInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocket;
+import javax.net.ssl.SSLSocketFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A small HTTP/1.1 client for requests of the router itself: one blocking request per connection,
+ * for virtual threads. A deadline covers everything from the name lookup to the last byte. Does not
+ * follow redirects.
+ */
+public final class EngineClient {
+  /** Maximum size of a response body in bytes; probes and model lists are far smaller. */
+  static final int MOST_BYTES = 4 << 20;
+
+  private final EngineKeys keys;
+  private final Ticker ticker;
+
+  /**
+   * @param keys bearer tokens by role
+   */
+  public EngineClient(EngineKeys keys, Ticker ticker) {
+    this.keys = keys;
+    this.ticker = ticker;
+  }
+
+  /**
+   * @param apiKey bearer token for engines of all roles; empty: none
+   */
+  public EngineClient(String apiKey, Ticker ticker) {
+    this(EngineKeys.of(apiKey.isEmpty() ? null : apiKey), ticker);
+  }
+
+  /**
+   * An engine's response.
+   *
+   * @param body without framing; not copied
+   */
+  @SuppressWarnings("ArrayRecordComponent") // passed on without copy, never compared
+  public record Answer(int status, byte[] body) {
+    /** True if the status is 2xx. */
+    public boolean good() {
+      return status / 100 == 2;
+    }
+  }
+
+  /**
+   * Sends a request without a body.
+   *
+   * @param role role of the engine, which selects the key
+   * @param url {@code http://} or {@code https://}, with path
+   * @throws IOException if there is no complete response in time
+   */
+  public Answer send(Role role, String method, String url, Duration timeout) throws IOException {
+    String key = keys.of(role);
+    return exchange(method, url, key == null ? null : "Bearer " + key, null, timeout);
+  }
+
+  /**
+   * Posts a JSON document.
+   *
+   * @param role role of the engine, which selects the key
+   * @param url {@code http://} or {@code https://}, with path
+   * @param authorization Authorization header if the router has no key; null: none
+   * @throws IOException if there is no complete response in time
+   */
+  public Answer post(
+      Role role, String url, byte[] body, @Nullable String authorization, Duration timeout)
+      throws IOException {
+    String key = keys.of(role);
+    return exchange("POST", url, key == null ? authorization : "Bearer " + key, body, timeout);
+  }
+
+  private Answer exchange(
+      String method,
+      String url,
+      @Nullable String authorization,
+      byte @Nullable [] body,
+      Duration timeout)
+      throws IOException {
+    URI uri = URI.create(url);
+    long deadline = ticker.nanos() + timeout.toNanos();
+    boolean secure = "https".equals(uri.getScheme());
+    HostPort to = HostPort.ofUrl(url);
+    int port = to.portOr(secure ? 443 : 80);
+    try (Socket plain = connect(to.bareHost(), port, deadline);
+        Socket socket = secure ? secured(plain, to.host(), port, deadline) : plain) {
+      OutputStream out = socket.getOutputStream();
+      out.write(head(method, uri, authorization, body));
+      if (body != null) {
+        write(out, body, plain, millisLeft(deadline));
+      }
+      return new AnswerReader(new TimedStream(socket, deadline), method).read();
+    }
+  }
+
+  private static byte[] head(
+      String method, URI uri, @Nullable String authorization, byte @Nullable [] body) {
+    String query = uri.getRawQuery() == null ? "" : "?" + uri.getRawQuery();
+    String path = uri.getRawPath().isEmpty() ? "/" : uri.getRawPath();
+    StringBuilder head = new StringBuilder(128);
+    head.append(method).append(' ').append(path).append(query).append(" HTTP/1.1\r\n");
+    head.append("host: ").append(uri.getRawAuthority()).append("\r\n");
+    head.append("user-agent: pointsman\r\naccept: */*\r\nconnection: close\r\n");
+    if (body != null) {
+      head.append("content-type: application/json\r\n");
+    }
+    if (method.equals("POST")) {
+      head.append("content-length: ").append(body == null ? 0 : body.length).append("\r\n");
+    }
+    if (authorization != null) {
+      head.append("authorization: ").append(authorization).append("\r\n");
+    }
+    return head.append("\r\n").toString().getBytes(StandardCharsets.ISO_8859_1);
+  }
+
+  /**
+   * Writes the body. Socket writes have no timeout, so another thread closes the socket at the
+   * deadline.
+   */
+  private static void write(OutputStream out, byte[] body, Socket socket, int millis)
+      throws IOException {
+    CountDownLatch written = new CountDownLatch(1);
+    Thread.ofVirtual().name("write-deadline").start(() -> closeUnless(written, socket, millis));
+    try {
+      out.write(body);
+    } finally {
+      written.countDown();
+    }
+  }
+
+  private static void closeUnless(CountDownLatch written, Socket socket, int millis) {
+    try {
+      if (!written.await(millis, TimeUnit.MILLISECONDS)) {
+        socket.close();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (IOException e) {
+      // The write then fails.
+    }
+  }
+
+  private Socket connect(String name, int port, long deadline) throws IOException {
+    IOException last = new IOException("no address of " + name);
+    for (InetAddress address : HostNames.addresses(name, millisLeft(deadline))) {
+      Socket socket = new Socket();
+      try {
+        socket.connect(new InetSocketAddress(address, port), millisLeft(deadline));
+        return socket;
+      } catch (IOException e) {
+        socket.close();
+        last = e;
+      }
+    }
+    throw last;
+  }
+
+  private Socket secured(Socket plain, String host, int port, long deadline) throws IOException {
+    plain.setSoTimeout(millisLeft(deadline));
+    SSLSocketFactory factory = (SSLSocketFactory) SSLSocketFactory.getDefault();
+    SSLSocket secure = (SSLSocket) factory.createSocket(plain, host, port, true);
+    SSLParameters parameters = secure.getSSLParameters();
+    parameters.setEndpointIdentificationAlgorithm("HTTPS");
+    secure.setSSLParameters(parameters);
+    return secure;
+  }
+
+  private int millisLeft(long deadline) throws SocketTimeoutException {
+    long left = (deadline - ticker.nanos()) / 1_000_000;
+    if (left <= 0) {
+      throw new SocketTimeoutException("no answer in time");
+    }
+    return (int) Math.min(left, Integer.MAX_VALUE);
+  }
+
+  /** A socket's input with one deadline for all reads. */
+  private final class TimedStream extends InputStream {
+    private final Socket socket;
+    private final InputStream in;
+    private final long deadline;
+
+    TimedStream(Socket socket, long deadline) throws IOException {
+      this.socket = socket;
+      this.deadline = deadline;
+      in = socket.getInputStream();
+    }
+
+    @Override
+    public int read() throws IOException {
+      byte[] one = new byte[1];
+      return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+    }
+
+    @Override
+    public int read(byte[] bytes, int offset, int length) throws IOException {
+      socket.setSoTimeout(millisLeft(deadline));
+      return in.read(bytes, offset, length);
+    }
+  }
+
+  /**
+   * Reads one response: head, then a body framed by length, by chunks, or by the end of the
+   * connection.
+   */
+  private static final class AnswerReader {
+    private final InputStream in;
+    private final boolean bodiless;
+    private long length = -1;
+    private boolean chunked;
+
+    AnswerReader(InputStream in, String method) {
+      this.in = new BufferedInputStream(in, 2048);
+      bodiless = method.equals("HEAD");
+    }
+
+    Answer read() throws IOException {
+      String[] status = line().split(" ", 3);
+      if (status.length < 2 || !status[0].startsWith("HTTP/1.") || status[1].length() != 3) {
+        throw new IOException("not an HTTP response");
+      }
+      for (String line = line(); !line.isEmpty(); line = line()) {
+        header(line);
+      }
+      int code = (int) number(status[1], 10);
+      return new Answer(code, bodiless || code == 204 || code == 304 ? new byte[0] : body());
+    }
+
+    private void header(String line) throws IOException {
+      int colon = line.indexOf(':');
+      if (colon > 0) {
+        String value = line.substring(colon + 1).strip();
+        switch (line.substring(0, colon).toLowerCase(Locale.ROOT)) {
+          case "content-length" -> length = number(value, 10);
+          case "transfer-encoding" -> chunked = value.equalsIgnoreCase("chunked");
+          default -> {}
+        }
+      }
+    }
+
+    private byte[] body() throws IOException {
+      if (chunked) {
+        ByteArrayOutputStream whole = new ByteArrayOutputStream();
+        for (long size = chunkSize(); size > 0; size = chunkSize()) {
+          whole.write(exactly(size, whole.size()));
+          line();
+        }
+        return whole.toByteArray();
+      }
+      return length >= 0 ? exactly(length, 0) : toTheEnd();
+    }
+
+    private long chunkSize() throws IOException {
+      return number(line().split(";", 2)[0].strip(), 16);
+    }
+
+    private byte[] exactly(long size, int before) throws IOException {
+      if (size < 0 || size + before > MOST_BYTES) {
+        throw new IOException("response of more than " + MOST_BYTES + " bytes");
+      }
+      byte[] bytes = in.readNBytes((int) size);
+      if (bytes.length < size) {
+        throw new IOException("the connection ended within the response");
+      }
+      return bytes;
+    }
+
+    private byte[] toTheEnd() throws IOException {
+      byte[] bytes = in.readNBytes(MOST_BYTES + 1);
+      if (bytes.length > MOST_BYTES) {
+        throw new IOException("response of more than " + MOST_BYTES + " bytes");
+      }
+      return bytes;
+    }
+
+    private String line() throws IOException {
+      StringBuilder line = new StringBuilder();
+      for (int c = in.read(); c != '\n'; c = in.read()) {
+        if (c < 0 || line.length() > 16_384) {
+          throw new IOException("the connection ended within the response head");
+        }
+        if (c != '\r') {
+          line.append((char) c);
+        }
+      }
+      return line.toString();
+    }
+
+    private static long number(String text, int radix) throws IOException {
+      try {
+        return Long.parseLong(text, radix);
+      } catch (NumberFormatException e) {
+        throw new IOException("not an HTTP response: " + text, e);
+      }
+    }
+  }
+}

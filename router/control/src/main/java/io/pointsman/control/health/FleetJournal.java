@@ -1,0 +1,78 @@
+package io.pointsman.control.health;
+
+import io.pointsman.engine.fleet.CircuitBreaker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.HealthState;
+import io.pointsman.engine.fleet.Worker;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Checks for stalls about once a second and logs changes of health, breakers and membership. Owned
+ * by the thread that calls {@link #look}.
+ */
+public final class FleetJournal {
+  private static final Logger log = LoggerFactory.getLogger(FleetJournal.class);
+
+  private final Fleet fleet;
+  private Map<Worker, State> seen = new HashMap<>();
+
+  public FleetJournal(Fleet fleet) {
+    this.fleet = fleet;
+  }
+
+  private record State(HealthState.Status health, CircuitBreaker.State breaker, boolean stalled) {
+    static final State NEW =
+        new State(HealthState.Status.UNKNOWN, CircuitBreaker.State.CLOSED, false);
+
+    static State of(Worker worker) {
+      return new State(worker.health().status(), worker.breaker().state(), worker.stalled());
+    }
+  }
+
+  /** Checks for stalls and logs changes since the last call. */
+  public void look() {
+    fleet.checkStalls();
+    List<Worker> workers = fleet.snapshot().workers();
+    Map<Worker, State> present = HashMap.newHashMap(workers.size());
+    for (Worker worker : workers) {
+      State now = State.of(worker);
+      report(worker, seen.getOrDefault(worker, State.NEW), now);
+      present.put(worker, now);
+    }
+    for (Worker worker : seen.keySet()) {
+      if (!present.containsKey(worker)) {
+        log.info("worker {} was removed", worker);
+      }
+    }
+    seen = present;
+  }
+
+  private static void report(Worker worker, State before, State now) {
+    if (before.health != now.health) {
+      switch (now.health) {
+        case UNKNOWN -> {}
+        case HEALTHY -> log.info("worker {} is healthy, serves {}", worker, worker.models());
+        case UNHEALTHY -> log.warn("worker {} is unhealthy", worker);
+        case SUSPECT -> log.warn("worker {} refused a connection", worker);
+      }
+    }
+    if (before.breaker != now.breaker) {
+      switch (now.breaker) {
+        case CLOSED -> log.info("breaker of {} is closed", worker);
+        case OPEN -> log.warn("breaker of {} is open after repeated failures", worker);
+        case HALF_OPEN -> log.info("breaker of {} allows a trial request", worker);
+      }
+    }
+    if (before.stalled != now.stalled) {
+      if (now.stalled) {
+        log.warn("worker {} makes no progress, {} requests in flight", worker, worker.inFlight());
+      } else {
+        log.info("worker {} makes progress again", worker);
+      }
+    }
+  }
+}

@@ -1,0 +1,324 @@
+package io.pointsman.control.health;
+
+import io.pointsman.config.settings.ProbeSettings;
+
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSnapshot;
+import io.pointsman.engine.fleet.HealthState;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.ServedModels;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.upstream.Shortage;
+import java.io.IOException;
+import java.net.SocketTimeoutException;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Probes all workers of a fleet concurrently, each probe on its own virtual thread. Reads from
+ * healthy workers which models they serve. A worker's first good probe is reported after its models
+ * are known, so its first request comes through the right pool.
+ */
+public final class Prober implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(Prober.class);
+
+  private static final long LONGEST_WAIT = TimeUnit.MINUTES.toNanos(1);
+
+  /** Several times the cost of a fleet change per worker. */
+  private static final long GATHERING_NANOS_PER_WORKER = 10_000;
+
+  /** Result of a probe. */
+  private enum Verdict {
+    GOOD,
+    BAD,
+    /** No response in time, and no response to any request since the probe began. */
+    SILENT,
+    /** No response in time, but responses to other requests since the probe began. */
+    BUSY,
+    /** No result: the router had no free file descriptor or port. */
+    NONE
+  }
+
+  private final Fleet fleet;
+  private final ProbeSettings settings;
+  private final EngineClient client;
+  private final Ticker ticker;
+  private final Semaphore places;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+
+  /** Guarded by {@link #lock}. */
+  private final ProbeSchedule schedule;
+
+  /** Receives each response with a worker's models. */
+  private volatile BiConsumer<Worker, byte[]> onModels = (_, _) -> {};
+
+  /** Models that are not yet in the fleet; guarded by itself. */
+  private final Map<Worker, ServedModels> learned = new HashMap<>();
+
+  private final ReentrantLock learning = new ReentrantLock();
+
+  private volatile boolean running = true;
+  private final Thread loop;
+
+  /** Probes the present and future workers of {@code fleet} after {@link #start}, until closed. */
+  public Prober(
+      Fleet fleet, ProbeSettings settings, EngineClient client, Ticker ticker, Dice dice) {
+    this.fleet = fleet;
+    this.settings = settings;
+    this.client = client;
+    this.ticker = ticker;
+    places = new Semaphore(settings.parallelism());
+    schedule = new ProbeSchedule(settings, dice);
+    loop = Thread.ofVirtual().name("prober").unstarted(this::run);
+  }
+
+  /**
+   * Calls {@code listener} with each worker's response to {@code GET /v1/models}, on the probing
+   * thread.
+   */
+  public Prober onModels(BiConsumer<Worker, byte[]> listener) {
+    onModels = listener;
+    return this;
+  }
+
+  /** Starts probing. */
+  public Prober start() {
+    fleet.listen(this::follow);
+    loop.start();
+    return this;
+  }
+
+  private void follow(FleetSnapshot snapshot) {
+    lock.lock();
+    try {
+      schedule.follow(snapshot.workers(), ticker.nanos());
+      changed.signal();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Probes a worker immediately, because requests to it fail. Does nothing for an unhealthy worker,
+   * which is probed frequently anyway. Never blocks for long; callable on event loops.
+   */
+  public void suspect(Worker worker) {
+    if (worker.health().status() != HealthState.Status.UNHEALTHY) {
+      lock.lock();
+      try {
+        schedule.hurry(worker, ticker.nanos());
+        changed.signal();
+      } finally {
+        lock.unlock();
+      }
+    }
+  }
+
+  private void run() {
+    try {
+      while (running) {
+        Worker worker = awaitDue();
+        if (worker != null) {
+          places.acquire();
+          Thread.startVirtualThread(() -> probe(worker));
+        }
+      }
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private @Nullable Worker awaitDue() throws InterruptedException {
+    lock.lock();
+    try {
+      Worker due = schedule.takeDue(ticker.nanos());
+      while (running && due == null) {
+        changed.awaitNanos(Math.min(schedule.untilDue(ticker.nanos()), LONGEST_WAIT));
+        due = schedule.takeDue(ticker.nanos());
+      }
+      return due;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void probe(Worker worker) {
+    boolean good = false;
+    boolean settled = false;
+    try {
+      Verdict verdict = ask(worker);
+      boolean modelsKnown = verdict != Verdict.GOOD || !modelsDue(worker) || learnModels(worker);
+      switch (verdict) {
+        case GOOD -> worker.probed(true);
+        case BAD -> worker.probed(false);
+        case SILENT -> worker.silent();
+        case BUSY -> worker.alive();
+        case NONE -> {}
+      }
+      boolean failed = verdict == Verdict.BAD || verdict == Verdict.SILENT;
+      good = verdict == Verdict.GOOD || (!failed && worker.health().healthy());
+      settled = good && modelsKnown && worker.health().healthy();
+    } finally {
+      places.release();
+      finished(worker, good, settled);
+    }
+  }
+
+  private Verdict ask(Worker worker) {
+    long begun = ticker.nanos();
+    try {
+      String url = worker.spec().url() + settings.endpoint();
+      Role role = worker.spec().role();
+      boolean good = settings.good(client.send(role, "GET", url, settings.timeout()).status());
+      return good ? Verdict.GOOD : Verdict.BAD;
+    } catch (IOException | IllegalArgumentException e) {
+      if (e instanceof SocketTimeoutException) {
+        log.debug("probe of {} timed out: {}", worker, e.toString());
+        return worker.begunSince(begun) ? Verdict.BUSY : Verdict.SILENT;
+      }
+      log.debug("probe of {} failed: {}", worker, e.toString());
+      return routersOwn(worker, e) ? Verdict.NONE : Verdict.BAD;
+    }
+  }
+
+  /**
+   * True if the router caused the failure. A shortage of ports counts only for a healthy worker;
+   * another one may have an address that cannot be connected to.
+   */
+  private static boolean routersOwn(Worker worker, Exception failure) {
+    Shortage shortage = Shortage.of(failure);
+    return shortage == Shortage.DESCRIPTORS
+        || (shortage == Shortage.PORTS && worker.health().healthy());
+  }
+
+  private boolean learnModels(Worker worker) {
+    try {
+      String url = worker.spec().url() + "/v1/models";
+      EngineClient.Answer answer =
+          client.send(worker.spec().role(), "GET", url, settings.timeout());
+      if (answer.status() >= 500) {
+        return modelsFailed(worker, "GET /v1/models: " + answer.status());
+      }
+      ServedModels models =
+          answer.good() ? ModelList.read(answer.body()) : ServedModels.told(Set.of());
+      if (models.any() && settings.alsoGood().contains(answer.status())) {
+        log.debug("{} does not list its models: {}", worker, answer.status());
+      } else if (models.any()) {
+        log.warn("{} does not list its models (GET /v1/models: {})", worker, answer.status());
+      } else {
+        onModels.accept(worker, answer.body());
+        learn(worker, models);
+      }
+      if (models.any()) {
+        notTold(worker);
+      }
+      modelsSeen(worker);
+      return true;
+    } catch (IOException | IllegalArgumentException e) {
+      return modelsFailed(worker, e.toString());
+    }
+  }
+
+  /**
+   * Schedules another attempt with the next probe. After several failures the worker counts as not
+   * reporting its models.
+   */
+  private boolean modelsFailed(Worker worker, String why) {
+    log.debug("cannot read the models of {}: {}", worker, why);
+    boolean often;
+    lock.lock();
+    try {
+      often = schedule.modelsFailed(worker);
+    } finally {
+      lock.unlock();
+    }
+    if (often) {
+      notTold(worker);
+    }
+    return false;
+  }
+
+  /** Keeps models reported earlier; a worker that never reported any may serve every model. */
+  private void notTold(Worker worker) {
+    if (worker.models().isEmpty()) {
+      learn(worker, ServedModels.told(Set.of()));
+    }
+  }
+
+  /**
+   * Adds models to the fleet, in a batch with those of other probes. Each fleet change costs time
+   * in proportion to the number of workers, so a large fleet must not change once per worker.
+   * Unchanged models cost nothing.
+   */
+  private void learn(Worker worker, ServedModels models) {
+    if (fleet.snapshot().models(worker).equals(models)) {
+      return;
+    }
+    synchronized (learned) {
+      learned.put(worker, models);
+    }
+    LockSupport.parkNanos(GATHERING_NANOS_PER_WORKER * fleet.snapshot().workers().size());
+    learning.lock();
+    try {
+      Map<Worker, ServedModels> batch;
+      synchronized (learned) {
+        batch = Map.copyOf(learned);
+        learned.clear();
+      }
+      if (!batch.isEmpty()) {
+        fleet.learnModels(batch);
+      }
+    } finally {
+      learning.unlock();
+    }
+  }
+
+  private boolean modelsDue(Worker worker) {
+    lock.lock();
+    try {
+      return schedule.modelsDue(worker, ticker.nanos());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void modelsSeen(Worker worker) {
+    lock.lock();
+    try {
+      schedule.modelsSeen(worker, ticker.nanos());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void finished(Worker worker, boolean good, boolean settled) {
+    lock.lock();
+    try {
+      schedule.finished(worker, good, settled, ticker.nanos());
+      changed.signal();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Starts no further probes. */
+  @Override
+  public void close() {
+    running = false;
+    loop.interrupt();
+  }
+}

@@ -1,0 +1,243 @@
+package io.pointsman.control.kvevents;
+
+import io.pointsman.config.settings.KvEventSettings;
+
+import io.pointsman.control.health.EngineClient;
+import io.pointsman.control.health.Rounds;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.kv.KvFeed;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Semaphore;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Subscribes to the KV events of all present and future workers of a fleet and passes them to a
+ * feed. Finds the publishers of each engine again at intervals, and changes the subscriptions
+ * accordingly. One thread polls the fleet; each query and each source has its own virtual thread.
+ */
+public final class KvEvents implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(KvEvents.class);
+
+  static final Duration RETRY = Duration.ofSeconds(3);
+  private static final Duration LOOK = Duration.ofMillis(100);
+  private static final int MOST_AT_ONCE = 32;
+
+  /** After this many consecutive failures, the sources found earlier are closed. */
+  private static final int MOST_FAILURES = 3;
+
+  /** A blocking query to an engine. */
+  @FunctionalInterface
+  public interface Question {
+    /**
+     * The response to a GET.
+     *
+     * @param role role of the engine, which may have its own key
+     * @throws IOException if there is no response in time
+     */
+    EngineClient.Answer ask(Role role, String url, Duration patience) throws IOException;
+  }
+
+  /** Actions for one worker. */
+  private static final class Watch {
+    private final KvOutlet outlet;
+    private volatile boolean asking;
+    private volatile long dueAt;
+    private volatile @Nullable List<SourceSpec> found;
+
+    /** Owned by the querying thread; at most one exists at a time. */
+    private volatile int failures;
+
+    /** True if the absence of publishers was logged. Owned by the querying thread. */
+    private volatile boolean saidNone;
+
+    /** Written by the polling thread. */
+    private volatile List<KvSource> sources = List.of();
+
+    Watch(Worker worker, KvFeed feed, long now) {
+      outlet = new KvOutlet(worker, feed);
+      dueAt = now;
+    }
+  }
+
+  private final KvEventSettings settings;
+  private final Fleet fleet;
+  private final KvFeed feed;
+  private final SourceFinder finder;
+  private final KvSource.Shared shared;
+  private final Ticker ticker;
+  private final Semaphore places = new Semaphore(MOST_AT_ONCE);
+  private final Map<Worker, Watch> watches = new ConcurrentHashMap<>();
+  private @Nullable Rounds rounds;
+  private boolean closed;
+
+  /**
+   * Does nothing before {@link #start}.
+   *
+   * @param clock clock for comparison with the engines' clocks
+   */
+  public KvEvents(
+      KvEventSettings settings,
+      Fleet fleet,
+      KvFeed feed,
+      Question question,
+      KvEventTally tally,
+      Ticker ticker,
+      InstantSource clock) {
+    this.settings = settings;
+    this.fleet = fleet;
+    this.feed = feed;
+    this.ticker = ticker;
+    finder = new SourceFinder(settings, question::ask);
+    shared = new KvSource.Shared(settings.limits(), tally, ticker, clock);
+  }
+
+  /** Starts polling. */
+  public KvEvents start() {
+    rounds = Rounds.start("kv-events", LOOK, this::look);
+    return this;
+  }
+
+  /** Polls the fleet once. */
+  synchronized void look() {
+    if (closed) {
+      return;
+    }
+    long now = ticker.nanos();
+    List<Worker> workers = fleet.snapshot().workers();
+    leave(workers);
+    for (Worker worker : workers) {
+      Watch watch = watches.computeIfAbsent(worker, _ -> new Watch(worker, feed, now));
+      List<SourceSpec> found = watch.found;
+      if (found != null) {
+        watch.found = null;
+        follow(watch, found);
+      }
+      boolean due = !watch.asking && now - watch.dueAt >= 0;
+      if (due && worker.health().healthy() && places.tryAcquire()) {
+        watch.asking = true;
+        Thread.ofVirtual().name("kv-events-of-" + worker).start(() -> ask(worker, watch));
+      }
+    }
+  }
+
+  private void leave(List<Worker> workers) {
+    if (watches.keySet().stream().anyMatch(Worker::left)) {
+      Set<Worker> here = Set.copyOf(workers);
+      watches.forEach((worker, watch) -> closeIf(!here.contains(worker), worker, watch));
+    }
+  }
+
+  private void closeIf(boolean gone, Worker worker, Watch watch) {
+    if (gone) {
+      watches.remove(worker);
+      watch.sources.forEach(KvSource::close);
+    }
+  }
+
+  /** Applies new specs and keeps the sources that have not changed. */
+  private void follow(Watch watch, List<SourceSpec> specs) {
+    Map<SourceSpec, KvSource> before = new HashMap<>();
+    watch.sources.forEach(source -> before.put(source.spec(), source));
+    List<KvSource> sources = new ArrayList<>();
+    List<SourceSpec> fresh = new ArrayList<>();
+    for (SourceSpec spec : specs) {
+      KvSource kept = before.remove(spec);
+      if (kept == null) {
+        fresh.add(spec);
+      } else {
+        sources.add(kept);
+      }
+    }
+    // The old source of a rank must report its end before the new source starts.
+    before.values().forEach(KvSource::close);
+    for (SourceSpec spec : fresh) {
+      log.info("KV events of {}, rank {}: {}", watch.outlet.worker(), spec.rank(), spec.events());
+      sources.add(new KvSource(spec, watch.outlet, shared).start());
+    }
+    watch.sources = List.copyOf(sources);
+  }
+
+  private void ask(Worker worker, Watch watch) {
+    try {
+      List<SourceSpec> found = finder.find(worker);
+      sayIfNone(worker, watch, found.isEmpty());
+      watch.found = found;
+      watch.failures = 0;
+      watch.dueAt = ticker.nanos() + settings.refresh().toNanos();
+    } catch (IOException | RuntimeException e) {
+      int failures = watch.failures + 1;
+      watch.failures = failures;
+      watch.dueAt = ticker.nanos() + RETRY.toNanos();
+      if (failures == MOST_FAILURES) {
+        watch.found = List.of();
+        log.warn("KV events of {}: no publishers found, asking again: {}", worker, e.toString());
+      }
+    } finally {
+      watch.asking = false;
+      places.release();
+    }
+  }
+
+  /**
+   * Logs once that an engine has no publishers. Such an engine works normally, but the operator
+   * probably expects events.
+   */
+  private void sayIfNone(Worker worker, Watch watch, boolean none) {
+    if (none && !watch.saidNone && settings.mode() == KvEventSettings.Mode.AUTO) {
+      log.warn("KV events of {}: the engine reports no publishers", worker);
+    }
+    watch.saidNone = none;
+  }
+
+  /** Receives the state of one worker's sources. */
+  @FunctionalInterface
+  public interface Reading {
+    /**
+     * @param worker id of the worker
+     * @param sources number of sources, at least one
+     * @param live number of sources with complete state
+     * @param lagSeconds maximum age of the last batches on arrival
+     */
+    void read(String worker, int sources, int live, double lagSeconds);
+  }
+
+  /** Reports all workers with sources. Thread-safe. */
+  public void read(Reading reading) {
+    watches.forEach(
+        (worker, watch) -> {
+          List<KvSource> sources = watch.sources;
+          if (!sources.isEmpty()) {
+            reading.read(
+                worker.id(),
+                sources.size(),
+                (int) sources.stream().filter(KvSource::isLive).count(),
+                sources.stream().mapToDouble(KvSource::lagSeconds).max().orElse(0));
+          }
+        });
+  }
+
+  /** Closes all sources. */
+  @Override
+  public synchronized void close() {
+    closed = true;
+    Rounds begun = rounds;
+    if (begun != null) {
+      begun.close();
+    }
+    watches.values().forEach(watch -> watch.sources.forEach(KvSource::close));
+    watches.clear();
+  }
+}

@@ -1,0 +1,151 @@
+package io.pointsman.control.kvevents;
+
+import io.pointsman.config.settings.KvEventSettings;
+
+import io.pointsman.control.health.EngineClient;
+import io.pointsman.config.settings.KvEventSettings.Mode;
+import io.pointsman.config.settings.Endpoint;
+import io.pointsman.pd.peer.Address;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.stream.IntStream;
+
+/**
+ * Finds the publishers of a worker's engine, from the worker's labels, the configuration or the
+ * engine itself. Engines are queried with {@code GET /kv_event_sources}. Otherwise {@code
+ * kv_events_config} is read from {@code GET /server_info?config_format=json}, which older SGLang
+ * versions call {@code /get_server_info}. Blocks.
+ */
+final class SourceFinder {
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  /** Statuses for an unknown path; any other failure may be temporary. */
+  private static final Set<Integer> UNKNOWN_PATH = Set.of(404, 405, 501);
+
+  private final KvEventSettings settings;
+  private final Question question;
+
+  /** A blocking query to an engine. */
+  @FunctionalInterface
+  interface Question {
+    /**
+     * @param role role of the engine, which may have its own key
+     * @throws IOException if there is no response in time
+     */
+    EngineClient.Answer ask(Role role, String url, Duration patience) throws IOException;
+  }
+
+  SourceFinder(KvEventSettings settings, Question question) {
+    this.settings = settings;
+    this.question = question;
+  }
+
+  /**
+   * The sources of a worker; empty if its engine does not publish.
+   *
+   * @throws IOException if they cannot be determined or are unusable; the message contains the
+   *     reason
+   */
+  List<SourceSpec> find(Worker worker) throws IOException {
+    List<SourceSpec> all = sources(worker);
+    String host = Address.host(worker);
+    int rank = worker.spec().rank();
+    Predicate<SourceSpec> own = source -> rank == WorkerSpec.NO_RANK || source.rank() == rank;
+    return all.stream().filter(own).map(source -> source.at(host)).toList();
+  }
+
+  private List<SourceSpec> sources(Worker worker) throws IOException {
+    if (worker.spec().labels().containsKey(KvEventSettings.EVENTS_LABEL)) {
+      return labelled(worker.spec());
+    }
+    if (settings.mode() == Mode.STATIC) {
+      return configured(worker);
+    }
+    EngineClient.Answer answer = ask(worker, "/kv_event_sources");
+    if (answer.good()) {
+      return SourcesAnswer.sources(answer.body());
+    }
+    if (answer.status() == 401 || answer.status() == 403 || answer.status() >= 500) {
+      throw new IOException("GET /kv_event_sources: status " + answer.status());
+    }
+    for (String path : List.of("/server_info?config_format=json", "/get_server_info")) {
+      EngineClient.Answer config = ask(worker, path);
+      if (config.good()) {
+        return SourcesAnswer.configured(config.body());
+      }
+      if (!UNKNOWN_PATH.contains(config.status())) {
+        throw new IOException("GET " + path + ": status " + config.status());
+      }
+    }
+    return List.of();
+  }
+
+  private EngineClient.Answer ask(Worker worker, String path) throws IOException {
+    try {
+      return question.ask(worker.spec().role(), worker.spec().url() + path, PATIENCE);
+    } catch (IllegalArgumentException e) {
+      throw new IOException(e);
+    }
+  }
+
+  private List<SourceSpec> labelled(WorkerSpec worker) throws IOException {
+    String events = worker.labels().getOrDefault(KvEventSettings.EVENTS_LABEL, "");
+    String replays = worker.labels().get(KvEventSettings.REPLAY_LABEL);
+    try {
+      List<Endpoint> publishers = endpoints(events);
+      List<Endpoint> again = replays == null ? List.of() : endpoints(replays);
+      if (!again.isEmpty() && again.size() != publishers.size()) {
+        throw new IOException(
+            KvEventSettings.REPLAY_LABEL
+                + " (expected: as many as "
+                + KvEventSettings.EVENTS_LABEL
+                + ")");
+      }
+      boolean alone = publishers.size() == 1 && worker.rank() == WorkerSpec.NO_RANK;
+      List<SourceSpec> sources = new ArrayList<>();
+      for (int i = 0; i < publishers.size(); i++) {
+        Endpoint replay = again.isEmpty() ? null : again.get(i);
+        sources.add(new SourceSpec(i, alone, publishers.get(i), replay, settings.topic()));
+      }
+      return sources;
+    } catch (IllegalArgumentException e) {
+      throw new IOException("labels: " + e.getMessage(), e);
+    }
+  }
+
+  private static List<Endpoint> endpoints(String text) {
+    List<Endpoint> endpoints = new ArrayList<>();
+    for (String each : text.strip().split("\\s+", -1)) {
+      endpoints.add(Endpoint.of(each));
+    }
+    return endpoints;
+  }
+
+  private List<SourceSpec> configured(Worker worker) {
+    if (settings.endpoint().isEmpty()) {
+      return List.of();
+    }
+    Endpoint events = Endpoint.of(settings.endpoint());
+    Endpoint replay =
+        settings.replayEndpoint().isEmpty() ? null : Endpoint.of(settings.replayEndpoint());
+    int rank = worker.spec().rank();
+    IntStream ranks =
+        rank == WorkerSpec.NO_RANK ? IntStream.range(0, settings.ranks()) : IntStream.of(rank);
+    return ranks
+        .mapToObj(
+            each ->
+                new SourceSpec(
+                    each,
+                    events.ofRank(each),
+                    replay == null ? null : replay.ofRank(each),
+                    settings.topic()))
+        .toList();
+  }
+}

@@ -1,0 +1,84 @@
+package io.pointsman.control.kvtokens;
+
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * Decides whether one worker can be queried. After a failure the worker rests, twice as long each
+ * time. After a query it is spared until queries have taken at most their share of the time. A
+ * missing route is not tried again for 5 minutes. Guarded by itself.
+ */
+final class Standing {
+  static final long FIRST_REST = Duration.ofSeconds(1).toNanos();
+  static final long LONGEST_REST = Duration.ofMinutes(1).toNanos();
+
+  /** Limited, because an engine may be replaced by one with the route. */
+  static final long NO_ROUTE = Duration.ofMinutes(5).toNanos();
+
+  private final Map<String, Long> missingUntil = new HashMap<>();
+  private long rest = FIRST_REST;
+  private long restsUntil;
+  private boolean rests;
+
+  /** Time without queries after a query, as a multiple of its duration; 0: no limit. */
+  private final double sparing;
+
+  private long sparedUntil;
+  private boolean spared;
+  private boolean asking;
+
+  /**
+   * @param share share of its time that queries may take, above 0; 1: no limit
+   */
+  Standing(double share) {
+    sparing = 1 / share - 1;
+  }
+
+  synchronized boolean rests(long now) {
+    rests = rests && now - restsUntil < 0;
+    return rests;
+  }
+
+  /** True if the worker must not get further queries for the moment. */
+  synchronized boolean spared(long now) {
+    spared = spared && now - sparedUntil < 0;
+    return spared || asking;
+  }
+
+  /** Begins a query; false if the worker must not be queried at this time. */
+  synchronized boolean begin(long now) {
+    if (spared(now)) {
+      return false;
+    }
+    asking = sparing > 0;
+    return true;
+  }
+
+  /** Records the end of a query, whether it succeeded or not. */
+  synchronized void end(long begun, long now) {
+    asking = false;
+    spared = true;
+    sparedUntil = now + (long) (sparing * (now - begun));
+  }
+
+  synchronized void failed(long now) {
+    rests = true;
+    restsUntil = now + rest;
+    rest = Math.min(2 * rest, LONGEST_REST);
+  }
+
+  synchronized void answered() {
+    rest = FIRST_REST;
+  }
+
+  /** True unless the route is known to be missing. */
+  synchronized boolean has(String path, long now) {
+    Long until = missingUntil.get(path);
+    return until == null || now - until >= 0;
+  }
+
+  synchronized void lacks(String path, long now) {
+    missingUntil.put(path, now + NO_ROUTE);
+  }
+}

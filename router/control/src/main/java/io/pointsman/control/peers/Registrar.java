@@ -1,0 +1,203 @@
+package io.pointsman.control.peers;
+
+import io.pointsman.pd.peer.Peer;
+import io.pointsman.pd.peer.PeerTable;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Keeps registered engines in the fleet while they repeat their registrations. Removes only workers
+ * that it has added. An engine that is already a worker is not added again, but its transfer data
+ * is stored. Time without a listener does not expire registrations. Confined to one thread.
+ */
+final class Registrar {
+  private static final Logger log = LoggerFactory.getLogger(Registrar.class);
+
+  /**
+   * A registration without repetition for this time expires; engines repeat it every few seconds.
+   */
+  static final Duration LIFETIME = Duration.ofSeconds(5);
+
+  /** Longer gaps between calls of {@link #look} mean that the whole process was paused. */
+  private static final long HICCUP = Duration.ofSeconds(1).toNanos();
+
+  private final Fleet fleet;
+  private final PeerTable peers;
+  private final int most;
+  private final Ticker ticker;
+  private final Map<String, Entry> entries = new LinkedHashMap<>();
+  private long lookedAt;
+  private boolean full;
+
+  /** A registered engine. */
+  private static final class Entry {
+    private Announcement said;
+    private long heardAt;
+
+    /** The engine's workers by id; null for workers added by others. */
+    private final Map<String, @Nullable Worker> workers = new LinkedHashMap<>();
+
+    Entry(Announcement said) {
+      this.said = said;
+    }
+  }
+
+  /**
+   * @param most maximum number of registered engines
+   */
+  Registrar(Fleet fleet, PeerTable peers, int most, Ticker ticker) {
+    this.fleet = fleet;
+    this.peers = peers;
+    this.most = most;
+    this.ticker = ticker;
+    lookedAt = ticker.nanos();
+  }
+
+  /** Processes a registration. */
+  void heard(Announcement said) {
+    Entry entry = entries.get(said.httpAddress());
+    if (entry != null && !entry.said.sameWorkers(said)) {
+      log.info("engine {} registers with other properties than before", said.httpAddress());
+      forget(entry);
+      entries.remove(said.httpAddress());
+      entry = null;
+    }
+    if (entry == null) {
+      entry = entries.size() < most ? new Entry(said) : null;
+      if (entry == null || !join(entry)) {
+        complain(said);
+        return;
+      }
+      full = false;
+      entries.put(said.httpAddress(), entry);
+      log.info("engine {} has registered: {}", said.httpAddress(), said);
+    } else if (!entry.said.equals(said) || othersHaveLeft(entry) || unknown(entry)) {
+      entry.said = said;
+      if (!join(entry)) {
+        entries.remove(said.httpAddress());
+        complain(said);
+        return;
+      }
+    }
+    entry.heardAt = ticker.nanos();
+  }
+
+  private void complain(Announcement said) {
+    if (!full) {
+      full = true;
+      log.warn(
+          "engine {} is not added: {} engines registered, {} workers in the fleet (expected: fewer,"
+              + " max-workers)",
+          said.httpAddress(),
+          entries.size(),
+          fleet.snapshot().workers().size());
+    }
+  }
+
+  /** True if a worker that others had added has left. */
+  private boolean othersHaveLeft(Entry entry) {
+    for (Map.Entry<String, @Nullable Worker> each : entry.workers.entrySet()) {
+      if (each.getValue() == null && fleet.snapshot().worker(each.getKey()) == null) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /**
+   * True if the transfer data of one of the workers is missing: a removal and re-addition by others
+   * discards it.
+   */
+  private boolean unknown(Entry entry) {
+    for (String id : entry.workers.keySet()) {
+      Worker worker = fleet.snapshot().worker(id);
+      Peer known = worker == null ? null : peers.of(worker);
+      if (known != null && !entry.said.told(known).equals(known)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /**
+   * Adds the engine's missing workers and stores its transfer data.
+   *
+   * @return true if there is room for all of them
+   */
+  private boolean join(Entry entry) {
+    List<WorkerSpec> missing = new ArrayList<>();
+    Map<String, @Nullable Worker> before = new LinkedHashMap<>(entry.workers);
+    entry.workers.clear();
+    for (WorkerSpec spec : entry.said.workers()) {
+      Worker own = before.get(spec.id());
+      Worker present = own == null ? fleet.snapshot().sameEngine(spec) : own;
+      String id = present == null ? spec.id() : present.id();
+      if (!peers.update(id, entry.said::told)) {
+        forget(entry);
+        return false;
+      }
+      entry.workers.put(id, own);
+      if (present == null) {
+        missing.add(spec);
+      }
+    }
+    return add(entry, missing);
+  }
+
+  private boolean add(Entry entry, List<WorkerSpec> missing) {
+    try {
+      for (WorkerSpec spec : missing) {
+        entry.workers.put(spec.id(), fleet.add(spec));
+      }
+      return true;
+    } catch (IllegalStateException _) {
+      missing.forEach(spec -> peers.remove(spec.id()));
+      forget(entry);
+      return false;
+    }
+  }
+
+  /** Removes engines with expired registrations; to be called frequently. */
+  void look() {
+    long now = ticker.nanos();
+    long unheard = now - lookedAt > HICCUP ? now - lookedAt : 0;
+    lookedAt = now;
+    Iterator<Entry> all = entries.values().iterator();
+    while (all.hasNext()) {
+      Entry entry = all.next();
+      entry.heardAt += unheard;
+      if (now - entry.heardAt > LIFETIME.toNanos()) {
+        all.remove();
+        forget(entry);
+        log.info(
+            "engine {} stopped sending registrations and was removed", entry.said.httpAddress());
+      }
+    }
+  }
+
+  private void forget(Entry entry) {
+    entry.workers.forEach(
+        (id, worker) -> {
+          if (worker != null && fleet.remove(worker)) {
+            peers.remove(id);
+          }
+        });
+    entry.workers.clear();
+  }
+
+  /** Number of registered engines. */
+  int size() {
+    return entries.size();
+  }
+}

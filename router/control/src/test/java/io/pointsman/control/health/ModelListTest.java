@@ -1,0 +1,70 @@
+package io.pointsman.control.health;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.pointsman.engine.fleet.ServedModels;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class ModelListTest {
+  private static Set<String> read(String json) throws IOException {
+    return models(json).names();
+  }
+
+  private static ServedModels models(String json) throws IOException {
+    return ModelList.read(json.getBytes(StandardCharsets.UTF_8));
+  }
+
+  @Test
+  void namesOfModelsAndAdaptersAreRead() throws IOException {
+    assertThat(
+            read(
+                """
+                {"object":"list","extra":{"data":[{"id":"no"}]},"data":[
+                  {"id":"llama","object":"model","permission":[{"id":"modelperm-1"}],"parent":null},
+                  {"object":"model","parent":"llama","id":"llama-adapter"}]}
+                """))
+        .containsExactlyInAnyOrder("llama", "llama-adapter");
+  }
+
+  @Test
+  void modelsWithAnotherParentAreAdapters() throws IOException {
+    ServedModels told =
+        models(
+            """
+            {"data":[{"id":"llama","root":"/models/llama","parent":null},{"id":"alias"},
+              {"id":"adapter","parent":"meta/llama"},{"id":"llama:ray"},{"id":"own","parent":"own"},
+              {"id":"none","parent":""},{"id":"other:tag","parent":7}]}
+            """);
+
+    assertThat(told.bases())
+        .containsExactlyInAnyOrder("llama", "alias", "own", "none", "other:tag");
+    assertThat(told.names()).hasSize(7);
+  }
+
+  @Test
+  void otherJsonContainsNoModels() throws IOException {
+    assertThat(read("[]")).isEmpty();
+    assertThat(read("{}")).isEmpty();
+    assertThat(read("{\"data\":\"x\"}")).isEmpty();
+    assertThat(read("{\"data\":[\"x\",1,{\"id\":7},{\"id\":{\"id\":\"x\"}}]}")).isEmpty();
+  }
+
+  @Test
+  void invalidJsonIsRefused() {
+    assertThatThrownBy(() -> read("<html>")).isInstanceOf(IOException.class);
+    assertThatThrownBy(() -> read("{\"data\":[{\"id\":\"a\"")).isInstanceOf(IOException.class);
+  }
+
+  @Test
+  void aHugeListIsTruncated() throws IOException {
+    StringBuilder json = new StringBuilder("{\"data\":[");
+    for (int i = 0; i < ModelList.MOST_MODELS + 5; i++) {
+      json.append(i == 0 ? "" : ",").append("{\"id\":\"").append(i).append("\"}");
+    }
+    assertThat(read(json.append("]}").toString())).hasSize(ModelList.MOST_MODELS);
+  }
+}

@@ -1,0 +1,311 @@
+package io.pointsman.control.kvevents;
+
+import io.pointsman.config.settings.KvEventSettings;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.management.HotSpotDiagnosticMXBean;
+import com.sun.management.UnixOperatingSystemMXBean;
+import io.pointsman.control.kvevents.KvEventTally.Count;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.kv.KvEvent;
+import io.pointsman.tool.sim.SimConfig;
+import io.pointsman.tool.sim.SimEngine;
+import io.pointsman.tool.sim.zmq.EventFormat;
+import io.pointsman.tool.sim.zmq.EventOptions;
+import io.pointsman.testkit.Await;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Publishers of simulated engines, found by queries, over sockets. */
+@Timeout(240)
+class KvEventsTest {
+  private static final int BLOCK = 4;
+
+  @TempDir private Path directory;
+  private int dumps;
+
+  private static SimConfig config(EventOptions options) {
+    return SimConfig.instant().withModels("m", "polite").withKv(8, BLOCK).withEvents(options);
+  }
+
+  private static void ask(SimEngine engine, String model, String tokens, String more)
+      throws IOException, InterruptedException {
+    String body =
+        "{\"model\":\"" + model + "\",\"max_tokens\":1,\"prompt\":[" + tokens + "]" + more + "}";
+    HttpResponse<String> answer =
+        HttpClient.newHttpClient()
+            .send(
+                HttpRequest.newBuilder(URI.create(engine.url() + "/v1/completions"))
+                    .POST(HttpRequest.BodyPublishers.ofString(body))
+                    .build(),
+                HttpResponse.BodyHandlers.ofString());
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+  }
+
+  private static void post(SimEngine engine, String path, String body)
+      throws IOException, InterruptedException {
+    HttpResponse<String> answer =
+        HttpClient.newHttpClient()
+            .send(
+                HttpRequest.newBuilder(URI.create(engine.url() + path))
+                    .POST(HttpRequest.BodyPublishers.ofString(body))
+                    .build(),
+                HttpResponse.BodyHandlers.ofString());
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+  }
+
+  @ParameterizedTest
+  @EnumSource(EventFormat.class)
+  void theCacheOfAnEngineIsFollowedInAllFormats(EventFormat format) throws Exception {
+    try (SimEngine engine = SimEngine.start(config(EventOptions.of(format)));
+        Listening listening = Listening.byAsking()) {
+      Worker worker = listening.add(engine.url(), Map.of());
+      listening.awaitLive(worker);
+
+      ask(engine, "m", "1,2,3,4,5,6,7,8,9", "");
+      Await.until("two blocks", () -> listening.feed.blocks(worker, 0).size() == 2);
+      List<KvEvent.Stored> stored = listening.feed.stored();
+      assertThat(stored).allMatch(KvEvent.Stored::plain).allMatch(one -> one.blockSize() == BLOCK);
+      assertThat(stored.stream().flatMapToInt(one -> Arrays.stream(one.tokens())))
+          .containsExactly(1, 2, 3, 4, 5, 6, 7, 8);
+      assertThat(stored.getFirst().parent()).isNull();
+
+      ask(engine, "m", "1,2,3,4,5,6,7,8,10,11,12,13,14", "");
+      Await.until("a third block", () -> listening.feed.blocks(worker, 0).size() == 3);
+      KvEvent.Stored third = listening.feed.stored().getLast();
+      assertThat(third.tokens()).containsExactly(10, 11, 12, 13);
+      long[] before = stored.getLast().blocks();
+      assertThat(third.parent()).isEqualTo(before[before.length - 1]);
+
+      post(engine, "/reset_prefix_cache", "");
+      Await.until("nothing left", () -> listening.feed.blocks(worker, 0).isEmpty());
+      assertThat(listening.feed.cleared()).isEqualTo(1);
+      assertThat(listening.tally.of(Count.MALFORMED)).isZero();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(EventFormat.class)
+  void evictedBlocksAreRemoved(EventFormat format) throws Exception {
+    try (SimEngine engine = SimEngine.start(config(EventOptions.of(format)));
+        Listening listening = Listening.byAsking()) {
+      Worker worker = listening.add(engine.url(), Map.of());
+      for (int i = 0; i < 20; i++) {
+        int first = 100 * i;
+        ask(engine, "m", first + ",1,2,3,4,5,6,7,8", "");
+      }
+      listening.awaitHeld(worker, 0, engine);
+      assertThat(listening.tally.of(Count.REMOVED)).isPositive();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(EventFormat.class)
+  void adaptersAndSaltsAreReported(EventFormat format) throws Exception {
+    try (SimEngine engine = SimEngine.start(config(EventOptions.of(format)));
+        Listening listening = Listening.byAsking()) {
+      Worker worker = listening.add(engine.url(), Map.of());
+      listening.awaitLive(worker);
+      ask(engine, "m", "1,2,3,4,5", ",\"cache_salt\":\"s\"");
+      Await.until("a block", () -> listening.feed.blocks(worker, 0).size() == 1);
+      assertThat(listening.feed.stored().getFirst().plain()).isFalse();
+      if (format != EventFormat.SGLANG) {
+        ask(engine, "polite", "1,2,3,4,5", "");
+        Await.until("another", () -> listening.feed.blocks(worker, 0).size() == 2);
+        assertThat(listening.feed.stored().getLast())
+            .returns("polite", KvEvent.Stored::adapter)
+            .returns(true, KvEvent.Stored::plain);
+      }
+    }
+  }
+
+  @Test
+  void aRestartedEngineIsFollowedFromItsNewStart() throws Exception {
+    try (SimEngine engine = SimEngine.start(config(EventOptions.of(EventFormat.VLLM)));
+        Listening listening = Listening.byAsking()) {
+      Worker worker = listening.add(engine.url(), Map.of());
+      listening.awaitLive(worker);
+      ask(engine, "m", "1,2,3,4,5,6,7,8,9", "");
+      Await.until("two blocks", () -> listening.feed.blocks(worker, 0).size() == 2);
+
+      engine.stop();
+      Await.until("not complete", () -> !listening.feed.live(worker, 0));
+      engine.restart();
+      listening.awaitLive(worker);
+      ask(engine, "m", "21,22,23,24,25", "");
+      Await.until("one block", () -> listening.feed.blocks(worker, 0).size() == 1);
+    }
+  }
+
+  @Test
+  void aRestartOfOnlyThePublisherIsDetected() throws Exception {
+    try (SimEngine engine = SimEngine.start(config(EventOptions.of(EventFormat.VLLM_MAP)));
+        Listening listening = Listening.byAsking()) {
+      Worker worker = listening.add(engine.url(), Map.of());
+      ask(engine, "m", "1,2,3,4,5,6,7,8,9", "");
+      Await.until("two blocks", () -> listening.feed.blocks(worker, 0).size() == 2);
+      post(engine, "/sim/kv-events", "{\"restart\":true}");
+      Await.until("nothing left", () -> listening.feed.blocks(worker, 0).isEmpty());
+      listening.awaitLive(worker);
+    }
+  }
+
+  @Test
+  void eachRankOfAnEngineIsASource() throws Exception {
+    EventOptions options = EventOptions.of(EventFormat.VLLM);
+    try (SimEngine zero = SimEngine.start(config(options));
+        SimEngine one = SimEngine.start(config(options.withRank(1)));
+        Listening listening = Listening.byLabels()) {
+      Map<String, String> labels =
+          Map.of(
+              KvEventSettings.EVENTS_LABEL,
+              "tcp://*:" + zero.events().port() + " tcp://*:" + one.events().port(),
+              KvEventSettings.REPLAY_LABEL,
+              "tcp://*:" + zero.events().replayPort() + " tcp://*:" + one.events().replayPort());
+      Worker whole = listening.add("http://127.0.0.1:1", labels);
+      Worker second =
+          listening.fleet.add(WorkerSpec.of("http://127.0.0.1:2").withLabels(labels).withRank(1));
+      second.probed(true);
+      Await.until("all", () -> listening.feed.live(whole, 1) && listening.feed.live(second, 1));
+      for (int i = 0; i < 20; i++) {
+        ask(zero, "m", i + ",2,3,4,5", "");
+        ask(one, "m", i + ",2,3,4,5,6,7,8,9", "");
+      }
+      listening.awaitHeld(whole, 0, zero);
+      listening.awaitHeld(whole, 1, one);
+      listening.awaitHeld(second, 1, one);
+      assertThat(listening.feed.blocks(second, 0)).isEmpty();
+      assertThat(listening.feed.overlapped()).isFalse();
+      assertThat(listening.tally.of(Count.WRONG_RANK)).isZero();
+    }
+  }
+
+  @Test
+  void unreachableRanksAreReportedUntilTheyAreNotFollowed() throws IOException {
+    try (ServerSocket mute = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
+        SimEngine engine = SimEngine.start(config(EventOptions.of(EventFormat.VLLM)));
+        Listening listening = Listening.byLabels()) {
+      String nobody = " tcp://*:" + mute.getLocalPort();
+      Map<String, String> labels =
+          Map.of(
+              KvEventSettings.EVENTS_LABEL,
+              "tcp://*:" + engine.events().port() + nobody,
+              KvEventSettings.REPLAY_LABEL,
+              "tcp://*:" + engine.events().replayPort() + nobody);
+      Worker worker = listening.add("http://127.0.0.1:1", labels);
+      listening.awaitLive(worker);
+
+      assertThat(listening.feed.heardOf(worker, 1)).isTrue();
+      assertThat(listening.feed.live(worker, 1)).isFalse();
+      listening.fleet.remove(worker.id());
+      Await.until("followed no more", () -> !listening.feed.heardOf(worker, 1));
+    }
+  }
+
+  @Test
+  @Tag("full")
+  void workersThatLeaveReleaseAllResources() {
+    UnixOperatingSystemMXBean system =
+        (UnixOperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+    try (SimEngine engine = SimEngine.start(config(EventOptions.of(EventFormat.VLLM)));
+        Listening listening = Listening.byLabels()) {
+      long descriptors = 0;
+      long following = 0;
+      for (int i = 0; i < 30; i++) {
+        Worker worker = listening.add(engine.events().port(), engine.events().replayPort());
+        listening.awaitLive(worker);
+        following = i == 4 ? followers() : following;
+        listening.fleet.remove(worker.id());
+        Await.until("gone", () -> engine.events().subscribers() == 0);
+        Await.until("told", () -> !listening.feed.live(worker, 0));
+        if (i == 4) {
+          descriptors = system.getOpenFileDescriptorCount();
+        }
+      }
+      assertThat(following).as("threads that are told of").isPositive();
+      long most = descriptors + 10;
+      Await.until("descriptors given back", () -> system.getOpenFileDescriptorCount() <= most);
+      Await.until("threads at their ends", () -> followers() == 0);
+    }
+  }
+
+  /** Number of threads that follow a source. They are virtual, so only a thread dump shows them. */
+  private long followers() {
+    Path dump = directory.resolve("threads-" + dumps++);
+    try {
+      ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class)
+          .dumpThreads(dump.toString(), HotSpotDiagnosticMXBean.ThreadDumpFormat.TEXT_PLAIN);
+      try (Stream<String> lines = Files.lines(dump)) {
+        return lines
+            .filter(line -> line.contains("\"kv-events-") && line.contains(", rank "))
+            .count();
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Test
+  void anEngineWithoutEventsHasNoSource() {
+    try (SimEngine engine = SimEngine.start(SimConfig.instant());
+        SimEngine other = SimEngine.start(config(EventOptions.of(EventFormat.SGLANG)));
+        Listening listening = Listening.byAsking()) {
+      Worker quiet = listening.add(engine.url(), Map.of());
+      Worker worker = listening.add(other.url(), Map.of());
+      listening.awaitLive(worker);
+      listening.awaitAsked(engine);
+      assertThat(listening.feed.heardOf(quiet, 0)).isFalse();
+    }
+  }
+
+  @Test
+  void aSourceThatNeverRespondsAffectsNoOther() throws IOException {
+    try (ServerSocket mute = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
+        SimEngine engine = SimEngine.start(config(EventOptions.of(EventFormat.VLLM)));
+        Listening listening = Listening.byLabels()) {
+      for (int i = 0; i < 5; i++) {
+        listening.add(mute.getLocalPort(), mute.getLocalPort());
+      }
+      Worker worker = listening.add(engine.events().port(), engine.events().replayPort());
+      listening.awaitLive(worker);
+    }
+  }
+
+  @Test
+  void aMovedPublisherIsFollowed() throws Exception {
+    try (SimEngine engine = SimEngine.start(config(EventOptions.of(EventFormat.VLLM)));
+        Listening listening = Listening.byAsking()) {
+      Worker worker = listening.add(engine.url(), Map.of());
+      listening.awaitLive(worker);
+      int port = engine.port();
+      engine.stop();
+      EventOptions moved = EventOptions.of(EventFormat.VLLM);
+      try (SimEngine next = SimEngine.start(config(moved).withPort(port))) {
+        ask(next, "m", "1,2,3,4,5", "");
+        Await.until("a block", () -> listening.feed.blocks(worker, 0).size() == 1);
+        listening.awaitLive(worker);
+      }
+    }
+  }
+}

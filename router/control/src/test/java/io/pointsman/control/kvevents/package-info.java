@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.control.kvevents;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.control.kvtokens;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,303 @@
+package io.pointsman.kubernetes;
+
+import io.pointsman.config.settings.KubernetesSettings;
+import io.pointsman.config.settings.PodSelector;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.PodBuilder;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.testkit.Await;
+import io.pointsman.testkit.FakeClock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Discovery against an API over real sockets. */
+@Timeout(180)
+class PodDiscoveryTest {
+  private final FakeClock clock = new FakeClock();
+  private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
+  private final List<PodDiscovery> started = new ArrayList<>();
+  private FakeCluster cluster;
+
+  @BeforeEach
+  void build() throws Exception {
+    cluster = new FakeCluster();
+  }
+
+  @AfterEach
+  void closeAll() throws Exception {
+    started.forEach(PodDiscovery::close);
+    cluster.close();
+  }
+
+  private PodDiscovery discover(String namespace) {
+    return discover(namespace, fleet);
+  }
+
+  private PodDiscovery discover(String namespace, Fleet fleet) {
+    KubernetesSettings settings =
+        new KubernetesSettings(
+            PodSelector.of(Map.of("app", "vllm")), namespace, 8000, 1, cluster.url());
+    PodDiscovery discovery = PodDiscovery.start(settings, fleet, clock::nanos);
+    started.add(discovery);
+    return discovery;
+  }
+
+  /** Opens the cluster and waits until its pods are watched. */
+  private PodDiscovery watched(String namespace) {
+    cluster.open();
+    PodDiscovery discovery = discover(namespace);
+    await("one watch", () -> cluster.openWatches() == 1);
+    return discovery;
+  }
+
+  /** Waits while the clock stands still, so the wait cannot become an outage. */
+  private static void await(String what, BooleanSupplier condition) {
+    Await.until(what, condition);
+  }
+
+  /** Advances the clock and waits until the outage is reported. */
+  private void awaitAway(PodDiscovery discovery) {
+    await(
+        "the API is away",
+        () -> {
+          clock.advance(Duration.ofSeconds(1));
+          return discovery.away();
+        });
+  }
+
+  private List<String> ids() {
+    return ids(fleet);
+  }
+
+  private static List<String> ids(Fleet fleet) {
+    return fleet.snapshot().workers().stream().map(Worker::id).sorted().toList();
+  }
+
+  private void awaitWorkers(String... ids) {
+    await("workers: " + List.of(ids), () -> ids().equals(List.of(ids)));
+  }
+
+  private static Pod labelled(Pod pod, String label) {
+    return new PodBuilder(pod).editMetadata().addToLabels("app", label).endMetadata().build();
+  }
+
+  @Test
+  void eachRoleHasASelectorOfItsOwn() {
+    cluster.open();
+    cluster.put(Pods.labelled(Pods.ready("p", "10.0.0.1"), "role", "prefill"));
+    cluster.put(Pods.labelled(Pods.ready("d", "10.0.0.2"), "role", "decode"));
+    cluster.put(Pods.ready("other", "10.0.0.3"));
+    KubernetesSettings settings =
+        new KubernetesSettings(
+            PodSelector.NONE,
+            PodSelector.of(Map.of("role", "prefill")),
+            PodSelector.of(Map.of("role", "decode")),
+            "a",
+            8000,
+            1,
+            cluster.url());
+    started.add(PodDiscovery.start(settings, fleet, clock::nanos));
+    await("both", () -> fleet.snapshot().workers().size() == 2);
+    assertThat(fleet.snapshot().workers())
+        .extracting(worker -> worker.id() + " " + worker.spec().role())
+        .containsExactlyInAnyOrder("a/p PREFILL", "a/d DECODE");
+    await("two watches", () -> cluster.openWatches() == 2);
+    cluster.put(Pods.labelled(Pods.ready("p", "10.0.0.1"), "role", "decode"));
+    await(
+        "p as decode",
+        () ->
+            fleet.snapshot().workers().stream()
+                    .filter(worker -> worker.spec().role() == Role.DECODE)
+                    .count()
+                == 2);
+  }
+
+  /** The API selects the pods. The API of this test does not support sets of values. */
+  @Test
+  void theApiSelectsPodsByOneOfSeveralValuesOfALabel() {
+    cluster.open();
+    KubernetesSettings settings =
+        new KubernetesSettings(
+            PodSelector.NONE,
+            new PodSelector(Map.of("model", Set.of("pre-2", "pre"), "app", Set.of("vllm"))),
+            new PodSelector(Map.of("model", Set.of("dec"))),
+            "a",
+            8000,
+            1,
+            cluster.url());
+    started.add(PodDiscovery.start(settings, fleet, clock::nanos));
+    await("two watches", () -> cluster.openWatches() == 2);
+    assertThat(cluster.asked())
+        .containsExactlyInAnyOrder(
+            "list app=vllm,model in (pre,pre-2)",
+            "watch app=vllm,model in (pre,pre-2)",
+            "list model=dec",
+            "watch model=dec");
+  }
+
+  @Test
+  void existingReadyPodsAreWorkers() {
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    cluster.put(Pods.pending("two"));
+    cluster.put(labelled(Pods.ready("three", "10.0.0.3"), "other"));
+    cluster.open();
+    discover("");
+    awaitWorkers("a/one");
+  }
+
+  @Test
+  void aPodIsAWorkerFromReadyToItsEnd() {
+    watched("a");
+    cluster.put(Pods.pending("one"));
+    cluster.put(Pods.ready("two", "10.0.0.2"));
+    awaitWorkers("a/two");
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    awaitWorkers("a/one", "a/two");
+    cluster.put(Pods.ready(Pods.pending("one"), "10.0.0.1", "False"));
+    awaitWorkers("a/two");
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    awaitWorkers("a/one", "a/two");
+    cluster.delete("two");
+    awaitWorkers("a/one");
+  }
+
+  @Test
+  void aPodWithAnotherLabelLeavesAndReturnsWithTheLabel() {
+    watched("a");
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    awaitWorkers("a/one");
+    cluster.put(labelled(Pods.ready("one", "10.0.0.1"), "other"));
+    awaitWorkers();
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    awaitWorkers("a/one");
+  }
+
+  @Test
+  void aPodAtANewAddressIsANewWorkerAndTheOldOneDrains() {
+    watched("a");
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    awaitWorkers("a/one");
+    Worker before = fleet.snapshot().workers().getFirst();
+    cluster.put(Pods.ready("one", "10.0.0.9"));
+    await(
+        "the new address",
+        () ->
+            fleet.snapshot().workers().stream()
+                .anyMatch(worker -> worker.spec().url().equals("http://10.0.0.9:8000")));
+    assertThat(before.draining()).isTrue();
+    assertThat(ids()).containsExactly("a/one");
+  }
+
+  @Test
+  void onlyTheNamespaceCounts() {
+    watched("b");
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    Pod other =
+        new PodBuilder(Pods.ready("two", "10.0.0.2"))
+            .editMetadata()
+            .withNamespace("b")
+            .endMetadata()
+            .build();
+    cluster.put(other);
+    awaitWorkers("b/two");
+  }
+
+  @Test
+  void anOutageAtTheStartIsReportedAndPodsAppearAfterIt() {
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    PodDiscovery discovery = discover("a");
+    awaitAway(discovery);
+    assertThat(ids()).isEmpty();
+    cluster.open();
+    awaitWorkers("a/one");
+    await("the API is back", () -> !discovery.away());
+  }
+
+  @Test
+  void workersStayDuringAnOutageAndAreUpdatedAfterIt() {
+    PodDiscovery discovery = watched("a");
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    cluster.put(Pods.ready("two", "10.0.0.2"));
+    awaitWorkers("a/one", "a/two");
+    cluster.shut();
+    cluster.delete("one");
+    cluster.put(Pods.ready("three", "10.0.0.3"));
+    awaitAway(discovery);
+    assertThat(ids()).containsExactly("a/one", "a/two");
+    cluster.open();
+    awaitWorkers("a/three", "a/two");
+    await("the API is back", () -> !discovery.away());
+  }
+
+  @Test
+  void missingPermissionsAreAnOutageUntilTheyAreGranted() {
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    cluster.refuse(403);
+    cluster.open();
+    PodDiscovery discovery = discover("a");
+    awaitAway(discovery);
+    cluster.refuse(0);
+    awaitWorkers("a/one");
+    await("the API is back", () -> !discovery.away());
+  }
+
+  @Test
+  void anExpiredWatchListsAgainAndMissesNoChange() {
+    watched("a");
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    cluster.put(Pods.ready("two", "10.0.0.2"));
+    awaitWorkers("a/one", "a/two");
+    int lists = cluster.lists();
+    cluster.refuse(503);
+    cluster.tellWatchesGone();
+    cluster.delete("one");
+    cluster.put(Pods.ready("three", "10.0.0.3"));
+    cluster.refuse(0);
+    awaitWorkers("a/three", "a/two");
+    assertThat(cluster.lists()).isGreaterThan(lists);
+  }
+
+  @Test
+  void aWatchThatEndsNormallyRestarts() {
+    PodDiscovery discovery = watched("a");
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    awaitWorkers("a/one");
+    cluster.endWatches();
+    clock.advance(ApiOutage.PATIENCE.minusMillis(1));
+    await("one watch", () -> cluster.openWatches() == 1);
+    cluster.put(Pods.ready("two", "10.0.0.2"));
+    awaitWorkers("a/one", "a/two");
+    assertThat(discovery.away()).isFalse();
+  }
+
+  @Test
+  void whenItIsClosedWorkersStay() {
+    PodDiscovery discovery = watched("a");
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    awaitWorkers("a/one");
+    discovery.close();
+    await("no watch", () -> cluster.openWatches() == 0);
+    Fleet witness = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
+    discover("a", witness);
+    await("the witness follows", () -> cluster.openWatches() == 1);
+    cluster.delete("one");
+    cluster.put(Pods.ready("two", "10.0.0.2"));
+    await("the witness saw both", () -> ids(witness).equals(List.of("a/two")));
+    assertThat(cluster.openWatches()).isEqualTo(1);
+    assertThat(ids()).containsExactly("a/one");
+  }
+}

@@ -1,0 +1,195 @@
+package io.pointsman.observe.capture;
+
+import io.pointsman.config.settings.CaptureSettings;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.pointsman.observe.capture.CapturedRequest.End;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.AnswerLearner;
+import io.pointsman.engine.policy.RoutingRequest;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Writes one line for each request with a response: arrival, lengths of prompt and response, hashes
+ * of the prompt's blocks, decision, durations. The line contains no text of the request.
+ *
+ * <p>Event loops only enqueue requests; a separate thread writes them. Requests that exceed the
+ * queue or fail to be written are dropped and counted. Routing continues, and the capture resumes
+ * when there is space again.
+ */
+public final class TraceCapture implements AnswerLearner, AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(TraceCapture.class);
+
+  /** Maximum queue size in hashes, which take 8 bytes each: 16 MiB. */
+  private static final long MOST_WAITING = 2L << 20;
+
+  /** Size of a request without its hashes, in units of one hash. */
+  private static final long REQUEST_WEIGHT = 64;
+
+  private static final int BATCH_BYTES = 32 << 10;
+  private static final long PAUSE_MILLIS = 50;
+  private static final long CLOSING_MILLIS = 5000;
+
+  private final Ticker ticker;
+  private final long begun;
+  private final CaptureFiles files;
+  private final Queue<CapturedRequest> line = new ConcurrentLinkedQueue<>();
+  private final AtomicLong waiting = new AtomicLong();
+  private final Map<Lease, Long> firstTokens = new ConcurrentHashMap<>();
+  private final LongAdder written = new LongAdder();
+  private final LongAdder dropped = new LongAdder();
+  private final LongAdder failed = new LongAdder();
+  private final CountDownLatch closed = new CountDownLatch(1);
+  private final Thread writer;
+
+  // Used only by the writer thread.
+  private final ByteArrayOutputStream batch = new ByteArrayOutputStream(2 * BATCH_BYTES);
+  private int batched;
+  private boolean failing;
+
+  /**
+   * Opens the file and starts the writer thread.
+   *
+   * @throws IOException if the file cannot be written
+   */
+  public TraceCapture(CaptureSettings settings, Ticker ticker) throws IOException {
+    this.ticker = ticker;
+    begun = ticker.nanos();
+    files = new CaptureFiles(settings);
+    writer = Thread.ofPlatform().daemon().name("pointsman-capture").start(this::write);
+  }
+
+  @Override
+  public void placed(RoutingRequest request, Lease lease) {}
+
+  @Override
+  public void answered(RoutingRequest request, Lease lease) {
+    firstTokens.put(lease, lease.firstTokenAt());
+    if (lease.settled()) {
+      firstTokens.remove(lease);
+    }
+  }
+
+  /**
+   * Enqueues the request, except for a prefill: its decode reports the whole request. An attempt
+   * that fails before the first token is not captured, because a retry may follow.
+   */
+  @Override
+  public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+    Long firstToken = firstTokens.remove(lease);
+    End end =
+        switch (outcome) {
+          case Outcome.Succeeded(boolean served) -> served ? End.OK : End.REFUSED;
+          case Outcome.Failed _, Outcome.Ignored _ -> firstToken == null ? null : End.CUT;
+        };
+    if (end == null || request.role() == Role.PREFILL || request.prefix().count() == 0) {
+      return;
+    }
+    CapturedRequest captured =
+        CapturedRequest.of(request, lease, end, begun, firstToken, ticker.nanos());
+    if (waiting.get() >= MOST_WAITING) {
+      dropped.increment();
+      return;
+    }
+    waiting.addAndGet(weight(captured));
+    line.add(captured);
+  }
+
+  private static long weight(CapturedRequest captured) {
+    return captured.prefix().count() + REQUEST_WEIGHT;
+  }
+
+  @Override
+  public void forget(Worker worker) {}
+
+  /** Number of requests written, including those in deleted files. */
+  public long written() {
+    return written.sum();
+  }
+
+  /** Number of requests dropped because the queue was full. */
+  public long dropped() {
+    return dropped.sum();
+  }
+
+  /** Number of requests lost to write errors. */
+  public long failed() {
+    return failed.sum();
+  }
+
+  private void write() {
+    try {
+      boolean open = true;
+      while (open) {
+        open = !closed.await(PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+        for (CapturedRequest next = line.poll(); next != null; next = line.poll()) {
+          waiting.addAndGet(-weight(next));
+          add(next.json().getBytes(UTF_8));
+        }
+        flush();
+      }
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    } finally {
+      files.close();
+    }
+  }
+
+  private void add(byte[] json) {
+    if (batch.size() + json.length > BATCH_BYTES) {
+      flush();
+    }
+    batch.writeBytes(json);
+    batched++;
+  }
+
+  private void flush() {
+    if (batched == 0) {
+      return;
+    }
+    try {
+      files.write(ByteBuffer.wrap(batch.toByteArray()));
+      written.add(batched);
+      if (failing) {
+        log.info("captured requests are written again");
+      }
+      failing = false;
+    } catch (IOException e) {
+      failed.add(batched);
+      if (!failing) {
+        log.error("captured requests cannot be written: {}", e.toString());
+      }
+      failing = true;
+    }
+    batch.reset();
+    batched = 0;
+  }
+
+  /** Writes the queued requests; waits at most 5 s. */
+  @Override
+  public void close() {
+    closed.countDown();
+    try {
+      writer.join(CLOSING_MILLIS);
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

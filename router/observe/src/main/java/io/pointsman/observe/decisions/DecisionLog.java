@@ -1,0 +1,108 @@
+package io.pointsman.observe.decisions;
+
+import io.pointsman.config.settings.DecisionSettings;
+
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.AnswerLearner;
+import io.pointsman.engine.policy.RoutingRequest;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The most recent explained decisions. Decisions are explained at random or on request. Registered
+ * as a learner after those of the policy. Thread-safe. An unexplained request costs one check of a
+ * flag.
+ */
+public final class DecisionLog implements AnswerLearner {
+  private static final int WHOLE = 1 << 20;
+
+  private final DecisionSettings settings;
+  private final int threshold;
+  private final Ticker ticker;
+  private final Dice dice;
+  private final AtomicReferenceArray<@Nullable LoggedDecision> ring;
+  private final AtomicLong next = new AtomicLong();
+
+  /** Logged decisions in flight. */
+  private final Map<Lease, LoggedDecision> open = new ConcurrentHashMap<>();
+
+  public DecisionLog(DecisionSettings settings, Ticker ticker, Dice dice) {
+    this.settings = settings;
+    this.ticker = ticker;
+    this.dice = dice;
+    threshold = settings.keep() == 0 ? 0 : (int) Math.ceil(settings.sample() * WHOLE);
+    ring = new AtomicReferenceArray<>(settings.keep());
+  }
+
+  public DecisionSettings settings() {
+    return settings;
+  }
+
+  public long now() {
+    return ticker.nanos();
+  }
+
+  /** True if the next decision is in the random sample. */
+  public boolean draws() {
+    return threshold > 0 && dice.roll(WHOLE) < threshold;
+  }
+
+  @Override
+  public void placed(RoutingRequest request, Lease lease) {
+    if (request.notes().explained() && ring.length() > 0) {
+      long number = next.getAndIncrement();
+      LoggedDecision decision = new LoggedDecision(number, request, lease);
+      open.put(lease, decision);
+      ring.set((int) (number % ring.length()), decision);
+    }
+  }
+
+  @Override
+  public void answered(RoutingRequest request, Lease lease) {
+    LoggedDecision decision = request.notes().explained() ? open.get(lease) : null;
+    if (decision != null) {
+      decision.firstToken(lease.firstTokenAt());
+    }
+  }
+
+  @Override
+  public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+    LoggedDecision decision = request.notes().explained() ? open.remove(lease) : null;
+    if (decision != null) {
+      decision.ended(request, lease, outcome, ticker.nanos());
+    }
+  }
+
+  /** Does nothing: past decisions remain valid. */
+  @Override
+  public void forget(Worker worker) {}
+
+  /** The most recent decisions, newest first. */
+  public List<LoggedDecision> newest(int most) {
+    List<LoggedDecision> found = new ArrayList<>();
+    long end = next.get();
+    for (long number = end - 1;
+        number >= 0 && number >= end - ring.length() && found.size() < most;
+        number--) {
+      LoggedDecision decision = ring.get((int) (number % ring.length()));
+      if (decision != null && decision.number == number) {
+        found.add(decision);
+      }
+    }
+    return found;
+  }
+
+  /** Number of logged decisions in flight. */
+  public int inFlight() {
+    return open.size();
+  }
+}

@@ -1,0 +1,98 @@
+package io.pointsman.observe.decisions;
+
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Usage;
+import io.pointsman.engine.policy.Candidate;
+import io.pointsman.engine.policy.PickNotes;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.RoutingRequest;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One decision with its outcome. Contains no text of the request. Written by the threads that place
+ * and settle the request; any thread can read it.
+ */
+public final class LoggedDecision {
+  /** Maximum length of a model name in characters; clients choose the names. */
+  private static final int LONGEST_NAME = 200;
+
+  /**
+   * The end of a request.
+   *
+   * @param outcome succeeded, ignored, or failed with its kind
+   * @param millis time since the decision
+   */
+  public record Ending(String outcome, double millis, Usage usage, List<PickNotes.Loss> losses) {}
+
+  public final long number;
+  public final long placedAt;
+  public final Role role;
+  public final @Nullable String model;
+  public final PickReason reason;
+  public final String worker;
+
+  /** The policy's estimate of the prompt length. */
+  public final int promptTokens;
+
+  public final int cachedTokens;
+
+  /** NaN if the policy does not predict. */
+  public final double predictedMillis;
+
+  public final List<Candidate> candidates;
+  private volatile double firstTokenMillis = Double.NaN;
+  private volatile @Nullable Ending ending;
+
+  /**
+   * @param number sequence number of the decision, from 0
+   */
+  public LoggedDecision(long number, RoutingRequest request, Lease lease) {
+    this.number = number;
+    PickNotes notes = request.notes();
+    placedAt = lease.placedAt();
+    role = request.role();
+    String asked = request.model();
+    model =
+        asked == null || asked.length() <= LONGEST_NAME ? asked : asked.substring(0, LONGEST_NAME);
+    reason = notes.reason();
+    worker = lease.worker().id();
+    predictedMillis = notes.predictedMillis();
+    candidates = notes.candidates();
+    Candidate chosen = Explained.chosen(candidates);
+    promptTokens =
+        chosen == null ? lease.promptTokens() : chosen.heldTokens() + chosen.uncachedTokens();
+    cachedTokens = chosen == null ? lease.cachedTokens() : chosen.heldTokens();
+  }
+
+  public void firstToken(long now) {
+    firstTokenMillis = (now - placedAt) / 1e6;
+  }
+
+  public void ended(RoutingRequest request, Lease lease, Outcome outcome, long now) {
+    double millis = (now - placedAt) / 1e6;
+    ending = new Ending(name(outcome), millis, lease.usage(), request.notes().losses());
+  }
+
+  private static String name(Outcome outcome) {
+    return switch (outcome) {
+      case Outcome.Succeeded _ -> "succeeded";
+      case Outcome.Failed(Failure failure) -> "failed_" + failure.name().toLowerCase(Locale.ROOT);
+      case Outcome.Ignored _ -> "ignored";
+    };
+  }
+
+  /** NaN if no first token was reported. */
+  public double firstTokenMillis() {
+    return firstTokenMillis;
+  }
+
+  /** Null while the request is in flight. */
+  public @Nullable Ending ending() {
+    return ending;
+  }
+}

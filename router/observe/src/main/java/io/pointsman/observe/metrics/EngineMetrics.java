@@ -1,0 +1,152 @@
+package io.pointsman.observe.metrics;
+
+import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.ModelNames;
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.policy.PickNotes;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.prometheus.metrics.core.datapoints.CounterDataPoint;
+import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
+import io.prometheus.metrics.core.metrics.Counter;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Counts the engine's decisions. All series are resolved at construction, so counting allocates
+ * nothing.
+ */
+final class EngineMetrics implements EngineListener {
+  private final Counter decided;
+  private final Map<Role, PolicySeries> decisions = new EnumMap<>(Role.class);
+  private final StageDecisions stages = new StageDecisions();
+
+  /** Series of models that have their own policy. */
+  private volatile Map<String, PolicySeries> ofModels = Map.of();
+
+  private final Map<RejectReason, CounterDataPoint> rejects = new EnumMap<>(RejectReason.class);
+  private final CounterDataPoint policyFailures;
+  private final DistributionDataPoint matchRatio;
+  private final WorkerTallies tallies;
+
+  private record PolicySeries(String policy, Map<PickReason, CounterDataPoint> byReason) {}
+
+  /**
+   * @param policies configured name of the policy for each role, used as a label
+   */
+  EngineMetrics(Meters meters, Function<Role, String> policies, WorkerTallies tallies) {
+    this.tallies = tallies;
+    decided = meters.counter(DecisionMetric.DECISIONS);
+    for (Role role : Role.values()) {
+      decisions.put(role, series(policies.apply(role)));
+    }
+    Counter rejected = meters.counter(DecisionMetric.REJECTS);
+    for (RejectReason reason : RejectReason.values()) {
+      rejects.put(reason, rejected.labelValues(label(reason)));
+    }
+    policyFailures = meters.counter(DecisionMetric.POLICY_FAILURES);
+    matchRatio = meters.histogram(DecisionMetric.PREFIX_MATCH_RATIO, Meters.RATIO);
+  }
+
+  private PolicySeries series(String policy) {
+    Map<PickReason, CounterDataPoint> series = new EnumMap<>(PickReason.class);
+    for (PickReason reason : PickReason.values()) {
+      series.put(reason, decided.labelValues(policy, label(reason)));
+    }
+    return new PolicySeries(policy, series);
+  }
+
+  /** Sets the policy names of models; whole requests for them are counted under these names. */
+  void policiesOfModels(Map<String, String> names) {
+    Map<String, PolicySeries> series = new HashMap<>();
+    names.forEach((model, policy) -> series.put(model, series(policy)));
+    ofModels = Map.copyOf(series);
+  }
+
+  private @Nullable PolicySeries series(RoutingRequest request) {
+    String model = request.role() == Role.REGULAR ? request.model() : null;
+    return ModelNames.find(ofModels, model, decisions.get(request.role()));
+  }
+
+  /** Number of placements with this reason. */
+  long decided(PickReason reason) {
+    // Roles and models with the same policy share their series.
+    return Stream.concat(decisions.values().stream(), ofModels.values().stream())
+        .map(ofRole -> ofRole.byReason().get(reason))
+        .distinct()
+        .mapToLong(series -> series == null ? 0 : series.getLongValue())
+        .sum();
+  }
+
+  /** Decisions by stage. */
+  StageDecisions stages() {
+    return stages;
+  }
+
+  /** Number of requests for which no worker could be chosen. */
+  long rejected() {
+    return rejects.values().stream().mapToLong(CounterDataPoint::getLongValue).sum();
+  }
+
+  @Override
+  public void routed(RoutingRequest request, Lease lease) {
+    PickNotes notes = request.notes();
+    PolicySeries series = series(request);
+    if (series != null) {
+      count(series.byReason().get(notes.reason()));
+      stages.count(series.policy(), request);
+    }
+    tallies.placed(lease.worker());
+    switch (notes.reason()) {
+      case PREFIX_HIT, PREFIX_MISS, LEAST_COST, LOAD_IMBALANCE ->
+          matchRatio.observe(request.prefix().ratio(notes.matchedBlocks()));
+      case RANDOM,
+          TURN,
+          LEAST_LOAD,
+          HASH,
+          HASH_SPILL,
+          STICKY_HIT,
+          STICKY_BIND,
+          STICKY_MOVE,
+          STICKY_BYPASS,
+          STICKY_FULL,
+          PINNED,
+          FALLBACK -> {
+        // Policies with these reasons ignore the prompt.
+      }
+    }
+  }
+
+  @Override
+  public void rejected(RoutingRequest request, RejectReason reason) {
+    count(rejects.get(reason));
+  }
+
+  @Override
+  public void settled(Lease lease, Outcome outcome) {
+    tallies.settled(lease.worker(), outcome);
+  }
+
+  @Override
+  public void policyFailed(RuntimeException failure) {
+    policyFailures.inc();
+  }
+
+  private static void count(@Nullable CounterDataPoint series) {
+    if (series != null) {
+      series.inc();
+    }
+  }
+
+  static String label(Enum<?> constant) {
+    return constant.name().toLowerCase(Locale.ROOT);
+  }
+}

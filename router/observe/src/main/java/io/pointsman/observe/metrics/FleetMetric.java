@@ -1,0 +1,105 @@
+package io.pointsman.observe.metrics;
+
+/** Metrics of workers, sessions and leases. */
+enum FleetMetric implements Metric {
+  SESSIONS(
+      Kind.GAUGE, "pointsman_sessions", "sessions", "Sticky sessions that are bound to a worker."),
+  HELD_LEASES(
+      Kind.GAUGE,
+      "pointsman_held_leases",
+      "leases",
+      "Open leases of other proxies. Each counts as load on its worker."),
+  HELD_LEASES_ENDED(
+      Kind.COUNTER,
+      "pointsman_held_leases_ended_total",
+      "leases",
+      "Ended leases of other proxies, by the reported outcome. expired: no report in time.",
+      "outcome"),
+  HELD_LEASES_REFUSED(
+      Kind.COUNTER,
+      "pointsman_held_leases_refused_total",
+      "choices",
+      "Decisions refused because too many leases were open (decide.max-leases)."),
+  REPORTED_TOKENS(
+      Kind.COUNTER,
+      "pointsman_reported_tokens_total",
+      "tokens",
+      "Tokens that other proxies reported at the end of leases: prompt, cached (part of prompt),"
+          + " completion.",
+      "kind"),
+  WORKERS(
+      Kind.GAUGE,
+      "pointsman_workers",
+      "workers",
+      "Workers in the fleet. available: can get a request; busy: healthy, but at its limit or"
+          + " resting; out: unhealthy, draining, stalled or excluded by its breaker.",
+      "state"),
+  WORKER_IN_FLIGHT(
+      Kind.GAUGE,
+      "pointsman_worker_requests_in_flight",
+      "requests",
+      "Requests in flight on the worker, including open leases of other proxies.",
+      "worker"),
+  WORKER_LIMIT(
+      Kind.GAUGE,
+      "pointsman_worker_max_in_flight",
+      "requests",
+      "Maximum number of requests in flight on the worker. 0: no limit.",
+      "worker"),
+  WORKER_REQUESTS(
+      Kind.COUNTER,
+      "pointsman_worker_requests_total",
+      "requests",
+      "Ended requests of the worker, by outcome. failed: the worker caused the failure; ignored:"
+          + " the client left or the worker was busy.",
+      "worker",
+      "outcome"),
+  WORKER_HEALTHY(
+      Kind.GAUGE,
+      "pointsman_worker_healthy",
+      "0 or 1",
+      "1 if the worker is healthy, according to its probes and to responses that begin.",
+      "worker"),
+  WORKER_BREAKER(
+      Kind.GAUGE,
+      "pointsman_worker_breaker_state",
+      "state",
+      "State of the worker's circuit breaker. 0: closed; 1: open; 2: half-open.",
+      "worker"),
+  WORKER_BREAKER_OPENINGS(
+      Kind.COUNTER,
+      "pointsman_worker_breaker_openings_total",
+      "openings",
+      "Number of times that the worker's circuit breaker opened.",
+      "worker"),
+  WORKER_RESTING(
+      Kind.GAUGE,
+      "pointsman_worker_resting",
+      "0 or 1",
+      "1 while the worker rests because it reported that it is busy.",
+      "worker"),
+  WORKER_STALLED(
+      Kind.GAUGE,
+      "pointsman_worker_stalled",
+      "0 or 1",
+      "1 while the worker has requests in flight but makes no progress.",
+      "worker"),
+  WORKER_DRAINING(
+      Kind.GAUGE,
+      "pointsman_worker_draining",
+      "0 or 1",
+      "1 while the worker gets no new requests and finishes its current ones.",
+      "worker");
+
+  @SuppressWarnings("ImmutableEnumChecker") // its list is a List.copyOf
+  private final About about;
+
+  FleetMetric(Kind kind, String metricName, String unit, String meaning, String... labels) {
+    about = new About(kind, metricName, unit, meaning, labels);
+  }
+
+  @Override
+  public About about() {
+    return about;
+  }
+}

@@ -1,0 +1,147 @@
+package io.pointsman.observe.metrics;
+
+import static java.util.Objects.requireNonNull;
+
+import io.pointsman.proxy.telemetry.Blame;
+import io.pointsman.proxy.telemetry.ProxyListener;
+import io.pointsman.proxy.telemetry.RequestReport;
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.request.Endpoint;
+import io.prometheus.metrics.core.datapoints.CounterDataPoint;
+import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
+import io.prometheus.metrics.core.metrics.Counter;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Counts requests of the built-in proxy. Series are resolved once; counting allocates nothing after
+ * the first request of each kind.
+ */
+final class ProxyMetrics implements ProxyListener {
+  private static final double NANOS = 1e9;
+
+  /** Indexes of error kinds without a status, after those of the statuses. */
+  private static final int LEFT = StatusLabels.size();
+
+  private static final int CUT = LEFT + 1;
+
+  private final Map<Endpoint, EndpointSeries> endpoints = new EnumMap<>(Endpoint.class);
+  private final Map<RetryReason, CounterDataPoint> retries = new EnumMap<>(RetryReason.class);
+  private final Map<Blame, AtomicReferenceArray<@Nullable CounterDataPoint>> errorSeries =
+      new EnumMap<>(Blame.class);
+  private final ModelLabels models;
+  private final Counter errors;
+  private final DistributionDataPoint queueWait;
+  private final DistributionDataPoint heldBack;
+  private final LongAdder started = new LongAdder();
+  private final LongAdder ended = new LongAdder();
+  private final LongAdder chunks = new LongAdder();
+  private final LongAdder bytes = new LongAdder();
+
+  ProxyMetrics(Meters meters, ModelLabels models) {
+    this.models = models;
+    EndpointSeries.Families families = EndpointSeries.Families.in(meters, models);
+    for (Endpoint endpoint : Endpoint.values()) {
+      endpoints.put(endpoint, new EndpointSeries(families, endpoint));
+    }
+    Counter retried = meters.counter(RequestMetric.RETRIES);
+    for (RetryReason reason : RetryReason.values()) {
+      retries.put(reason, retried.labelValues(EngineMetrics.label(reason)));
+    }
+    errors = meters.counter(RequestMetric.ERRORS);
+    for (Blame blame : Blame.values()) {
+      errorSeries.put(blame, new AtomicReferenceArray<>(CUT + 1));
+    }
+    heldBack = meters.histogram(RequestMetric.HELD_BACK_SECONDS, Meters.FIRST_BYTE_SECONDS);
+    queueWait = meters.histogram(RequestMetric.QUEUE_WAIT_SECONDS, Meters.FIRST_BYTE_SECONDS);
+    meters.pulled(RequestMetric.REQUESTS_IN_FLIGHT, sink -> sink.put(inFlight()));
+    meters.pulled(RequestMetric.RESPONSE_CHUNKS, sink -> sink.put(chunks.sum()));
+    meters.pulled(RequestMetric.RESPONSE_BYTES, sink -> sink.put(bytes.sum()));
+  }
+
+  EndpointSeries of(Endpoint endpoint) {
+    return requireNonNull(endpoints.get(endpoint), "endpoint");
+  }
+
+  /** Number of ended requests that named a model, by model label. */
+  Map<String, Long> endedByModel() {
+    Map<String, Long> byModel = new HashMap<>();
+    for (int model : models.named()) {
+      long ended = endpoints.values().stream().mapToLong(series -> series.ended(model)).sum();
+      byModel.merge(models.label(model), ended, Long::sum);
+    }
+    return byModel;
+  }
+
+  /**
+   * Reads the ends first: a request that starts in between may be missing, but the result is never
+   * negative.
+   */
+  private long inFlight() {
+    long over = ended.sum();
+    return started.sum() - over;
+  }
+
+  @Override
+  public void started(Endpoint endpoint) {
+    started.increment();
+  }
+
+  @Override
+  public void retried(Endpoint endpoint, RetryReason reason) {
+    requireNonNull(retries.get(reason), "reason").inc();
+    if (reason != RetryReason.STALE) {
+      of(endpoint).retried();
+    }
+  }
+
+  @Override
+  public void waited(long nanos, boolean admitted) {
+    queueWait.observe(nanos / NANOS);
+  }
+
+  @Override
+  public void heldBack(long nanos, boolean decided) {
+    heldBack.observe(nanos / NANOS);
+  }
+
+  @Override
+  public void ended(RequestReport report) {
+    ended.increment();
+    chunks.add(report.chunksOut());
+    bytes.add(report.bytesOut());
+    of(report.endpoint()).ended(report);
+    if (report.blame() != Blame.NONE) {
+      error(report.blame(), errorKind(report)).inc();
+    }
+  }
+
+  private CounterDataPoint error(Blame blame, int kind) {
+    AtomicReferenceArray<@Nullable CounterDataPoint> byKind =
+        requireNonNull(errorSeries.get(blame), "blame");
+    CounterDataPoint series = byKind.get(kind);
+    if (series == null) {
+      series = errors.labelValues(EngineMetrics.label(blame), errorLabel(kind));
+      byKind.set(kind, series);
+    }
+    return series;
+  }
+
+  private static int errorKind(RequestReport report) {
+    if (report.clientLeft()) {
+      return LEFT;
+    }
+    return report.status() < 400 ? CUT : StatusLabels.index(report.status());
+  }
+
+  private static String errorLabel(int kind) {
+    if (kind == LEFT) {
+      return "left";
+    }
+    return kind == CUT ? "cut" : StatusLabels.label(kind);
+  }
+}

@@ -1,0 +1,330 @@
+package io.pointsman.observe.metrics;
+
+import io.pointsman.control.kvevents.KvEventTally;
+import io.pointsman.control.kvevents.KvEvents;
+import io.pointsman.control.kvtokens.TokenTally;
+import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.choice.HoldTally;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.kv.KnownTexts;
+import io.pointsman.engine.kv.KvIndex;
+import io.pointsman.engine.kv.KvTally;
+import io.pointsman.engine.policy.AnswerLearner;
+import io.pointsman.engine.policy.Insight;
+import io.pointsman.engine.policy.LostHit;
+import io.pointsman.engine.policy.LostHits;
+import io.pointsman.engine.prefix.PrefixIndex;
+import io.pointsman.engine.shadow.ShadowReport;
+import io.pointsman.proxy.body.BodyBudget;
+import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.telemetry.ProxyListener;
+import io.pointsman.pd.telemetry.SplitListener;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.function.IntSupplier;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import java.util.function.ToLongBiFunction;
+import java.util.function.ToLongFunction;
+
+/**
+ * All metrics of one router. Counts events of the engine and the proxy; all other values are read
+ * at each scrape.
+ */
+public final class RouterMetrics {
+  /** Maximum number of models with their own label; further ones count as {@code other}. */
+  static final int MOST_MODELS = 64;
+
+  private final PrometheusRegistry registry = new PrometheusRegistry();
+  private final Meters meters = new Meters(registry);
+  private final Fleet fleet;
+  private final Function<Role, String> policies;
+  private final WorkerTallies tallies;
+  private final ModelLabels models;
+  private final EngineMetrics engine;
+  private final ProxyMetrics proxy;
+  private final SplitMetrics split;
+
+  /**
+   * @param policies configured name of the policy for each role, used as a label
+   * @param maxWorkers maximum number of workers of the fleet
+   * @param version version of the program
+   */
+  public RouterMetrics(
+      Fleet fleet, Function<Role, String> policies, int maxWorkers, Ticker ticker, String version) {
+    this.fleet = fleet;
+    this.policies = policies;
+    tallies = new WorkerTallies(maxWorkers);
+    engine = new EngineMetrics(meters, policies, tallies);
+    models = new ModelLabels(MOST_MODELS);
+    fleet.listen(snapshot -> models.add(snapshot.modelNames()));
+    proxy = new ProxyMetrics(meters, models);
+    split = new SplitMetrics(meters);
+    new FleetMetrics(fleet, tallies, ticker).register(meters);
+    ProcessMetrics.register(meters, version);
+  }
+
+  /**
+   * Sets the policy names of models and creates labels for these models before a worker serves
+   * them.
+   *
+   * @param names configured policy names by model
+   */
+  public void policiesOfModels(Map<String, String> names) {
+    engine.policiesOfModels(names);
+    models.add(names.keySet());
+  }
+
+  /** Counts the engine's decisions. */
+  public EngineListener engineListener() {
+    return engine;
+  }
+
+  /** Counts the proxy's requests. */
+  public ProxyListener proxyListener() {
+    return proxy;
+  }
+
+  /** Counts requests that can be split. */
+  public SplitListener splitListener() {
+    return split;
+  }
+
+  /**
+   * Adds the number of client connections. Call once.
+   *
+   * @param limit maximum number of connections; 0: unlimited
+   */
+  public RouterMetrics clients(LongSupplier connected, long limit) {
+    meters.pulled(RequestMetric.CLIENT_CONNECTIONS_LIMIT, sink -> sink.put(limit));
+    meters.pulled(RequestMetric.CLIENT_CONNECTIONS, sink -> sink.put(connected.getAsLong()));
+    return this;
+  }
+
+  /** Adds the number of requests that wait for admission. Call once. */
+  public RouterMetrics queue(LongSupplier length) {
+    meters.pulled(RequestMetric.QUEUE_LENGTH, sink -> sink.put(length.getAsLong()));
+    return this;
+  }
+
+  /** Adds the number of requests deferred because every worker is full. Call once. */
+  public RouterMetrics heldBack(LongSupplier held) {
+    meters.pulled(RequestMetric.HELD_BACK, sink -> sink.put(held.getAsLong()));
+    return this;
+  }
+
+  /** Adds the memory of buffered request bodies. Call once. */
+  public RouterMetrics bodies(BodyBudget bodies) {
+    meters.pulled(RequestMetric.BUFFERED_BYTES, sink -> sink.put(bodies.taken()));
+    meters.pulled(RequestMetric.BUFFERS_REFUSED, sink -> sink.put(bodies.refused()));
+    return this;
+  }
+
+  /** Adds the number of requests that wait for prefill or decode workers. Call once. */
+  public RouterMetrics splitWaiting(IntSupplier waiting) {
+    meters.pulled(RequestMetric.SPLIT_WAITING, sink -> sink.put(waiting.getAsInt()));
+    return this;
+  }
+
+  /** Adds the sums over prefix indexes: memory, limit, blocks and evictions. Call once. */
+  public RouterMetrics prefixIndex(List<PrefixIndex> all) {
+    List<PrefixIndex> indexes = List.copyOf(all);
+    summed(DecisionMetric.PREFIX_INDEX_BYTES, indexes, PrefixIndex::bytes);
+    summed(DecisionMetric.PREFIX_INDEX_MAX_BYTES, indexes, PrefixIndex::maxBytes);
+    summed(DecisionMetric.PREFIX_INDEX_BLOCKS, indexes, PrefixIndex::entries);
+    summed(DecisionMetric.PREFIX_INDEX_EVICTIONS, indexes, PrefixIndex::evictions);
+    return this;
+  }
+
+  /** Adds the fallbacks of policies to least load. Call once. */
+  public RouterMetrics fallbacks(List<Insight> all) {
+    List<Insight> insights = List.copyOf(all);
+    summed(DecisionMetric.COST_FALLBACK, insights, i -> i.fallback().active() ? 1 : 0);
+    summed(DecisionMetric.COST_FALLBACKS, insights, i -> i.fallback().activations());
+    return this;
+  }
+
+  /** Adds the memory of cache models and its limit. Call once. */
+  public RouterMetrics cacheModels(List<Insight> all) {
+    List<Insight> insights = List.copyOf(all);
+    summed(DecisionMetric.COST_CACHE_BYTES, insights, insight -> insight.memory().bytes());
+    summed(DecisionMetric.COST_CACHE_MAX_BYTES, insights, insight -> insight.memory().maxBytes());
+    return this;
+  }
+
+  private <T> void summed(Metric metric, List<T> all, ToLongFunction<T> value) {
+    meters.pulled(metric, sink -> sink.put(all.stream().mapToLong(value).sum()));
+  }
+
+  /**
+   * Compares predictions with measurements. Call once and register the result as a learner of
+   * policies that predict.
+   */
+  public AnswerLearner predictions() {
+    return new PredictionMetrics(meters);
+  }
+
+  /** Adds expected and found cached tokens, and the reasons for cache misses. Call once. */
+  public RouterMetrics lostHits(List<LostHits> all) {
+    List<LostHits> sums = List.copyOf(all);
+    meters.pulled(
+        DecisionMetric.PROMPT_TOKENS,
+        sink -> {
+          sink.put(sums.stream().mapToLong(LostHits::promptTokens).sum(), "prompt");
+          sink.put(sums.stream().mapToLong(LostHits::expectedTokens).sum(), "expected");
+          sink.put(sums.stream().mapToLong(LostHits::cachedTokens).sum(), "cached");
+        });
+    perReason(DecisionMetric.LOST_HITS, sums, LostHits::hits);
+    perReason(DecisionMetric.LOST_HIT_TOKENS, sums, LostHits::tokens);
+    return this;
+  }
+
+  private void perReason(
+      Metric metric, List<LostHits> sums, ToLongBiFunction<LostHits, LostHit> value) {
+    meters.pulled(
+        metric,
+        sink -> {
+          for (LostHit reason : LostHit.values()) {
+            long sum = sums.stream().mapToLong(each -> value.applyAsLong(each, reason)).sum();
+            sink.put(sum, EngineMetrics.label(reason));
+          }
+        });
+  }
+
+  /** Adds the results of KV events. Call once. */
+  public RouterMetrics kvEvents(KvEvents events, KvEventTally tally) {
+    new KvEventMetrics(events, tally).register(meters);
+    return this;
+  }
+
+  /** Adds the results of token-id queries and lookups. Call once. */
+  public RouterMetrics kvTokens(TokenTally tally, KnownTexts texts) {
+    meters.pulled(
+        KvMetric.KV_TOKEN_REQUESTS,
+        sink -> {
+          for (TokenTally.Result result : TokenTally.Result.values()) {
+            sink.put(tally.of(result), EngineMetrics.label(result));
+          }
+        });
+    meters.pulled(
+        KvMetric.KV_TEXTS,
+        sink -> {
+          sink.put(texts.wholes(), "whole");
+          sink.put(texts.parts(), "part");
+          sink.put(texts.unknown(), "unknown");
+        });
+    meters.pulled(KvMetric.KV_TEXTS_BYTES, sink -> sink.put(texts.bytes()));
+    meters.pulled(KvMetric.KV_TEXTS_MAX_BYTES, sink -> sink.put(texts.maxBytes()));
+    return this;
+  }
+
+  /** Adds the results of the shadow policy. Call once. */
+  public RouterMetrics shadow(Supplier<ShadowReport> report) {
+    ShadowMetrics.register(meters, report);
+    return this;
+  }
+
+  /** Adds the number of sticky sessions. Call once. */
+  public RouterMetrics sessions(LongSupplier count) {
+    meters.pulled(FleetMetric.SESSIONS, sink -> sink.put(count.getAsLong()));
+    return this;
+  }
+
+  /** Adds the state and the lookups of the KV index. Call once. */
+  public RouterMetrics kvIndex(KvIndex index) {
+    meters.pulled(KvMetric.KV_INDEX_BYTES, sink -> sink.put(index.bytes()));
+    meters.pulled(KvMetric.KV_INDEX_MAX_BYTES, sink -> sink.put(index.maxBytes()));
+    meters.pulled(KvMetric.KV_INDEX_BLOCKS, sink -> sink.put(index.blocks()));
+    meters.pulled(KvMetric.KV_INDEX_REFUSED, sink -> sink.put(index.refused()));
+    meters.pulled(
+        KvMetric.KV_LOOKUPS,
+        sink -> {
+          for (KvTally.Outcome outcome : KvTally.Outcome.values()) {
+            sink.put(index.tally().counted(outcome), EngineMetrics.label(outcome));
+          }
+        });
+    return this;
+  }
+
+  /** Adds the leases of external proxies. Call once. */
+  public RouterMetrics heldLeases(Choices choices) {
+    HoldTally tally = choices.tally();
+    meters.pulled(FleetMetric.HELD_LEASES, sink -> sink.put(choices.open()));
+    meters.pulled(
+        FleetMetric.HELD_LEASES_ENDED,
+        sink -> {
+          sink.put(tally.succeeded(), "succeeded");
+          sink.put(tally.failed(), "failed");
+          sink.put(tally.ignored(), "ignored");
+          sink.put(tally.expired(), "expired");
+        });
+    meters.pulled(FleetMetric.HELD_LEASES_REFUSED, sink -> sink.put(tally.refused()));
+    meters.pulled(
+        FleetMetric.REPORTED_TOKENS,
+        sink -> {
+          sink.put(tally.promptTokens(), "prompt");
+          sink.put(tally.cachedTokens(), "cached");
+          sink.put(tally.completionTokens(), "completion");
+        });
+    return this;
+  }
+
+  /** Adds the results of the trace capture. Call once. */
+  public RouterMetrics capture(LongSupplier written, LongSupplier dropped, LongSupplier failed) {
+    meters.pulled(
+        ProcessMetric.CAPTURED_REQUESTS,
+        sink -> {
+          sink.put(written.getAsLong(), "written");
+          sink.put(dropped.getAsLong(), "dropped");
+          sink.put(failed.getAsLong(), "failed");
+        });
+    return this;
+  }
+
+  /** Adds the results of span exports. Call once. */
+  public RouterMetrics spans(LongSupplier exported, LongSupplier failed, LongSupplier dropped) {
+    meters.pulled(
+        ProcessMetric.TRACE_SPANS,
+        sink -> {
+          sink.put(exported.getAsLong(), "exported");
+          sink.put(failed.getAsLong(), "failed");
+          sink.put(dropped.getAsLong(), "dropped");
+        });
+    return this;
+  }
+
+  /**
+   * Adds the metrics with vllm-router's names. Call once.
+   *
+   * @param keepsSessions true if sessions stay with their workers
+   */
+  public RouterMetrics withVllmRouterNames(boolean keepsSessions) {
+    new VllmRouterMetrics(fleet, policies, engine, tallies, proxy, keepsSessions)
+        .register(registry);
+    return this;
+  }
+
+  /** Adds the metrics with the names of the vLLM production stack's router. Call once. */
+  public RouterMetrics withProductionStackNames() {
+    new StackMetrics(fleet, proxy).register(registry);
+    return this;
+  }
+
+  /** Adds {@code GET /metrics} to the client port. */
+  public void addTo(LocalRoutes.Builder routes) {
+    routes.on("GET", "/metrics", request -> MetricsServer.page(registry, request.header("accept")));
+  }
+
+  PrometheusRegistry registry() {
+    return registry;
+  }
+
+  Meters meters() {
+    return meters;
+  }
+}

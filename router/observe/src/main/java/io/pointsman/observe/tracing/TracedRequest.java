@@ -1,0 +1,189 @@
+package io.pointsman.observe.tracing;
+
+import io.opentelemetry.api.common.Attributes;
+import io.opentelemetry.api.common.AttributesBuilder;
+import io.opentelemetry.api.trace.Span;
+import io.opentelemetry.api.trace.SpanKind;
+import io.opentelemetry.api.trace.StatusCode;
+import io.opentelemetry.api.trace.Tracer;
+import io.opentelemetry.context.Context;
+import io.pointsman.engine.fleet.HostPort;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.telemetry.Blame;
+import io.pointsman.proxy.telemetry.RequestReport;
+import io.pointsman.proxy.telemetry.RequestTrace;
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.proxy.telemetry.SideTrace;
+import io.pointsman.proxy.telemetry.TraceContext;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The spans of one request: one for the client's request, with one child for each attempt on a
+ * worker. Owned by the client's event loop.
+ */
+final class TracedRequest implements RequestTrace {
+  private static final String CLIENT_LEFT = "client_left";
+  private static final String CUT = "cut";
+
+  private final Tracer tracer;
+  private final Context context;
+  private final Span request;
+  private final String method;
+  private final String path;
+  private final String policy;
+  private long attempts;
+  private @Nullable Span attempt;
+
+  /**
+   * @param parent the client's trace context
+   * @param request the started span of the request
+   * @param method a standard method, or {@code _OTHER}
+   */
+  TracedRequest(
+      Tracer tracer, Context parent, Span request, String method, String path, String policy) {
+    this.tracer = tracer;
+    this.request = request;
+    this.method = method;
+    this.path = path;
+    this.policy = policy;
+    context = parent.with(request);
+  }
+
+  @Override
+  public void tries(Worker worker) {
+    Span begun = begun(worker);
+    if (attempts > 0) {
+      begun.setAttribute(SpanKeys.RESEND, attempts);
+    }
+    attempts++;
+    attempt = begun;
+  }
+
+  @Override
+  public SideTrace side(Worker worker, SideTrace.Purpose purpose) {
+    Span begun = begun(worker);
+    begun.setAttribute(SpanKeys.PURPOSE, purpose.name().toLowerCase(Locale.ROOT));
+    return new TracedSide(begun);
+  }
+
+  private Span begun(Worker worker) {
+    Span begun =
+        tracer
+            .spanBuilder(Tracing.spanName(method, ""))
+            .setParent(context)
+            .setSpanKind(SpanKind.CLIENT)
+            .startSpan();
+    if (begun.isRecording()) {
+      describe(begun, worker);
+    }
+    return begun;
+  }
+
+  private void describe(Span begun, Worker worker) {
+    HostPort at = HostPort.ofUrl(worker.spec().url());
+    int standard = worker.spec().url().startsWith("https:") ? 443 : 80;
+    begun.setAttribute(SpanKeys.METHOD, method);
+    begun.setAttribute(SpanKeys.SERVER_ADDRESS, at.host());
+    begun.setAttribute(SpanKeys.SERVER_PORT, at.portOr(standard));
+    begun.setAttribute(SpanKeys.URL, worker.spec().url() + path);
+    begun.setAttribute(SpanKeys.WORKER, worker.id());
+  }
+
+  @Override
+  public TraceContext context() {
+    return Propagation.of(attempt == null ? request : attempt);
+  }
+
+  @Override
+  public void gaveUp(RetryReason reason, int status) {
+    endAttempt(status, reason.name().toLowerCase(Locale.ROOT));
+  }
+
+  @Override
+  public void withdrawn() {
+    endAttempt(0, TracedSide.ABORTED);
+  }
+
+  @Override
+  public void answered(int status) {
+    if (attempt != null) {
+      attempt.setAttribute(SpanKeys.STATUS, status);
+    }
+  }
+
+  @Override
+  public void ended(RequestReport report) {
+    String error = error(report);
+    // A 4xx response is the fault of the worker's client: of this router.
+    boolean refused = error == null && report.status() >= 400;
+    endAttempt(0, refused ? Integer.toString(report.status()) : error);
+    if (request.isRecording()) {
+      request.setAllAttributes(attributes(report, error));
+      if (error != null && report.blame() != Blame.CLIENT) {
+        request.setStatus(StatusCode.ERROR);
+      }
+    }
+    request.end();
+  }
+
+  /**
+   * @param status status of the response, if not yet set; 0: none
+   * @param error type of the error; null: none
+   */
+  private void endAttempt(int status, @Nullable String error) {
+    Span under = attempt;
+    attempt = null;
+    if (under == null) {
+      return;
+    }
+    if (status > 0) {
+      under.setAttribute(SpanKeys.STATUS, status);
+    }
+    if (error != null) {
+      under.setAttribute(SpanKeys.ERROR, error);
+      if (!error.equals(CLIENT_LEFT) && !error.equals(TracedSide.ABORTED)) {
+        under.setStatus(StatusCode.ERROR);
+      }
+    }
+    under.end();
+  }
+
+  /** The error type of a request that failed; null if it succeeded or was itself invalid. */
+  private static @Nullable String error(RequestReport report) {
+    if (report.clientLeft()) {
+      return CLIENT_LEFT;
+    }
+    if (report.status() >= 500) {
+      return Integer.toString(report.status());
+    }
+    return report.blame() != Blame.NONE && report.status() < 400 ? CUT : null;
+  }
+
+  private Attributes attributes(RequestReport report, @Nullable String error) {
+    AttributesBuilder all = Attributes.builder();
+    all.put(SpanKeys.STATUS, (long) report.status());
+    all.put(SpanKeys.REQUEST_ID, report.requestId());
+    all.put(SpanKeys.POLICY, policy);
+    all.put(SpanKeys.ATTEMPTS, (long) report.attempts());
+    all.put(SpanKeys.STREAMED, report.streamed());
+    Worker worker = report.worker();
+    String model = report.model();
+    if (worker != null) {
+      all.put(SpanKeys.WORKER, worker.id());
+    }
+    if (model != null) {
+      all.put(SpanKeys.MODEL, model);
+    }
+    if (report.nanosToFirstByte() != RequestReport.NEVER) {
+      all.put(SpanKeys.TTFT, report.nanosToFirstByte() / 1e9);
+    }
+    if (report.blame() != Blame.NONE) {
+      all.put(SpanKeys.BLAME, report.blame().name().toLowerCase(Locale.ROOT));
+    }
+    if (error != null) {
+      all.put(SpanKeys.ERROR, error);
+    }
+    return all.build();
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.observe.capture;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,145 @@
+package io.pointsman.observe.logging;
+
+import io.pointsman.config.settings.LogSettings;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.ByteArrayOutputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.ResourceLock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+@ResourceLock("log")
+class LogSetupTest {
+  private static final Logger log = LoggerFactory.getLogger(LogSetupTest.class);
+
+  private static List<String> lines(
+      LogSettings.Level level, LogSettings.Format format, Runnable work) {
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    try (LogSetup _ = LogSetup.start(new LogSettings(level, format, ""), out)) {
+      work.run();
+    }
+    return out.toString(StandardCharsets.UTF_8).lines().toList();
+  }
+
+  @Test
+  void textNamesTimeLevelAndPlace() {
+    List<String> lines =
+        lines(LogSettings.Level.INFO, LogSettings.Format.TEXT, () -> log.info("hello {}", 7));
+    assertThat(lines).hasSize(1);
+    assertThat(lines.getFirst()).endsWith("Z INFO  LogSetupTest: hello 7");
+    Instant time =
+        Instant.parse(lines.getFirst().substring(0, "2026-01-01T00:00:00.000Z".length()));
+    assertThat(time).isBetween(Instant.now().minusSeconds(3_600), Instant.now());
+  }
+
+  @Test
+  void theStackOfAFailureFollowsItsLine() {
+    Runnable work = () -> log.error("broken", new IllegalStateException("why"));
+    List<String> lines = lines(LogSettings.Level.INFO, LogSettings.Format.TEXT, work);
+    assertThat(lines.getFirst()).endsWith("Z ERROR LogSetupTest: broken");
+    assertThat(lines.get(1)).isEqualTo("java.lang.IllegalStateException: why");
+    assertThat(lines.get(2)).contains("at " + LogSetupTest.class.getName());
+  }
+
+  @Test
+  void theProgramsOwnProviderIsSilentUntilSetUp() {
+    LogProvider provider = new LogProvider();
+    provider.initialize();
+    assertThat(provider.getLoggerFactory().getLogger("any").isErrorEnabled()).isFalse();
+    assertThat(provider.getMDCAdapter()).isNotNull();
+  }
+
+  @Test
+  void eventsBelowTheLevelAreNotWritten() {
+    Runnable work =
+        () -> {
+          log.debug("d");
+          log.info("i");
+          log.warn("w");
+          log.error("e");
+        };
+    assertThat(lines(LogSettings.Level.DEBUG, LogSettings.Format.TEXT, work)).hasSize(4);
+    assertThat(lines(LogSettings.Level.WARN, LogSettings.Format.TEXT, work)).hasSize(2);
+    assertThat(lines(LogSettings.Level.OFF, LogSettings.Format.TEXT, work)).isEmpty();
+  }
+
+  @Test
+  void jsonIsOneObjectPerLineForAnyMessage() throws Exception {
+    List<String> lines =
+        lines(
+            LogSettings.Level.INFO,
+            LogSettings.Format.JSON,
+            () -> log.warn("say \"hi\"\nthere é", new IllegalStateException("why")));
+    assertThat(lines).hasSize(1);
+    JsonNode line = new ObjectMapper().readTree(lines.getFirst());
+    assertThat(line.path("message").asText()).isEqualTo("say \"hi\"\nthere é");
+    assertThat(line.path("level").asText()).isEqualTo("WARN");
+    assertThat(line.path("logger").asText()).isEqualTo(LogSetupTest.class.getName());
+    assertThat(line.path("failure").asText()).contains("IllegalStateException: why");
+    assertThat(Instant.parse(line.path("time").asText())).isAfter(Instant.EPOCH);
+  }
+
+  @Test
+  void nothingIsWrittenAfterTheEnd() {
+    List<String> lines = lines(LogSettings.Level.INFO, LogSettings.Format.TEXT, () -> {});
+    log.error("too late");
+    assertThat(lines).isEmpty();
+  }
+
+  @Test
+  void filesAreWrittenToo(@TempDir Path folder) throws Exception {
+    Path made = folder.resolve("log files");
+    LogSettings settings =
+        new LogSettings(LogSettings.Level.INFO, LogSettings.Format.TEXT, made.toString());
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    try (LogSetup _ = LogSetup.start(settings, out)) {
+      log.info("hello {}", 7);
+    }
+    assertThat(Files.readString(made.resolve("pointsman.log")))
+        .endsWith(" INFO  LogSetupTest: hello 7" + System.lineSeparator())
+        .isEqualTo(out.toString(StandardCharsets.UTF_8));
+  }
+
+  @Test
+  void aDirectoryThatCannotBeCreatedIsRefused(@TempDir Path folder) throws Exception {
+    Path file = Files.createFile(folder.resolve("file"));
+    LogSettings settings =
+        new LogSettings(
+            LogSettings.Level.INFO, LogSettings.Format.TEXT, file.resolve("below").toString());
+    assertThatThrownBy(() -> LogSetup.start(settings, new ByteArrayOutputStream()))
+        .isInstanceOf(UncheckedIOException.class);
+  }
+
+  @Test
+  void aFileThatCannotBeOpenedIsRefused(@TempDir Path folder) throws Exception {
+    Path file = Files.createDirectory(folder.resolve("pointsman.log"));
+    assertThatThrownBy(() -> logIn(folder))
+        .isInstanceOf(UncheckedIOException.class)
+        .hasMessageContaining(file + " (expected: a file that can be written to)");
+  }
+
+  @Test
+  void aDirectoryWithAPercentSignIsRefused(@TempDir Path folder) {
+    assertThatThrownBy(() -> logIn(folder.resolve("100%q")))
+        .isInstanceOf(UncheckedIOException.class)
+        .hasMessageContaining("(expected: a directory without %");
+  }
+
+  private static void logIn(Path folder) {
+    LogSettings settings =
+        new LogSettings(LogSettings.Level.INFO, LogSettings.Format.TEXT, folder.toString());
+    LogSetup.start(settings, new ByteArrayOutputStream()).close();
+  }
+}

@@ -1,0 +1,112 @@
+package io.pointsman.observe.metrics;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.testkit.FakeClock;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.slf4j.LoggerFactory;
+
+@Timeout(60)
+class MetricsServerTest {
+  private final FakeClock clock = new FakeClock();
+  private final RouterMetrics metrics =
+      new RouterMetrics(
+          new Fleet(FleetSettings.DEFAULTS, clock::nanos), _ -> "random", 16, clock::nanos, "0");
+  private final HttpClient client = HttpClient.newHttpClient();
+
+  @SuppressWarnings("NullAway.Init")
+  private MetricsServer server;
+
+  @BeforeEach
+  void open() throws IOException {
+    server =
+        MetricsServer.open(metrics, new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+  }
+
+  @AfterEach
+  void close() {
+    server.close();
+    client.close();
+  }
+
+  private HttpResponse<String> send(String method, String path, String... headers)
+      throws IOException, InterruptedException {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + server.port() + path))
+            .timeout(Duration.ofSeconds(60))
+            .method(method, HttpRequest.BodyPublishers.noBody());
+    if (headers.length > 0) {
+      request.headers(headers);
+    }
+    return client.send(request.build(), HttpResponse.BodyHandlers.ofString());
+  }
+
+  @Test
+  void aScrapeIsPrometheusText() throws Exception {
+    HttpResponse<String> response = send("GET", "/metrics");
+    assertThat(response.statusCode()).isEqualTo(200);
+    assertThat(response.headers().firstValue("content-type"))
+        .hasValueSatisfying(type -> assertThat(type).startsWith("text/plain; version=0.0.4"));
+    assertThat(response.body()).contains("# TYPE pointsman_requests_in_flight gauge");
+  }
+
+  @Test
+  void aScraperCanRequestOpenMetrics() throws Exception {
+    HttpResponse<String> response =
+        send("GET", "/metrics", "Accept", "application/openmetrics-text; version=1.0.0");
+    assertThat(response.body()).endsWith("# EOF\n");
+  }
+
+  @Test
+  void healthIsAnswered() throws Exception {
+    assertThat(send("GET", "/health").statusCode()).isEqualTo(200);
+    assertThat(send("HEAD", "/metrics").statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void aPageThatCannotBeWrittenIsAnsweredAndLogged() throws Exception {
+    metrics.splitWaiting(
+        () -> {
+          throw new IllegalStateException("no figure");
+        });
+    Logger logger = (Logger) LoggerFactory.getLogger(MetricsServer.class);
+    ListAppender<ILoggingEvent> logged = new ListAppender<>();
+    logged.start();
+    logger.addAppender(logged);
+    logger.setLevel(Level.ERROR);
+    try {
+      assertThat(send("GET", "/metrics").statusCode()).isEqualTo(500);
+    } finally {
+      logger.setLevel(null);
+      logger.detachAppender(logged);
+    }
+    assertThat(logged.list)
+        .singleElement()
+        .returns(Level.ERROR, ILoggingEvent::getLevel)
+        .satisfies(event -> assertThat(event.getThrowableProxy().getMessage()).contains("figure"));
+    assertThat(send("GET", "/health").statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void otherRequestsAreRefused() throws Exception {
+    assertThat(send("GET", "/v1/models").statusCode()).isEqualTo(404);
+    assertThat(send("POST", "/metrics").statusCode()).isEqualTo(405);
+  }
+}

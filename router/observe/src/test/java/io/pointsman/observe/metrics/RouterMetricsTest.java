@@ -1,0 +1,591 @@
+package io.pointsman.observe.metrics;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import com.sun.management.ThreadMXBean;
+import io.pointsman.control.health.EngineClient;
+import io.pointsman.config.settings.KvEventSettings;
+import io.pointsman.control.kvevents.KvEventTally;
+import io.pointsman.control.kvevents.KvEvents;
+import io.pointsman.control.kvtokens.TokenTally;
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.choice.Choice;
+import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.choice.HoldSettings;
+import io.pointsman.engine.choice.TokenCounts;
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Usage;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.kv.KnownTexts;
+import io.pointsman.engine.kv.KvEvent;
+import io.pointsman.engine.kv.KvFeed;
+import io.pointsman.engine.kv.KvIndex;
+import io.pointsman.engine.policy.AnswerLearner;
+import io.pointsman.engine.policy.LostHit;
+import io.pointsman.engine.policy.LostHits;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.Picker;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.Policies;
+import io.pointsman.engine.policy.catalog.PolicyParts;
+import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.engine.policy.cost.CostSettings;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.engine.prefix.PrefixIndex;
+import io.pointsman.engine.shadow.ShadowReport;
+import io.pointsman.engine.shadow.ShadowReport.Side;
+import io.pointsman.proxy.body.BodyBudget;
+import io.pointsman.proxy.telemetry.Blame;
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.request.Endpoint;
+import io.pointsman.testkit.Await;
+import io.pointsman.testkit.FakeClock;
+import io.pointsman.testkit.ScriptedDice;
+import java.lang.management.ManagementFactory;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class RouterMetricsTest {
+  private final FakeClock clock = new FakeClock();
+  private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
+  private final RouterMetrics metrics =
+      new RouterMetrics(
+          fleet, _ -> "cache_aware", FleetSettings.DEFAULTS.maxWorkers(), clock::nanos, "1.2.3");
+  private long fresh;
+  private Worker worker = fleet.add(WorkerSpec.of("http://a:1").withModels(Set.of("llama")));
+
+  @BeforeEach
+  void workerIsUp() {
+    worker.probed(true);
+  }
+
+  private Scraped scraped() {
+    return Scraped.of(metrics.registry());
+  }
+
+  private Lease lease(Picker picker, RoutingRequest request) {
+    return ((Decision.Routed) engine(picker).decide(request)).lease();
+  }
+
+  private Lease heard(Picker picker, RoutingRequest request, AnswerLearner learner) {
+    PolicySetup setup = new PolicySetup(_ -> picker, List.of()).withAnswers(learner);
+    return ((Decision.Routed) engine(setup).decide(request)).lease();
+  }
+
+  private RoutingEngine engine(Picker picker) {
+    return engine(new PolicySetup(_ -> picker, List.of()));
+  }
+
+  private RoutingEngine engine(PolicySetup setup) {
+    return new RoutingEngine(
+        fleet,
+        setup,
+        EngineSettings.DEFAULTS,
+        metrics.engineListener(),
+        clock::nanos,
+        ScriptedDice.seeded(1)::roll);
+  }
+
+  private Choices choices() {
+    return new Choices(
+        engine(always(PickReason.RANDOM, 0)),
+        HoldSettings.DEFAULTS,
+        clock::nanos,
+        ScriptedDice.seeded(2)::roll);
+  }
+
+  @Test
+  void leasesOfExternalProxiesAreCountedByTheirEnd() {
+    worker.probed(true);
+    Choices choices = choices();
+    metrics.heldLeases(choices);
+    Duration ttl = Duration.ofSeconds(1);
+    List<Choice.Held> held = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      RoutingRequest request = RoutingRequest.builder().model("llama").build();
+      held.add((Choice.Held) choices.choose(request, ttl));
+    }
+    choices.settle(held.get(0).lease(), Outcome.SUCCEEDED, new TokenCounts(9, 4, 2));
+    assertThat(scraped().value("pointsman_held_leases")).isEqualTo(2);
+    clock.advance(ttl);
+    choices.expireDue();
+
+    Scraped scraped = scraped();
+    assertThat(scraped.value("pointsman_held_leases")).isZero();
+    assertThat(scraped.value("pointsman_held_leases_ended_total{outcome=\"succeeded\"}"))
+        .isEqualTo(1);
+    assertThat(scraped.value("pointsman_held_leases_ended_total{outcome=\"expired\"}"))
+        .isEqualTo(2);
+    assertThat(scraped.value("pointsman_reported_tokens_total{kind=\"cached\"}")).isEqualTo(4);
+    assertThat(worker.inFlight()).isZero();
+  }
+
+  private Picker always(PickReason reason, int blocks) {
+    return (request, _) -> {
+      request.notes().because(reason, blocks);
+      return worker;
+    };
+  }
+
+  @Test
+  void requestsAreCountedByEndpointCodeAndModel() {
+    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200).forModel("llama"));
+    metrics.proxyListener().ended(Report.served(Endpoint.EMBEDDINGS, 404));
+    metrics.proxyListener().ended(Report.served(Endpoint.EMBEDDINGS, 404));
+    Scraped scraped = scraped();
+    assertThat(
+            scraped.value(
+                "pointsman_requests_total{code=\"200\",endpoint=\"chat_completions\",model=\"llama\"}"))
+        .isEqualTo(1);
+    assertThat(
+            scraped.value(
+                "pointsman_requests_total{code=\"404\",endpoint=\"embeddings\",model=\"\"}"))
+        .isEqualTo(2);
+  }
+
+  @Test
+  void inventedModelsAndStatusesShareOneSeries() {
+    for (int i = 0; i < 1000; i++) {
+      metrics
+          .proxyListener()
+          .ended(Report.served(Endpoint.COMPLETIONS, 540 + i % 50).forModel("junk-" + i));
+    }
+    assertThat(
+            scraped()
+                .value(
+                    "pointsman_requests_total{code=\"5xx\",endpoint=\"completions\",model=\"other\"}"))
+        .isEqualTo(1000);
+  }
+
+  @Test
+  void modelsAboveTheLimitShareOneSeries() {
+    for (int i = 0; i < 100; i++) {
+      fleet.add(WorkerSpec.of("http://m:" + (1000 + i)).withModels(Set.of("model-" + i)));
+    }
+    for (int i = 0; i < 100; i++) {
+      metrics
+          .proxyListener()
+          .ended(Report.served(Endpoint.COMPLETIONS, 200).forModel("model-" + i));
+    }
+    assertThat(scraped().series())
+        .filteredOn(series -> series.startsWith("pointsman_requests_total"))
+        .hasSizeLessThanOrEqualTo(RouterMetrics.MOST_MODELS + 1);
+  }
+
+  @Test
+  void errorsHaveABlame() {
+    metrics.proxyListener().ended(Report.failed(503, Blame.ROUTER));
+    metrics.proxyListener().ended(Report.failed(499, Blame.CLIENT).afterClientLeft());
+    metrics.proxyListener().ended(Report.failed(200, Blame.UPSTREAM));
+    Scraped scraped = scraped();
+    assertThat(scraped.value("pointsman_errors_total{blame=\"router\",kind=\"503\"}")).isEqualTo(1);
+    assertThat(scraped.value("pointsman_errors_total{blame=\"client\",kind=\"left\"}"))
+        .isEqualTo(1);
+    assertThat(scraped.value("pointsman_errors_total{blame=\"upstream\",kind=\"cut\"}"))
+        .isEqualTo(1);
+  }
+
+  @Test
+  void requestsInFlightRiseAndFall() {
+    metrics.proxyListener().started(Endpoint.CHAT_COMPLETIONS);
+    metrics.proxyListener().started(Endpoint.CHAT_COMPLETIONS);
+    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200));
+    assertThat(scraped().value("pointsman_requests_in_flight")).isEqualTo(1);
+  }
+
+  @Test
+  void timesAreCountedInTheirBuckets() {
+    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200).asStream());
+    Scraped scraped = scraped();
+    String ttft = "pointsman_time_to_first_token_seconds_bucket{endpoint=\"chat_completions\",le=";
+    assertThat(scraped.value(ttft + "\"0.025\"}")).isZero();
+    assertThat(scraped.value(ttft + "\"0.05\"}")).isEqualTo(1);
+    String whole = "pointsman_request_duration_seconds_bucket{endpoint=\"chat_completions\",le=";
+    assertThat(scraped.value(whole + "\"1.0\"}")).isZero();
+    assertThat(scraped.value(whole + "\"2.5\"}")).isEqualTo(1);
+  }
+
+  @Test
+  void timeToFirstTokenIsMeasuredOnlyForStreams() {
+    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200));
+    assertThat(
+            scraped()
+                .value(
+                    "pointsman_time_to_first_token_seconds_count{endpoint=\"chat_completions\"}"))
+        .isZero();
+  }
+
+  @Test
+  void bytesAndChunksAddUp() {
+    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200));
+    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200));
+    assertThat(scraped().value("pointsman_response_bytes_total")).isEqualTo(2000);
+    assertThat(scraped().value("pointsman_response_chunks_total")).isEqualTo(14);
+  }
+
+  @Test
+  void retriesAreCountedByReason() {
+    metrics.proxyListener().retried(Endpoint.CHAT_COMPLETIONS, RetryReason.CONNECT);
+    assertThat(scraped().value("pointsman_retries_total{reason=\"connect\"}")).isEqualTo(1);
+    assertThat(scraped().value("pointsman_retries_total{reason=\"busy\"}")).isZero();
+  }
+
+  /**
+   * The resend goes to the same worker; vllm-router's alerts use this metric for failing workers.
+   */
+  @Test
+  void aResendIsNoRetryUnderVllmRoutersNames() {
+    metrics.withVllmRouterNames(false);
+    metrics.proxyListener().retried(Endpoint.CHAT_COMPLETIONS, RetryReason.STALE);
+    String retries = "vllm_router_retries_total{route=\"/v1/chat/completions\"}";
+    assertThat(scraped().value("pointsman_retries_total{reason=\"stale\"}")).isEqualTo(1);
+    assertThat(scraped().value(retries)).isZero();
+    metrics.proxyListener().retried(Endpoint.CHAT_COMPLETIONS, RetryReason.CONNECT);
+    assertThat(scraped().value(retries)).isEqualTo(1);
+  }
+
+  @Test
+  void waitingIsMeasured() {
+    metrics.proxyListener().waited(Duration.ofMillis(60).toNanos(), true);
+    metrics.queue(() -> 5).heldBack(() -> 0).clients(() -> 7, 9);
+    assertThat(scraped().value("pointsman_queue_wait_seconds_bucket{le=\"0.05\"}")).isZero();
+    assertThat(scraped().value("pointsman_queue_wait_seconds_bucket{le=\"0.1\"}")).isEqualTo(1);
+    assertThat(scraped().value("pointsman_queue_length")).isEqualTo(5);
+    assertThat(scraped().value("pointsman_client_connections")).isEqualTo(7);
+    assertThat(scraped().value("pointsman_client_connections_limit")).isEqualTo(9);
+  }
+
+  @Test
+  void decisionsAreCountedByReasonAndMatchesByShare() {
+    RoutingRequest request =
+        RoutingRequest.builder().prefix(new PrefixBlocks(new long[10], 10, 160, 16, 160)).build();
+    lease(always(PickReason.PREFIX_HIT, 5), request).succeeded();
+    Scraped scraped = scraped();
+    assertThat(
+            scraped.value(
+                "pointsman_policy_decisions_total{policy=\"cache_aware\",reason=\"prefix_hit\"}"))
+        .isEqualTo(1);
+    assertThat(scraped.value("pointsman_prefix_match_ratio_bucket{le=\"0.4\"}")).isZero();
+    assertThat(scraped.value("pointsman_prefix_match_ratio_bucket{le=\"0.5\"}")).isEqualTo(1);
+  }
+
+  @Test
+  void decisionsThatIgnorePromptsCountNoMatches() {
+    lease(always(PickReason.TURN, 0), RoutingRequest.builder().build()).succeeded();
+    assertThat(scraped().value("pointsman_prefix_match_ratio_count")).isZero();
+  }
+
+  @Test
+  void aPolicyThatThrowsIsCounted() {
+    lease(
+            (_, _) -> {
+              throw new IllegalStateException("broken");
+            },
+            RoutingRequest.builder().build())
+        .succeeded();
+    assertThat(scraped().value("pointsman_policy_failures_total")).isEqualTo(1);
+    assertThat(
+            scraped()
+                .value(
+                    "pointsman_policy_decisions_total{policy=\"cache_aware\",reason=\"fallback\"}"))
+        .isEqualTo(1);
+  }
+
+  @Test
+  void rejectsAreCountedByReason() {
+    engine((_, _) -> null).decide(RoutingRequest.builder().model("no-such").build());
+    assertThat(scraped().value("pointsman_rejects_total{reason=\"unknown_model\"}")).isEqualTo(1);
+  }
+
+  @Test
+  void aWorkersSeriesShowItsState() {
+    Lease running = lease(always(PickReason.TURN, 0), RoutingRequest.builder().build());
+    lease(always(PickReason.TURN, 0), RoutingRequest.builder().build()).failed(Failure.ERROR);
+    lease(always(PickReason.TURN, 0), RoutingRequest.builder().build()).ignored();
+    worker.rest(1_000_000);
+    Scraped scraped = scraped();
+    assertThat(scraped.value("pointsman_worker_requests_in_flight{worker=\"a:1\"}")).isEqualTo(1);
+    assertThat(scraped.value("pointsman_worker_healthy{worker=\"a:1\"}")).isEqualTo(1);
+    assertThat(scraped.value("pointsman_worker_resting{worker=\"a:1\"}")).isEqualTo(1);
+    assertThat(scraped.value("pointsman_worker_breaker_state{worker=\"a:1\"}")).isZero();
+    String requests = "pointsman_worker_requests_total{outcome=";
+    assertThat(scraped.value(requests + "\"failed\",worker=\"a:1\"}")).isEqualTo(1);
+    assertThat(scraped.value(requests + "\"ignored\",worker=\"a:1\"}")).isEqualTo(1);
+    assertThat(scraped.value(requests + "\"succeeded\",worker=\"a:1\"}")).isZero();
+    running.succeeded();
+    assertThat(scraped().value("pointsman_worker_requests_in_flight{worker=\"a:1\"}")).isZero();
+  }
+
+  @Test
+  void anOpenBreakerIsVisible() {
+    for (int i = 0; i < 10; i++) {
+      lease(always(PickReason.TURN, 0), RoutingRequest.builder().build()).failed(Failure.ERROR);
+    }
+    assertThat(scraped().value("pointsman_worker_breaker_state{worker=\"a:1\"}")).isEqualTo(1);
+    assertThat(scraped().value("pointsman_worker_breaker_openings_total{worker=\"a:1\"}"))
+        .isEqualTo(1);
+    assertThat(scraped().value("pointsman_workers{state=\"out\"}")).isEqualTo(1);
+  }
+
+  @Test
+  void theSeriesOfALeavingWorkerDisappear() {
+    Lease late = lease(always(PickReason.TURN, 0), RoutingRequest.builder().build());
+    fleet.remove("a:1");
+    late.succeeded();
+    assertThat(scraped().series()).noneMatch(series -> series.contains("a:1"));
+  }
+
+  @Test
+  void aWorkerThatComesBackStartsFromZero() {
+    lease(always(PickReason.TURN, 0), RoutingRequest.builder().build()).succeeded();
+    fleet.remove("a:1");
+    worker = fleet.add(WorkerSpec.of("http://a:1"));
+    assertThat(
+            scraped()
+                .value("pointsman_worker_requests_total{outcome=\"succeeded\",worker=\"a:1\"}"))
+        .isZero();
+  }
+
+  @Test
+  void theProcessIsMeasured() {
+    Scraped scraped = scraped();
+    assertThat(scraped.value("process_resident_memory_bytes")).isGreaterThan(1 << 20);
+    assertThat(scraped.value("process_open_fds")).isPositive();
+    assertThat(scraped.value("jvm_memory_used_bytes{area=\"heap\"}")).isPositive();
+    assertThat(scraped.series())
+        .anyMatch(series -> series.startsWith("pointsman_build_info") && series.contains("1.2.3"));
+  }
+
+  @Test
+  void vllmRouterNamesHaveTheSameValues() {
+    metrics.withVllmRouterNames(false);
+    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200));
+    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 400));
+    Lease running = lease(always(PickReason.PREFIX_MISS, 0), RoutingRequest.builder().build());
+    Scraped scraped = scraped();
+    running.ignored();
+    assertThat(scraped.value("vllm_router_requests_total{route=\"/v1/chat/completions\"}"))
+        .isEqualTo(1);
+    assertThat(scraped.value("vllm_router_running_requests{worker=\"http://a:1\"}")).isEqualTo(1);
+    assertThat(scraped.value("vllm_router_cb_state{worker=\"http://a:1\"}")).isZero();
+    assertThat(
+            scraped.value(
+                "vllm_router_policy_decisions_total{policy=\"cache_aware\",worker=\"http://a:1\"}"))
+        .isEqualTo(1);
+    assertThat(scraped.value("vllm_router_cache_misses_total")).isEqualTo(1);
+    assertThat(scraped.value("vllm_router_active_workers")).isEqualTo(1);
+  }
+
+  @Test
+  void workersWithOneUrlShareASeriesUnderVllmRoutersNames() {
+    metrics.withVllmRouterNames(false);
+    Worker twin =
+        fleet.add(
+            new WorkerSpec(
+                "ns/pod", "http://a:1", Role.REGULAR, Set.of(), WorkerSpec.NO_RANK, 0, Map.of()));
+    Lease first = lease(always(PickReason.RANDOM, 0), RoutingRequest.builder().build());
+    assertThat(scraped().value("vllm_router_worker_health{worker=\"http://a:1\"}")).isZero();
+    twin.probed(true);
+    worker = twin;
+    Lease second = lease(always(PickReason.RANDOM, 0), RoutingRequest.builder().build());
+    Scraped scraped = scraped();
+    first.ignored();
+    second.ignored();
+    assertThat(scraped.value("vllm_router_worker_health{worker=\"http://a:1\"}")).isEqualTo(1);
+    assertThat(scraped.value("vllm_router_running_requests{worker=\"http://a:1\"}")).isEqualTo(2);
+    assertThat(
+            scraped.value(
+                "vllm_router_policy_decisions_total{policy=\"cache_aware\",worker=\"http://a:1\"}"))
+        .isEqualTo(2);
+  }
+
+  @Test
+  void countingARequestAllocatesNothing() {
+    Report report = Report.served(Endpoint.CHAT_COMPLETIONS, 200).forModel("llama").asStream();
+    RoutingRequest request =
+        RoutingRequest.builder().prefix(new PrefixBlocks(new long[10], 10, 160, 16, 160)).build();
+    Lease lease = lease(always(PickReason.PREFIX_HIT, 5), request);
+    Runnable counting =
+        () -> {
+          metrics.proxyListener().started(Endpoint.CHAT_COMPLETIONS);
+          metrics.engineListener().routed(request, lease);
+          metrics.proxyListener().retried(Endpoint.CHAT_COMPLETIONS, RetryReason.BUSY);
+          metrics.engineListener().settled(lease, Outcome.SUCCEEDED);
+          metrics.proxyListener().ended(report);
+        };
+    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    long least = Long.MAX_VALUE;
+    long start = System.nanoTime();
+    // Repeats until the JIT compiler has compiled the code.
+    while (least > 0 && System.nanoTime() - start < Await.LONG.toNanos()) {
+      long before = threads.getCurrentThreadAllocatedBytes();
+      for (int i = 0; i < 1000; i++) {
+        counting.run();
+      }
+      least = Math.min(least, (threads.getCurrentThreadAllocatedBytes() - before) / 1000);
+    }
+    lease.ignored();
+    assertThat(least).as("bytes for each request, once compiled").isZero();
+  }
+
+  @Test
+  void predictionsAreComparedWithMeasurements() {
+    AnswerLearner predictions = metrics.predictions();
+    RoutingRequest request =
+        RoutingRequest.builder().prefix(new PrefixBlocks(new long[10], 10, 160, 16, 160)).build();
+    Lease lease = heard(always(PickReason.LEAST_COST, 5), request, predictions);
+    request.notes().predict(50);
+    clock.advance(Duration.ofSeconds(1));
+    lease.firstTokenAfter(Duration.ofMillis(80).toNanos());
+    lease.reported(new Usage(160, 48, 3));
+    lease.succeeded();
+
+    Scraped scraped = scraped();
+    assertThat(scraped.value("pointsman_predicted_ttft_seconds_sum{kind=\"predicted\"}"))
+        .isEqualTo(0.05);
+    assertThat(scraped.value("pointsman_predicted_ttft_seconds_sum{kind=\"measured\"}"))
+        .isEqualTo(0.08);
+    assertThat(scraped.value("pointsman_ttft_prediction_error_seconds_sum{side=\"early\"}"))
+        .isCloseTo(0.03, within(1e-9));
+    assertThat(scraped.value("pointsman_ttft_prediction_error_seconds_count{side=\"late\"}"))
+        .isZero();
+    // Half of the prompt was expected, three tenths were found.
+    assertThat(scraped.value("pointsman_hit_prediction_error_ratio_sum{side=\"over\"}"))
+        .isCloseTo(0.2, within(1e-9));
+  }
+
+  @Test
+  void unpredictedRequestsAreNotCompared() {
+    AnswerLearner predictions = metrics.predictions();
+    RoutingRequest request = RoutingRequest.builder().build();
+    Picker kept =
+        (asked, _) -> {
+          asked.notes().because(PickReason.STICKY_HIT);
+          return worker;
+        };
+    Lease lease = heard(kept, request, predictions);
+    lease.firstToken();
+    lease.reported(new Usage(160, 48, 3));
+    lease.succeeded();
+
+    Scraped scraped = scraped();
+    assertThat(scraped.value("pointsman_predicted_ttft_seconds_count{kind=\"measured\"}")).isZero();
+    assertThat(scraped.value("pointsman_hit_prediction_error_ratio_count{side=\"under\"}"))
+        .isZero();
+  }
+
+  @Test
+  void lostHitsAreCountedByReason() {
+    LostHits first = new LostHits();
+    LostHits second = new LostHits();
+    metrics.lostHits(List.of(first, second));
+    first.add(1000, 600, 500);
+    first.lost(LostHit.EVICTED, 100);
+    second.lost(LostHit.EVICTED, 20);
+
+    Scraped scraped = scraped();
+    assertThat(scraped.value("pointsman_lost_hits_total{reason=\"evicted\"}")).isEqualTo(2);
+    assertThat(scraped.value("pointsman_lost_hit_tokens_total{reason=\"evicted\"}")).isEqualTo(120);
+    assertThat(scraped.value("pointsman_lost_hits_total{reason=\"tokens_differ\"}")).isZero();
+    assertThat(scraped.value("pointsman_prompt_tokens_total{kind=\"expected\"}")).isEqualTo(600);
+  }
+
+  @Test
+  void everyDocumentedMetricExists() {
+    AnswerLearner unused = metrics.predictions();
+    assertThat(unused).isNotNull();
+    metrics.lostHits(List.of());
+    Side side = new Side(10, 1000, 400, 500, 1.5);
+    metrics.shadow(() -> new ShadowReport(side, side, 7, 1, 2, 3));
+    metrics
+        .queue(() -> 0)
+        .heldBack(() -> 0)
+        .clients(() -> 0, 0)
+        .bodies(new BodyBudget(0))
+        .sessions(() -> 0)
+        .prefixIndex(List.of(new PrefixIndex(64 << 10, 8)));
+    metrics.cacheModels(List.of());
+    metrics.fallbacks(List.of());
+    metrics.kvIndex(new KvIndex(1 << 20, 8, () -> 0));
+    metrics.spans(() -> 4, () -> 5, () -> 6);
+    metrics.capture(() -> 7, () -> 8, () -> 9);
+    metrics.heldLeases(choices());
+    metrics.splitWaiting(() -> 0);
+    metrics.kvEvents(hearing(), new KvEventTally());
+    metrics.kvTokens(new TokenTally(), new KnownTexts(1 << 20, clock::nanos));
+    assertThat(metrics.meters().made()).containsExactlyInAnyOrderElementsOf(Metric.all());
+    assertThat(scraped().value("pointsman_shadow_placements_total{result=\"differed\"}"))
+        .isEqualTo(3);
+    assertThat(scraped().value("pointsman_shadow_predicted_ttft_seconds_total{side=\"acting\"}"))
+        .isEqualTo(0.5);
+  }
+
+  @Test
+  void tooSmallIndexesAndCacheModelsAreVisible() {
+    CostSettings small = CostSettings.DEFAULTS.withMaxBytes(2 << 20).withKvTokens(1_000_000_000);
+    PolicyParts parts =
+        new PolicyParts(clock::nanos, _ -> 0, 16_384, PolicySettings.DEFAULTS.withCost(small));
+    PolicySetup cost = Policies.create("cost", parts);
+    PrefixIndex index = requireNonNull(cost.prefixes(), "prefixes");
+    metrics.prefixIndex(List.of(index));
+    metrics.cacheModels(List.of(requireNonNull(cost.insight(), "insight")));
+    assertThat(scraped().value("pointsman_prefix_index_evictions_total")).isZero();
+    assertThat(scraped().value("pointsman_cost_cache_bytes")).isZero();
+
+    RoutingEngine engine = engine(cost);
+    for (int i = 0; i < 20_000; i++) {
+      long[] hashes = new long[16];
+      Arrays.setAll(hashes, n -> PrefixBlocks.mix(fresh++));
+      PrefixBlocks prompt = new PrefixBlocks(hashes, 16, 256, 16, 256);
+      Decision decision = engine.decide(RoutingRequest.builder().prefix(prompt).build());
+      ((Decision.Routed) decision).lease().succeeded();
+    }
+    assertThat(scraped().value("pointsman_prefix_index_evictions_total")).isPositive();
+    double most = scraped().value("pointsman_cost_cache_max_bytes");
+    assertThat(most).isBetween(300_000.0, (double) (1 << 20));
+    assertThat(scraped().value("pointsman_cost_cache_bytes")).isBetween(0.7 * most, most);
+  }
+
+  private KvEvents hearing() {
+    KvFeed nobody =
+        new KvFeed() {
+          @Override
+          public void apply(Worker of, int rank, Iterable<? extends KvEvent> events) {}
+
+          @Override
+          public void reset(Worker of, int rank, Cause cause) {}
+
+          @Override
+          public void restarted(Worker of, int rank, long lostUntil) {}
+
+          @Override
+          public void live(Worker of, int rank, boolean live) {}
+        };
+    return new KvEvents(
+        KvEventSettings.DEFAULTS,
+        fleet,
+        nobody,
+        (role, url, patience) -> new EngineClient.Answer(404, new byte[0]),
+        new KvEventTally(),
+        clock::nanos,
+        InstantSource.system());
+  }
+}

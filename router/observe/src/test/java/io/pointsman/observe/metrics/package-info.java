@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.observe.metrics;
+
+import org.jspecify.annotations.NullMarked;

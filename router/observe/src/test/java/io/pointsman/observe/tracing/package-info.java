@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.observe.tracing;
+
+import org.jspecify.annotations.NullMarked;

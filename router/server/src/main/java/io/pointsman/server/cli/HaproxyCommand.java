@@ -1,0 +1,241 @@
+package io.pointsman.server.cli;
+
+import static java.util.Objects.requireNonNull;
+
+import io.pointsman.config.ConfigException;
+import io.pointsman.plane.haproxy.HaproxyPlane;
+import io.pointsman.plane.haproxy.HaproxySettings;
+import io.pointsman.config.settings.LogSettings;
+import io.pointsman.observe.logging.LogSetup;
+import io.pointsman.server.wiring.StartException;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.nio.file.Path;
+import java.security.Security;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code pointsman haproxy}: starts HAProxy, which forwards requests as a router decides. */
+@Command(
+    name = "haproxy",
+    mixinStandardHelpOptions = true,
+    sortOptions = false,
+    description = {
+      "Start HAProxy (2.6 or newer, with Lua) in front of the workers of a running router. HAProxy"
+          + " asks the router for a worker for each POST and forwards the request itself. See"
+          + " docs/haproxy.md.",
+      "",
+      "  pointsman haproxy --listen 127.0.0.1:8080 --router http://127.0.0.1:30000",
+      ""
+    })
+final class HaproxyCommand implements Callable<Integer> {
+  private static final String NAMES_KEPT = "networkaddress.cache.ttl";
+
+  @Spec private @Nullable CommandSpec spec;
+
+  /** Protocol for decisions, for the start message. */
+  private String way = "";
+
+  @Option(
+      names = "--listen",
+      paramLabel = "<host:port>",
+      required = true,
+      description = "Address for clients.")
+  private String listen = "";
+
+  @Option(
+      names = "--router",
+      paramLabel = "<url>",
+      required = true,
+      description = "URL of the router, http://host:port.")
+  private String router = "";
+
+  @Option(
+      names = "--api-key",
+      paramLabel = "<key>",
+      description = {
+        "Bearer token for the router if it has auth.validation-urls. HAProxy then asks the router"
+            + " for every request and sends none to a worker without its permission. Other users of"
+            + " this machine can see arguments; use --api-key-file or the environment variable "
+            + PlaneKey.ROUTERS
+            + "."
+      })
+  private @Nullable String apiKey;
+
+  @Option(
+      names = "--api-key-file",
+      paramLabel = "<file>",
+      description = "File that contains only this token.")
+  private @Nullable Path apiKeyFile;
+
+  @Option(
+      names = "--engine-api-key",
+      paramLabel = "<key>",
+      description = {
+        "Bearer token for engines, added to requests without an Authorization header, as the"
+            + " router's api-key is. Other users of this machine can see arguments; use"
+            + " --engine-api-key-file or the environment variable "
+            + PlaneKey.ENGINES
+            + "."
+      })
+  private @Nullable String engineKey;
+
+  @Option(
+      names = "--engine-api-key-file",
+      paramLabel = "<file>",
+      description = "File that contains only this token.")
+  private @Nullable Path engineKeyFile;
+
+  @Option(
+      names = "--spoe",
+      paramLabel = "<host:port>",
+      description =
+          "The router's decide.spoe-address, where HAProxy asks by SPOE over persistent"
+              + " connections. Default: as reported by --router. If the router has none, a Lua"
+              + " script asks over HTTP.")
+  private @Nullable String spoe;
+
+  @Option(
+      names = "--lua",
+      description = "Ask over HTTP with a Lua script, even if the router offers SPOE.")
+  private boolean lua;
+
+  @Option(
+      names = "--no-first-token",
+      description =
+          "Do not report first tokens to the router. This saves a Lua filter on each stream."
+              + " Policies then learn only from the ends of requests.")
+  private boolean noFirstToken;
+
+  @Option(
+      names = "--executable",
+      paramLabel = "<file>",
+      defaultValue = "haproxy",
+      description = "HAProxy executable. Default: ${DEFAULT-VALUE}.")
+  private String executable = "";
+
+  @Option(
+      names = "--timeout",
+      paramLabel = "<ms>",
+      defaultValue = "1000",
+      description =
+          "Maximum wait for the router's answer, in milliseconds. Then HAProxy chooses a worker"
+              + " itself. Default: ${DEFAULT-VALUE}.")
+  private int timeout;
+
+  @Option(
+      names = "--ttl",
+      paramLabel = "<seconds>",
+      defaultValue = "60",
+      description =
+          "Lease duration in seconds, at most the router's decide.max-ttl. Leases are renewed while"
+              + " their streams run. Default: ${DEFAULT-VALUE}.")
+  private int ttl;
+
+  @Option(
+      names = "--slots",
+      paramLabel = "<n>",
+      defaultValue = "64",
+      description = "Maximum number of workers in HAProxy. Default: ${DEFAULT-VALUE}.")
+  private int slots;
+
+  @Option(
+      names = "--max-connections",
+      paramLabel = "<n>",
+      defaultValue = "4096",
+      description = "Maximum number of client connections. Default: ${DEFAULT-VALUE}.")
+  private int maxConnections;
+
+  /**
+   * Limits the JVM's cache of host names to 5 s, so addresses of workers can change. Has an effect
+   * only before the first lookup.
+   */
+  private static void forgetNamesSoon() {
+    if (Security.getProperty(NAMES_KEPT) == null) {
+      Security.setProperty(NAMES_KEPT, "5");
+    }
+  }
+
+  @Override
+  public Integer call() throws InterruptedException {
+    forgetNamesSoon();
+    CountDownLatch stop = new CountDownLatch(1);
+    Signals.onFirst(stop::countDown);
+    LogSettings log = new LogSettings(LogSettings.Level.INFO, LogSettings.Format.TEXT, "");
+    try (LogSetup _ = LogSetup.start(log);
+        HaproxyPlane plane = start(settings())) {
+      plane.ended().thenRun(stop::countDown);
+      PrintWriter out = requireNonNull(spec).commandLine().getOut();
+      out.println("HAProxy listens on " + plane.url() + ", decisions by " + router + " " + way);
+      out.flush();
+      stop.await();
+      if (plane.ended().isDone()) {
+        throw new StartException("HAProxy has ended: " + plane.output(), new IOException());
+      }
+    }
+    return 0;
+  }
+
+  private HaproxySettings settings() {
+    InetSocketAddress clients = address("--listen", listen);
+    if (lua && spoe != null) {
+      throw new ConfigException("--lua: given beside --spoe (expected: one of them)");
+    }
+    InetSocketAddress asked = spoe == null ? null : address("--spoe", spoe);
+    String key = PlaneKey.OF_ROUTER.of(apiKey, apiKeyFile, System.getenv());
+    String engines = PlaneKey.OF_ENGINES.of(engineKey, engineKeyFile, System.getenv());
+    try {
+      return new HaproxySettings(
+          clients,
+          URI.create(router),
+          key,
+          engines,
+          asked,
+          !noFirstToken,
+          executable,
+          Duration.ofMillis(timeout),
+          Duration.ofSeconds(ttl),
+          slots,
+          maxConnections);
+    } catch (IllegalArgumentException e) {
+      throw new ConfigException(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static InetSocketAddress address(String flag, String written) {
+    int colon = written.lastIndexOf(':');
+    try {
+      if (colon < 1) {
+        throw new IllegalArgumentException("no host");
+      }
+      return InetSocketAddress.createUnresolved(
+          written.substring(0, colon), Integer.parseInt(written.substring(colon + 1)));
+    } catch (IllegalArgumentException e) {
+      throw new ConfigException(flag + ": " + written + " (expected: host:port)");
+    }
+  }
+
+  private HaproxyPlane start(HaproxySettings given) {
+    boolean find = spoe == null && !lua;
+    HaproxySettings settings =
+        find ? given.withSpoe(HaproxyPlane.spoeOf(given.router(), given.apiKey())) : given;
+    InetSocketAddress asked = settings.spoe();
+    way =
+        asked == null
+            ? "over HTTP"
+            : "over SPOE at " + asked.getHostString() + ":" + asked.getPort();
+    try {
+      return HaproxyPlane.start(settings);
+    } catch (IOException e) {
+      throw new StartException("HAProxy does not start: " + e.getMessage(), e);
+    }
+  }
+}

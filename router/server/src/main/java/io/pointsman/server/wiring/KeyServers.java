@@ -1,0 +1,42 @@
+package io.pointsman.server.wiring;
+
+import io.pointsman.api.admin.KeyValidation;
+import io.pointsman.control.health.EngineClient;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.proxy.upstream.EngineKeys;
+import java.io.IOException;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Queries servers about clients' keys. Status 200 confirms a key; any other refuses it, except
+ * those about the state of the server.
+ */
+final class KeyServers implements KeyValidation.Question {
+  private static final Logger log = LoggerFactory.getLogger(KeyServers.class);
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  private final Ticker ticker;
+
+  KeyServers(Ticker ticker) {
+    this.ticker = ticker;
+  }
+
+  @Override
+  public @Nullable Boolean confirmed(String url, String key) {
+    try {
+      EngineClient client = new EngineClient(EngineKeys.of(key), ticker);
+      int status = client.send(Role.REGULAR, "GET", url, PATIENCE).status();
+      if (status < 500 && status != 408 && status != 429) {
+        return status == 200;
+      }
+      log.warn("{} cannot validate a client's key: status {}", url, status);
+    } catch (IOException | IllegalArgumentException e) {
+      log.warn("{} cannot be asked to validate a client's key: {}", url, e.toString());
+    }
+    return null;
+  }
+}

@@ -1,0 +1,46 @@
+package io.pointsman.server.wiring;
+
+import io.pointsman.control.health.EngineClient;
+import io.pointsman.config.settings.KvEventSettings;
+import io.pointsman.control.kvevents.KvEventTally;
+import io.pointsman.control.kvevents.KvEvents;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.kv.KvFeed;
+import java.time.InstantSource;
+import java.util.function.BiConsumer;
+
+/**
+ * Starts subscriptions to KV events. Separate from the router's assembly; a router without
+ * subscriptions then loads no ZeroMQ classes.
+ */
+final class KvHearing {
+  private KvHearing() {}
+
+  /**
+   * Starts the subscriptions.
+   *
+   * @param feed receives the events
+   * @param measure receives the metrics before the start
+   */
+  static AutoCloseable start(
+      KvEventSettings settings,
+      Fleet fleet,
+      KvFeed feed,
+      EngineClient client,
+      Ticker ticker,
+      BiConsumer<KvEvents, KvEventTally> measure) {
+    KvEventTally tally = new KvEventTally();
+    KvEvents events =
+        new KvEvents(
+            settings,
+            fleet,
+            feed,
+            (role, url, patience) -> client.send(role, "GET", url, patience),
+            tally,
+            ticker,
+            InstantSource.system());
+    measure.accept(events, tally);
+    return events.start();
+  }
+}

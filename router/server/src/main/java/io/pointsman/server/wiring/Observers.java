@@ -1,0 +1,161 @@
+package io.pointsman.server.wiring;
+
+import io.pointsman.observe.capture.TraceCapture;
+import io.pointsman.config.PointsmanConfig;
+import io.pointsman.observe.decisions.DecisionLog;
+import io.pointsman.api.decisions.DecisionsApi;
+import io.pointsman.observe.decisions.FallbackJournal;
+import io.pointsman.api.decisions.ShadowApi;
+import io.pointsman.control.health.Rounds;
+import io.pointsman.observe.metrics.RouterMetrics;
+import io.pointsman.engine.StagePolicies;
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.policy.AnswerLearner;
+import io.pointsman.engine.policy.Insight;
+import io.pointsman.engine.policy.catalog.PolicyParts;
+import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.engine.policy.cost.CostSettings;
+import io.pointsman.engine.shadow.ShadowPolicy;
+import io.pointsman.proxy.local.LocalRoutes;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Deque;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Observers of placements and responses: metrics, decision log, trace capture, shadow policy. They
+ * run after the policies' learners and change nothing.
+ */
+final class Observers {
+  /** Interval at which the shadow policy processes recorded events. */
+  private static final Duration SHADOW_PAUSE = Duration.ofMillis(10);
+
+  private static final Duration FALLBACK_LOOK = Duration.ofSeconds(1);
+
+  /** Memory in bytes for each of the two models that evaluate a shadow policy. */
+  private static final long SHADOW_BYTES = 32L << 20;
+
+  private final PointsmanConfig config;
+  private final Ticker ticker;
+  private final DecisionLog log;
+  private @Nullable ShadowPolicy shadow;
+  private final BiFunction<Role, @Nullable String, String> policyNames;
+
+  /**
+   * @param policyNames configured name of the policy for a role and a model
+   */
+  Observers(
+      PointsmanConfig config,
+      BiFunction<Role, @Nullable String, String> policyNames,
+      Ticker ticker,
+      Dice dice) {
+    this.config = config;
+    this.policyNames = policyNames;
+    this.ticker = ticker;
+    log = new DecisionLog(config.decisions(), ticker, dice);
+  }
+
+  DecisionLog log() {
+    return log;
+  }
+
+  /**
+   * Adds the observers to the policies. Call once.
+   *
+   * @param create creates a policy by name
+   * @param parts parts of the active policies
+   * @param control receives the resources to close
+   * @throws IOException if the trace capture cannot be written
+   */
+  StagePolicies watch(
+      StagePolicies policies,
+      Fleet fleet,
+      RouterMetrics metrics,
+      BiFunction<String, PolicyParts, PolicySetup> create,
+      PolicyParts parts,
+      Deque<AutoCloseable> control)
+      throws IOException {
+    AnswerLearner predictions = metrics.predictions();
+    List<Insight> insights = insights(policies);
+    metrics.lostHits(insights.stream().map(Insight::lostHits).toList());
+    if (!insights.isEmpty()) {
+      metrics.cacheModels(insights);
+      metrics.fallbacks(insights);
+      control.push(
+          Rounds.start("cost-fallback", FALLBACK_LOOK, new FallbackJournal(insights)::look));
+    }
+    StagePolicies watched = policies.each(setup -> watched(setup, predictions));
+    if (config.capture().enabled()) {
+      TraceCapture capture = new TraceCapture(config.capture(), ticker);
+      control.push(capture);
+      metrics.capture(capture::written, capture::dropped, capture::failed);
+      watched = watched.each(setup -> setup.withAnswers(capture));
+    }
+    ShadowPolicy second = shadow(fleet, create, parts);
+    if (second == null) {
+      return watched;
+    }
+    shadow = second;
+    metrics.shadow(second::report);
+    control.push(Rounds.start("shadow-policy", SHADOW_PAUSE, second::work));
+    return watched.each(setup -> setup.withAnswers(second));
+  }
+
+  /** Null if no shadow policy is configured. */
+  private @Nullable ShadowPolicy shadow(
+      Fleet fleet, BiFunction<String, PolicyParts, PolicySetup> create, PolicyParts parts) {
+    String name = config.shadowPolicy();
+    if (name.equals(ShadowApi.NONE)) {
+      return null;
+    }
+    CostSettings cost = config.policies().cost();
+    ShadowPolicy.Maker maker =
+        (copy, own) ->
+            PreferredWorkers.of(config, copy, own.dice()).around(create.apply(name, own));
+    return new ShadowPolicy(
+        fleet,
+        config.fleet(),
+        new ShadowPolicy.Second(maker, name.equals(config.policy())),
+        parts,
+        config.engine(),
+        cost.withMaxBytes(Math.min(cost.maxBytes(), SHADOW_BYTES)));
+  }
+
+  /**
+   * Observes responses only if a policy learns from them; the log alone does not justify reading
+   * them.
+   */
+  private PolicySetup watched(PolicySetup setup, AnswerLearner predictions) {
+    return setup.answerLearners().isEmpty()
+        ? setup.with(log)
+        : setup.withAnswers(predictions).withAnswers(log);
+  }
+
+  /** The insights of policies that predict, each once. */
+  private static List<Insight> insights(StagePolicies policies) {
+    Set<Insight> all = new LinkedHashSet<>();
+    for (PolicySetup setup : policies.all()) {
+      Insight insight = setup.insight();
+      if (insight != null) {
+        all.add(insight);
+      }
+    }
+    return List.copyOf(all);
+  }
+
+  /** Adds the observers' routes. */
+  void addTo(LocalRoutes.Builder routes) {
+    new DecisionsApi(log, policyNames).addTo(routes);
+    ShadowPolicy second = shadow;
+    if (second != null) {
+      new ShadowApi(second::report, config.policy(), config.shadowPolicy()).addTo(routes);
+    }
+  }
+}

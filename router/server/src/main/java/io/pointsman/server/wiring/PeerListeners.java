@@ -1,0 +1,62 @@
+package io.pointsman.server.wiring;
+
+import io.pointsman.control.health.EngineClient;
+import io.pointsman.control.peers.Bootstrap;
+import io.pointsman.control.peers.NotificationListener;
+import io.pointsman.config.settings.PeerSettings;
+import io.pointsman.control.peers.Registrations;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.proxy.upstream.EngineKeys;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Deque;
+
+/**
+ * Starts the receivers of data about engines as peers. Separate from the router's assembly; a
+ * router without them then loads no ZeroMQ classes.
+ */
+final class PeerListeners {
+  private PeerListeners() {}
+
+  /**
+   * Starts the receivers that the settings require.
+   *
+   * @param most maximum number of registered engines
+   * @param control receives the resources to close, also if this method fails
+   * @throws IOException if an address cannot be bound
+   */
+  static void open(
+      PeerSettings settings,
+      Disaggregation two,
+      Fleet fleet,
+      int most,
+      Ticker ticker,
+      Deque<AutoCloseable> control)
+      throws IOException {
+    if (two.asksBootstrapServers()) {
+      EngineClient client = new EngineClient(EngineKeys.NONE, ticker);
+      control.push(
+          new Bootstrap(fleet, two.peers(), (url, wait) -> asked(client, url, wait), ticker)
+              .start());
+    }
+    if (!settings.registrationAddress().isEmpty()) {
+      control.push(
+          Registrations.open(settings.registrationAddress(), fleet, two.peers(), most, ticker));
+    }
+    if (!settings.notificationAddress().isEmpty()) {
+      control.push(
+          NotificationListener.open(
+              settings.notificationAddress(), two.notifications()::arrived, ticker));
+    }
+  }
+
+  private static byte[] asked(EngineClient client, String url, Duration wait) throws IOException {
+    EngineClient.Answer answer = client.send(Role.PREFILL, "GET", url, wait);
+    if (!answer.good()) {
+      throw new IOException("status " + answer.status());
+    }
+    return answer.body();
+  }
+}

@@ -1,0 +1,69 @@
+package io.pointsman.server.wiring;
+
+import io.pointsman.control.health.Prober;
+import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.fleet.CircuitBreaker;
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.RoutingRequest;
+import java.util.function.BooleanSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Triggers probes of failing workers, logs failures of policies, and selects decisions to be
+ * explained.
+ */
+final class WatchfulListener implements EngineListener {
+  private static final Logger log = LoggerFactory.getLogger(WatchfulListener.class);
+
+  private final EngineListener next;
+  private final Prober prober;
+  private final BooleanSupplier draws;
+
+  /**
+   * @param draws returns true if the next decision is in the random sample
+   */
+  WatchfulListener(EngineListener next, Prober prober, BooleanSupplier draws) {
+    this.next = next;
+    this.prober = prober;
+    this.draws = draws;
+  }
+
+  @Override
+  public boolean explains(RoutingRequest request) {
+    return draws.getAsBoolean();
+  }
+
+  @Override
+  public void routed(RoutingRequest request, Lease lease) {
+    next.routed(request, lease);
+  }
+
+  @Override
+  public void rejected(RoutingRequest request, RejectReason reason) {
+    next.rejected(request, reason);
+  }
+
+  @Override
+  public void settled(Lease lease, Outcome outcome) {
+    if (outcome instanceof Outcome.Failed(Failure failure) && tells(failure, lease.worker())) {
+      prober.suspect(lease.worker());
+    }
+    next.settled(lease, outcome);
+  }
+
+  /** True if a probe is useful: the connection failed, or the breaker is open. */
+  private static boolean tells(Failure failure, Worker worker) {
+    return failure == Failure.CONNECT || worker.breaker().state() == CircuitBreaker.State.OPEN;
+  }
+
+  @Override
+  public void policyFailed(RuntimeException failure) {
+    log.error("the policy failed; the request is placed by least load", failure);
+    next.policyFailed(failure);
+  }
+}

@@ -1,0 +1,167 @@
+package io.pointsman.server.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.config.YamlConfig;
+import io.pointsman.config.key.ConfigKeys;
+import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.Key;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
+
+class CommandsTest {
+  private final StringWriter out = new StringWriter();
+  private final StringWriter err = new StringWriter();
+
+  private int run(String... args) {
+    CommandLine root = Commands.root();
+    root.setOut(new PrintWriter(out));
+    root.setErr(new PrintWriter(err));
+    return root.execute(args);
+  }
+
+  private static String[] with(String command, String... flags) {
+    return Stream.concat(Stream.of(command), Stream.of(flags)).toArray(String[]::new);
+  }
+
+  @Test
+  void anUnknownCommandIsRefusedWithTheNearestName() {
+    assertThat(run("sreve")).isEqualTo(2);
+    assertThat(err.toString())
+        .startsWith("pointsman: sreve: unknown command (did you mean serve?)");
+  }
+
+  @Test
+  void anUnknownFlagIsRefusedWithTheNearestName() {
+    assertThat(run("serve", "--polcy", "random")).isEqualTo(2);
+    assertThat(err.toString())
+        .startsWith("pointsman serve: --polcy: unknown flag (did you mean --policy?)")
+        .contains("Try 'pointsman serve --help'.");
+  }
+
+  @Test
+  void flagsOfTheSiblingRouterNameItsCommand() {
+    String[] stack = {
+      "--service-discovery", "static", "--static-backends", "http://a:1", "--routing-logic=session"
+    };
+    assertThat(run(with("vllm-router", stack))).isEqualTo(2);
+    assertThat(err.toString())
+        .endsWith(
+            "pointsman vllm-router: --static-backends, --routing-logic: flags of the production"
+                + " stack's router (expected: pointsman production-stack)"
+                + System.lineSeparator());
+    err.getBuffer().setLength(0);
+    assertThat(
+            run(with("production-stack", "--worker-urls", "http://a:1", "--kv-connector", "nixl")))
+        .isEqualTo(2);
+    assertThat(err.toString())
+        .endsWith(
+            "pointsman production-stack: --worker-urls, --kv-connector: flags of vllm-router 0.1.17"
+                + " (expected: pointsman vllm-router)"
+                + System.lineSeparator());
+  }
+
+  @Test
+  void unknownFlagsGiveNoHintToAnotherCommand() {
+    assertThat(run("vllm-router", "--polcy", "random", "--routing", "x")).isEqualTo(2);
+    assertThat(err.toString()).contains("--polcy: unknown flag").doesNotContain("production");
+  }
+
+  @Test
+  void aMissingCommandIsRefusedWithTheCommandNames() {
+    assertThat(run()).isEqualTo(2);
+    assertThat(err.toString()).contains("serve").contains("check-config");
+  }
+
+  @Test
+  void everyWrongFlagIsReportedWithWhatWasExpected() {
+    assertThat(run("serve", "--port", "99999", "--drain-timeout", "soon")).isEqualTo(2);
+    assertThat(err.toString())
+        .contains("pointsman serve: --port: 99999 (expected: a whole number, 0 to 65535)")
+        .contains("pointsman serve: --drain-timeout: soon (expected: a duration");
+  }
+
+  @Test
+  void aFlagWithoutItsValueIsRefused() {
+    assertThat(run("serve", "--port")).isEqualTo(2);
+    assertThat(err.toString()).contains("--port");
+  }
+
+  @Test
+  void everyCommandExplainsItself() {
+    for (String command : Commands.root().getSubcommands().keySet()) {
+      out.getBuffer().setLength(0);
+      assertThat(run(command, "--help")).as(command).isZero();
+      assertThat(out.toString()).as(command).contains(command);
+    }
+  }
+
+  @Test
+  void theHelpOfServeNamesEveryKey() {
+    run("serve", "--help");
+    for (Key<?> key : ConfigKeys.all()) {
+      assertThat(out.toString()).contains(key.flag());
+    }
+  }
+
+  @Test
+  void theVersionNamesProgramAndRuntime() {
+    assertThat(run("version")).isZero();
+    assertThat(out.toString()).matches("pointsman \\d+\\.\\d+.* \\(Java 2\\d.*\\)\\s+");
+  }
+
+  @Test
+  void checkConfigPrintsTheEffectiveConfiguration(@TempDir Path folder) throws Exception {
+    Path file =
+        Files.writeString(
+            folder.resolve("router.yaml"),
+            "listen: {port: 81}\npolicy: random\nsse-keepalive: on\n");
+    assertThat(run("check-config", file.toString(), "--port", "82")).isZero();
+    assertThat(YamlConfig.parse("printed", out.toString()).get(FrontKeys.PORT)).isEqualTo(82);
+    assertThat(out.toString()).contains("policy: random").contains("sse-keepalive: 15s");
+  }
+
+  @Test
+  void checkConfigReportsProblems(@TempDir Path folder) throws Exception {
+    Path file = Files.writeString(folder.resolve("router.yaml"), "polcy: random\n");
+    assertThat(run("check-config", file.toString())).isEqualTo(2);
+    assertThat(err.toString()).contains(file + ":1: polcy: unknown key (did you mean policy?)");
+    assertThat(run("check-config", "--config", folder.resolve("none").toString())).isEqualTo(2);
+    assertThat(err.toString()).contains("no such file");
+  }
+
+  @Test
+  void listsAreRepeatedOrSeparatedByCommas() {
+    assertThat(run("check-config", "--workers", "http://a:1,http://b:2", "--workers", "http://c:3"))
+        .isZero();
+    assertThat(out.toString()).contains("\"a:1\"").contains("\"b:2\"").contains("\"c:3\"");
+  }
+
+  @Test
+  void aSwitchNeedsNoValue() {
+    assertThat(run("check-config", "--sse-keepalive", "--cors-enabled", "--worker-header=false"))
+        .isZero();
+    assertThat(out.toString())
+        .contains("sse-keepalive: 15s")
+        .contains("cors:\n  enabled: true")
+        .contains("worker: false");
+  }
+
+  @Test
+  void aTimeOfZeroNeedsNoUnit() {
+    assertThat(run("check-config", "--hold-beyond", "0", "--timeouts-idle=0")).isZero();
+    assertThat(out.toString()).contains("hold-beyond: 0\n").contains("idle: \"off\"\n");
+  }
+
+  @Test
+  void aKeyIsNeverPrinted() {
+    assertThat(run("check-config", "--api-key", "sk-secret")).isZero();
+    assertThat(out.toString()).doesNotContain("sk-secret");
+  }
+}

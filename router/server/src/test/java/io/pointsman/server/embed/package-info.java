@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.server.embed;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** The engine's KV memory: blocks, their hashes, and eviction. */
-@NullMarked
-package io.pointsman.sim.cache;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** The engine's HTTP layer, without knowledge of models: connections, exchanges, event streams. */
-@NullMarked
-package io.pointsman.sim.http;
-
-import org.jspecify.annotations.NullMarked;

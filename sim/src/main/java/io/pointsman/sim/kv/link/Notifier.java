@@ -1,8 +1,0 @@
-package io.pointsman.sim.kv.link;
-
-/** Notifies the router that KV has arrived. */
-@FunctionalInterface
-public interface Notifier {
-  /** Sends one notification for each rank; does not block. */
-  void arrived(String requestId, int ranks);
-}

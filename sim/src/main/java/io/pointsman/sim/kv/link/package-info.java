@@ -1,7 +1,0 @@
-/**
- * Access to other engines' KV: the side channel, and the prefill and decode requests that use it.
- */
-@NullMarked
-package io.pointsman.sim.kv.link;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,8 +1,0 @@
-/**
- * KV transfer between prefill and decode: roles, options, blocks held for others, and errors in
- * requests.
- */
-@NullMarked
-package io.pointsman.sim.kv;
-
-import org.jspecify.annotations.NullMarked;

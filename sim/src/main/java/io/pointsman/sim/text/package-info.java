@@ -1,5 +1,0 @@
-/** Conversion between text and token ids, the chat template, and the words of responses. */
-@NullMarked
-package io.pointsman.sim.text;
-
-import org.jspecify.annotations.NullMarked;

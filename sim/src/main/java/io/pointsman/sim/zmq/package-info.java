@@ -1,5 +1,0 @@
-/** Messages from engines to a router by ZeroMQ: registrations, notifications and KV events. */
-@NullMarked
-package io.pointsman.sim.zmq;
-
-import org.jspecify.annotations.NullMarked;

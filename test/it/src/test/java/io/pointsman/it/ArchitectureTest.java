@@ -1,0 +1,307 @@
+package io.pointsman.it;
+
+import static com.tngtech.archunit.core.domain.JavaCall.Predicates.target;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideOutsideOfPackages;
+import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.nameMatching;
+import static com.tngtech.archunit.core.domain.properties.HasOwner.Predicates.With.owner;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.lang.ArchRule;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.NullMarked;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Allowed dependencies between all shipped modules. */
+final class ArchitectureTest {
+  private static final Set<String> CORE = Set.of("engine", "request", "proxy", "pd");
+
+  /** Each module by its package below {@code io.pointsman}, with the modules that it may use. */
+  private static final Map<String, Set<String>> ARROWS =
+      Map.ofEntries(
+          Map.entry("engine", Set.of()),
+          Map.entry("request", Set.of("engine")),
+          Map.entry("proxy", Set.of("engine", "request")),
+          Map.entry("pd", Set.of("engine", "request", "proxy")),
+          Map.entry("config", CORE),
+          Map.entry("control", with(CORE, "config")),
+          Map.entry("kubernetes", with(CORE, "config")),
+          Map.entry("observe", with(CORE, "config", "control")),
+          Map.entry("api", with(CORE, "config", "control", "observe")),
+          Map.entry("compat", with(CORE, "config")),
+          // Control has the rounds and the look-ups of names; decisions come from the api.
+          Map.entry("plane", with(CORE, "api", "control")),
+          Map.entry("server", with(CORE, "config", "control", "kubernetes", "observe", "api", "compat", "plane")),
+          Map.entry("tool.sim", Set.of()),
+          Map.entry("tool.replay", Set.of("engine", "tool.sim")),
+          Map.entry("tool.demo", with(CORE, "config", "control", "observe", "server", "plane", "tool.sim", "tool.replay")),
+          Map.entry("tool.bench", Set.of("engine", "request", "config", "server", "tool.sim", "tool.replay")));
+
+  private static final JavaClasses ALL =
+      new ClassFileImporter()
+          .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+          .importPackages(ARROWS.keySet().stream().map(name -> "io.pointsman." + name).toList());
+
+  private static final JavaClasses SHIPPED =
+      ALL.that(resideOutsideOfPackages("io.pointsman.tool.bench.."));
+
+  private static Set<String> with(Set<String> some, String... more) {
+    Set<String> all = new TreeSet<>(some);
+    all.addAll(List.of(more));
+    return all;
+  }
+
+  static Set<String> modules() {
+    return ARROWS.keySet();
+  }
+
+  @ParameterizedTest
+  @MethodSource("modules")
+  void everyModuleIsChecked(String module) {
+    assertThat(ALL.that(resideInAPackage("io.pointsman." + module + ".."))).isNotEmpty();
+  }
+
+  @ParameterizedTest
+  @MethodSource("modules")
+  void aModuleUsesOnlyModulesBelowIt(String module) {
+    String[] allowed =
+        with(ARROWS.getOrDefault(module, Set.of()), module).stream()
+            .map(name -> "io.pointsman." + name + "..")
+            .toArray(String[]::new);
+    noClasses()
+        .that()
+        .resideInAPackage("io.pointsman." + module + "..")
+        .should()
+        .dependOnClassesThat(
+            resideInAPackage("io.pointsman..").and(resideOutsideOfPackages(allowed)))
+        .check(ALL);
+  }
+
+  @Test
+  void nothingShippedPointsAtToolsOrTests() {
+    noClasses()
+        .that(resideOutsideOfPackages("io.pointsman.tool.."))
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage(
+            "io.pointsman.tool..",
+            "io.pointsman.testkit..",
+            "io.pointsman.it..",
+            "org.junit..",
+            "org.assertj..")
+        .check(ALL);
+  }
+
+  @Test
+  void engineNeedsOnlyTheJdkAndJSpecify() {
+    holds(
+        classes()
+            .that()
+            .resideInAPackage("io.pointsman.engine..")
+            .should()
+            .onlyDependOnClassesThat()
+            .resideInAnyPackage("io.pointsman.engine..", "java..", "org.jspecify.annotations"));
+  }
+
+  @Test
+  void engineDoesNoInputOrOutput() {
+    holds(
+        noClasses()
+            .that()
+            .resideInAPackage("io.pointsman.engine..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage(
+                "java.net..", "java.nio.channels..", "java.nio.file..", "java.util.logging.."));
+  }
+
+  /** Its classes cost memory and time; only a router with discovery may load them. */
+  @Test
+  void onlyTheKubernetesModuleKnowsItsClient() {
+    holds(
+        noClasses()
+            .that()
+            .resideOutsideOfPackage("io.pointsman.kubernetes..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("io.fabric8.."));
+    assertThat(callersOf("io.pointsman.kubernetes.PodDiscovery", "start"))
+        .containsExactly("io.pointsman.server.wiring.Discovery.start");
+  }
+
+  @Test
+  void requestIsReadWithoutANetwork() {
+    holds(
+        noClasses()
+            .that()
+            .resideInAPackage("io.pointsman.request..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage("io.netty..", "java.net..", "com.fasterxml.jackson.databind.."));
+  }
+
+  @Test
+  void simulatorUsesZeroMqInOnePackage() {
+    holds(
+        noClasses()
+            .that()
+            .resideInAPackage("io.pointsman.tool.sim..")
+            .and()
+            .resideOutsideOfPackage("io.pointsman.tool.sim.zmq..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage("org.zeromq..", "org.msgpack.."));
+  }
+
+  @Test
+  void handOverProtocolsAreReadWithoutANetwork() {
+    holds(
+        noClasses()
+            .that()
+            .resideInAnyPackage("io.pointsman.tool.sim.kv", "io.pointsman.tool.sim.kv.protocol..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage("io.netty..", "java.net.http..", "io.pointsman.tool.sim.zmq.."));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "io.pointsman.proxy.ProxyServer",
+        "io.pointsman.proxy.ProxyContext",
+        "io.pointsman.engine.RoutingEngine",
+        "io.pointsman.engine.fleet.Fleet",
+        "io.pointsman.observe.metrics.RouterMetrics"
+      })
+  void onlyWiringConstructsAdapters(String adapter) {
+    Set<String> makers = callersOf(adapter, "<init>", "start");
+    makers.removeIf(maker -> maker.startsWith(adapter + "."));
+    // A replay creates its own engine, under simulated time.
+    makers.removeIf(maker -> maker.startsWith("io.pointsman.tool.replay.run.Simulation."));
+    // A shadow policy decides over a copy of the fleet without traffic.
+    makers.removeIf(maker -> maker.startsWith("io.pointsman.engine.shadow."));
+
+    assertThat(makers)
+        .isNotEmpty()
+        .allSatisfy(maker -> assertThat(maker).startsWith("io.pointsman.server.wiring."));
+  }
+
+  @Test
+  void clockAndDiceAreParameters() {
+    holds(
+        noClasses()
+            .that(
+                resideOutsideOfPackages(
+                    "io.pointsman.server.wiring..",
+                    "io.pointsman.control.env..",
+                    "io.pointsman.tool.demo..",
+                    "io.pointsman.server.cli.."))
+            .and()
+            .doNotHaveFullyQualifiedName("io.pointsman.tool.sim.SimEngine")
+            .should()
+            .callMethodWhere(
+                target(nameMatching("nanoTime|currentTimeMillis"))
+                    .and(target(owner(nameMatching("java\\.lang\\.System")))))
+            .orShould()
+            .callMethodWhere(
+                target(nameMatching("sleep"))
+                    .and(target(owner(nameMatching("java\\.lang\\.Thread")))))
+            .orShould()
+            .dependOnClassesThat()
+            .haveFullyQualifiedName("java.util.concurrent.ThreadLocalRandom"));
+  }
+
+  @Test
+  void namesSayWhatAThingIs() {
+    holds(
+        noClasses()
+            .should()
+            .haveNameMatching(".*(Impl|Manager|Utils?|Helper|Base|Abstract[A-Za-z]*)(\\$.*)?"));
+  }
+
+  @Test
+  void everyPackageIsNullMarked() throws ClassNotFoundException {
+    Set<String> packages =
+        SHIPPED.stream()
+            .map(JavaClass::getPackageName)
+            .collect(Collectors.toCollection(TreeSet::new));
+    for (String name : packages) {
+      Class<?> info = Class.forName(name + ".package-info");
+      assertThat(info.isAnnotationPresent(NullMarked.class)).as(name).isTrue();
+    }
+  }
+
+  @Test
+  void countsMoveOnlyThroughLeases() {
+    String board = "io.pointsman.engine.fleet.LoadBoard";
+    assertThat(callersOf(board, "enterIf"))
+        .containsExactly("io.pointsman.engine.fleet.Worker.enter");
+    assertThat(callersOf(board, "leave"))
+        .containsExactlyInAnyOrder(
+            "io.pointsman.engine.fleet.Worker.tryLease",
+            "io.pointsman.engine.fleet.Worker.settled");
+    assertThat(callersOf("io.pointsman.engine.fleet.Worker", "settled"))
+        .containsExactly("io.pointsman.engine.fleet.Lease.settle");
+  }
+
+  /** Changes of a count must add or subtract one; the flags beside it are set bit by bit. */
+  @Test
+  void nothingResetsACount() throws IOException {
+    Set<String> called =
+        SHIPPED.get("io.pointsman.engine.fleet.LoadBoard").getAccessesFromSelf().stream()
+            .map(access -> access.getTarget().getName())
+            .collect(Collectors.toCollection(TreeSet::new));
+    Path source =
+        Path.of(System.getProperty("pointsman.root", ".."))
+            .resolve("core/engine/src/main/java/io/pointsman/engine/fleet/LoadBoard.java");
+
+    assertThat(called)
+        .contains("compareAndExchange")
+        .noneMatch(name -> name.matches("set|(set|lazySet|getAndSet)[A-Z]?[a-z]*"));
+    assertThat(Files.readString(source)).doesNotContainPattern("cells\\[[^\\]]*\\]\\s*=[^=]");
+  }
+
+  @Test
+  void rulesCanFail() {
+    ArchRule wrong =
+        noClasses()
+            .that()
+            .resideInAPackage("io.pointsman.proxy..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("io.pointsman.engine..");
+
+    assertThatThrownBy(() -> holds(wrong)).isInstanceOf(AssertionError.class);
+  }
+
+  private static Set<String> callersOf(String owner, String... methods) {
+    return SHIPPED.stream()
+        .flatMap(origin -> origin.getAccessesFromSelf().stream())
+        .filter(access -> access.getTargetOwner().getName().equals(owner))
+        .filter(access -> Arrays.asList(methods).contains(access.getTarget().getName()))
+        .map(access -> access.getOriginOwner().getName() + "." + access.getOrigin().getName())
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  private static void holds(ArchRule rule) {
+    rule.check(SHIPPED);
+  }
+}

@@ -1,0 +1,362 @@
+package io.pointsman.it;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.tool.demo.Tools;
+import io.pointsman.compat.vllmrouter.VllmRouterLauncher;
+import io.pointsman.compat.productionstack.ProductionStackLauncher;
+import io.pointsman.config.ConfigValues;
+import io.pointsman.config.PointsmanConfig;
+import io.pointsman.config.key.ConfigKeys;
+import io.pointsman.config.key.Key;
+import java.io.IOException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import picocli.CommandLine;
+
+/** Commands and links on the documentation pages are valid. */
+final class DocumentationTest {
+  private static final Path ROOT = Path.of(System.getProperty("pointsman.root", ".."));
+  private static final Pattern FENCE = Pattern.compile("(?ms)^ *```[a-z]*\\n(.*?)^ *```");
+  private static final Pattern LINK = Pattern.compile("]\\(([^)#\\s]+)(#[^)]*)?\\)");
+  private static final Pattern LINK_WITHIN = Pattern.compile("]\\((#[^)\\s]+)\\)");
+  private static final Pattern HEADING = Pattern.compile("(?m)^#{1,6} +(.*)$");
+  private static final Pattern PAGE = Pattern.compile("(?<![\\w./-])docs/[\\w./-]+\\.(?:md|svg)");
+  private static final Pattern TEST_FLAG = Pattern.compile("-Dtest='?([A-Za-z]+)");
+  private static final Pattern MODULE_FLAG = Pattern.compile("-pl ([a-z,/-]+)");
+  private static final Pattern FLAG = Pattern.compile("\\s(--[a-z][a-z-]*)");
+  private static final Pattern CLASS =
+      Pattern.compile("`(?:[a-z]+\\.)*([A-Z][a-z]\\w*)(?:\\.\\w+)?`");
+  private static final Pattern KEY =
+      Pattern.compile("`([a-z]+(?:-[a-z]+)*(?:\\.[a-z][a-z0-9-]*)+)(?:: [^`]*)?`");
+  private static final Pattern METRIC =
+      Pattern.compile("\\b(pointsman_[a-z_]*[a-z])(?<!_bucket|_sum|_count)\\b");
+  private static final Pattern CAMEL_CASE = Pattern.compile("`([a-z]+[A-Z][A-Za-z]*)`");
+  private static final Pattern MACHINE_PATH =
+      Pattern.compile(
+          "(?<![\\w.}~-])/(" + String.join("|", "work", "home", "root", "Users") + ")/");
+
+  /** Pages that programs write, and the one of figures, which is as wide as its tables. */
+  private static final Set<String> OF_ANY_FORM =
+      Set.of(
+          "docs/reference/configuration.md",
+          "docs/reference/flags.md",
+          "docs/reference/metrics.md",
+          "docs/dev/packages.md",
+          "docs/evidence/routing-quality.md");
+
+  private static final int MOST_LINES = 400;
+  private static final int WIDEST = 100;
+
+  /** Commands of the launcher itself, which are not part of the program. */
+  private static final Set<String> OF_THE_LAUNCHER = Set.of("bench", "build");
+
+  private record Typed(String page, String line) {}
+
+  static List<Path> pages() throws IOException {
+    List<Path> pages = new ArrayList<>();
+    try (Stream<Path> files = Files.list(ROOT)) {
+      files.filter(file -> file.toString().endsWith(".md")).forEach(pages::add);
+    }
+    try (Stream<Path> files = Files.walk(ROOT.resolve("docs"))) {
+      files.filter(file -> file.toString().endsWith(".md")).forEach(pages::add);
+    }
+    return pages.stream().sorted().toList();
+  }
+
+  /** Commands with the flags of other routers. */
+  private static final Map<String, Function<List<String>, ConfigValues>> LAUNCHERS =
+      Map.of(
+          "vllm-router", words -> VllmRouterLauncher.translate(words, Map.of()),
+          "production-stack", words -> ProductionStackLauncher.translate(words, Map.of()));
+
+  @Test
+  void launcherCommandsAndTheirFlagsExist() throws IOException {
+    List<Typed> typed =
+        typedLines().stream().filter(t -> t.line().startsWith("./pointsman ")).toList();
+
+    assertThat(typed).isNotEmpty();
+    assertThat(typed).allSatisfy(DocumentationTest::commandExists);
+  }
+
+  private static void commandExists(Typed typed) {
+    String name = typed.line().replaceFirst("^\\S+\\s+", "").replaceFirst("\\s.*", "");
+    if (name.isEmpty() || OF_THE_LAUNCHER.contains(name) || name.startsWith("-")) {
+      return;
+    }
+    CommandLine command = Tools.root().getSubcommands().get(name);
+    if (command == null) {
+      throw new AssertionError(typed.page() + ": " + typed.line() + " (expected: a command)");
+    }
+    if (LAUNCHERS.containsKey(name)) {
+      translates(typed, LAUNCHERS.get(name));
+      return;
+    }
+    Matcher flags = FLAG.matcher(typed.line().replaceAll("[|&;#].*", ""));
+    while (flags.find()) {
+      assertThat(command.getCommandSpec().optionsMap().keySet())
+          .as(typed.page() + ": " + typed.line())
+          .contains(flags.group(1));
+    }
+  }
+
+  /** Such a command parses its flags itself; it must accept the whole line. */
+  private static void translates(Typed typed, Function<List<String>, ConfigValues> launcher) {
+    String flags = typed.line().replaceFirst("^\\S+\\s+\\S+\\s*", "").replaceAll("\\s#.*", "");
+    List<String> words = Pattern.compile("\\s+").splitAsStream(flags).toList();
+    PointsmanConfig.from(launcher.apply(words));
+  }
+
+  @Test
+  void mavenCommandsNameExistingModulesAndTests() throws IOException {
+    for (Typed typed : typedLines()) {
+      if (!typed.line().startsWith("mvn ")) {
+        continue;
+      }
+      Matcher modules = MODULE_FLAG.matcher(typed.line());
+      while (modules.find()) {
+        assertThat(modules.group(1).split(","))
+            .as(typed.line())
+            .allSatisfy(module -> assertThat(ROOT.resolve(module).resolve("pom.xml")).exists());
+      }
+      Matcher tests = TEST_FLAG.matcher(typed.line());
+      while (tests.find()) {
+        assertThat(testClasses()).as(typed.line()).contains(tests.group(1) + ".java");
+      }
+    }
+  }
+
+  @Test
+  void classesThatGuidesForDevelopersNameExist() throws IOException {
+    Set<String> classes =
+        walk().stream()
+            .map(file -> file.getFileName().toString())
+            .filter(name -> name.endsWith(".java"))
+            .map(name -> name.replace(".java", ""))
+            .collect(Collectors.toSet());
+    int found = 0;
+    try (Stream<Path> guides = Files.list(ROOT.resolve("docs/dev"))) {
+      for (Path guide : guides.filter(file -> file.toString().endsWith(".md")).toList()) {
+        Matcher names = CLASS.matcher(Files.readString(guide));
+        while (names.find()) {
+          found++;
+          assertThat(classes).as("%s: %s", guide, names.group()).contains(names.group(1));
+        }
+      }
+    }
+
+    assertThat(found).isGreaterThan(50);
+  }
+
+  @Test
+  void scriptsInCommandsExist() throws IOException {
+    for (Typed typed : typedLines()) {
+      String script = typed.line().replaceFirst("\\s.*", "");
+      if (script.matches("(\\./|\\.ci/|test/|tools/)[\\w./-]+")) {
+        assertThat(ROOT.resolve(script)).as(typed.page() + ": " + typed.line()).isExecutable();
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("pages")
+  void linksLeadToFiles(Path page) throws IOException {
+    Matcher links = LINK.matcher(Files.readString(page));
+    while (links.find()) {
+      if (!links.group(1).matches("[a-z]+:.*")) {
+        Path target = page.resolveSibling(links.group(1));
+        assertThat(target).as(page.toString()).exists();
+        if (links.group(2) != null && links.group(1).endsWith(".md")) {
+          assertThat(anchors(target)).as("%s: %s", page, links.group()).contains(links.group(2));
+        }
+      }
+    }
+    Matcher within = LINK_WITHIN.matcher(Files.readString(page));
+    while (within.find()) {
+      assertThat(anchors(page)).as("%s: %s", page, within.group()).contains(within.group(1));
+    }
+  }
+
+  /** The headings of a page as links name them: "#" and the words, joined by hyphens. */
+  private static Set<String> anchors(Path page) throws IOException {
+    return HEADING
+        .matcher(FENCE.matcher(Files.readString(page)).replaceAll(""))
+        .results()
+        .map(heading -> heading.group(1).replaceAll("]\\([^)]*\\)", "").toLowerCase(Locale.ROOT))
+        .map(text -> "#" + text.replaceAll("[^\\p{L}\\p{N} _-]", "").replace(' ', '-'))
+        .collect(Collectors.toSet());
+  }
+
+  @Test
+  void pagesThatSourcesNameExist() throws IOException {
+    List<String> missing = new ArrayList<>();
+    int found = 0;
+    for (Path file : textFiles()) {
+      Matcher pages = PAGE.matcher(Files.readString(file, ISO_8859_1));
+      while (pages.find()) {
+        found++;
+        if (!Files.exists(ROOT.resolve(pages.group()))) {
+          missing.add(ROOT.relativize(file) + ": " + pages.group());
+        }
+      }
+    }
+
+    assertThat(found).isGreaterThan(20);
+    assertThat(missing).isEmpty();
+  }
+
+  /** Tables, code and the targets of links may be wider. */
+  @ParameterizedTest
+  @MethodSource("pages")
+  void pagesAreShortAndNarrow(Path page) throws IOException {
+    if (OF_ANY_FORM.contains(ROOT.relativize(page).toString())) {
+      return;
+    }
+    String text = Files.readString(page);
+    assertThat(text.lines().count()).as(page.toString()).isLessThanOrEqualTo(MOST_LINES);
+    assertThat(FENCE.matcher(text).replaceAll("").lines())
+        .filteredOn(line -> !line.stripLeading().startsWith("|") && !line.startsWith("    "))
+        .as(page.toString())
+        .allMatch(line -> line.replaceAll("]\\([^)]*\\)", "]").length() <= WIDEST);
+  }
+
+  @ParameterizedTest
+  @MethodSource("pages")
+  void keysHaveTheirConfigurationNames(Path page) throws IOException {
+    Map<String, String> inCode =
+        ConfigKeys.all().stream()
+            .map(Key::path)
+            .filter(name -> name.contains("-"))
+            .collect(Collectors.toMap(DocumentationTest::asComponent, name -> name, (a, _) -> a));
+    assertThat(inCode).containsEntry("maxBufferedBody", "limits.max-buffered-body");
+    Matcher words = CAMEL_CASE.matcher(Files.readString(page));
+    while (words.find()) {
+      assertThat(inCode.get(words.group(1))).as("%s: %s", page, words.group()).isNull();
+    }
+  }
+
+  /** Decisions may name rejected keys. */
+  @ParameterizedTest
+  @MethodSource("pages")
+  void keysAndMetricsThatAreNamedExist(Path page) throws IOException {
+    if (page.toString().contains("decisions")) {
+      return;
+    }
+    Set<String> keys = ConfigKeys.all().stream().map(Key::path).collect(Collectors.toSet());
+    Set<String> topics =
+        keys.stream()
+            .filter(key -> key.contains("."))
+            .map(DocumentationTest::topic)
+            .collect(Collectors.toSet());
+    String metrics = Files.readString(ROOT.resolve("docs/reference/metrics.md"));
+    String text = Files.readString(page);
+    assertThat(names(KEY, text))
+        .as(page.toString())
+        .filteredOn(name -> topics.contains(topic(name)))
+        .allMatch(keys::contains);
+    assertThat(names(METRIC, text))
+        .as(page.toString())
+        .allMatch(name -> metrics.contains("`" + name));
+  }
+
+  private static List<String> names(Pattern pattern, String text) {
+    return pattern.matcher(text).results().map(name -> name.group(1)).toList();
+  }
+
+  /** The part of a key before its first dot. */
+  private static String topic(String key) {
+    return key.substring(0, key.indexOf('.'));
+  }
+
+  /** The last part of a key, in the form used in settings records. */
+  private static String asComponent(String key) {
+    String last = key.substring(key.lastIndexOf('.') + 1);
+    return Pattern.compile("-(.)")
+        .matcher(last)
+        .replaceAll(m -> m.group(1).toUpperCase(Locale.ROOT));
+  }
+
+  @Test
+  void nothingContainsAPathOfADevelopersMachine() throws IOException {
+    List<String> found = new ArrayList<>();
+    for (Path file : textFiles()) {
+      Matcher paths = MACHINE_PATH.matcher(Files.readString(file, ISO_8859_1));
+      if (paths.find()) {
+        found.add(ROOT.relativize(file) + ": " + paths.group());
+      }
+    }
+
+    assertThat(found).isEmpty();
+  }
+
+  /** All lines within code fences; continued lines are joined. */
+  private static List<Typed> typedLines() throws IOException {
+    List<Typed> lines = new ArrayList<>();
+    for (Path page : pages()) {
+      Matcher fences = FENCE.matcher(Files.readString(page));
+      while (fences.find()) {
+        for (String line : joined(fences.group(1)).lines().toList()) {
+          String command = line.strip().replaceFirst("^\\$ ", "");
+          lines.add(new Typed(ROOT.relativize(page).toString(), command));
+        }
+      }
+    }
+    return lines;
+  }
+
+  private static String joined(String lines) {
+    return lines.replaceAll("\\\\\\n\\s*", " ");
+  }
+
+  private static List<String> testClasses() throws IOException {
+    return walk().stream()
+        .map(file -> file.getFileName().toString())
+        .filter(name -> name.endsWith("Test.java") || name.endsWith("Properties.java"))
+        .toList();
+  }
+
+  private static List<Path> textFiles() throws IOException {
+    Pattern text = Pattern.compile(".*\\.(md|java|xml|ya?ml|json|js|py|txt|config)|[^.]+");
+    return walk().stream().filter(f -> text.matcher(f.getFileName().toString()).matches()).toList();
+  }
+
+  /** All files of the repository that are neither built nor fetched. */
+  private static List<Path> walk() throws IOException {
+    List<Path> files = new ArrayList<>();
+    Set<String> skipped = Set.of("target", ".git", "node_modules", ".idea");
+    Files.walkFileTree(
+        ROOT,
+        new SimpleFileVisitor<>() {
+          @Override
+          public FileVisitResult preVisitDirectory(Path directory, BasicFileAttributes attributes) {
+            return skipped.contains(String.valueOf(directory.getFileName()))
+                ? FileVisitResult.SKIP_SUBTREE
+                : FileVisitResult.CONTINUE;
+          }
+
+          @Override
+          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+            files.add(file);
+            return FileVisitResult.CONTINUE;
+          }
+        });
+    return files;
+  }
+}

@@ -1,0 +1,120 @@
+package io.pointsman.it.compat;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.PodBuilder;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.server.mock.KubernetesCrudDispatcher;
+import io.fabric8.kubernetes.client.server.mock.KubernetesMockServer;
+import io.fabric8.mockwebserver.Context;
+import io.fabric8.mockwebserver.MockWebServer;
+import io.pointsman.compat.vllmrouter.VllmRouterLauncher;
+import io.pointsman.config.ConfigValues;
+import io.pointsman.config.PointsmanConfig;
+import io.pointsman.config.key.FleetKeys;
+import io.pointsman.config.key.KubernetesKeys;
+import io.pointsman.server.wiring.Router;
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.tool.sim.SimConfig;
+import io.pointsman.tool.sim.SimEngine;
+import java.net.URI;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * Engines discovered as pods: flags of vllm-router, a Kubernetes API over sockets, and requests.
+ */
+@Timeout(180)
+class VllmRouterDiscoveryTest {
+  private static final Duration LIMIT = Duration.ofSeconds(60);
+  private static final String CHAT =
+      "{\"model\":\"m\",\"max_tokens\":4,\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}";
+
+  private final KubernetesMockServer api =
+      new KubernetesMockServer(
+          new Context(),
+          new MockWebServer(),
+          new HashMap<>(),
+          new KubernetesCrudDispatcher(),
+          false);
+  private final SimEngine engine = SimEngine.start(SimConfig.instant().withModels("m"));
+  private KubernetesClient pods;
+
+  @BeforeEach
+  void start() {
+    api.init();
+    pods = api.createClient();
+  }
+
+  @AfterEach
+  void stop() {
+    pods.close();
+    api.destroy();
+    engine.close();
+  }
+
+  private Router router() {
+    String flags =
+        "--port 0 --prometheus-port 0 --service-discovery --selector app=vllm role=serve"
+            + " --service-discovery-namespace team --service-discovery-port "
+            + URI.create(engine.url()).getPort();
+    ConfigValues values = VllmRouterLauncher.translate(List.of(flags.split(" ", -1)), Map.of());
+    values.set(KubernetesKeys.URL, api.url("/").replaceAll("/$", ""));
+    values.set(FleetKeys.HEALTH_FIRST_RETRY, Duration.ofMillis(10));
+    return Router.start(PointsmanConfig.from(values), "test");
+  }
+
+  /** A pod with its engine at the loopback address. */
+  private static Pod pod(String ready) {
+    return new PodBuilder()
+        .withNewMetadata()
+        .withNamespace("team")
+        .withName("engine-0")
+        .addToLabels("app", "vllm")
+        .addToLabels("role", "serve")
+        .endMetadata()
+        .withNewStatus()
+        .withPhase("Running")
+        .withPodIP("127.0.0.1")
+        .addNewCondition()
+        .withType("Ready")
+        .withStatus(ready)
+        .endCondition()
+        .endStatus()
+        .build();
+  }
+
+  private static Answer chat(Router router) throws Exception {
+    int port = URI.create(router.url()).getPort();
+    return RawClient.call(port, "POST", "/v1/chat/completions", CHAT);
+  }
+
+  private static boolean serves(Router router) {
+    return router.fleet().snapshot().workers().stream().anyMatch(w -> w.health().healthy());
+  }
+
+  @Test
+  void aPodServesFromReadyToItsEnd() throws Exception {
+    pods.resource(pod("False")).create();
+    try (Router router = router()) {
+      assertThat(chat(router).status()).isEqualTo(503);
+      pods.resource(pod("True")).update();
+      Await.until("the pod serves", LIMIT, () -> serves(router));
+      Answer answer = chat(router);
+      assertThat(answer.status()).isEqualTo(200);
+      assertThat(answer.header("x-pointsman-worker")).isEqualTo("team/engine-0");
+      pods.resource(pod("True")).delete();
+      Await.until("the pod is gone", LIMIT, () -> router.fleet().snapshot().workers().isEmpty());
+      assertThat(chat(router).status()).isEqualTo(503);
+    }
+  }
+}

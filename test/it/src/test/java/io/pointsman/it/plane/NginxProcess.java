@@ -1,0 +1,134 @@
+package io.pointsman.it.plane;
+
+import io.pointsman.it.support.Await;
+import io.pointsman.tool.sim.FreePorts;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/** A real nginx with the configuration and script of {@code planes/nginx}. */
+final class NginxProcess implements AutoCloseable {
+  private static final Path SOURCES = Path.of("..", "..", "planes", "nginx");
+
+  private final Path directory;
+  private final Process process;
+  private final int port;
+
+  private NginxProcess(Path directory, Process process, int port) {
+    this.directory = directory;
+    this.process = process;
+    this.port = port;
+  }
+
+  /** True if the required nginx module is installed. */
+  static boolean installed() {
+    return Files.exists(Path.of("/usr/lib/nginx/modules/ngx_http_lua_module.so"));
+  }
+
+  /**
+   * @param key bearer token for the router; empty: none
+   * @param engineKey bearer token for engines; empty: none
+   */
+  static NginxProcess start(int router, Duration ttl, String key, String engineKey)
+      throws IOException {
+    return start(router, ttl, PlaneRig.PATIENCE, key, engineKey);
+  }
+
+  /**
+   * @param patience timeout for the router
+   */
+  static NginxProcess start(
+      int router, Duration ttl, Duration patience, String key, String engineKey)
+      throws IOException {
+    Path directory = Files.createTempDirectory("pointsman-nginx");
+    int port = FreePorts.next();
+    for (String name : List.of("nginx.conf", "pointsman.lua")) {
+      String text =
+          Files.readString(SOURCES.resolve(name))
+              .replace("@DIRECTORY@", directory.toString())
+              .replace("@ROUTER_HOST@", "127.0.0.1")
+              .replace("@ROUTER_PORT@", Integer.toString(router))
+              .replace("@TTL_MS@", Long.toString(ttl.toMillis()))
+              .replace("timeout_ms = 1000", "timeout_ms = " + patience.toMillis())
+              .replace("@LISTEN@", "127.0.0.1:" + port);
+      Files.writeString(directory.resolve(name), text);
+    }
+    // Its processes must be able to write to the test's directory, also as root.
+    String user = System.getProperty("user.name").equals("root") ? "user root; " : "";
+    ProcessBuilder builder =
+        new ProcessBuilder(
+                "nginx",
+                "-p",
+                directory.toString(),
+                "-c",
+                directory.resolve("nginx.conf").toString(),
+                "-g",
+                user + "daemon off;")
+            .redirectErrorStream(true)
+            .redirectOutput(directory.resolve("output.log").toFile());
+    builder.environment().put("POINTSMAN_API_KEY", key);
+    builder.environment().put("POINTSMAN_ENGINE_API_KEY", engineKey);
+    return new NginxProcess(directory, builder.start(), port);
+  }
+
+  int port() {
+    return port;
+  }
+
+  /**
+   * Makes nginx reload its configuration: new processes take over, and old ones finish their
+   * streams.
+   */
+  void reload() throws IOException, InterruptedException {
+    List<Long> before = workers();
+    int code =
+        new ProcessBuilder("kill", "-HUP", Long.toString(process.pid()))
+            .inheritIO()
+            .start()
+            .waitFor();
+    if (code != 0) {
+      throw new IOException("kill -HUP: " + code + " (expected: 0)");
+    }
+    Await.until(
+        () -> "others have taken over from " + before + ": " + workers(),
+        Await.LONG,
+        () -> workers().stream().anyMatch(each -> !before.contains(each)));
+  }
+
+  /** The worker processes, including old ones that finish their streams. */
+  List<Long> workers() {
+    return process.children().map(ProcessHandle::pid).toList();
+  }
+
+  String output() {
+    try {
+      return Files.readString(directory.resolve("output.log"));
+    } catch (IOException e) {
+      return e.toString();
+    }
+  }
+
+  /** Stops nginx at once; open streams are cut. */
+  @Override
+  public void close() throws IOException {
+    process.destroy();
+    try {
+      if (!process.waitFor(60, TimeUnit.SECONDS)) {
+        process.destroyForcibly();
+      }
+    } catch (InterruptedException e) {
+      process.destroyForcibly();
+      Thread.currentThread().interrupt();
+    }
+    if (Files.exists(directory)) {
+      try (Stream<Path> files = Files.walk(directory)) {
+        files.sorted(Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
+      }
+    }
+  }
+}

@@ -1,0 +1,51 @@
+package io.pointsman.it.plane;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.server.embed.Pointsman;
+import io.pointsman.plane.haproxy.HaproxyPlane;
+import io.pointsman.server.wiring.Router;
+import io.pointsman.tool.sim.FreePorts;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** HAProxy's default protocol for queries. */
+@Timeout(120)
+@Tag("full")
+final class PlaneAskTest {
+  private static Router router(String spoe) {
+    return Pointsman.builder()
+        .set("listen.port", "0")
+        .set("metrics.enabled", "false")
+        .set("drain-timeout", "0s")
+        .set("decide.spoe-address", spoe)
+        .startRouter();
+  }
+
+  @Test
+  void aRouterReportsItsSpoeAddress() {
+    try (Router router = router("127.0.0.1:0")) {
+      InetSocketAddress found = requireNonNull(HaproxyPlane.spoeOf(URI.create(router.url()), ""));
+      assertThat(found.getHostString()).isEqualTo("127.0.0.1");
+      assertThat(found.getPort()).isPositive();
+    }
+    try (Router router = router("0.0.0.0:0")) {
+      InetSocketAddress found = requireNonNull(HaproxyPlane.spoeOf(URI.create(router.url()), ""));
+      assertThat(found.getHostString()).isEqualTo("127.0.0.1");
+    }
+  }
+
+  @Test
+  void theScriptIsUsedWithoutSpoeOrRouter() throws IOException {
+    try (Router router = router("")) {
+      assertThat(HaproxyPlane.spoeOf(URI.create(router.url()), "")).isNull();
+    }
+    URI nobody = URI.create("http://127.0.0.1:" + FreePorts.next());
+    assertThat(HaproxyPlane.spoeOf(nobody, "")).isNull();
+  }
+}

@@ -1,0 +1,205 @@
+package io.pointsman.it.plane;
+
+import static io.pointsman.it.plane.PlaneRig.completion;
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.Await;
+import io.pointsman.tool.sim.FreePorts;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The commands that run HAProxy, as processes: they serve, and HAProxy never outlives them. */
+@Timeout(300)
+@Tag("full")
+final class PlaneCommandTest {
+  private static final Pattern HAPROXY_LISTENS =
+      Pattern.compile("HAProxy listens on (http://\\S+), decisions by \\S+ over (?:SPOE|HTTP)");
+  private static final Pattern DEMO_LISTENS = Pattern.compile("(http://127\\.0\\.0\\.1:\\d+)\\s");
+  private static final Pattern CONFIGURATION = Pattern.compile("-f (\\S+haproxy\\.cfg)");
+
+  /** The way in which a command ends. */
+  enum End {
+    TERM {
+      @Override
+      void bring(CommandProcess command) {
+        command.terminate();
+      }
+    },
+    KILL {
+      @Override
+      void bring(CommandProcess command) {
+        command.kill();
+      }
+    },
+    CLOSED_PIPE {
+      @Override
+      void bring(CommandProcess command) throws IOException {
+        command.closeOutput();
+      }
+    };
+
+    abstract void bring(CommandProcess command) throws IOException;
+  }
+
+  private final PlaneRig rig = new PlaneRig(PlaneRig.Way.HAPROXY_SPOE);
+
+  @AfterEach
+  void close() {
+    rig.close();
+  }
+
+  /** Ends the command and checks that nothing of HAProxy is left. */
+  private static void assertEnds(CommandProcess command, int port, End end) throws Exception {
+    List<ProcessHandle> started = command.descendants();
+    String lines = String.join("\n", started.stream().map(CommandProcess::line).toList());
+    Matcher configuration = CONFIGURATION.matcher(lines);
+    assertThat(configuration.find()).as(lines).isTrue();
+    assertThat(free(port)).as("port %d while it runs", port).isFalse();
+    end.bring(command);
+    int code = command.awaitExit();
+
+    Await.until(
+        () -> "HAProxy is gone: " + started.stream().map(CommandProcess::line).toList(),
+        Await.LONG,
+        () -> started.stream().allMatch(each -> CommandProcess.line(each).isEmpty()));
+    Await.until("port " + port + " is free", Await.LONG, () -> free(port));
+    Path files = requireNonNull(Path.of(configuration.group(1)).getParent());
+    if (end == End.KILL) {
+      remove(files);
+    } else {
+      assertThat(code).as(command.output()).isZero();
+      assertThat(Files.exists(files)).isFalse();
+    }
+  }
+
+  /** Deletes the files that a killed command leaves behind. */
+  private static void remove(Path directory) throws IOException {
+    try (Stream<Path> files = Files.walk(directory)) {
+      files.sorted(Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
+    }
+  }
+
+  private static boolean free(int port) {
+    try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+      return socket.getLocalPort() == port;
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  private static boolean pinned(int port, String body) {
+    try {
+      Answer answer = PlaneRig.send(port, body);
+      return answer.status() == 200 && answer.header("x-pointsman-worker") != null;
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = End.class,
+      names = {"TERM", "KILL"})
+  void haproxyServesAndEndsWithItsCommand(End end) throws Exception {
+    rig.engines(2).router("round_robin");
+    int port = FreePorts.next();
+    String listen = "127.0.0.1:" + port;
+    String router = "http://127.0.0.1:" + rig.routerPort();
+    String patience = Long.toString(PlaneRig.PATIENCE.toMillis());
+    try (CommandProcess command =
+        CommandProcess.start(
+            "haproxy",
+            "--listen",
+            listen,
+            "--router",
+            router,
+            "--timeout",
+            patience,
+            // The test does not wait for leases that only expire.
+            "--ttl",
+            "600")) {
+      assertThat(command.await(HAPROXY_LISTENS)).isEqualTo("http://" + listen);
+      Await.until(
+          () -> "pinned: " + command.output(), Await.LONG, () -> pinned(port, completion("one")));
+      rig.awaitNoLoad();
+
+      assertEnds(command, port, end);
+      rig.awaitNoLoad();
+    }
+  }
+
+  /** Otherwise each would get half of the clients. */
+  @Test
+  void aSecondOneOnTheSamePortIsRefusedAndTheFirstContinues() throws Exception {
+    rig.engines(1).router("round_robin");
+    String port = Integer.toString(FreePorts.next());
+    String router = "http://127.0.0.1:" + rig.routerPort();
+    try (CommandProcess first =
+        CommandProcess.start("haproxy", "--listen", "127.0.0.1:" + port, "--router", router)) {
+      first.await(HAPROXY_LISTENS);
+      try (CommandProcess second =
+          CommandProcess.start("haproxy", "--listen", "127.0.0.1:" + port, "--router", router)) {
+        assertThat(second.awaitExit()).as(second.output()).isNotZero();
+        Await.until(
+            () -> "it says why: " + second.output(),
+            Await.LONG,
+            () -> second.output().contains("HAProxy does not start"));
+      }
+      Await.until(
+          () -> "pinned: " + first.output(),
+          Await.LONG,
+          () -> pinned(Integer.parseInt(port), completion("still")));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(End.class)
+  void theDemoServesThroughHaproxyAndEndsWithIt(End end) throws Exception {
+    try (CommandProcess command =
+        CommandProcess.start(
+            "demo", "--plane", "haproxy", "--port", "0", "--engines", "2", "--rate", "2")) {
+      int port = URI.create(command.await(DEMO_LISTENS)).getPort();
+      String chat =
+          "{\"model\":\"%s\",\"max_tokens\":1,\"prompt\":\"hello\"}".formatted(modelOf(port));
+      Await.until(() -> "pinned: " + command.output(), Await.LONG, () -> pinned(port, chat));
+
+      assertEnds(command, port, end);
+    }
+  }
+
+  /** The model that the engines behind HAProxy serve, once HAProxy knows one. */
+  private static String modelOf(int port) {
+    Pattern id = Pattern.compile("\"id\"\\s*:\\s*\"([^\"]+)\"");
+    String[] found = {""};
+    Await.until(
+        "a list of models",
+        Await.LONG,
+        () -> {
+          try {
+            Matcher model = id.matcher(PlaneRig.get(port, "/v1/models").text());
+            found[0] = model.find() ? model.group(1) : "";
+            return !found[0].isEmpty();
+          } catch (IOException e) {
+            return false;
+          }
+        });
+    return found[0];
+  }
+}

@@ -1,0 +1,142 @@
+package io.pointsman.it.plane;
+
+import static io.pointsman.it.plane.PlaneRig.authorization;
+import static io.pointsman.it.plane.PlaneRig.completion;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.server.wiring.Router;
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.RawEngine;
+import io.pointsman.it.support.RawEngine.Received;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * A router that admits only keys confirmed by another server: those of clients and of the proxy.
+ */
+@ParameterizedClass
+@EnumSource(PlaneRig.Way.class)
+@Timeout(300)
+@Tag("full")
+final class PlaneKeysTest {
+  private static final Set<String> KNOWN = Set.of("Bearer client-key", "Bearer proxy-key");
+
+  private final PlaneRig rig;
+
+  PlaneKeysTest(PlaneRig.Way way) {
+    rig = new PlaneRig(way).engines(2);
+  }
+
+  @AfterEach
+  void close() {
+    rig.close();
+  }
+
+  /**
+   * @param settings further settings, paths and values in turn
+   */
+  private Router guarded(String... settings) throws IOException {
+    RawEngine keys =
+        rig.opened(RawEngine.start("keys", (request, out) -> out.write(verdict(request))));
+    List<String> all = new ArrayList<>(List.of("auth.validation-urls", keys.url() + "/check"));
+    all.addAll(List.of(settings));
+    return rig.router("round_robin", all.toArray(String[]::new));
+  }
+
+  private static byte[] verdict(Received request) {
+    return KNOWN.contains(Objects.requireNonNullElse(request.header("authorization"), ""))
+        ? RawEngine.answer("text/plain", new byte[0])
+        : "HTTP/1.1 401 No\r\ncontent-length: 0\r\n\r\n".getBytes(StandardCharsets.ISO_8859_1);
+  }
+
+  @Test
+  void clientsAndTheProxyNeedTheirOwnKeys() throws Exception {
+    guarded();
+    rig.keys("client-key", "proxy-key");
+    rig.carrier();
+    for (int i = 0; i < 10; i++) {
+      Answer answer = rig.send(completion("number " + i), authorization("client-key"));
+      assertThat(answer.status()).isEqualTo(200);
+      assertThat(answer.header("x-pointsman-worker")).isNotNull();
+    }
+    // Settling the leases requires the proxy's own key.
+    rig.awaitNoLoad();
+
+    for (Answer answer :
+        new Answer[] {
+          rig.send(completion("x")),
+          rig.send(completion("x"), authorization("invented")),
+          PlaneRig.get(rig.port(), "/v1/models"),
+          PlaneRig.get(rig.port(), "/metrics", authorization("invented"))
+        }) {
+      assertThat(answer.status()).isEqualTo(401);
+      assertThat(answer.text()).contains("invalid_api_key");
+    }
+    assertThat(PlaneRig.get(rig.port(), "/v1/models", authorization("client-key")).status())
+        .isEqualTo(200);
+    rig.awaitNoLoad();
+  }
+
+  /** The asterisk is no path; nginx rejects such requests. */
+  @Test
+  void requestsWithoutAPathAreCheckedToo() throws Exception {
+    guarded();
+    rig.keys("client-key", "proxy-key");
+    rig.carrier();
+
+    assertThat(options("*").status()).isIn(400, 401);
+    assertThat(options("*", authorization("invented")).status()).isIn(400, 401);
+    assertThat(options("/v1/models").status()).isEqualTo(401);
+    assertThat(options("*", authorization("client-key")).status()).isNotIn(401, 503);
+    rig.awaitNoLoad();
+  }
+
+  private Answer options(String target, String... headers) throws IOException {
+    try (RawClient client = RawClient.connect(rig.port())) {
+      return client.send("OPTIONS", target, new byte[0], List.of(headers)).read();
+    }
+  }
+
+  /** Otherwise taking the router down would admit an attacker. */
+  @Test
+  void withoutTheRouterNoClientIsAdmitted() throws Exception {
+    Router router = guarded();
+    rig.keys("client-key", "proxy-key");
+    rig.carrier();
+    router.close();
+    for (int i = 0; i < 5; i++) {
+      Answer answer = rig.send(completion("alone"), authorization("client-key"));
+      assertThat(answer.status()).isEqualTo(503);
+      assertThat(answer.text()).contains("router_unavailable");
+      assertThat(answer.header("retry-after")).isEqualTo("1");
+      assertThat(PlaneRig.get(rig.port(), "/v1/models").status()).isEqualTo(503);
+    }
+
+    guarded();
+    rig.awaitPinned();
+  }
+
+  /** Otherwise no other program would check the clients' keys. */
+  @Test
+  void aDisabledDecisionServiceAdmitsNoClient() throws Exception {
+    guarded("decide.enabled", "false", "decide.spoe-address", "");
+    rig.keys("client-key", "proxy-key");
+    rig.carrierAlone();
+    for (int i = 0; i < 5; i++) {
+      Answer answer = rig.send(completion("alone"), authorization("client-key"));
+      assertThat(answer.status()).isEqualTo(503);
+      assertThat(answer.text()).contains("router_unavailable");
+    }
+  }
+}

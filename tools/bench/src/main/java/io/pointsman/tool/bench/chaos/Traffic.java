@@ -1,0 +1,194 @@
+package io.pointsman.tool.bench.chaos;
+
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodySubscribers;
+import java.nio.charset.StandardCharsets;
+import java.util.SplittableRandom;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Open-loop load at a fixed rate: two streamed chats for every three non-streamed completions.
+ * Requests belong to {@value #CONVERSATIONS} conversations and share prefixes within each.
+ */
+final class Traffic implements AutoCloseable {
+  static final String MODEL = "chaos-model";
+  static final String STREAM_PATH = "/v1/chat/completions";
+  static final String WHOLE_PATH = "/v1/completions";
+  private static final int MOST_UNDER_WAY = 5000;
+  static final int CONVERSATIONS = 64;
+  private static final long NO_END_SECONDS = 60;
+
+  private final String url;
+  private final Tally tally;
+  private final Afflictions afflictions;
+  private final Texts texts;
+  private final SplittableRandom dice;
+  private final Semaphore free = new Semaphore(MOST_UNDER_WAY);
+  private final ExecutorService threads = Executors.newFixedThreadPool(2);
+  private final HttpClient client =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).executor(threads).build();
+
+  /**
+   * Creates the clients; {@link #run} sends.
+   *
+   * @param afflictions faults that can explain a stream that ends with an error event
+   * @param texts expected texts, for each of {@link #CONVERSATIONS}
+   */
+  Traffic(String url, Tally tally, Afflictions afflictions, Texts texts, long seed) {
+    this.url = url;
+    this.tally = tally;
+    this.afflictions = afflictions;
+    this.texts = texts;
+    dice = new SplittableRandom(seed);
+  }
+
+  /** Sends {@code rate} requests per second until {@code endNanos} of {@link System#nanoTime}. */
+  void run(int rate, long endNanos) {
+    long pause = TimeUnit.SECONDS.toNanos(1) / rate;
+    for (long next = System.nanoTime(); next - endNanos < 0; next += pause) {
+      for (long now = System.nanoTime(); now - next < 0; now = System.nanoTime()) {
+        LockSupport.parkNanos(next - now);
+      }
+      send();
+    }
+  }
+
+  /** Waits until all requests have ended. */
+  void awaitEnd() throws InterruptedException {
+    free.acquire(MOST_UNDER_WAY);
+  }
+
+  /**
+   * Properties of a sent request.
+   *
+   * @param stream true for a streamed chat
+   * @param seed seed of the expected text
+   * @param words number of requested words
+   */
+  private record Asked(boolean stream, int seed, int words) {}
+
+  private void send() {
+    boolean stream = dice.nextInt(5) < 2;
+    int conversation = dice.nextInt(CONVERSATIONS);
+    int words = stream ? 5 + dice.nextInt(Texts.LONGEST - 5) : 1 + dice.nextInt(12);
+    Asked asked = new Asked(stream, conversation, words);
+    String prompt =
+        "Conversation %d. ".formatted(conversation).repeat(20) + "Question " + dice.nextInt();
+    if (!free.tryAcquire()) {
+      tally.ended(End.NOT_SENT, stream, 0, "");
+      return;
+    }
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(url + (stream ? STREAM_PATH : WHOLE_PATH)))
+            .header("content-type", "application/json")
+            .POST(
+                BodyPublishers.ofString(
+                    stream
+                        ? stream(prompt, conversation, words)
+                        : whole(prompt, conversation, words)))
+            .build();
+    long start = System.nanoTime();
+    AtomicInteger status = new AtomicInteger();
+    var _ =
+        client
+            .sendAsync(
+                request,
+                head -> {
+                  status.set(head.statusCode());
+                  return BodySubscribers.ofString(StandardCharsets.UTF_8);
+                })
+            .orTimeout(NO_END_SECONDS, TimeUnit.SECONDS)
+            .whenComplete(
+                (answer, error) -> {
+                  over(asked, start, status.get(), answer, error);
+                  free.release();
+                });
+  }
+
+  private void over(
+      Asked asked,
+      long start,
+      int status,
+      @Nullable HttpResponse<String> answer,
+      @Nullable Throwable error) {
+    long nanos = System.nanoTime() - start;
+    if (answer == null) {
+      End end = broken(asked.stream(), status, error);
+      tally.ended(end, asked.stream(), nanos, status + " " + error);
+      return;
+    }
+    String worker = answer.headers().firstValue("x-pointsman-worker").orElse("nobody");
+    String detail = answer.statusCode() + " by " + worker + ": " + answer.body();
+    End end = end(asked, answer);
+    boolean cut = end == End.STREAM_ENDED_WITH_ERROR || end == End.STREAM_ENDED_AT_ITS_HEAD;
+    if (cut && !afflictions.explain(worker, start, start + nanos)) {
+      end = End.HEALTHY_STREAM_ENDED;
+    }
+    tally.ended(end, asked.stream(), nanos, detail);
+  }
+
+  private static End broken(boolean stream, int status, @Nullable Throwable error) {
+    Throwable cause = error != null && error.getCause() != null ? error.getCause() : error;
+    if (cause instanceof TimeoutException) {
+      return End.NO_END;
+    }
+    if (status == 0) {
+      return End.NO_ANSWER;
+    }
+    return stream ? End.STREAM_CUT : End.WHOLE_CUT;
+  }
+
+  private End end(Asked asked, HttpResponse<String> answer) {
+    String body = answer.body();
+    if (answer.statusCode() != 200) {
+      return answer.statusCode() >= 500 ? End.SERVER_ERROR : End.OTHER_STATUS;
+    }
+    if (!asked.stream()) {
+      boolean whole = body.endsWith("}") && body.contains("\"choices\"");
+      return whole && texts.are(Texts.text(body), asked.seed(), asked.words())
+          ? End.SERVED
+          : End.WRONG_ANSWER;
+    }
+    String text = Texts.streamed(body);
+    String last = body.substring(body.lastIndexOf("data: ") + 1).strip();
+    if (last.endsWith("[DONE]")) {
+      return texts.are(text, asked.seed(), asked.words()) ? End.SERVED : End.WRONG_ANSWER;
+    }
+    if (!last.contains("\"error\"")) {
+      return End.STREAM_CUT;
+    }
+    if (!texts.begin(text, asked.seed(), asked.words())) {
+      return End.WRONG_ANSWER;
+    }
+    boolean alone = body.indexOf("data: ") == body.lastIndexOf("data: ");
+    return alone ? End.STREAM_ENDED_AT_ITS_HEAD : End.STREAM_ENDED_WITH_ERROR;
+  }
+
+  private static String stream(String prompt, int seed, int words) {
+    return "{\"model\":\"%s\",\"stream\":true,\"seed\":%d,\"max_tokens\":%d,\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]}"
+        .formatted(MODEL, seed, words, prompt);
+  }
+
+  /** Body of a non-streamed request. */
+  static String whole(String prompt, int seed, int words) {
+    return "{\"model\":\"%s\",\"seed\":%d,\"max_tokens\":%d,\"prompt\":\"%s\"}"
+        .formatted(MODEL, seed, words, prompt);
+  }
+
+  @Override
+  public void close() {
+    client.shutdownNow();
+    threads.shutdownNow();
+  }
+}

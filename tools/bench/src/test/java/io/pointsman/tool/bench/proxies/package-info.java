@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.tool.bench.proxies;
+
+import org.jspecify.annotations.NullMarked;

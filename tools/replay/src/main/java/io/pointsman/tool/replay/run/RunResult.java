@@ -1,0 +1,158 @@
+package io.pointsman.tool.replay.run;
+
+import io.pointsman.engine.policy.LostHits;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** The result of a run. Times are milliseconds, shares 0 to 1. */
+public final class RunResult {
+  private final List<Served> served = new ArrayList<>();
+  private final double[] ttft;
+  private final double endToEndMean;
+  private final double hit;
+  private final double imbalance;
+  private final int rejected;
+  private final int left;
+  private final double seconds;
+  private final List<Integer> requestsByWorker;
+  private final List<Presence> engines;
+  private final double mergedHit;
+  private final double[] held;
+  private final @Nullable LostHits lostHits;
+
+  /**
+   * @param workers in the order in which they joined
+   * @param mergedHit hits of one cache as large as all together
+   * @param lostHits the policy's account of lost hits; null if it does not predict
+   */
+  RunResult(
+      Exchange[] exchanges,
+      List<SimWorker> workers,
+      long nanos,
+      double mergedHit,
+      @Nullable LostHits lostHits) {
+    List<Exchange> ended = new ArrayList<>();
+    for (Exchange exchange : exchanges) {
+      if (exchange != null && exchange.ended()) {
+        ended.add(exchange);
+        if (exchange.answered()) {
+          served.add(exchange.served());
+        }
+      }
+    }
+    ttft = ended.stream().mapToDouble(Exchange::ttftMillis).sorted().toArray();
+    left = (int) ended.stream().filter(Exchange::left).count();
+    endToEndMean = ended.stream().mapToDouble(Exchange::endToEndMillis).average().orElse(0);
+    double prompt = ended.stream().mapToLong(Exchange::inputTokens).sum();
+    hit = ended.stream().mapToLong(Exchange::cachedTokens).sum() / Math.max(1, prompt);
+    imbalance = imbalance(workers);
+    requestsByWorker = workers.stream().map(SimWorker::requests).toList();
+    engines = workers.stream().map(SimWorker::presence).toList();
+    rejected = exchanges.length - ended.size();
+    seconds = nanos / 1e9;
+    this.mergedHit = mergedHit;
+    held = ended.stream().mapToDouble(Exchange::heldMillis).filter(t -> t > 0).toArray();
+    this.lostHits = lostHits;
+  }
+
+  /** Errors of the predicted times to first token. */
+  public PredictionErrors predictions() {
+    return new PredictionErrors(served);
+  }
+
+  /** The policy's reasons for computed prompt tokens; null if it does not predict. */
+  public @Nullable LostHits lostHits() {
+    return lostHits;
+  }
+
+  /**
+   * The run by windows.
+   *
+   * @param windowSeconds length of a window, above 0; doubled until there are at most 1,000
+   */
+  public TimeLine timeLine(double windowSeconds) {
+    return new TimeLine(engines, served, seconds, windowSeconds);
+  }
+
+  /** Maximum of prompt tokens computed by a worker, relative to the mean. */
+  private static double imbalance(List<SimWorker> workers) {
+    double[] computed = workers.stream().mapToDouble(SimWorker::computedTokens).toArray();
+    double mean = Arrays.stream(computed).average().orElse(0);
+    return mean == 0 ? 1 : Arrays.stream(computed).max().orElse(0) / mean;
+  }
+
+  /** Requests that were answered, or had clients that left. */
+  public int requests() {
+    return ttft.length;
+  }
+
+  /**
+   * Requests that were not: those too long for every engine, and requests that depended on them.
+   */
+  public int rejected() {
+    return rejected;
+  }
+
+  /** Requests of clients that left before the end of the response; their times end there. */
+  public int left() {
+    return left;
+  }
+
+  /** Share of prompt tokens that engines found in their caches. */
+  public double hit() {
+    return hit;
+  }
+
+  /** Share of prompt tokens that one cache as large as all initial engines' would have found. */
+  public double mergedHit() {
+    return mergedHit;
+  }
+
+  /** Number of deferred requests. */
+  public int held() {
+    return held.length;
+  }
+
+  /** Mean deferral in milliseconds; 0 if there was none. */
+  public double heldMean() {
+    return Arrays.stream(held).average().orElse(0);
+  }
+
+  /** Longest deferral in milliseconds. */
+  public double heldMost() {
+    return Arrays.stream(held).max().orElse(0);
+  }
+
+  public double ttftMean() {
+    return Arrays.stream(ttft).average().orElse(0);
+  }
+
+  /**
+   * Quantile of the time to first token.
+   *
+   * @param share above 0, at most 1
+   */
+  public double ttft(double share) {
+    return ttft.length == 0 ? 0 : ttft[(int) Math.ceil(share * ttft.length) - 1];
+  }
+
+  public double endToEndMean() {
+    return endToEndMean;
+  }
+
+  public double imbalance() {
+    return imbalance;
+  }
+
+  /** Simulated seconds until the last response ended. */
+  public double seconds() {
+    return seconds;
+  }
+
+  /** Requests placed on each engine, in the order in which they joined. */
+  public List<Integer> requestsByWorker() {
+    return requestsByWorker;
+  }
+}

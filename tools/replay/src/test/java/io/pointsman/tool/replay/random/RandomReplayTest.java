@@ -1,0 +1,142 @@
+package io.pointsman.tool.replay.random;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pointsman.tool.replay.ReplayCommand;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import picocli.CommandLine;
+
+class RandomReplayTest {
+  private final StringWriter out = new StringWriter();
+  private final StringWriter err = new StringWriter();
+
+  private int run(String... arguments) {
+    CommandLine command = new CommandLine(new ReplayCommand(() -> 0));
+    command.setOut(new PrintWriter(out));
+    command.setErr(new PrintWriter(err));
+    return command.execute(arguments);
+  }
+
+  private JsonNode json(String... arguments) throws Exception {
+    out.getBuffer().setLength(0);
+    List<String> all = new ArrayList<>(List.of(arguments));
+    all.addAll(List.of("--requests", "60", "--json"));
+    assertThat(run(all.toArray(String[]::new))).as(err.toString()).isZero();
+    return new ObjectMapper().readTree(out.toString());
+  }
+
+  @Test
+  void oneSeedPrintsEveryPolicyWithItsRatio() {
+    assertThat(run("random:7", "--requests", "60")).as(err.toString()).isZero();
+    assertThat(out.toString())
+        .contains("random:7: ", "requests/s")
+        .contains(RandomOptions.POLICIES)
+        .containsPattern("cost +\\d")
+        .containsPattern("greedy_price .* bound");
+  }
+
+  @Test
+  void rowsComeInTheOrderOfSeedsWithASummary() {
+    int code =
+        run("random:1-6", "--requests", "50", "--policy", "cost,round_robin", "--threads", "2");
+
+    assertThat(code).as(err.toString()).isZero();
+    assertThat(out.toString().lines().skip(1).limit(6).map(line -> line.substring(0, 6).strip()))
+        .containsExactly("1", "2", "3", "4", "5", "6");
+    assertThat(out.toString()).contains("6 workloads", "ratio to round robin");
+  }
+
+  @Test
+  void sameCommandGivesTheSameObjects() throws Exception {
+    JsonNode first = json("random:3-5", "--policy", "cost,least_load", "--threads", "2");
+    JsonNode second = json("random:3-5", "--policy", "cost,least_load", "--threads", "1");
+
+    assertThat(first).isEqualTo(second).hasSize(3);
+    assertThat(first.get(0).get("subject").asText()).isEqualTo("cost");
+    assertThat(first.get(0).get("mean").get("best").asText()).isEqualTo("least_load");
+    assertThat(first.get(0).get("policies")).hasSize(2);
+  }
+
+  @Test
+  void optionsReplaceDrawnValues() throws Exception {
+    JsonNode row =
+        json(
+                "random:3",
+                "--policy=kv_aware,round_robin",
+                "--workers=2",
+                "--engine=70b-tp8",
+                "--load=0.4",
+                "--kv-tokens=900000",
+                "--block-size=128",
+                "--capacity=10")
+            .get(0);
+
+    assertThat(row.get("subject").asText()).isEqualTo("kv_aware");
+    assertThat(row.get("workers").asInt()).isEqualTo(2);
+    assertThat(row.get("engine").asText()).isEqualTo("70b-tp8");
+    assertThat(row.get("kv_tokens").asInt()).isEqualTo(900_000);
+    assertThat(row.get("block_tokens").asInt()).isEqualTo(128);
+    assertThat(row.get("rate").asDouble()).isEqualTo(4);
+  }
+
+  @Test
+  void resultsOfOtherPoliciesAreReadFromTheReferenceFile(@TempDir Path directory) throws Exception {
+    Path file = directory.resolve("others.jsonl");
+    String[] command = {"random:2", "--policy=cost,round_robin", "--reference=" + file};
+    JsonNode first = json(command);
+    List<String> lines = Files.readAllLines(file);
+    assertThat(lines).hasSize(2).noneMatch(line -> line.contains("\"cost\""));
+
+    assertThat(json(command)).isEqualTo(first);
+    assertThat(Files.readAllLines(file)).isEqualTo(lines);
+
+    String changed = lines.get(1).replaceFirst("\"ttft_mean_ms\":[^,]+", "\"ttft_mean_ms\":12345");
+    Files.write(file, List.of(lines.get(0), changed));
+    assertThat(json(command).get(0).get("mean").get("best_ms").asDouble()).isEqualTo(12345);
+
+    json("random:2", "--policy=cost,round_robin", "--reference=" + file, "--workers=5");
+    assertThat(Files.readAllLines(file)).as("another fleet is another result").hasSize(4);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "random:|trace: random: (expected: random:SEED or random:FROM-TO",
+        "random:5-1|trace: random:5-1 (expected: random:SEED or random:FROM-TO",
+        "random:x|trace: random:x (expected: random:SEED",
+        "random:1 --engine 9b|engine: 9b (expected: one of 8b, 70b-tp8",
+        "random:1 --block-size 0|block-size: 0 (expected: 1 to 4096)",
+        "random:1 --block-size 48|block-size: 48 (expected: a divisor or a multiple of",
+        "random:1 --threads 0|threads: 0 (expected: 1 to 1024)",
+        "random:1 --load 0.5,0.8|load: [0.5, 0.8] (expected: one for random workloads)",
+        "random:1 --plot x.svg|plot: random:1 (expected: a single trace)",
+        "random:1 --policy best|policy: best (expected: one of",
+        "random:1 --workers 0|workers: 0 (expected: 1 to 16384)",
+        "best-of-n --threads 2|reference, threads: set (expected: only with random:",
+      })
+  void wrongInputIsRefused(String arguments, String message) {
+    assertThat(run(arguments.split(" "))).isEqualTo(2);
+    assertThat(err.toString()).contains(message);
+  }
+
+  @Test
+  void brokenReferenceFileIsRefusedWithItsLine(@TempDir Path directory) throws Exception {
+    Path file = directory.resolve("others.jsonl");
+    Files.writeString(file, "{}\n");
+
+    assertThat(run("random:1", "--reference", file.toString())).isEqualTo(2);
+    assertThat(err.toString()).contains("reference: " + file + ":1 (expected: a stored result)");
+  }
+}

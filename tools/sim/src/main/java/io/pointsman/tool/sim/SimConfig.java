@@ -1,0 +1,354 @@
+package io.pointsman.tool.sim;
+
+import io.pointsman.tool.sim.failure.Failure;
+import io.pointsman.tool.sim.http.ConnectionOptions;
+import io.pointsman.tool.sim.kv.KvOptions;
+import io.pointsman.tool.sim.live.EngineProfile;
+import io.pointsman.tool.sim.schedule.EngineLimits;
+import io.pointsman.tool.sim.schedule.LatencyModel;
+import io.pointsman.tool.sim.schedule.LinearLatency;
+import io.pointsman.tool.sim.schedule.StepLatency;
+import io.pointsman.tool.sim.zmq.EventOptions;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Configuration of one simulated engine. The {@code with...} methods return changed copies.
+ *
+ * @param host address to listen on
+ * @param port 0: any free one
+ * @param adminPort a second port with the same endpoints that failures never close; -1: none, 0:
+ *     any free one
+ * @param id value of the header {@code x-engine-id}; empty: host and port
+ * @param profile identity and response defaults
+ * @param limits capacity
+ * @param latency model of the step times
+ * @param speed engine seconds per second, above 0
+ * @param connections treatment of connections
+ * @param failures active from the start
+ * @param kv KV transfer between engines; null: none
+ * @param events KV events for changes of the prefix cache; null: none
+ */
+public record SimConfig(
+    String host,
+    int port,
+    int adminPort,
+    String id,
+    EngineProfile profile,
+    EngineLimits limits,
+    LatencyModel latency,
+    double speed,
+    ConnectionOptions connections,
+    List<Failure> failures,
+    @Nullable KvOptions kv,
+    @Nullable EventOptions events) {
+  /** An engine on any free port of the loopback address with the step model and default limits. */
+  public static final SimConfig DEFAULT =
+      new SimConfig(
+          "127.0.0.1",
+          0,
+          -1,
+          "",
+          EngineProfile.DEFAULT,
+          EngineLimits.DEFAULT,
+          new StepLatency(),
+          1,
+          ConnectionOptions.DEFAULT,
+          List.of(),
+          null,
+          null);
+
+  /** Rejects a speed that is not above 0, and invalid ports. */
+  public SimConfig {
+    checkPort("port", port, 0);
+    checkPort("admin-port", adminPort, -1);
+    if (!(speed > 0)) {
+      throw new IllegalArgumentException("speed: " + speed + " (expected: above 0)");
+    }
+    failures = List.copyOf(failures);
+  }
+
+  private static void checkPort(String name, int port, int least) {
+    if (port < least || port > 65_535) {
+      throw new IllegalArgumentException(
+          name + ": " + port + " (expected: " + least + " to 65535)");
+    }
+  }
+
+  /** The default without any delay and with every endpoint; suitable for most tests. */
+  public static SimConfig instant() {
+    return DEFAULT.withLatency(LinearLatency.none()).withScaleOut(true);
+  }
+
+  public SimConfig withPort(int newPort) {
+    return new SimConfig(
+        host,
+        newPort,
+        adminPort,
+        id,
+        profile,
+        limits,
+        latency,
+        speed,
+        connections,
+        failures,
+        kv,
+        events);
+  }
+
+  public SimConfig withHost(String newHost) {
+    return new SimConfig(
+        newHost,
+        port,
+        adminPort,
+        id,
+        profile,
+        limits,
+        latency,
+        speed,
+        connections,
+        failures,
+        kv,
+        events);
+  }
+
+  /** Returns a copy with a second port that failures never close. */
+  public SimConfig withAdminPort(int newPort) {
+    return new SimConfig(
+        host,
+        port,
+        newPort,
+        id,
+        profile,
+        limits,
+        latency,
+        speed,
+        connections,
+        failures,
+        kv,
+        events);
+  }
+
+  public SimConfig withId(String newId) {
+    return new SimConfig(
+        host,
+        port,
+        adminPort,
+        newId,
+        profile,
+        limits,
+        latency,
+        speed,
+        connections,
+        failures,
+        kv,
+        events);
+  }
+
+  public SimConfig withProfile(EngineProfile newProfile) {
+    return new SimConfig(
+        host,
+        port,
+        adminPort,
+        id,
+        newProfile,
+        limits,
+        latency,
+        speed,
+        connections,
+        failures,
+        kv,
+        events);
+  }
+
+  public SimConfig withLimits(EngineLimits newLimits) {
+    return new SimConfig(
+        host,
+        port,
+        adminPort,
+        id,
+        profile,
+        newLimits,
+        latency,
+        speed,
+        connections,
+        failures,
+        kv,
+        events);
+  }
+
+  public SimConfig withLatency(LatencyModel newLatency) {
+    return new SimConfig(
+        host,
+        port,
+        adminPort,
+        id,
+        profile,
+        limits,
+        newLatency,
+        speed,
+        connections,
+        failures,
+        kv,
+        events);
+  }
+
+  /**
+   * Returns a copy with a constant prefill rate (0: no time) and constant decode steps (0: no
+   * time).
+   */
+  public SimConfig withLinearLatency(double prefillTokensPerSecond, double decodeMillis) {
+    return withLatency(new LinearLatency(prefillTokensPerSecond, decodeMillis));
+  }
+
+  /** Returns a copy with another speed of engine time. */
+  public SimConfig withSpeed(double newSpeed) {
+    return new SimConfig(
+        host,
+        port,
+        adminPort,
+        id,
+        profile,
+        limits,
+        latency,
+        newSpeed,
+        connections,
+        failures,
+        kv,
+        events);
+  }
+
+  public SimConfig withConnections(ConnectionOptions newConnections) {
+    return new SimConfig(
+        host,
+        port,
+        adminPort,
+        id,
+        profile,
+        limits,
+        latency,
+        speed,
+        newConnections,
+        failures,
+        kv,
+        events);
+  }
+
+  /** Returns a copy with failures active from the start. */
+  public SimConfig withFailures(List<Failure> newFailures) {
+    return new SimConfig(
+        host,
+        port,
+        adminPort,
+        id,
+        profile,
+        limits,
+        latency,
+        speed,
+        connections,
+        newFailures,
+        kv,
+        events);
+  }
+
+  /** Returns a copy that transfers KV to or from other engines. */
+  public SimConfig withHandOver(KvOptions newKv) {
+    return new SimConfig(
+        host,
+        port,
+        adminPort,
+        id,
+        profile,
+        limits,
+        latency,
+        speed,
+        connections,
+        failures,
+        newKv,
+        events);
+  }
+
+  /** Returns a copy that publishes KV events. */
+  public SimConfig withEvents(EventOptions newEvents) {
+    return new SimConfig(
+        host,
+        port,
+        adminPort,
+        id,
+        profile,
+        limits,
+        latency,
+        speed,
+        connections,
+        failures,
+        kv,
+        newEvents);
+  }
+
+  /** Returns a copy that serves other models, the first being the base model. */
+  public SimConfig withModels(String... models) {
+    return withProfile(
+        new EngineProfile(
+            Arrays.asList(models),
+            profile.outputTokens(),
+            profile.embeddingDimensions(),
+            profile.maxStoredResponses(),
+            profile.scaleOut(),
+            profile.seed()));
+  }
+
+  /** Returns a copy with or without the scale-out endpoints. */
+  public SimConfig withScaleOut(boolean scaleOut) {
+    return withProfile(
+        new EngineProfile(
+            profile.models(),
+            profile.outputTokens(),
+            profile.embeddingDimensions(),
+            profile.maxStoredResponses(),
+            scaleOut,
+            profile.seed()));
+  }
+
+  /** Returns a copy with another KV memory: number of blocks, and tokens per block. */
+  public SimConfig withKv(int kvBlocks, int blockSize) {
+    return withLimits(
+        new EngineLimits(
+            kvBlocks,
+            blockSize,
+            limits.maxRunning(),
+            limits.maxBatchedTokens(),
+            limits.maxModelLen(),
+            limits.maxQueuedRequests(),
+            limits.maxQueuedTokens(),
+            limits.rules()));
+  }
+
+  /** Returns a copy with another batch size. */
+  public SimConfig withMaxRunning(int maxRunning) {
+    return withLimits(
+        new EngineLimits(
+            limits.kvBlocks(),
+            limits.blockSize(),
+            maxRunning,
+            limits.maxBatchedTokens(),
+            limits.maxModelLen(),
+            limits.maxQueuedRequests(),
+            limits.maxQueuedTokens(),
+            limits.rules()));
+  }
+
+  /** Returns a copy with limits beyond which it rejects requests; 0: no limit. */
+  public SimConfig withQueueLimits(int maxQueuedRequests, long maxQueuedTokens) {
+    return withLimits(
+        new EngineLimits(
+            limits.kvBlocks(),
+            limits.blockSize(),
+            limits.maxRunning(),
+            limits.maxBatchedTokens(),
+            limits.maxModelLen(),
+            maxQueuedRequests,
+            maxQueuedTokens,
+            limits.rules()));
+  }
+}

@@ -1,0 +1,130 @@
+package io.pointsman.tool.sim.api;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.tool.sim.http.EventStream;
+import io.pointsman.tool.sim.http.Exchange;
+import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.http.RequestError;
+import io.pointsman.tool.sim.live.Engine;
+import io.pointsman.tool.sim.live.Generation;
+import io.pointsman.tool.sim.live.GenerationRun;
+import io.pointsman.tool.sim.live.Generator;
+import io.pointsman.tool.sim.live.StreamReply;
+import io.pointsman.tool.sim.text.ChatTemplate;
+import java.util.List;
+
+/** {@code POST /v1/chat/completions}. */
+final class ChatApi {
+  private final Requests requests;
+  private final Generator generator;
+
+  ChatApi(Engine engine, Generator generator) {
+    this.requests = new Requests(engine);
+    this.generator = generator;
+  }
+
+  void handle(Exchange exchange) {
+    JsonNode body = exchange.json();
+    Generation request = read(body);
+    if (Requests.streams(body)) {
+      boolean usage = Requests.wantsUsage(body);
+      generator.answerStream(exchange, request, run -> new Chunks(run, usage));
+    } else {
+      generator.answerWhole(exchange, request, ChatApi::document);
+    }
+  }
+
+  Generation read(JsonNode body) {
+    requests.model(body);
+    List<int[]> prompts = List.of(prompt(body));
+    Requests.Length length =
+        requests.length(body, prompts, 0, "max_completion_tokens", "max_tokens");
+    return requests.generation(body, body, prompts, length);
+  }
+
+  static int[] prompt(JsonNode body) {
+    JsonNode messages = body.path("messages");
+    if (!messages.isArray() || messages.isEmpty()) {
+      throw RequestError.badRequest("messages: missing (expected: a list of messages)", "messages");
+    }
+    return ChatTemplate.render(
+        body.path("tools"), Json.object().path("none"), messages, new int[0]);
+  }
+
+  private static JsonNode document(GenerationRun run) {
+    ObjectNode root = head(run, "chat.completion");
+    ArrayNode choices = root.putArray("choices");
+    for (int i = 0; i < run.size(); i++) {
+      ObjectNode choice = choices.addObject().put("index", i);
+      choice
+          .putObject("message")
+          .put("role", "assistant")
+          .put("content", run.answer(i).firstWords(run.request().outputTokens()));
+      choice.putNull("logprobs").put("finish_reason", run.request().finishReason());
+      choice.putNull("stop_reason");
+    }
+    return root.set("usage", Usage.of(run));
+  }
+
+  private static ObjectNode head(GenerationRun run, String object) {
+    return Json.object()
+        .put("id", run.id("chatcmpl-"))
+        .put("object", object)
+        .put("created", run.created())
+        .put("model", run.request().model());
+  }
+
+  /** The events of a streamed chat. */
+  private static final class Chunks implements StreamReply {
+    private final GenerationRun run;
+    private final boolean usage;
+    private final String head;
+
+    Chunks(GenerationRun run, boolean usage) {
+      this.run = run;
+      this.usage = usage;
+      String object = head(run, "chat.completion.chunk").toString();
+      this.head = object.substring(0, object.length() - 1) + ",\"choices\":[";
+    }
+
+    @Override
+    public void opened(EventStream out) {
+      for (int i = 0; i < run.size(); i++) {
+        out.data(choice(i, "{\"role\":\"assistant\",\"content\":\"\"}", "null"));
+      }
+    }
+
+    @Override
+    public void token(EventStream out, int choice, int index) {
+      String delta = "{\"content\":\"" + run.answer(choice).text(index) + "\"}";
+      out.data(choice(choice, delta, "null"));
+    }
+
+    @Override
+    public void ended(EventStream out, int choice) {
+      String last = choice(choice, "{}", "\"" + run.request().finishReason() + "\"");
+      out.data(Requests.handedOver(run, last));
+    }
+
+    @Override
+    public void closed(EventStream out) {
+      if (usage) {
+        out.data(head + "],\"usage\":" + Usage.of(run) + "}");
+      }
+      out.data("[DONE]");
+    }
+
+    private String choice(int index, String delta, String finish) {
+      return head
+          + "{\"index\":"
+          + index
+          + ",\"delta\":"
+          + delta
+          + ",\"logprobs\":null,\"finish_reason\":"
+          + finish
+          + "}]}";
+    }
+  }
+}

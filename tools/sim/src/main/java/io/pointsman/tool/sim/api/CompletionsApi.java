@@ -1,0 +1,128 @@
+package io.pointsman.tool.sim.api;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.tool.sim.http.EventStream;
+import io.pointsman.tool.sim.http.Exchange;
+import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.live.Engine;
+import io.pointsman.tool.sim.live.Generation;
+import io.pointsman.tool.sim.live.GenerationRun;
+import io.pointsman.tool.sim.live.Generator;
+import io.pointsman.tool.sim.live.StreamReply;
+import io.pointsman.tool.sim.text.Tokeniser;
+import java.util.List;
+
+/** {@code POST /v1/completions}. */
+final class CompletionsApi {
+  private static final int DEFAULT_TOKENS = 16;
+
+  private final Requests requests;
+  private final Generator generator;
+
+  CompletionsApi(Engine engine, Generator generator) {
+    this.requests = new Requests(engine);
+    this.generator = generator;
+  }
+
+  void handle(Exchange exchange) {
+    JsonNode body = exchange.json();
+    Generation request = read(body);
+    boolean echo = body.path("echo").asBoolean(false);
+    if (Requests.streams(body)) {
+      boolean usage = Requests.wantsUsage(body);
+      generator.answerStream(exchange, request, run -> new Chunks(run, usage, echo));
+    } else {
+      generator.answerWhole(exchange, request, run -> document(run, echo));
+    }
+  }
+
+  Generation read(JsonNode body) {
+    requests.model(body);
+    List<int[]> prompts = Requests.prompts(body.path("prompt"), "prompt");
+    Requests.Length length = requests.length(body, prompts, DEFAULT_TOKENS, "max_tokens");
+    return requests.generation(body, body, prompts, length);
+  }
+
+  private static JsonNode document(GenerationRun run, boolean echo) {
+    ObjectNode root = head(run);
+    ArrayNode choices = root.putArray("choices");
+    for (int i = 0; i < run.size(); i++) {
+      String text = run.answer(i).firstWords(run.request().outputTokens());
+      choices
+          .addObject()
+          .put("index", i)
+          .put("text", echo ? promptText(run, i) + text : text)
+          .putNull("logprobs")
+          .put("finish_reason", run.request().finishReason())
+          .putNull("stop_reason");
+    }
+    return root.set("usage", Usage.of(run));
+  }
+
+  private static String promptText(GenerationRun run, int choice) {
+    return Tokeniser.decode(run.request().prompts().get(choice / run.request().choices()));
+  }
+
+  private static ObjectNode head(GenerationRun run) {
+    return Json.object()
+        .put("id", run.id("cmpl-"))
+        .put("object", "text_completion")
+        .put("created", run.created())
+        .put("model", run.request().model());
+  }
+
+  /** The events of a streamed completion. */
+  private static final class Chunks implements StreamReply {
+    private final GenerationRun run;
+    private final boolean usage;
+    private final boolean echo;
+    private final String head;
+
+    Chunks(GenerationRun run, boolean usage, boolean echo) {
+      this.run = run;
+      this.usage = usage;
+      this.echo = echo;
+      String object = head(run).toString();
+      this.head = object.substring(0, object.length() - 1) + ",\"choices\":[";
+    }
+
+    @Override
+    public void opened(EventStream out) {
+      for (int i = 0; echo && i < run.size(); i++) {
+        out.data(choice(i, Json.quote(promptText(run, i)), "null"));
+      }
+    }
+
+    @Override
+    public void token(EventStream out, int choice, int index) {
+      out.data(choice(choice, "\"" + run.answer(choice).text(index) + "\"", "null"));
+    }
+
+    @Override
+    public void ended(EventStream out, int choice) {
+      String last = choice(choice, "\"\"", "\"" + run.request().finishReason() + "\"");
+      out.data(Requests.handedOver(run, last));
+    }
+
+    @Override
+    public void closed(EventStream out) {
+      if (usage) {
+        out.data(head + "],\"usage\":" + Usage.of(run) + "}");
+      }
+      out.data("[DONE]");
+    }
+
+    private String choice(int index, String text, String finish) {
+      return head
+          + "{\"index\":"
+          + index
+          + ",\"text\":"
+          + text
+          + ",\"logprobs\":null,\"finish_reason\":"
+          + finish
+          + ",\"stop_reason\":null}]}";
+    }
+  }
+}

@@ -1,0 +1,79 @@
+package io.pointsman.tool.sim.api;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.tool.sim.http.Exchange;
+import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.kv.KvState;
+import io.pointsman.tool.sim.kv.RequestLog;
+import io.pointsman.tool.sim.kv.link.KvNode;
+import java.nio.charset.StandardCharsets;
+
+/** {@code /sim/kv} and {@code /sim/requests}: the actual state of KV transfers. */
+final class KvApi {
+  private final KvNode node;
+
+  KvApi(KvNode node) {
+    this.node = node;
+  }
+
+  void state(Exchange exchange) {
+    exchange.respond(200, document(node.state()));
+  }
+
+  /** The last requests; bodies as text, which keeps every byte of valid UTF-8. */
+  void requests(Exchange exchange) {
+    ArrayNode list = Json.array();
+    for (RequestLog.Logged logged : node.log().all()) {
+      ObjectNode item = list.addObject().put("path", logged.path());
+      ArrayNode headers = item.putArray("headers");
+      logged
+          .headers()
+          .forEach(header -> headers.addArray().add(header.getKey()).add(header.getValue()));
+      item.put("body", new String(logged.body(), StandardCharsets.UTF_8));
+    }
+    exchange.respond(200, list);
+  }
+
+  void forgetRequests(Exchange exchange) {
+    node.log().clear();
+    exchange.respond(200, Json.object().put("cleared", true));
+  }
+
+  static void log(KvNode node, Exchange exchange) {
+    node.log()
+        .add(
+            new RequestLog.Logged(
+                exchange.method(),
+                exchange.uri(),
+                exchange.headers().entries(),
+                exchange.body().clone()));
+  }
+
+  static ObjectNode document(KvState state) {
+    ObjectNode root = Json.object().put("role", state.role()).put("connector", state.connector());
+    root.put("engine_id", state.engineId()).put("port", state.port());
+    ArrayNode inits = root.putArray("init_ports");
+    state.initPorts().forEach(inits::add);
+    ArrayNode allocs = root.putArray("alloc_ports");
+    state.allocPorts().forEach(allocs::add);
+    KvState.Legs legs = state.legs();
+    root.put("prefill_requests", legs.prefill()).put("decode_requests", legs.decode());
+    root.put("direct_requests", legs.direct()).put("recomputed_requests", legs.recomputed());
+    KvState.HeldBlocks held = state.held();
+    root.put("held_requests", held.requests()).put("held_blocks", held.blocks());
+    root.put("released", held.released()).put("leaked", held.leaked());
+    root.put("leaked_blocks", held.leakedBlocks()).put("lease_renewals", held.renewals());
+    KvState.Transfers transfers = state.transfers();
+    root.put("readers_waiting", transfers.waiting());
+    root.put("transfers_in_progress", transfers.inProgress());
+    root.put("max_transfers_in_progress", transfers.maxInProgress());
+    root.put("transfers", transfers.finished()).put("transferred_tokens", transfers.tokens());
+    root.put("field_errors_total", state.fieldErrorsInAll());
+    ObjectNode errors = root.putObject("field_errors");
+    state.fieldErrors().forEach(errors::put);
+    ArrayNode reasons = root.putArray("reasons");
+    state.reasons().forEach(reasons::add);
+    return root;
+  }
+}

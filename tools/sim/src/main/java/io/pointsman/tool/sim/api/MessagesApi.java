@@ -1,0 +1,131 @@
+package io.pointsman.tool.sim.api;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.tool.sim.http.EventStream;
+import io.pointsman.tool.sim.http.Exchange;
+import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.http.RequestError;
+import io.pointsman.tool.sim.live.Engine;
+import io.pointsman.tool.sim.live.Generation;
+import io.pointsman.tool.sim.live.GenerationRun;
+import io.pointsman.tool.sim.live.Generator;
+import io.pointsman.tool.sim.live.StreamReply;
+import io.pointsman.tool.sim.text.ChatTemplate;
+import java.util.List;
+
+/**
+ * {@code POST /v1/messages} in Anthropic's form, in which {@code input_tokens} excludes cached
+ * tokens.
+ */
+final class MessagesApi {
+  private final Requests requests;
+  private final Generator generator;
+
+  MessagesApi(Engine engine, Generator generator) {
+    this.requests = new Requests(engine);
+    this.generator = generator;
+  }
+
+  void create(Exchange exchange) {
+    JsonNode body = exchange.json();
+    Generation request = read(body);
+    if (Requests.streams(body)) {
+      generator.answerStream(exchange, request, Events::new);
+    } else {
+      generator.answerWhole(exchange, request, MessagesApi::document);
+    }
+  }
+
+  void countTokens(Exchange exchange) {
+    JsonNode body = exchange.json();
+    requests.model(body);
+    exchange.respond(200, Json.object().put("input_tokens", prompt(body).length));
+  }
+
+  Generation read(JsonNode body) {
+    requests.model(body);
+    List<int[]> prompts = List.of(prompt(body));
+    Requests.Length length = requests.length(body, prompts, 0, "max_tokens");
+    return requests.generation(body, Json.object(), prompts, length);
+  }
+
+  private static int[] prompt(JsonNode body) {
+    JsonNode messages = body.path("messages");
+    if (!messages.isArray() || messages.isEmpty()) {
+      throw RequestError.badRequest("messages: missing (expected: a list of messages)", "messages");
+    }
+    return ChatTemplate.render(body.path("tools"), body.path("system"), messages, new int[0]);
+  }
+
+  private static JsonNode document(GenerationRun run) {
+    ObjectNode root = head(run);
+    String text = run.answer(0).firstWords(run.request().outputTokens());
+    root.putArray("content").addObject().put("type", "text").put("text", text);
+    root.put("stop_reason", stopReason(run)).putNull("stop_sequence");
+    return root.set("usage", usage(run, run.completionTokens()));
+  }
+
+  private static ObjectNode head(GenerationRun run) {
+    ObjectNode root = Json.object().put("id", run.id("msg_")).put("type", "message");
+    return root.put("role", "assistant").put("model", run.request().model());
+  }
+
+  private static String stopReason(GenerationRun run) {
+    return run.request().stopsByItself() ? "end_turn" : "max_tokens";
+  }
+
+  private static ObjectNode usage(GenerationRun run, int output) {
+    ObjectNode usage = Json.object();
+    usage.put("input_tokens", run.request().promptTokens() - run.cachedTokens());
+    usage.put("cache_creation_input_tokens", 0);
+    usage.put("cache_read_input_tokens", run.cachedTokens());
+    return usage.put("output_tokens", output);
+  }
+
+  /** The events of a streamed message. */
+  private record Events(GenerationRun run) implements StreamReply {
+    @Override
+    public void opened(EventStream out) {
+      ObjectNode message = head(run);
+      message.putArray("content");
+      message.putNull("stop_reason").putNull("stop_sequence");
+      message.set("usage", usage(run, 0));
+      send(out, event("message_start").set("message", message));
+      ObjectNode start = event("content_block_start").put("index", 0);
+      start.putObject("content_block").put("type", "text").put("text", "");
+      send(out, start);
+    }
+
+    @Override
+    public void token(EventStream out, int choice, int index) {
+      out.event(
+          "content_block_delta",
+          "{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\""
+              + run.answer(0).text(index)
+              + "\"}}");
+    }
+
+    @Override
+    public void ended(EventStream out, int choice) {
+      send(out, event("content_block_stop").put("index", 0));
+    }
+
+    @Override
+    public void closed(EventStream out) {
+      ObjectNode delta = event("message_delta");
+      delta.putObject("delta").put("stop_reason", stopReason(run)).putNull("stop_sequence");
+      delta.set("usage", usage(run, run.completionTokens()));
+      send(out, delta);
+      send(out, event("message_stop"));
+    }
+
+    private static ObjectNode event(String type) {
+      return Json.object().put("type", type);
+    }
+
+    private static void send(EventStream out, JsonNode event) {
+      out.event(event.path("type").asText(), event.toString());
+    }
+  }
+}

@@ -1,0 +1,101 @@
+package io.pointsman.tool.sim.api;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.tool.sim.http.EventStream;
+import io.pointsman.tool.sim.http.Exchange;
+import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.live.Engine;
+import io.pointsman.tool.sim.live.Generation;
+import io.pointsman.tool.sim.live.GenerationRun;
+import io.pointsman.tool.sim.live.Generator;
+import io.pointsman.tool.sim.live.StreamReply;
+import java.util.List;
+
+/**
+ * {@code POST /generate} in SGLang's native form, in which each event contains the whole text so
+ * far.
+ */
+final class SglangApi {
+  private static final int DEFAULT_TOKENS = 128;
+
+  private final Requests requests;
+  private final Generator generator;
+
+  SglangApi(Engine engine, Generator generator) {
+    this.requests = new Requests(engine);
+    this.generator = generator;
+  }
+
+  void handle(Exchange exchange) {
+    JsonNode body = exchange.json();
+    Generation request = read(body);
+    if (Requests.streams(body)) {
+      generator.answerStream(exchange, request, Events::new);
+    } else {
+      generator.answerWhole(exchange, request, SglangApi::document);
+    }
+  }
+
+  private Generation read(JsonNode body) {
+    requests.model(body);
+    List<int[]> prompts;
+    if (body.has("input_ids")) {
+      prompts = Requests.prompts(body.path("input_ids"), "input_ids");
+    } else {
+      prompts =
+          Requests.prompts(body.has("text") ? body.path("text") : body.path("prompt"), "text");
+    }
+    JsonNode params = body.path("sampling_params");
+    Requests.Length length =
+        requests.length(params, prompts, DEFAULT_TOKENS, "max_new_tokens", "max_tokens");
+    return requests.generation(body, params, prompts, length);
+  }
+
+  private static JsonNode document(GenerationRun run) {
+    if (run.size() == 1) {
+      return one(run, 0, run.request().outputTokens());
+    }
+    ArrayNode all = Json.array();
+    for (int i = 0; i < run.size(); i++) {
+      all.add(one(run, i, run.request().outputTokens()));
+    }
+    return all;
+  }
+
+  private static ObjectNode one(GenerationRun run, int choice, int tokens) {
+    ObjectNode root = Json.object().put("text", run.answer(choice).firstWords(tokens));
+    root.set("output_ids", Json.array(run.answer(choice).ids(tokens)));
+    ObjectNode meta = root.putObject("meta_info").put("id", run.id("sgl-") + "-" + choice);
+    meta.putNull("finish_reason");
+    if (tokens == run.request().outputTokens()) {
+      meta.putObject("finish_reason").put("type", "length").put("length", tokens);
+    }
+    meta.put("prompt_tokens", run.sequence(choice).promptTokens());
+    meta.put("completion_tokens", tokens).put("cached_tokens", run.cachedTokens(choice));
+    long nanos = run.sequence(choice).finishedAt() - run.sequence(choice).arrivedAt();
+    meta.put("e2e_latency", Math.max(0, nanos) / 1e9);
+    return root;
+  }
+
+  /** The events of a streamed generation. */
+  private record Events(GenerationRun run) implements StreamReply {
+    @Override
+    public void opened(EventStream out) {}
+
+    @Override
+    public void token(EventStream out, int choice, int index) {
+      ObjectNode event = one(run, choice, index + 1);
+      out.data(run.size() > 1 ? event.put("index", choice).toString() : event.toString());
+    }
+
+    @Override
+    public void ended(EventStream out, int choice) {}
+
+    @Override
+    public void closed(EventStream out) {
+      out.data("[DONE]");
+    }
+  }
+}

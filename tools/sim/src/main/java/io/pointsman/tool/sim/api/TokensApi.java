@@ -1,0 +1,104 @@
+package io.pointsman.tool.sim.api;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.tool.sim.http.EventStream;
+import io.pointsman.tool.sim.http.Exchange;
+import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.http.RequestError;
+import io.pointsman.tool.sim.live.Engine;
+import io.pointsman.tool.sim.live.Generation;
+import io.pointsman.tool.sim.live.GenerationRun;
+import io.pointsman.tool.sim.live.Generator;
+import io.pointsman.tool.sim.live.StreamReply;
+import java.util.List;
+
+/** {@code POST /inference/v1/generate}: token ids in, token ids out. */
+final class TokensApi {
+  private static final int DEFAULT_TOKENS = 16;
+
+  private final Requests requests;
+  private final Generator generator;
+
+  TokensApi(Engine engine, Generator generator) {
+    this.requests = new Requests(engine);
+    this.generator = generator;
+  }
+
+  void handle(Exchange exchange) {
+    JsonNode body = exchange.json();
+    requests.model(body);
+    JsonNode ids = body.path("token_ids");
+    if (!ids.isArray()) {
+      throw RequestError.badRequest("token_ids: missing (expected: a list of ids)", "token_ids");
+    }
+    List<int[]> prompts = List.of(Requests.ids(ids, "token_ids"));
+    JsonNode params = body.path("sampling_params");
+    Requests.Length length = requests.length(params, prompts, DEFAULT_TOKENS, "max_tokens");
+    Generation request = requests.generation(body, params, prompts, length);
+    String given = body.path("request_id").asText("");
+    if (Requests.streams(body)) {
+      generator.answerStream(exchange, request, run -> new Chunks(run, id(run, given)));
+    } else {
+      generator.answerWhole(exchange, request, run -> document(run, id(run, given)));
+    }
+  }
+
+  private static String id(GenerationRun run, String given) {
+    return given.isEmpty() ? run.id("generate-") : given;
+  }
+
+  private static JsonNode document(GenerationRun run, String id) {
+    ObjectNode root = Json.object().put("request_id", id);
+    ArrayNode choices = root.putArray("choices");
+    for (int i = 0; i < run.size(); i++) {
+      ObjectNode choice = choices.addObject().put("index", i).putNull("logprobs");
+      choice.put("finish_reason", run.request().finishReason());
+      choice.set("token_ids", Json.array(run.answer(i).ids(run.request().outputTokens())));
+    }
+    root.putNull("prompt_logprobs").putNull("kv_transfer_params");
+    return root.set("usage", Usage.of(run));
+  }
+
+  /** The events of a streamed generation. */
+  private static final class Chunks implements StreamReply {
+    private final GenerationRun run;
+    private final String head;
+
+    Chunks(GenerationRun run, String id) {
+      this.run = run;
+      this.head = "{\"request_id\":" + Json.quote(id) + ",\"choices\":[";
+    }
+
+    @Override
+    public void opened(EventStream out) {}
+
+    @Override
+    public void token(EventStream out, int choice, int index) {
+      out.data(choice(choice, Integer.toString(run.answer(choice).id(index)), "null"));
+    }
+
+    @Override
+    public void ended(EventStream out, int choice) {
+      out.data(choice(choice, "", "\"" + run.request().finishReason() + "\""));
+    }
+
+    @Override
+    public void closed(EventStream out) {
+      out.data(head + "],\"usage\":" + Usage.of(run) + "}");
+      out.data("[DONE]");
+    }
+
+    private String choice(int index, String id, String finish) {
+      return head
+          + "{\"index\":"
+          + index
+          + ",\"token_ids\":["
+          + id
+          + "],\"logprobs\":null,\"finish_reason\":"
+          + finish
+          + "}]}";
+    }
+  }
+}

@@ -1,0 +1,55 @@
+package io.pointsman.tool.sim.kv.protocol;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.kv.Held;
+import io.pointsman.tool.sim.kv.KvConnector;
+import io.pointsman.tool.sim.kv.KvSelf;
+import org.jspecify.annotations.Nullable;
+
+/** One protocol for KV transfer, without sockets. */
+public interface KvProtocol {
+  /**
+   * Returns the task of a request.
+   *
+   * @throws io.pointsman.tool.sim.kv.FieldError with the first wrong field
+   */
+  Task read(KvRequest request, KvSelf self);
+
+  /**
+   * Returns the {@code kv_transfer_params} that prefill adds to its response; null: the value null,
+   * or none.
+   *
+   * @param held the held blocks
+   * @param firstToken the generated token
+   * @param cachedTokens prompt tokens found in the prefix cache
+   */
+  @Nullable ObjectNode reply(
+      KvRequest request, KvSelf self, Held held, int firstToken, int cachedTokens);
+
+  /** The protocol of a connector. */
+  static KvProtocol of(KvConnector connector) {
+    return switch (connector) {
+      case NIXL -> new NixlProtocol(false);
+      case NIXL_PUSH -> new NixlProtocol(true);
+      case LMCACHE -> new LmcacheProtocol();
+      case P2P_NCCL -> new P2pNcclProtocol();
+      case MOONCAKE -> new MooncakeProtocol();
+      case MORIIO_READ -> new MoriioProtocol(false);
+      case MORIIO_WRITE -> new MoriioProtocol(true);
+      case SGLANG -> new SglangProtocol();
+      case ORCHESTRATED -> new OrchestratedProtocol();
+      case NONE -> new ContentProtocol();
+    };
+  }
+
+  /** The location of held blocks in vLLM's form. */
+  static ObjectNode address(KvSelf self, Held held, boolean forDecode) {
+    ObjectNode params = Json.object();
+    params.put("do_remote_prefill", forDecode).put("do_remote_decode", !forDecode);
+    params.set("remote_block_ids", held.blockIds());
+    params.put("remote_engine_id", held.engineId()).put("remote_request_id", held.key());
+    params.put("remote_host", self.host()).put("remote_port", self.port());
+    return params.put("tp_size", held.tpSize()).put("remote_num_tokens", held.tokens());
+  }
+}

@@ -1,0 +1,21 @@
+package io.pointsman.tool.sim.live;
+
+import io.pointsman.tool.sim.http.EventStream;
+
+/** Writes the response of a run as events while it is generated. */
+public interface StreamReply {
+  /** The request has been accepted; nothing is computed yet. */
+  default void taken(EventStream out) {}
+
+  /** Is called before the first token of any choice. */
+  void opened(EventStream out);
+
+  /** Writes a token of a choice; {@code index} counts from 0. */
+  void token(EventStream out, int choice, int index);
+
+  /** A choice is complete. */
+  void ended(EventStream out, int choice);
+
+  /** All choices are complete. */
+  void closed(EventStream out);
+}
