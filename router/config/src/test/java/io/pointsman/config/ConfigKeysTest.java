@@ -195,7 +195,9 @@ class ConfigKeysTest {
   void everyDefinedKeyIsRegistered(Class<?> keys) throws Exception {
     List<Key<?>> defined = new ArrayList<>();
     for (Field field : keys.getFields()) {
-      defined.add((Key<?>) field.get(null));
+      if (field.get(null) instanceof Key<?> key) {
+        defined.add(key);
+      }
     }
     assertThat(defined).isNotEmpty();
     assertThat(ConfigKeys.all()).containsAll(defined);
