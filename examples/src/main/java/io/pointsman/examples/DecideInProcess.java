@@ -2,14 +2,14 @@ package io.pointsman.examples;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import io.pointsman.server.embed.Pointsman;
-import io.pointsman.server.wiring.EmbeddedEngine;
 import io.pointsman.engine.choice.Choice;
 import io.pointsman.engine.choice.TokenCounts;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.server.embed.Pointsman;
+import io.pointsman.server.wiring.EmbeddedEngine;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.net.ConnectException;

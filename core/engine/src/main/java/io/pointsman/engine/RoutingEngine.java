@@ -3,7 +3,7 @@ package io.pointsman.engine;
 import static java.util.Objects.requireNonNull;
 
 import io.pointsman.engine.Pickers.PooledPicker;
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSnapshot;
@@ -53,7 +53,7 @@ public final class RoutingEngine {
   private final List<Learner> learners;
 
   private final Ticker ticker;
-  private final Dice dice;
+  private final RandomSource dice;
   private final MissedModels missed;
   private final WantedFields wanted;
   private volatile Pickers pickers;
@@ -69,7 +69,7 @@ public final class RoutingEngine {
       EngineSettings settings,
       EngineListener listener,
       Ticker ticker,
-      Dice dice) {
+      RandomSource dice) {
     this(fleet, StagePolicies.same(policy), settings, listener, ticker, dice);
   }
 
@@ -84,7 +84,7 @@ public final class RoutingEngine {
       EngineSettings settings,
       EngineListener listener,
       Ticker ticker,
-      Dice dice) {
+      RandomSource dice) {
     this.fleet = fleet;
     this.policies = policies;
     learners = policies.learners();

@@ -2,7 +2,7 @@ package io.pointsman.engine;
 
 import static java.util.Objects.requireNonNull;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
@@ -11,7 +11,7 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.testkit.FakeClock;
-import io.pointsman.testkit.ScriptedDice;
+import io.pointsman.testkit.ScriptedRandomSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -22,8 +22,8 @@ public final class TestFleet {
   public static final String MODEL = "m";
 
   public final FakeClock clock = new FakeClock();
-  public final ScriptedDice scripted = ScriptedDice.seeded(7);
-  public final Dice dice = scripted::roll;
+  public final ScriptedRandomSource scripted = ScriptedRandomSource.seeded(7);
+  public final RandomSource dice = scripted::roll;
   public final Fleet fleet;
 
   public TestFleet() {

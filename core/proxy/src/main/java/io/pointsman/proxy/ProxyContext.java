@@ -3,11 +3,11 @@ package io.pointsman.proxy;
 import static java.util.Objects.requireNonNull;
 
 import io.pointsman.engine.RoutingEngine;
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
-import io.pointsman.proxy.loop.CourseFactory;
+import io.pointsman.proxy.loop.RequestHandlerFactory;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestTracer;
@@ -39,9 +39,9 @@ public record ProxyContext(
     RequestTracer tracer,
     PromptListener prompts,
     Ticker ticker,
-    Dice dice,
+    RandomSource dice,
     NameTable.Lookup lookup,
-    CourseFactory courses) {
+    RequestHandlerFactory courses) {
   public ProxyContext {
     requireNonNull(engine, "engine");
     requireNonNull(affinity, "affinity");
@@ -63,7 +63,7 @@ public record ProxyContext(
       LocalRoutes routes,
       ProxyListener listener,
       Ticker ticker,
-      Dice dice) {
+      RandomSource dice) {
     this(
         engine,
         affinity,
@@ -75,6 +75,6 @@ public record ProxyContext(
         ticker,
         dice,
         InetAddress::getByName,
-        CourseFactory.NONE);
+        RequestHandlerFactory.NONE);
   }
 }

@@ -14,14 +14,14 @@ import io.netty.channel.WriteBufferWaterMark;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
-import io.pointsman.engine.deferral.HoldBack;
+import io.pointsman.engine.deferral.Deferral;
 import io.pointsman.proxy.admission.Admissions;
 import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.exchange.ClientConnection;
 import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.loop.LoopState;
-import io.pointsman.proxy.loop.Plane;
+import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.reply.RequestIds;
 import io.pointsman.proxy.retry.Backoff;
 import io.pointsman.proxy.settings.Cors;
@@ -63,7 +63,7 @@ public final class ProxyServer implements AutoCloseable {
   private static final int STORED_RESPONSES = 100_000;
 
   private final ProxySettings settings;
-  private final Plane plane;
+  private final ServerContext plane;
   private final EventLoopGroup loops;
   private final OpenChannels channels;
   private final ConnectionLimit clients;
@@ -164,8 +164,8 @@ public final class ProxyServer implements AutoCloseable {
     return state == null ? 0 : state.running();
   }
 
-  private static Plane plane(ProxySettings settings, ProxyContext context) {
-    return new Plane(
+  private static ServerContext plane(ProxySettings settings, ProxyContext context) {
+    return new ServerContext(
         context.engine(),
         context.routes(),
         context.callers(),
@@ -180,7 +180,7 @@ public final class ProxyServer implements AutoCloseable {
         settings.retry(),
         new Backoff(settings.retry(), context.dice()),
         new Admissions(settings.admission(), context.ticker()),
-        new HoldBack(context.engine(), settings.holdBack(), context.ticker()),
+        new Deferral(context.engine(), settings.holdBack(), context.ticker()),
         new RequestIds(settings.headers().requestIdHeaders(), context.dice()),
         new ResponseOwners(STORED_RESPONSES),
         new DrainGate(),

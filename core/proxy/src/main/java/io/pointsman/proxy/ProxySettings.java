@@ -2,7 +2,7 @@ package io.pointsman.proxy;
 
 import static java.util.Objects.requireNonNull;
 
-import io.pointsman.engine.deferral.HoldBackSettings;
+import io.pointsman.engine.deferral.DeferralSettings;
 import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.proxy.settings.CorsSettings;
@@ -28,7 +28,7 @@ public record ProxySettings(
     LimitSettings limits,
     TimeoutSettings timeouts,
     AdmissionSettings admission,
-    HoldBackSettings holdBack,
+    DeferralSettings holdBack,
     RetrySettings retry,
     UpstreamSettings upstream,
     HeaderSettings headers,
@@ -43,7 +43,7 @@ public record ProxySettings(
           LimitSettings.DEFAULTS,
           TimeoutSettings.DEFAULTS,
           AdmissionSettings.DEFAULTS,
-          HoldBackSettings.DEFAULTS,
+          DeferralSettings.DEFAULTS,
           RetrySettings.DEFAULTS,
           UpstreamSettings.DEFAULTS,
           HeaderSettings.DEFAULTS,
@@ -142,7 +142,7 @@ public record ProxySettings(
   }
 
   /** Copy with another {@code holdBack}. */
-  public ProxySettings withHoldBack(HoldBackSettings holdBack) {
+  public ProxySettings withHoldBack(DeferralSettings holdBack) {
     return new ProxySettings(
         listen,
         limits,

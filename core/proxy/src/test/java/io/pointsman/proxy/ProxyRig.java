@@ -20,7 +20,7 @@ import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
-import io.pointsman.proxy.loop.CourseFactory;
+import io.pointsman.proxy.loop.RequestHandlerFactory;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestReport;
@@ -33,7 +33,7 @@ import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
 import io.pointsman.testkit.Await;
 import io.pointsman.testkit.FakeClock;
-import io.pointsman.testkit.ScriptedDice;
+import io.pointsman.testkit.ScriptedRandomSource;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.time.Duration;
@@ -122,17 +122,21 @@ public final class ProxyRig implements AutoCloseable {
     this(transport, settings, LocalRoutes.NONE);
   }
 
-  public ProxyRig(Transport transport, ProxySettings settings, LocalRoutes routes) throws IOException {
-    this(transport, settings, routes, System::nanoTime, _ -> CourseFactory.NONE);
+  public ProxyRig(Transport transport, ProxySettings settings, LocalRoutes routes)
+      throws IOException {
+    this(transport, settings, routes, System::nanoTime, _ -> RequestHandlerFactory.NONE);
   }
 
   /** A rig with a clock that the test advances. */
   public ProxyRig(Transport transport, ProxySettings settings, FakeClock clock) throws IOException {
-    this(transport, settings, LocalRoutes.NONE, clock::nanos, _ -> CourseFactory.NONE);
+    this(transport, settings, LocalRoutes.NONE, clock::nanos, _ -> RequestHandlerFactory.NONE);
   }
 
   /** A rig with handlers for requests to more than one worker. */
-  public ProxyRig(ProxySettings settings, FakeClock clock, Function<RoutingEngine, CourseFactory> courses)
+  public ProxyRig(
+      ProxySettings settings,
+      FakeClock clock,
+      Function<RoutingEngine, RequestHandlerFactory> courses)
       throws IOException {
     this(Transport.AUTO, settings, LocalRoutes.NONE, clock::nanos, courses);
   }
@@ -142,7 +146,7 @@ public final class ProxyRig implements AutoCloseable {
       ProxySettings given,
       LocalRoutes routes,
       Ticker ticker,
-      Function<RoutingEngine, CourseFactory> courses)
+      Function<RoutingEngine, RequestHandlerFactory> courses)
       throws IOException {
     ProxySettings settings = keepingConnections(given);
     fleet = new Fleet(FleetSettings.DEFAULTS, ticker);
@@ -157,7 +161,7 @@ public final class ProxyRig implements AutoCloseable {
             EngineSettings.DEFAULTS,
             new Outcomes(),
             ticker,
-            ScriptedDice.seeded(1)::roll);
+            ScriptedRandomSource.seeded(1)::roll);
     server =
         ProxyServer.start(
             settings.withListen(settings.listen().at("127.0.0.1", 0).over(transport)),
@@ -170,7 +174,7 @@ public final class ProxyRig implements AutoCloseable {
                 (to, method, uri, headers) -> tracer.begin(to, method, uri, headers),
                 new Prompts(),
                 ticker,
-                ScriptedDice.seeded(2)::roll,
+                ScriptedRandomSource.seeded(2)::roll,
                 host -> lookup.address(host),
                 courses.apply(engine)));
   }

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class AffinityTest {
   private static @Nullable AffinityKey affinity(String body, String... headers) {
-    return read(Endpoint.CHAT_COMPLETIONS, ListedHeaders.of(headers), body).affinity();
+    return read(Endpoint.CHAT_COMPLETIONS, TestHeaders.of(headers), body).affinity();
   }
 
   private static AffinityKey session(String source, String value) {
@@ -79,7 +79,7 @@ class AffinityTest {
         new AffinitySettings("x-key", all.ownerHeaders(), all.requestHeaders(), field);
     byte[] bytes = body.getBytes(UTF_8);
     return new RequestReader(only)
-        .read(Endpoint.CHAT_COMPLETIONS, ListedHeaders.of(headers), bytes, 0, bytes.length, false)
+        .read(Endpoint.CHAT_COMPLETIONS, TestHeaders.of(headers), bytes, 0, bytes.length, false)
         .affinity();
   }
 
@@ -109,7 +109,7 @@ class AffinityTest {
     RequestFacts facts =
         reader.read(
             Endpoint.CHAT_COMPLETIONS,
-            ListedHeaders.of("x-user-id", "u", "x-correlation-id", "c"),
+            TestHeaders.of("x-user-id", "u", "x-correlation-id", "c"),
             body,
             0,
             body.length,
@@ -207,7 +207,7 @@ class AffinityTest {
 
   @Test
   void headersCountOnRoutesWithoutABodyToo() {
-    RequestFacts facts = read(Endpoint.RESPONSE_GET, ListedHeaders.of("x-session-id", "s"), "");
+    RequestFacts facts = read(Endpoint.RESPONSE_GET, TestHeaders.of("x-session-id", "s"), "");
     assertThat(facts.affinity()).isEqualTo(session("header:x-session-id", "s"));
   }
 }

@@ -24,8 +24,8 @@ public final class BodyScannerFuzz {
           Endpoint.GENERATE,
           Endpoint.TOKENIZE,
           Endpoint.TRANSPARENT);
-  private static final ListedHeaders FORM =
-      ListedHeaders.of("content-type", "multipart/form-data; boundary=b");
+  private static final TestHeaders FORM =
+      TestHeaders.of("content-type", "multipart/form-data; boundary=b");
 
   /** Longer strings are replaced by their hash, or cut. */
   private static final int COMPARED = 1024;
@@ -50,7 +50,7 @@ public final class BodyScannerFuzz {
     same("kind", facts.body().kind(), JsonReference.kind(body));
     RequestFacts other =
         new RequestReader(AffinitySettings.DEFAULT)
-            .read(route, ListedHeaders.NONE, body, 0, body.length, false);
+            .read(route, TestHeaders.NONE, body, 0, body.length, false);
     sameFacts(facts, other);
     if (facts.body().kind() == Kind.OBJECT) {
       byte[] respaced = JsonReference.respaced(body);
@@ -83,7 +83,7 @@ public final class BodyScannerFuzz {
   }
 
   private static RequestFacts read(Endpoint route, byte[] body, int length, boolean truncated) {
-    return Reading.read(route, ListedHeaders.NONE, Arrays.copyOf(body, length), truncated);
+    return Reading.read(route, TestHeaders.NONE, Arrays.copyOf(body, length), truncated);
   }
 
   private static void sameFacts(RequestFacts one, RequestFacts other) {

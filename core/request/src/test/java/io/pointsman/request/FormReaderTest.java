@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 
 class FormReaderTest {
   private static final RequestHeaders HEADERS =
-      ListedHeaders.of("Content-Type", "multipart/form-data; boundary=----WebKit7MA4");
+      TestHeaders.of("Content-Type", "multipart/form-data; boundary=----WebKit7MA4");
 
   private static String part(String disposition, String content) {
     return "------WebKit7MA4\r\nContent-Disposition: form-data; "
@@ -60,7 +60,7 @@ class FormReaderTest {
   @Test
   void quotedBoundariesAndPreamblesAreRead() {
     RequestHeaders quoted =
-        ListedHeaders.of(
+        TestHeaders.of(
             "content-type", "Multipart/Form-Data; charset=x; boundary=\"----WebKit7MA4\"");
     String body = "preamble\r\n" + part("name=\"model\"", "w") + "------WebKit7MA4--";
     assertThat(form(quoted, body).model()).isEqualTo("w");
@@ -89,7 +89,7 @@ class FormReaderTest {
   @Test
   void theHeaderNamesTheModelOfAFormThatNamesNone() {
     RequestHeaders headers =
-        ListedHeaders.of(
+        TestHeaders.of(
             "content-type",
             "multipart/form-data; boundary=b",
             "serve_multiplexed_model_id",

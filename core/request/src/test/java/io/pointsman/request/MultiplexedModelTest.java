@@ -25,10 +25,8 @@ class MultiplexedModelTest {
       })
   void theHeaderNamesTheAdapterOfTheBodysModel(String model, String header, String asked) {
     String body = model == null ? "{" + CHAT : "{\"model\":\"" + model + "\"," + CHAT;
-    ListedHeaders headers =
-        header == null
-            ? ListedHeaders.NONE
-            : ListedHeaders.of("Serve_Multiplexed_Model_Id", header);
+    TestHeaders headers =
+        header == null ? TestHeaders.NONE : TestHeaders.of("Serve_Multiplexed_Model_Id", header);
 
     assertThat(read(Endpoint.CHAT_COMPLETIONS, headers, body).model()).isEqualTo(asked);
   }

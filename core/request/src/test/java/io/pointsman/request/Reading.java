@@ -13,7 +13,7 @@ public final class Reading {
   private Reading() {}
 
   public static RequestFacts read(Endpoint endpoint, String body) {
-    return read(endpoint, ListedHeaders.NONE, body.getBytes(UTF_8), false);
+    return read(endpoint, TestHeaders.NONE, body.getBytes(UTF_8), false);
   }
 
   public static RequestFacts read(Endpoint endpoint, RequestHeaders headers, String body) {

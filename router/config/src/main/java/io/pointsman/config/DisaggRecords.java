@@ -5,12 +5,12 @@ import static io.pointsman.config.PointsmanConfig.group;
 import io.pointsman.config.key.DisaggKeys;
 import io.pointsman.config.key.Key;
 import io.pointsman.config.settings.DisaggSettings;
-import io.pointsman.pd.rule.SplitSettings;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.pd.execution.StageSettings;
 import io.pointsman.pd.peer.PeerLabels;
 import io.pointsman.pd.protocol.ProtocolSettings;
 import io.pointsman.pd.protocol.Protocols;
-import io.pointsman.engine.fleet.WorkerSpec;
-import io.pointsman.pd.execution.StageSettings;
+import io.pointsman.pd.rule.SplitSettings;
 import java.util.List;
 
 /** Builds the settings of prefill and decode on separate workers. */

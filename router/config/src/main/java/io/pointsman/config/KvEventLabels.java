@@ -2,7 +2,7 @@ package io.pointsman.config;
 
 import io.pointsman.config.key.KvEventKeys;
 import io.pointsman.config.settings.KvEventSettings;
-import io.pointsman.config.settings.Endpoint;
+import io.pointsman.config.settings.ZmqAddress;
 import java.util.Arrays;
 import java.util.Map;
 
@@ -23,7 +23,7 @@ public final class KvEventLabels {
 
   /** True if {@code value} is valid for these labels. */
   public static boolean valid(String value) {
-    return Arrays.stream(value.split("\\s+", -1)).allMatch(Endpoint::isOne);
+    return Arrays.stream(value.split("\\s+", -1)).allMatch(ZmqAddress::isOne);
   }
 
   /** The problem with a worker's labels; empty if they are valid. */

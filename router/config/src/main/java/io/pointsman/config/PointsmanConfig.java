@@ -1,8 +1,5 @@
 package io.pointsman.config;
 
-import io.pointsman.config.settings.AdminSettings;
-import io.pointsman.config.settings.AuthSettings;
-import io.pointsman.config.settings.CaptureSettings;
 import io.pointsman.config.key.AdminKeys;
 import io.pointsman.config.key.DecideKeys;
 import io.pointsman.config.key.DisaggKeys;
@@ -18,23 +15,27 @@ import io.pointsman.config.key.PeerKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.key.TierKeys;
 import io.pointsman.config.key.TracingKeys;
+import io.pointsman.config.settings.AdminSettings;
+import io.pointsman.config.settings.AuthSettings;
+import io.pointsman.config.settings.CaptureSettings;
+import io.pointsman.config.settings.DecideSettings;
+import io.pointsman.config.settings.DecisionSettings;
+import io.pointsman.config.settings.DisaggSettings;
+import io.pointsman.config.settings.KubernetesSettings;
+import io.pointsman.config.settings.KvEventLimits;
+import io.pointsman.config.settings.KvEventSettings;
+import io.pointsman.config.settings.LogSettings;
+import io.pointsman.config.settings.MetricsSettings;
+import io.pointsman.config.settings.PeerSettings;
+import io.pointsman.config.settings.ProbeSettings;
+import io.pointsman.config.settings.TokenSettings;
+import io.pointsman.config.settings.TracingSettings;
 import io.pointsman.config.value.ModelPolicy;
 import io.pointsman.config.value.Raw;
 import io.pointsman.config.value.ValueType;
 import io.pointsman.config.value.ValueTypes;
-import io.pointsman.config.settings.DecideSettings;
-import io.pointsman.config.settings.DisaggSettings;
-import io.pointsman.config.settings.DecisionSettings;
-import io.pointsman.config.settings.ProbeSettings;
-import io.pointsman.config.settings.KvEventLimits;
-import io.pointsman.config.settings.KvEventSettings;
-import io.pointsman.config.settings.TokenSettings;
-import io.pointsman.config.settings.LogSettings;
-import io.pointsman.config.settings.MetricsSettings;
-import io.pointsman.config.settings.PeerSettings;
-import io.pointsman.config.settings.TracingSettings;
 import io.pointsman.engine.EngineSettings;
-import io.pointsman.engine.choice.HoldSettings;
+import io.pointsman.engine.choice.ExternalLeaseSettings;
 import io.pointsman.engine.fleet.BreakerSettings;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.HealthSettings;
@@ -50,7 +51,6 @@ import io.pointsman.engine.policy.kv.KvAwareSettings;
 import io.pointsman.engine.policy.tier.AdapterSettings;
 import io.pointsman.engine.policy.tier.LocalitySettings;
 import io.pointsman.engine.policy.tier.TierSettings;
-import io.pointsman.config.settings.KubernetesSettings;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.request.AffinitySettings;
@@ -209,7 +209,7 @@ public record PointsmanConfig(
   private static DecideSettings decide(ConfigValues values) {
     return new DecideSettings(
         values.get(DecideKeys.ENABLED),
-        new HoldSettings(
+        new ExternalLeaseSettings(
             values.get(DecideKeys.MAX_LEASES),
             values.get(DecideKeys.TTL),
             values.get(DecideKeys.MAX_TTL),

@@ -7,7 +7,7 @@ import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.value.ModelQueue;
-import io.pointsman.engine.deferral.HoldBackSettings;
+import io.pointsman.engine.deferral.DeferralSettings;
 import io.pointsman.proxy.ListenSettings;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.admission.AdmissionSettings;
@@ -42,7 +42,7 @@ final class ProxyRecords {
         group(
             "limits",
             () ->
-                new HoldBackSettings(
+                new DeferralSettings(
                     values.get(FrontKeys.HOLD_BEYOND),
                     values.get(FrontKeys.HOLD_LONGEST),
                     values.get(FrontKeys.QUEUE_SIZE))),

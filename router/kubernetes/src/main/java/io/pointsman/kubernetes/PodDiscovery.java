@@ -1,8 +1,5 @@
 package io.pointsman.kubernetes;
 
-import io.pointsman.config.settings.KubernetesSettings;
-import io.pointsman.config.settings.PodSelector;
-
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.Config;
 import io.fabric8.kubernetes.client.ConfigBuilder;
@@ -11,6 +8,8 @@ import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
 import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
+import io.pointsman.config.settings.KubernetesSettings;
+import io.pointsman.config.settings.PodSelector;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;

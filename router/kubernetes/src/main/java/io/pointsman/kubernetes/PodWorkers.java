@@ -1,12 +1,11 @@
 package io.pointsman.kubernetes;
 
-import io.pointsman.config.settings.KubernetesSettings;
-
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodStatus;
-import io.pointsman.pd.peer.PeerLabels;
+import io.pointsman.config.settings.KubernetesSettings;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.pd.peer.PeerLabels;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

@@ -1,11 +1,10 @@
 package io.pointsman.kubernetes;
 
-import io.pointsman.config.settings.KubernetesSettings;
-import io.pointsman.config.settings.PodSelector;
-
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fabric8.kubernetes.client.Config;
+import io.pointsman.config.settings.KubernetesSettings;
+import io.pointsman.config.settings.PodSelector;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

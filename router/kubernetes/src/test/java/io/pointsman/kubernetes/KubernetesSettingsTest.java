@@ -1,12 +1,11 @@
 package io.pointsman.kubernetes;
 
-import io.pointsman.config.settings.KubernetesSettings;
-import io.pointsman.config.settings.LabelSyntax;
-import io.pointsman.config.settings.PodSelector;
-
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.pointsman.config.settings.KubernetesSettings;
+import io.pointsman.config.settings.LabelSyntax;
+import io.pointsman.config.settings.PodSelector;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;

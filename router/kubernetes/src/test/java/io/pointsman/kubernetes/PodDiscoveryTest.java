@@ -1,12 +1,11 @@
 package io.pointsman.kubernetes;
 
-import io.pointsman.config.settings.KubernetesSettings;
-import io.pointsman.config.settings.PodSelector;
-
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
+import io.pointsman.config.settings.KubernetesSettings;
+import io.pointsman.config.settings.PodSelector;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Role;

@@ -2,8 +2,8 @@ package io.pointsman.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Cluster;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import java.io.IOException;
 import java.util.HashMap;
@@ -117,7 +117,7 @@ final class AffinityByBodyTest {
         {"model":"sim","max_tokens":1,%s,"prompt":"%s","messages":[{"role":"user","content":"%s"}]}\
         """
             .formatted(field, prompt, prompt);
-    Answer answer = RawClient.call(cluster.port(), "POST", path, body);
+    HttpAnswer answer = RawClient.call(cluster.port(), "POST", path, body);
     assertThat(answer.status()).isEqualTo(200);
     String engine = answer.header("x-engine-id");
     assertThat(engine).isNotNull();

@@ -49,11 +49,25 @@ final class ArchitectureTest {
           Map.entry("compat", with(CORE, "config")),
           // Control has the rounds and the look-ups of names; decisions come from the api.
           Map.entry("plane", with(CORE, "api", "control")),
-          Map.entry("server", with(CORE, "config", "control", "kubernetes", "observe", "api", "compat", "plane")),
+          Map.entry(
+              "server",
+              with(CORE, "config", "control", "kubernetes", "observe", "api", "compat", "plane")),
           Map.entry("tool.sim", Set.of()),
           Map.entry("tool.replay", Set.of("engine", "tool.sim")),
-          Map.entry("tool.demo", with(CORE, "config", "control", "observe", "server", "plane", "tool.sim", "tool.replay")),
-          Map.entry("tool.bench", Set.of("engine", "request", "config", "server", "tool.sim", "tool.replay")));
+          Map.entry(
+              "tool.demo",
+              with(
+                  CORE,
+                  "config",
+                  "control",
+                  "observe",
+                  "server",
+                  "plane",
+                  "tool.sim",
+                  "tool.replay")),
+          Map.entry(
+              "tool.bench",
+              Set.of("engine", "request", "config", "server", "tool.sim", "tool.replay")));
 
   private static final JavaClasses ALL =
       new ClassFileImporter()

@@ -2,13 +2,13 @@ package io.pointsman.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer.Head;
-import io.pointsman.it.support.Await;
-import io.pointsman.it.support.Crowd;
+import io.pointsman.it.support.ConcurrentClients;
+import io.pointsman.it.support.HttpAnswer.Head;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RawEngine;
 import io.pointsman.it.support.RouterProcess;
 import io.pointsman.it.support.Scale;
+import io.pointsman.it.support.WaitFor;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
@@ -43,7 +43,7 @@ final class BackpressureTest {
     byte[] event = event();
     try (RawEngine engine = RawEngine.start("sim", (request, out) -> stream(event, out));
         RouterProcess router = RouterProcess.serve(List.of(engine.url()))) {
-      Crowd.of(WARM_UP, 10, _ -> () -> readAll(router.port()));
+      ConcurrentClients.of(WARM_UP, 10, _ -> () -> readAll(router.port()));
       long before = router.residentKb();
 
       CountDownLatch slowIsOver = new CountDownLatch(1);
@@ -55,7 +55,7 @@ final class BackpressureTest {
             executor.submit(
                 (Callable<List<Long>>)
                     () ->
-                        Crowd.of(
+                        ConcurrentClients.of(
                             READERS, _ -> () -> readSlowly(router.port(), slowIsOver, failures)));
         try {
           most = watchWhileSlow(router, engine, failures);
@@ -78,7 +78,7 @@ final class BackpressureTest {
 
   private static long watchWhileSlow(
       RouterProcess router, RawEngine engine, Queue<Exception> failures) throws IOException {
-    Await.until(
+    WaitFor.until(
         () -> "all streams begin: " + begun(engine),
         Duration.ofSeconds(60),
         () -> begun(engine) == WARM_UP + READERS || !failures.isEmpty());
@@ -100,7 +100,7 @@ final class BackpressureTest {
     long most = 0;
     while (System.nanoTime() - end < 0) {
       most = Math.max(most, router.residentKb());
-      Await.pause(50);
+      WaitFor.pause(50);
     }
     return most;
   }

@@ -2,9 +2,9 @@ package io.pointsman.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.it.support.Scale;
 import io.pointsman.tool.bench.chaos.ChaosReport;
 import io.pointsman.tool.bench.chaos.ChaosRun;
-import io.pointsman.it.support.Scale;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Tag;

@@ -4,10 +4,10 @@ import static io.pointsman.it.support.Announcements.awaitBlocks;
 import static io.pointsman.it.support.Announcements.awaitFollowed;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.zmq.EventFormat;
 import io.pointsman.tool.sim.zmq.EventOptions;
@@ -51,10 +51,10 @@ final class CostEventsTest {
         .collect(Collectors.joining(","));
   }
 
-  private static Answer ask(int port, long prompt) throws IOException {
+  private static HttpAnswer ask(int port, long prompt) throws IOException {
     String body =
         "{\"model\":\"%s\",\"max_tokens\":1,\"prompt\":[%s]}".formatted(Cluster.MODEL, ids(prompt));
-    Answer answer = RawClient.call(port, "POST", "/v1/completions", body);
+    HttpAnswer answer = RawClient.call(port, "POST", "/v1/completions", body);
     assertThat(answer.status()).as(answer.text()).isEqualTo(200);
     return answer;
   }
@@ -71,7 +71,7 @@ final class CostEventsTest {
 
   private static void assertFoundOn(SimEngine engine, Cluster cluster, long prompt)
       throws IOException {
-    Answer answer = ask(cluster.port(), prompt);
+    HttpAnswer answer = ask(cluster.port(), prompt);
     assertThat(answer.header("x-engine-id")).isEqualTo(engine.id());
     Matcher found = CACHED.matcher(answer.text());
     assertThat(found.find() ? Integer.parseInt(found.group(1)) : 0).isEqualTo(TOKENS);
@@ -120,16 +120,16 @@ final class CostEventsTest {
   void theRoutersPlacementsAreFoundAfterAGapWithoutReplay() throws Exception {
     try (Cluster cluster = cluster(1, EventOptions.of(EventFormat.VLLM).withoutReplay())) {
       SimEngine engine = cluster.engine(0);
-      Await.until("a subscriber", Await.LONG, () -> engine.events().subscribers() == 1);
+      WaitFor.until("a subscriber", WaitFor.LONG, () -> engine.events().subscribers() == 1);
       ask(cluster.port(), 1);
       awaitBlocks(cluster, BLOCKS);
       faults(engine, "{\"loss\":1}");
       bring(engine, 2);
       faults(engine, "{}");
       bring(engine, 3);
-      Await.until(
+      WaitFor.until(
           "the gap is noticed",
-          Await.LONG,
+          WaitFor.LONG,
           () -> cluster.router().metric("pointsman_kv_event_resets_total", "reason=\"gap\"") > 0);
       double lost = cluster.router().metric("pointsman_lost_hit_tokens_total", "");
 

@@ -3,11 +3,11 @@ package io.pointsman.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
-import io.pointsman.it.support.Crowd;
+import io.pointsman.it.support.ConcurrentClients;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.live.EngineState;
 import java.net.URI;
@@ -55,7 +55,7 @@ final class DecideOnlyPlaneTest {
 
   private static int decided(Cluster cluster, String body) throws Exception {
     String question = "{\"path\":\"/v1/chat/completions\",\"body\":" + body + "}";
-    Answer answer = RawClient.call(cluster.port(), "POST", "/v1/decide", question);
+    HttpAnswer answer = RawClient.call(cluster.port(), "POST", "/v1/decide", question);
     assertThat(answer.status()).as(answer.text()).isEqualTo(200);
     int port = URI.create(found(URL, answer.text())).getPort();
     int status = RawClient.call(port, "POST", "/v1/chat/completions", body).status();
@@ -66,7 +66,7 @@ final class DecideOnlyPlaneTest {
   }
 
   private static int routed(Cluster cluster, String body) throws Exception {
-    Answer answer = RawClient.call(cluster.port(), "POST", "/internal/route", body);
+    HttpAnswer answer = RawClient.call(cluster.port(), "POST", "/internal/route", body);
     assertThat(answer.status()).as(answer.text()).isEqualTo(200);
     int port = Integer.parseInt(found(PORT, answer.text()));
     return RawClient.call(port, "POST", "/v1/chat/completions", body).status();
@@ -76,7 +76,8 @@ final class DecideOnlyPlaneTest {
   private static double hitRate(String policy, int atOnce, Plane plane) throws Exception {
     try (Cluster cluster = Cluster.of(8).policy(policy).start()) {
       List<Integer> statuses =
-          Crowd.of(CONVERSATIONS, atOnce, i -> () -> converse(alone(atOnce, plane), cluster, i));
+          ConcurrentClients.of(
+              CONVERSATIONS, atOnce, i -> () -> converse(alone(atOnce, plane), cluster, i));
       assertThat(statuses).allMatch(status -> status == 200);
       assertThat(cluster.router().workers()).allMatch(worker -> worker.inFlight() == 0);
       List<EngineState.Tokens> tokens =
@@ -91,7 +92,7 @@ final class DecideOnlyPlaneTest {
     return atOnce > 1
         ? plane
         : (cluster, body) -> {
-          Await.until("no load", Await.LONG, () -> inFlight(cluster) == 0);
+          WaitFor.until("no load", WaitFor.LONG, () -> inFlight(cluster) == 0);
           return plane.send(cluster, body);
         };
   }
@@ -139,22 +140,22 @@ final class DecideOnlyPlaneTest {
   void aThousandLeasesOfADeadProxyExpireAndNoneTooEarly(String policy) throws Exception {
     try (Cluster cluster = Cluster.of(4).policy(policy).start()) {
       List<Long> ends =
-          Crowd.of(
+          ConcurrentClients.of(
               ABANDONED,
               AT_ONCE,
               i ->
                   () -> {
                     long asked = System.nanoTime();
                     String body = "{\"body\":%s,\"ttl_ms\":%d}".formatted(abandoned(i), 3000 + i);
-                    Answer answer = RawClient.call(cluster.port(), "POST", "/v1/decide", body);
+                    HttpAnswer answer = RawClient.call(cluster.port(), "POST", "/v1/decide", body);
                     long held = Long.parseLong(found(EXPIRY, answer.text()));
                     assertThat(held).isEqualTo(3000 + i);
                     return asked + held * 1_000_000;
                   });
 
-      Await.until(
+      WaitFor.until(
           () -> "leases counted back: " + inFlight(cluster),
-          Await.LONG,
+          WaitFor.LONG,
           () -> {
             int counted = inFlight(cluster);
             long now = System.nanoTime();
@@ -164,12 +165,12 @@ final class DecideOnlyPlaneTest {
           });
 
       // A lease is released before its end is counted.
-      Await.until("ends counted", Await.LONG, () -> expired(cluster) >= ABANDONED);
+      WaitFor.until("ends counted", WaitFor.LONG, () -> expired(cluster) >= ABANDONED);
       assertThat(expired(cluster)).isEqualTo(ABANDONED);
       assertThat(cluster.router().metric("pointsman_held_leases", "")).isZero();
       // It is unknown whether these prompts were ever sent.
       String question = "{\"hold\":false,\"body\":" + abandoned(7) + "}";
-      Answer again = RawClient.call(cluster.port(), "POST", "/v1/decide", question);
+      HttpAnswer again = RawClient.call(cluster.port(), "POST", "/v1/decide", question);
       assertThat(again.text()).contains("\"matched_blocks\":0");
     }
   }
@@ -245,7 +246,7 @@ final class DecideOnlyPlaneTest {
               .formatted(Cluster.MODEL, words);
       List<String> replicas = new ArrayList<>();
       for (int i = 0; i < 5; i++) {
-        Answer answer = RawClient.call(cluster.port(), "POST", "/internal/route", body);
+        HttpAnswer answer = RawClient.call(cluster.port(), "POST", "/internal/route", body);
         assertThat(answer.status()).isEqualTo(200);
         replicas.add(found(REPLICA, answer.text()));
       }
@@ -265,7 +266,7 @@ final class DecideOnlyPlaneTest {
   void wrongMethodsAndWrongJsonAreAnswered() throws Exception {
     try (Cluster cluster = Cluster.of(1).start()) {
       for (String path : List.of("/v1/decide", "/internal/route", "/v1/leases/x/settle")) {
-        Answer answer = RawClient.call(cluster.port(), "GET", path, "");
+        HttpAnswer answer = RawClient.call(cluster.port(), "GET", path, "");
         assertThat(answer.status()).as(path).isEqualTo(405);
         assertThat(answer.header("allow")).isEqualTo("POST");
       }

@@ -3,13 +3,13 @@ package io.pointsman.it;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.tool.demo.Tools;
-import io.pointsman.compat.vllmrouter.VllmRouterLauncher;
 import io.pointsman.compat.productionstack.ProductionStackLauncher;
+import io.pointsman.compat.vllmrouter.VllmRouterLauncher;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.key.ConfigKeys;
 import io.pointsman.config.key.Key;
+import io.pointsman.tool.demo.Tools;
 import java.io.IOException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;

@@ -2,16 +2,16 @@ package io.pointsman.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
-import io.pointsman.it.support.Crowd;
+import io.pointsman.it.support.ConcurrentClients;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RunningRouter;
 import io.pointsman.it.support.Scale;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.SimEngine;
-import io.pointsman.tool.sim.failure.Failure;
 import io.pointsman.tool.sim.failure.Fault;
+import io.pointsman.tool.sim.failure.ScheduledFault;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -79,7 +79,8 @@ final class ExactAccountingTest {
     try (Cluster cluster = troubledEngines(policy)) {
       long start = System.nanoTime();
       List<String> all =
-          Crowd.of(REQUESTS, AT_ONCE, i -> () -> act(cluster.port(), new SplittableRandom(i)));
+          ConcurrentClients.of(
+              REQUESTS, AT_ONCE, i -> () -> act(cluster.port(), new SplittableRandom(i)));
       double seconds = (System.nanoTime() - start) / 1e9;
       all.forEach(end -> ends.merge(end, 1, Integer::sum));
       cluster.awaitQuiet();
@@ -140,8 +141,8 @@ final class ExactAccountingTest {
             .start();
     cluster.engines().forEach(ExactAccountingTest::trouble);
     // Only a few, because a busy engine gets no requests for a while.
-    cluster.engine(0).failures().add(new Failure(new Fault.Status(503, 0), 0.002, 5, ""));
-    cluster.engine(1).failures().add(new Failure(new Fault.Status(429, 0), 0.002, 5, ""));
+    cluster.engine(0).failures().add(new ScheduledFault(new Fault.Status(503, 0), 0.002, 5, ""));
+    cluster.engine(1).failures().add(new ScheduledFault(new Fault.Status(429, 0), 0.002, 5, ""));
     return cluster;
   }
 
@@ -155,9 +156,9 @@ final class ExactAccountingTest {
             new Fault.Status(500, 0),
             new Fault.MalformedChunk(),
             new Fault.SlowFirstToken(300))) {
-      engine.failures().add(Failure.always(fault).withProbability(0.02));
+      engine.failures().add(ScheduledFault.always(fault).withProbability(0.02));
     }
-    engine.failures().add(Failure.always(new Fault.Hang(0)).withProbability(0.003));
+    engine.failures().add(ScheduledFault.always(new Fault.Hang(0)).withProbability(0.003));
   }
 
   /** Sends one request and returns its ending. */
@@ -172,7 +173,7 @@ final class ExactAccountingTest {
         }
         return deed.name();
       }
-      Answer answer = client.read();
+      HttpAnswer answer = client.read();
       return deed + " " + answer.status() + (answer.complete() ? "" : " cut short");
     } catch (IOException e) {
       return deed + " " + e.getClass().getSimpleName();
@@ -213,7 +214,7 @@ final class ExactAccountingTest {
         client.readHead();
         client.readSome(new byte[400], 1 + dice.nextInt(400));
       }
-      case LEAVE_BEFORE_HEADERS, LEAVE_WITHIN_THE_BODY -> Await.pause(dice.nextInt(40));
+      case LEAVE_BEFORE_HEADERS, LEAVE_WITHIN_THE_BODY -> WaitFor.pause(dice.nextInt(40));
       case STREAM,
           WHOLE,
           EMBEDDINGS,

@@ -2,16 +2,16 @@ package io.pointsman.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Answer.Head;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
+import io.pointsman.it.support.HttpAnswer.Head;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RouterProcess;
-import io.pointsman.tool.sim.SimConfig;
-import io.pointsman.tool.sim.SimEngine;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
+import io.pointsman.tool.sim.SimConfig;
+import io.pointsman.tool.sim.SimEngine;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -39,10 +39,10 @@ final class GracefulStopTest {
         RawClient client = RawClient.connect(router.port())) {
       Head head = begin(client, 2);
       router.terminate();
-      Await.until("the port is closed", Await.LONG, () -> refuses(router.port()));
+      WaitFor.until("the port is closed", WaitFor.LONG, () -> refuses(router.port()));
       assertThat(router.isAlive()).as("still serving the stream").isTrue();
       end.countDown();
-      Answer answer = client.readBody(head);
+      HttpAnswer answer = client.readBody(head);
 
       assertThat(answer.complete()).isTrue();
       assertThat(answer.text()).isEqualTo("data: one\n\ndata: [DONE]\n\n");
@@ -59,14 +59,15 @@ final class GracefulStopTest {
         RawClient client = RawClient.connect(router.port())) {
       Head head = begin(client, 20_000);
       router.terminate();
-      Answer answer = client.readBody(head);
+      HttpAnswer answer = client.readBody(head);
 
       assertThat(answer.complete()).isTrue();
       assertThat(answer.text()).doesNotContain("[DONE]");
       assertThat(answer.text().substring(answer.text().lastIndexOf("data: ")))
           .contains("\"error\"");
       assertThat(router.awaitExit()).isZero();
-      Await.until("the engine hears of it", Await.LONG, () -> engine.state().abortedInAll() == 1);
+      WaitFor.until(
+          "the engine hears of it", WaitFor.LONG, () -> engine.state().abortedInAll() == 1);
     }
   }
 
@@ -83,11 +84,11 @@ final class GracefulStopTest {
         Runnable load = () -> load(router.port(), keeps, over, served, failures);
         clients.add(Thread.ofVirtual().start(load));
       }
-      Await.until("load", Await.LONG, () -> served.get() > 100);
+      WaitFor.until("load", WaitFor.LONG, () -> served.get() > 100);
       router.terminate();
-      Await.until("readiness is false", Await.LONG, () -> readiness(router.port()) == 503);
+      WaitFor.until("readiness is false", WaitFor.LONG, () -> readiness(router.port()) == 503);
       int then = served.get();
-      Await.until("load goes on", Await.LONG, () -> served.get() > then + 200);
+      WaitFor.until("load goes on", WaitFor.LONG, () -> served.get() > then + 200);
       over.set(true);
       for (Thread client : clients) {
         client.join();
@@ -105,7 +106,7 @@ final class GracefulStopTest {
     String body = "{\"model\":\"sim\",\"max_tokens\":1,\"prompt\":\"go on\"}";
     while (!over.get()) {
       try (RawClient client = RawClient.connect(port)) {
-        Answer answer;
+        HttpAnswer answer;
         do {
           answer = client.send("POST", "/v1/completions", body).read();
           if (answer.status() != 200 || !answer.complete()) {

@@ -2,9 +2,9 @@ package io.pointsman.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Cluster;
-import io.pointsman.it.support.Crowd;
+import io.pointsman.it.support.ConcurrentClients;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.Scale;
 import io.pointsman.tool.sim.SimEngine;
@@ -36,8 +36,8 @@ final class HotPrefixOnUnknownPathTest {
   void sharedPrefixSpreadsOverAllEngines() throws Exception {
     try (Cluster cluster = eightEngines()) {
       long start = System.nanoTime();
-      List<Answer> answers =
-          Crowd.of(
+      List<HttpAnswer> answers =
+          ConcurrentClients.of(
               REQUESTS,
               i -> () -> RawClient.call(cluster.port(), "POST", "/custom/generate", body(i)));
       double seconds = (System.nanoTime() - start) / 1e9;

@@ -2,16 +2,16 @@ package io.pointsman.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RunningRouter;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.SimConfig;
 import io.pointsman.tool.sim.SimEngine;
-import io.pointsman.tool.sim.failure.Failure;
 import io.pointsman.tool.sim.failure.FailureTable;
 import io.pointsman.tool.sim.failure.Fault;
+import io.pointsman.tool.sim.failure.ScheduledFault;
 import io.pointsman.tool.sim.zmq.EventFormat;
 import io.pointsman.tool.sim.zmq.EventOptions;
 import java.io.IOException;
@@ -68,8 +68,8 @@ final class KvTextsTest {
     return body.append("]}").toString();
   }
 
-  private static Answer ask(int port, String body) throws IOException {
-    Answer answer = RawClient.call(port, "POST", "/v1/chat/completions", body);
+  private static HttpAnswer ask(int port, String body) throws IOException {
+    HttpAnswer answer = RawClient.call(port, "POST", "/v1/chat/completions", body);
     assertThat(answer.status()).as(answer.text()).isEqualTo(200);
     return answer;
   }
@@ -79,9 +79,9 @@ final class KvTextsTest {
   }
 
   private static void awaitMetric(RunningRouter router, String name, String label, double least) {
-    Await.until(
+    WaitFor.until(
         () -> least + " " + name + " " + label + ", not " + router.metric(name, label),
-        Await.LONG,
+        WaitFor.LONG,
         () -> router.metric(name, label) >= least);
   }
 
@@ -111,7 +111,7 @@ final class KvTextsTest {
       awaitLive(cluster, 3);
       fleet(cluster, "remove_worker", 0);
       for (int i = 0; i < CONVERSATIONS; i++) {
-        Answer answer = ask(cluster.port(), turn(i, 3));
+        HttpAnswer answer = ask(cluster.port(), turn(i, 3));
         assertThat(answer.header("x-engine-id"))
             .as("turn 2 of %s", i)
             .isEqualTo("engine-" + (1 + i % 2));
@@ -126,7 +126,7 @@ final class KvTextsTest {
     boolean route = path.equals("/internal/route");
     String question = route ? body : "{\"hold\":false,\"body\":" + body + "}";
     try {
-      Answer answer = RawClient.call(cluster.port(), "POST", path, question);
+      HttpAnswer answer = RawClient.call(cluster.port(), "POST", path, question);
       assertThat(answer.status()).as(answer.text()).isEqualTo(200);
       Matcher port = (route ? ROUTED : DECIDED).matcher(answer.text());
       assertThat(port.find()).as(answer.text()).isTrue();
@@ -151,9 +151,9 @@ final class KvTextsTest {
       for (int i = 0; i < CONVERSATIONS; i++) {
         int holder = port(cluster.engine(i % 2));
         String next = turn(i, 3);
-        Await.until(
+        WaitFor.until(
             "turn 2 of " + i + " is sent to who holds it",
-            Await.LONG,
+            WaitFor.LONG,
             () -> decided(cluster, path, next) == holder);
       }
     }
@@ -161,12 +161,12 @@ final class KvTextsTest {
 
   private static void fleet(Cluster cluster, String change, int engine) throws IOException {
     String path = "/" + change + "?url=" + cluster.engine(engine).url();
-    Answer answer = RawClient.call(cluster.port(), "POST", path, "");
+    HttpAnswer answer = RawClient.call(cluster.port(), "POST", path, "");
     assertThat(answer.status()).as(answer.text()).isEqualTo(200);
   }
 
-  private static Failure rendering(Fault fault) {
-    return Failure.always(fault).on("/v1/chat/completions/render");
+  private static ScheduledFault rendering(Fault fault) {
+    return ScheduledFault.always(fault).on("/v1/chat/completions/render");
   }
 
   /** Each engine fails in another way; responses come as usual. */
@@ -217,9 +217,9 @@ final class KvTextsTest {
   /** Sends new prompts until the condition is true; failing workers rest for a while. */
   private static void askUntil(Cluster cluster, int[] next, String what, BooleanSupplier holds)
       throws Exception {
-    Await.until(
+    WaitFor.until(
         what,
-        Await.LONG,
+        WaitFor.LONG,
         () -> {
           try {
             ask(cluster.port(), turn(next[0]++, 1));

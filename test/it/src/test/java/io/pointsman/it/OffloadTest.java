@@ -5,8 +5,8 @@ import static io.pointsman.it.support.Announcements.awaitFollowed;
 import static io.pointsman.it.support.Announcements.chosen;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Cluster;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.cache.OffloadTier;
@@ -60,8 +60,8 @@ final class OffloadTest {
     return "{\"model\":\"%s\",\"max_tokens\":1,\"prompt\":[%s]}".formatted(Cluster.MODEL, ids);
   }
 
-  private static Answer ask(int port, String body) throws IOException {
-    Answer answer = RawClient.call(port, "POST", "/v1/completions", body);
+  private static HttpAnswer ask(int port, String body) throws IOException {
+    HttpAnswer answer = RawClient.call(port, "POST", "/v1/completions", body);
     assertThat(answer.status()).as(answer.text()).isEqualTo(200);
     return answer;
   }
@@ -126,7 +126,7 @@ final class OffloadTest {
   void offloadedBlocksAreLoadedForTheirPrompt(EventFormat format) throws Exception {
     try (Cluster cluster = setup("kv_aware", format, OffloadTier.HOST).start()) {
       bring(cluster, 40, 40);
-      Answer answer = ask(cluster.port(), body(1, BLOCKS));
+      HttpAnswer answer = ask(cluster.port(), body(1, BLOCKS));
       assertThat(answer.header("x-engine-id")).isEqualTo(cluster.engine(0).id());
       Matcher found = CACHED.matcher(answer.text());
       assertThat(found.find() ? Integer.parseInt(found.group(1)) : 0).isEqualTo(BLOCKS * BLOCK);

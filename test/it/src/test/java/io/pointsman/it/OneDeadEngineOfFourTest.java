@@ -3,12 +3,12 @@ package io.pointsman.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
-import io.pointsman.it.support.Crowd;
+import io.pointsman.it.support.ConcurrentClients;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.Scale;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.SimEngine;
 import java.util.EnumMap;
 import java.util.List;
@@ -96,22 +96,23 @@ final class OneDeadEngineOfFourTest {
   }
 
   private static void killAndRestart(Cluster cluster, String policy) {
-    Await.pause(PHASE_MS);
+    WaitFor.pause(PHASE_MS);
     SimEngine dying = cluster.engine(0);
     Worker worker = cluster.worker(dying);
     int inFlight = worker.inFlight();
     long failuresBefore = worker.failures();
     double connectsBefore = failedConnects(cluster);
     dying.stop();
-    double out = Await.until("it is out", Await.LONG, () -> !worker.health().healthy());
-    Await.pause(PHASE_MS);
+    double out = WaitFor.until("it is out", WaitFor.LONG, () -> !worker.health().healthy());
+    WaitFor.pause(PHASE_MS);
     long failures = worker.failures() - failuresBefore;
     double connects = failedConnects(cluster) - connectsBefore;
 
     dying.restart();
     long servedBefore = worker.served();
-    double back = Await.until("it serves again", Await.LONG, () -> worker.served() > servedBefore);
-    Await.pause(PHASE_MS / 2);
+    double back =
+        WaitFor.until("it serves again", WaitFor.LONG, () -> worker.served() > servedBefore);
+    WaitFor.pause(PHASE_MS / 2);
 
     Scale.report(
         "one dead of four",
@@ -131,7 +132,7 @@ final class OneDeadEngineOfFourTest {
       Cluster cluster, AtomicBoolean stop, Map<End, Integer> ends, Queue<String> bad)
       throws Exception {
     List<Map<End, Integer>> tallies =
-        Crowd.of(
+        ConcurrentClients.of(
             CLIENTS,
             client ->
                 () -> {
@@ -151,7 +152,7 @@ final class OneDeadEngineOfFourTest {
         "{\"model\":\"sim\",\"stream\":%s,\"max_tokens\":20,\"prompt\":\"client %d asks its question number %d\"}"
             .formatted(stream, client, number);
     try {
-      Answer answer = RawClient.call(cluster.port(), "POST", "/v1/completions", body);
+      HttpAnswer answer = RawClient.call(cluster.port(), "POST", "/v1/completions", body);
       return judge(answer, stream, bad);
     } catch (Exception e) {
       bad.add(e.toString());
@@ -159,7 +160,7 @@ final class OneDeadEngineOfFourTest {
     }
   }
 
-  private static End judge(Answer answer, boolean stream, Queue<String> bad) {
+  private static End judge(HttpAnswer answer, boolean stream, Queue<String> bad) {
     String text = answer.text();
     boolean ok = answer.status() == 200 && answer.complete();
     if (ok && (!stream || text.endsWith("data: [DONE]\n\n"))) {

@@ -5,8 +5,8 @@ import static io.pointsman.it.support.Announcements.awaitFollowed;
 import static io.pointsman.it.support.Announcements.chosen;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Cluster;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.zmq.EventFormat;
@@ -71,8 +71,8 @@ final class PlainBlocksTest {
     return body(Cluster.MODEL, ids, "");
   }
 
-  private static Answer call(SimEngine engine, String path, String body) throws IOException {
-    Answer answer = RawClient.call(URI.create(engine.url()).getPort(), "POST", path, body);
+  private static HttpAnswer call(SimEngine engine, String path, String body) throws IOException {
+    HttpAnswer answer = RawClient.call(URI.create(engine.url()).getPort(), "POST", path, body);
     assertThat(answer.status()).as(answer.text()).isEqualTo(200);
     return answer;
   }
@@ -94,7 +94,7 @@ final class PlainBlocksTest {
     try (Cluster cluster = cluster(format)) {
       String chat =
           "{\"model\":\"%s\",\"max_tokens\":1,\"messages\":%s}".formatted(Cluster.MODEL, IMAGE);
-      Answer answer = call(cluster.engine(0), "/tokenize", chat);
+      HttpAnswer answer = call(cluster.engine(0), "/tokenize", chat);
       Matcher tokens = TOKENS.matcher(answer.text());
       assertThat(tokens.find()).as(answer.text()).isTrue();
       int[] ids = Arrays.stream(tokens.group(1).split(",")).mapToInt(Integer::parseInt).toArray();

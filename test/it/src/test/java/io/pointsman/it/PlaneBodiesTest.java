@@ -3,8 +3,8 @@ package io.pointsman.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Cluster;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -48,9 +48,9 @@ final class PlaneBodiesTest {
   }
 
   /** Sends the body and then a plain request on the same connection. */
-  private static Answer sent(String path, String body) throws IOException {
+  private static HttpAnswer sent(String path, String body) throws IOException {
     try (RawClient client = RawClient.connect(cluster.port())) {
-      Answer answer = client.send("POST", path, body).read();
+      HttpAnswer answer = client.send("POST", path, body).read();
       String plain = "{\"model\":\"" + Cluster.MODEL + "\",\"prompt\":\"plain\"}";
       assertThat(client.send("POST", "/internal/route", plain).read().status()).isEqualTo(200);
       return answer;
@@ -79,8 +79,8 @@ final class PlaneBodiesTest {
       throws Exception {
     String body = written == null ? "" : named(written);
 
-    Answer route = sent("/internal/route", body);
-    Answer decide =
+    HttpAnswer route = sent("/internal/route", body);
+    HttpAnswer decide =
         sent(
             "/v1/decide",
             "{\"hold\":false,\"body\":" + new ObjectMapper().writeValueAsString(body) + "}");
@@ -98,7 +98,7 @@ final class PlaneBodiesTest {
     String text = "one two three four ".repeat(200);
     String head = named("{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"" + text);
 
-    Answer answer =
+    HttpAnswer answer =
         sent(
             "/v1/decide",
             "{\"hold\":false,\"truncated\":true,\"body\":"
@@ -114,7 +114,7 @@ final class PlaneBodiesTest {
     String body = named("{\"model\":\"m\",\"prompt\":\"" + "x".repeat(20 * MEGABYTE) + "\"}");
 
     try (RawClient client = RawClient.connect(cluster.port())) {
-      Answer decide =
+      HttpAnswer decide =
           client
               .send(
                   "POST",
@@ -132,7 +132,7 @@ final class PlaneBodiesTest {
   @ValueSource(strings = {"GET", "PUT", "DELETE", "PATCH"})
   void wrongMethodsAreRefusedWithTheAllowedOne(String method) throws Exception {
     for (String path : List.of("/v1/decide", "/internal/route")) {
-      Answer answer = RawClient.call(cluster.port(), method, path, "{}");
+      HttpAnswer answer = RawClient.call(cluster.port(), method, path, "{}");
 
       assertThat(answer.status()).as(method + " " + path).isEqualTo(405);
       assertThat(answer.header("allow")).as(method + " " + path).isEqualTo("POST");
@@ -143,7 +143,7 @@ final class PlaneBodiesTest {
   @ParameterizedTest
   @ValueSource(strings = {"", "{", "null", "[]", "{\"body\":{}} {}", "{\"bodi\":{}}", "\u0000"})
   void wrongJsonIsRefusedByDecide(String question) throws Exception {
-    Answer answer = sent("/v1/decide", question);
+    HttpAnswer answer = sent("/v1/decide", question);
 
     assertThat(answer.status()).as(answer.text()).isEqualTo(400);
     assertThat(answer.text()).contains("\"type\":\"invalid_request_error\"");

@@ -3,10 +3,10 @@ package io.pointsman.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.channel.EventLoopGroup;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RunningRouter;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.SimConfig;
 import io.pointsman.tool.sim.SimEngine;
 import java.io.IOException;
@@ -52,9 +52,9 @@ final class PreferredWorkersTest {
     RunningRouter router =
         RunningRouter.start(
             "listen: {port: 0}\nmetrics: {port: 0}\nlog: {level: warn}\n" + more + workers);
-    Await.until(
+    WaitFor.until(
         () -> "all workers healthy: " + router.workers(),
-        Await.LONG,
+        WaitFor.LONG,
         () ->
             router.workers().stream().allMatch(w -> w.health().healthy() && !w.models().isEmpty()));
     return router;
@@ -74,7 +74,7 @@ final class PreferredWorkersTest {
     for (int i = 0; i < TIMES; i++) {
       String body =
           "{\"model\":\"%s\",\"max_tokens\":1,\"prompt\":\"number %d\"}".formatted(model, i);
-      Answer proxied = RawClient.call(router.port(), "POST", "/v1/completions", body);
+      HttpAnswer proxied = RawClient.call(router.port(), "POST", "/v1/completions", body);
       assertThat(proxied.status()).as(proxied.text()).isEqualTo(200);
       ids.add(String.valueOf(proxied.header("x-pointsman-worker")));
       String question = "{\"path\":\"/v1/completions\",\"hold\":false,\"body\":" + body + "}";
@@ -87,15 +87,15 @@ final class PreferredWorkersTest {
   private static void remove(RunningRouter router, SimEngine engine) throws IOException {
     int before = router.workers().size();
     String encoded = URLEncoder.encode(engine.url(), StandardCharsets.UTF_8);
-    Answer answer = RawClient.call(router.port(), "DELETE", "/workers/" + encoded, "");
+    HttpAnswer answer = RawClient.call(router.port(), "DELETE", "/workers/" + encoded, "");
     assertThat(answer.status()).as(answer.text()).isEqualTo(200);
-    Await.until(
+    WaitFor.until(
         () -> "one worker less: " + router.workers(),
-        Await.LONG,
+        WaitFor.LONG,
         () -> router.workers().size() == before - 1);
   }
 
-  private static String found(Pattern pattern, Answer answer) {
+  private static String found(Pattern pattern, HttpAnswer answer) {
     Matcher matcher = pattern.matcher(answer.text());
     assertThat(matcher.find()).as(answer.text()).isTrue();
     return matcher.group(1);

@@ -24,23 +24,24 @@ final class RayPropertiesPageTest {
 
   private static Map<String, String> tests() throws IOException {
     Map<String, String> sources = new TreeMap<>();
-    for (String module : List.of(
-          "core/engine",
-          "core/request",
-          "core/proxy",
-          "core/pd",
-          "router/config",
-          "router/control",
-          "router/kubernetes",
-          "router/observe",
-          "router/api",
-          "compat/vllm-router",
-          "compat/production-stack",
-          "compat/ray-serve",
-          "planes/haproxy",
-          "router/server",
-          "tools/demo",
-          "test/it")) {
+    for (String module :
+        List.of(
+            "core/engine",
+            "core/request",
+            "core/proxy",
+            "core/pd",
+            "router/config",
+            "router/control",
+            "router/kubernetes",
+            "router/observe",
+            "router/api",
+            "compat/vllm-router",
+            "compat/production-stack",
+            "compat/ray-serve",
+            "planes/haproxy",
+            "router/server",
+            "tools/demo",
+            "test/it")) {
       try (Stream<Path> files = Files.walk(ROOT.resolve(module).resolve("src/test/java"))) {
         for (Path file : files.filter(each -> each.toString().endsWith(".java")).toList()) {
           String name = file.getFileName().toString().replace(".java", "");

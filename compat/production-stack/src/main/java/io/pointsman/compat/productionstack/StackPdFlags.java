@@ -1,8 +1,8 @@
 package io.pointsman.compat.productionstack;
 
-import static io.pointsman.compat.vllmrouter.Translation.as;
 import static io.pointsman.compat.productionstack.StackFlags.proposed;
 import static io.pointsman.compat.productionstack.StackFlags.stack;
+import static io.pointsman.compat.vllmrouter.Translation.as;
 
 import io.pointsman.compat.vllmrouter.Flag;
 import io.pointsman.config.key.DisaggKeys;

@@ -1,6 +1,6 @@
 package io.pointsman.compat.productionstack;
 
-import io.pointsman.server.architecture.GeneratedPage;
+import io.pointsman.testkit.GeneratedPage;
 import java.io.IOException;
 import org.junit.jupiter.api.Test;
 

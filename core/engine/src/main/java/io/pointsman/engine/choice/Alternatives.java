@@ -1,7 +1,7 @@
 package io.pointsman.engine.choice;
 
 import io.pointsman.engine.RoutingEngine;
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
@@ -20,9 +20,9 @@ public final class Alternatives {
 
   private final RoutingEngine engine;
   private final Ticker ticker;
-  private final Dice dice;
+  private final RandomSource dice;
 
-  public Alternatives(RoutingEngine engine, Ticker ticker, Dice dice) {
+  public Alternatives(RoutingEngine engine, Ticker ticker, RandomSource dice) {
     this.engine = engine;
     this.ticker = ticker;
     this.dice = dice;

@@ -4,7 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.RoutingEngine;
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
@@ -26,27 +26,28 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Choices {
   private final RoutingEngine engine;
-  private final HoldSettings settings;
+  private final ExternalLeaseSettings settings;
   private final Ticker ticker;
-  private final HeldLeases leases;
+  private final ExternalLeases leases;
 
   /**
    * @param ticker the engine's ticker
    * @param dice makes lease ids hard to guess
    */
-  public Choices(RoutingEngine engine, HoldSettings settings, Ticker ticker, Dice dice) {
+  public Choices(
+      RoutingEngine engine, ExternalLeaseSettings settings, Ticker ticker, RandomSource dice) {
     this.engine = requireNonNull(engine, "engine");
     this.settings = requireNonNull(settings, "settings");
     this.ticker = requireNonNull(ticker, "ticker");
-    leases = new HeldLeases(settings, dice, ticker.nanos());
+    leases = new ExternalLeases(settings, dice, ticker.nanos());
   }
 
-  public HoldSettings settings() {
+  public ExternalLeaseSettings settings() {
     return settings;
   }
 
   /** Counts of the leases by their endings. */
-  public HoldTally tally() {
+  public ExternalLeaseTally tally() {
     return leases.tally();
   }
 
@@ -58,18 +59,19 @@ public final class Choices {
   /**
    * Chooses a worker and holds a lease on it.
    *
-   * @param ttl lease duration without renewal; more than 0, at most {@link HoldSettings#maxTtl}
+   * @param ttl lease duration without renewal; more than 0, at most {@link
+   *     ExternalLeaseSettings#maxTtl}
    * @throws IllegalArgumentException if {@code ttl} is out of range
    */
   public Choice choose(RoutingRequest request, Duration ttl) {
-    return choose(request, Hold.of(ttl));
+    return choose(request, LeaseTerms.of(ttl));
   }
 
   /**
    * Chooses a worker and holds a lease, optionally under the proxy's own id. If that id is settled
    * already, no decision is made: the proxy gave up before the answer.
    */
-  public Choice choose(RoutingRequest request, Hold hold) {
+  public Choice choose(RoutingRequest request, LeaseTerms hold) {
     check(hold.ttl());
     Choice barred = barred(hold);
     if (barred != null) {
@@ -86,7 +88,7 @@ public final class Choices {
    * Returns the reason why no lease can be held, independent of the worker; null if one can be
    * held.
    */
-  public @Nullable Choice barred(Hold hold) {
+  public @Nullable Choice barred(LeaseTerms hold) {
     NamedLeases.Claim claim = leases.claim(hold, ticker.nanos());
     if (claim != NamedLeases.Claim.FREE) {
       return taken(hold, claim);
@@ -94,19 +96,19 @@ public final class Choices {
     return leases.full() ? tooMany() : null;
   }
 
-  private static Choice taken(Hold hold, NamedLeases.Claim claim) {
+  private static Choice taken(LeaseTerms hold, NamedLeases.Claim claim) {
     return new Choice.IdTaken(String.valueOf(hold.id()), claim == NamedLeases.Claim.SETTLED);
   }
 
   /** Holds a lease that is neither settled nor reserved. */
-  public Choice hold(Lease lease, Hold hold) {
+  public Choice hold(Lease lease, LeaseTerms hold) {
     lease.reserve();
     return hold(lease, null, hold);
   }
 
   /** Holds reserved leases. If that fails, gives all of them back. */
-  public Choice hold(Lease lease, @Nullable Lease prefill, Hold hold) {
-    HeldLease held = held(lease, prefill, hold);
+  public Choice hold(Lease lease, @Nullable Lease prefill, LeaseTerms hold) {
+    ExternalLease held = held(lease, prefill, hold);
     if (held == null) {
       return tooMany();
     }
@@ -116,8 +118,8 @@ public final class Choices {
         : taken(hold, claim);
   }
 
-  private @Nullable HeldLease held(Lease lease, @Nullable Lease prefill, Hold hold) {
-    @Nullable HeldLease held = null;
+  private @Nullable ExternalLease held(Lease lease, @Nullable Lease prefill, LeaseTerms hold) {
+    @Nullable ExternalLease held = null;
     try {
       held = leases.hold(lease, prefill, ticker.nanos(), hold);
     } finally {
@@ -158,7 +160,7 @@ public final class Choices {
    * Reports that the proxy is about to send the request. Allowed once: a second confirmation means
    * that two senders handle one request. Does not postpone the expiry.
    */
-  public HoldAnswer confirm(String lease) {
+  public LeaseResult confirm(String lease) {
     return leases.confirm(lease, ticker.nanos());
   }
 
@@ -168,7 +170,7 @@ public final class Choices {
    *
    * @throws IllegalArgumentException if {@code ttl} is out of range
    */
-  public HoldAnswer renew(String lease, Duration ttl) {
+  public LeaseResult renew(String lease, Duration ttl) {
     return renew(lease, ttl, false);
   }
 
@@ -179,7 +181,7 @@ public final class Choices {
    *     then counts as successful.
    * @throws IllegalArgumentException if {@code ttl} is out of range
    */
-  public HoldAnswer renew(String lease, Duration ttl, boolean answering) {
+  public LeaseResult renew(String lease, Duration ttl, boolean answering) {
     check(ttl);
     return leases.renew(lease, ticker.nanos(), ttl, answering);
   }
@@ -188,7 +190,7 @@ public final class Choices {
    * Reports the end of prefill, successful or not, and releases the prefill worker. Allowed once.
    * The rest of the lease continues with the same expiry.
    */
-  public HoldAnswer prefilled(String lease, Outcome outcome) {
+  public LeaseResult prefilled(String lease, Outcome outcome) {
     return leases.prefilled(lease, ticker.nanos(), outcome);
   }
 
@@ -196,7 +198,7 @@ public final class Choices {
    * Reports the first token of the response to the learners, which otherwise estimate its time.
    * Repeated calls have no effect. Does not postpone the expiry.
    */
-  public HoldAnswer firstToken(String lease) {
+  public LeaseResult firstToken(String lease) {
     return leases.answered(lease, ticker.nanos());
   }
 
@@ -205,12 +207,12 @@ public final class Choices {
    * of an unknown id of a proxy is remembered for 30 seconds. A choice under this id then holds no
    * lease.
    */
-  public HoldAnswer settle(String lease, Outcome outcome, TokenCounts tokens) {
+  public LeaseResult settle(String lease, Outcome outcome, TokenCounts tokens) {
     return settle(lease, outcome, new EndReport(tokens, null));
   }
 
   /** Reports the end of the request with the token counts and the time to the first token. */
-  public HoldAnswer settle(String lease, Outcome outcome, EndReport report) {
+  public LeaseResult settle(String lease, Outcome outcome, EndReport report) {
     return leases.settle(lease, ticker.nanos(), outcome, report);
   }
 

@@ -5,14 +5,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Leases by the ids that their proxies assigned, and early settlements of ids without a lease.
- * Ended leases stay until {@link HeldLeases} reuses their entries. Any thread.
+ * Ended leases stay until {@link ExternalLeases} reuses their entries. Any thread.
  *
  * <p>A settlement and the hold of the same id can run concurrently. The settlement records the id,
  * then looks for the lease again. The hold registers the lease, then checks for the record. At
  * least one of them sees the other.
  */
 final class NamedLeases {
-  private final ConcurrentHashMap<String, HeldLease> leases = new ConcurrentHashMap<>();
+  private final ConcurrentHashMap<String, ExternalLease> leases = new ConcurrentHashMap<>();
   private final EarlyEnds early = new EarlyEnds();
 
   /** The state of an id. */
@@ -28,7 +28,7 @@ final class NamedLeases {
     if (early.has(id, now)) {
       return Claim.SETTLED;
     }
-    HeldLease held = leases.get(id);
+    ExternalLease held = leases.get(id);
     return held == null ? Claim.FREE : held.settled() ? Claim.SETTLED : Claim.TAKEN;
   }
 
@@ -36,8 +36,8 @@ final class NamedLeases {
    * Registers a lease under {@code id}. Unless the result is {@link Claim#FREE}, the caller must
    * give the lease back.
    */
-  Claim add(String id, HeldLease held, long now) {
-    HeldLease before = leases.putIfAbsent(id, held);
+  Claim add(String id, ExternalLease held, long now) {
+    ExternalLease before = leases.putIfAbsent(id, held);
     if (before != null) {
       return before.settled() ? Claim.SETTLED : Claim.TAKEN;
     }
@@ -45,11 +45,11 @@ final class NamedLeases {
   }
 
   /** Removes an ended lease. */
-  void remove(String id, HeldLease held) {
+  void remove(String id, ExternalLease held) {
     leases.remove(id, held);
   }
 
-  @Nullable HeldLease find(String id) {
+  @Nullable ExternalLease find(String id) {
     return leases.get(id);
   }
 
@@ -57,8 +57,8 @@ final class NamedLeases {
    * Returns the lease to settle. If there is none, records the id as settled early and returns
    * null, unless a lease has appeared since.
    */
-  @Nullable HeldLease findToSettle(String id, long now) {
-    HeldLease held = leases.get(id);
+  @Nullable ExternalLease findToSettle(String id, long now) {
+    ExternalLease held = leases.get(id);
     if (held == null) {
       early.add(id, now);
       held = leases.get(id);

@@ -2,7 +2,7 @@ package io.pointsman.engine.deferral;
 
 import static java.util.Objects.requireNonNull;
 
-import io.pointsman.engine.deferral.HoldBack.Guest;
+import io.pointsman.engine.deferral.Deferral.Guest;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -13,7 +13,7 @@ import java.util.Map;
  * A queue of deferred requests that compete for the same workers, in order of arrival. It also
  * counts the requests deferred in vain, and keeps this count while it is empty.
  *
- * <p>Changed under the lock of {@link HoldBack}. Any thread may read its size and whether it
+ * <p>Changed under the lock of {@link Deferral}. Any thread may read its size and whether it
  * pauses.
  */
 final class Line {

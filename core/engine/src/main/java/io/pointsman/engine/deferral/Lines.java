@@ -8,10 +8,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The queues of {@link HoldBack}, one for each role and model. Clients choose model names freely,
+ * The queues of {@link Deferral}, one for each role and model. Clients choose model names freely,
  * so the number of empty queues is limited.
  *
- * <p>Changed under the lock of {@link HoldBack}; any thread may look for a queue.
+ * <p>Changed under the lock of {@link Deferral}; any thread may look for a queue.
  */
 final class Lines {
   /** Maximum number of queues; exceeded only while all of them contain requests. */

@@ -1,6 +1,6 @@
 package io.pointsman.engine.fleet;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Predicate;
@@ -143,7 +143,7 @@ public final class Pool {
    * Returns a uniformly random worker among those eligible and not in {@code tried}; null if there
    * is none.
    */
-  public @Nullable Worker random(long now, List<Worker> tried, Dice dice) {
+  public @Nullable Worker random(long now, List<Worker> tried, RandomSource dice) {
     for (int i = 0; i < QUICK_ROLLS && workers.length > 0; i++) {
       int index = dice.roll(workers.length);
       if (loadIfEligible(index, now, tried) != NOT_ELIGIBLE) {
@@ -185,7 +185,7 @@ public final class Pool {
    * Returns the eligible worker with the fewest requests in flight, random among equals; null if
    * there is none. Takes three passes over the dense cells; the last stops at the chosen worker.
    */
-  public @Nullable Worker leastLoaded(long now, List<Worker> tried, Dice dice) {
+  public @Nullable Worker leastLoaded(long now, List<Worker> tried, RandomSource dice) {
     LoadRange range = loadRange(now, tried);
     return range == null ? null : anyWithLoad(range, now, tried, dice);
   }
@@ -196,7 +196,8 @@ public final class Pool {
    *
    * @param range a fresh result of {@link #loadRange}
    */
-  public @Nullable Worker anyWithLoad(LoadRange range, long now, List<Worker> tried, Dice dice) {
+  public @Nullable Worker anyWithLoad(
+      LoadRange range, long now, List<Worker> tried, RandomSource dice) {
     int ties = countWithLoad(range.least(), now, tried);
     return nthWithLoad(range.least(), ties <= 1 ? 0 : dice.roll(ties), now, tried);
   }

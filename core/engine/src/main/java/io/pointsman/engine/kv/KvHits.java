@@ -1,7 +1,7 @@
 package io.pointsman.engine.kv;
 
 import io.pointsman.engine.prefix.BlockIndex;
-import io.pointsman.engine.prefix.Crowd;
+import io.pointsman.engine.prefix.HolderBitmap;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.TokenIds;
 import java.util.Arrays;
@@ -45,7 +45,7 @@ public final class KvHits {
 
   private int count;
   private int[] lengths = new int[0];
-  private @Nullable Crowd[] crowds = new Crowd[0];
+  private @Nullable HolderBitmap[] crowds = new HolderBitmap[0];
 
   /**
    * Slots of individually stored holders, {@link #FEW} entries for each length; unused entries are
@@ -161,7 +161,7 @@ public final class KvHits {
       Arrays.fill(slots, count * FEW, slots.length, NOBODY);
     }
     long key = key(length - 1);
-    Crowd crowd = index.crowd(key);
+    HolderBitmap crowd = index.crowd(key);
     lengths[count] = length;
     crowds[count] = crowd;
     int few = 0;
@@ -187,7 +187,7 @@ public final class KvHits {
    */
   public boolean allKnownIds(int workerSlot) {
     if (kv != null && tokens.tokens() - tokens.length() >= TokenIds.PER_BLOCK) {
-      for (KvSource source : kv.sources(workerSlot)) {
+      for (KvEventState source : kv.sources(workerSlot)) {
         if (source.live() && run(source.slot()) == most) {
           return true;
         }
@@ -205,7 +205,7 @@ public final class KvHits {
   public int device(int workerSlot) {
     int longest = 0;
     if (kv != null) {
-      for (KvSource source : kv.sources(workerSlot)) {
+      for (KvEventState source : kv.sources(workerSlot)) {
         longest = source.live() ? Math.max(longest, run(source)) : longest;
       }
     }
@@ -220,7 +220,7 @@ public final class KvHits {
   public double credit(int workerSlot, KvCredits credits) {
     double best = 0;
     if (kv != null) {
-      for (KvSource source : kv.sources(workerSlot)) {
+      for (KvEventState source : kv.sources(workerSlot)) {
         if (source.live()) {
           best = Math.max(best, blocks(kv, source, credits));
         }
@@ -244,14 +244,14 @@ public final class KvHits {
     return kv != null && slot < kv.maxWorkers() ? slot : NOBODY;
   }
 
-  private double blocks(KvIndex kv, KvSource source, KvCredits credits) {
+  private double blocks(KvIndex kv, KvEventState source, KvCredits credits) {
     int device = run(source);
     int longest = device;
     double credit = 0;
     for (int tier = DEVICE + 1; tier < TIERS.length; tier++) {
       if (source.uses(tier) && device < most) {
         int end = device;
-        while (end < most && kv.index().holds(KvSource.onTier(key(end), tier), source.slot())) {
+        while (end < most && kv.index().holds(KvEventState.onTier(key(end), tier), source.slot())) {
           end++;
         }
         end = whole(source, end);
@@ -265,12 +265,12 @@ public final class KvHits {
     return device + (longest - device) * credit;
   }
 
-  private int run(KvSource source) {
+  private int run(KvEventState source) {
     return whole(source, run(source.slot()));
   }
 
   /** Rounds down to whole blocks of the engine, because engines reuse only these. */
-  private static int whole(KvSource source, int blocks) {
+  private static int whole(KvEventState source, int blocks) {
     int size = source.blockSize();
     return size <= TokenIds.PER_BLOCK
         ? blocks
@@ -279,7 +279,7 @@ public final class KvHits {
 
   private int run(int slot) {
     for (int i = 0; i < count; i++) {
-      Crowd crowd = crowds[i];
+      HolderBitmap crowd = crowds[i];
       if (crowd == null ? among(i, slot) : crowd.holds(slot)) {
         return lengths[i];
       }

@@ -28,7 +28,7 @@ public final class KvIndex implements KvFeed {
   private static final int MORE_RANKS = 4096;
 
   private static final int MOST_SLOTS = 1 << 16;
-  private static final KvSource[] NO_SOURCES = {};
+  private static final KvEventState[] NO_SOURCES = {};
 
   private final long maxBytes;
   private final int maxWorkers;
@@ -41,7 +41,7 @@ public final class KvIndex implements KvFeed {
   private final AtomicLong allClears = new AtomicLong();
 
   /** A worker's sources by its slot, in the order of their creation. */
-  private final AtomicReferenceArray<KvSource @Nullable []> byWorker;
+  private final AtomicReferenceArray<KvEventState @Nullable []> byWorker;
 
   private final AtomicReferenceArray<@Nullable Worker> owners;
 
@@ -75,7 +75,7 @@ public final class KvIndex implements KvFeed {
 
   @Override
   public void apply(Worker worker, int rank, Iterable<? extends KvEvent> events) {
-    KvSource source = source(worker, rank);
+    KvEventState source = source(worker, rank);
     if (source != null) {
       int before = source.clears();
       long now = ticker.nanos();
@@ -90,7 +90,7 @@ public final class KvIndex implements KvFeed {
 
   @Override
   public void reset(Worker worker, int rank, Cause cause) {
-    KvSource source = source(worker, rank);
+    KvEventState source = source(worker, rank);
     if (source != null) {
       switch (cause) {
         case MISSED -> source.reset(ticker.nanos());
@@ -101,7 +101,7 @@ public final class KvIndex implements KvFeed {
 
   @Override
   public void restarted(Worker worker, int rank, long lostUntil) {
-    KvSource source = source(worker, rank);
+    KvEventState source = source(worker, rank);
     if (source != null) {
       source.restarted(lostUntil);
       allClears.incrementAndGet();
@@ -110,7 +110,7 @@ public final class KvIndex implements KvFeed {
 
   @Override
   public void live(Worker worker, int rank, boolean live) {
-    KvSource source = source(worker, rank);
+    KvEventState source = source(worker, rank);
     if (source != null) {
       source.live(live);
     }
@@ -119,7 +119,7 @@ public final class KvIndex implements KvFeed {
   /**
    * Returns the source of a worker's rank; null if the worker has left or there are too many ranks.
    */
-  private synchronized @Nullable KvSource source(Worker worker, int rank) {
+  private synchronized @Nullable KvEventState source(Worker worker, int rank) {
     int slot = worker.slot();
     if (worker.left() || rank < 0 || slot >= maxWorkers) {
       return null;
@@ -131,8 +131,8 @@ public final class KvIndex implements KvFeed {
       }
       owners.set(slot, worker);
     }
-    KvSource[] sources = sources(slot);
-    for (KvSource source : sources) {
+    KvEventState[] sources = sources(slot);
+    for (KvEventState source : sources) {
       if (source.rank() == rank) {
         return source;
       }
@@ -140,7 +140,7 @@ public final class KvIndex implements KvFeed {
     return add(slot, rank, sources);
   }
 
-  private @Nullable KvSource add(int slot, int rank, KvSource[] sources) {
+  private @Nullable KvEventState add(int slot, int rank, KvEventState[] sources) {
     int own = slot;
     if (sources.length > 0) {
       int further = furtherTaken.nextClearBit(0);
@@ -150,8 +150,9 @@ public final class KvIndex implements KvFeed {
       furtherTaken.set(further);
       own = maxWorkers + further;
     }
-    KvSource source = new KvSource(rank, index, own, bytesLeft, blocksByTier, ticker.nanos());
-    KvSource[] more = Arrays.copyOf(sources, sources.length + 1);
+    KvEventState source =
+        new KvEventState(rank, index, own, bytesLeft, blocksByTier, ticker.nanos());
+    KvEventState[] more = Arrays.copyOf(sources, sources.length + 1);
     more[sources.length] = source;
     byWorker.setRelease(slot, more);
     return source;
@@ -167,9 +168,9 @@ public final class KvIndex implements KvFeed {
   }
 
   private void drop(int slot) {
-    KvSource[] sources = sources(slot);
+    KvEventState[] sources = sources(slot);
     byWorker.setRelease(slot, null);
-    for (KvSource source : sources) {
+    for (KvEventState source : sources) {
       source.close();
       if (source.slot() >= maxWorkers) {
         furtherTaken.clear(source.slot() - maxWorkers);
@@ -177,8 +178,8 @@ public final class KvIndex implements KvFeed {
     }
   }
 
-  KvSource[] sources(int workerSlot) {
-    KvSource[] sources = workerSlot < maxWorkers ? byWorker.getAcquire(workerSlot) : null;
+  KvEventState[] sources(int workerSlot) {
+    KvEventState[] sources = workerSlot < maxWorkers ? byWorker.getAcquire(workerSlot) : null;
     return sources == null ? NO_SOURCES : sources;
   }
 
@@ -199,7 +200,7 @@ public final class KvIndex implements KvFeed {
   /** Returns true if the event streams of all followed ranks of the worker are complete. */
   public boolean live(int workerSlot) {
     boolean any = false;
-    for (KvSource source : sources(workerSlot)) {
+    for (KvEventState source : sources(workerSlot)) {
       if (source.followed()) {
         if (!source.live()) {
           return false;
@@ -219,7 +220,7 @@ public final class KvIndex implements KvFeed {
     if (!live(workerSlot)) {
       return false;
     }
-    for (KvSource source : sources(workerSlot)) {
+    for (KvEventState source : sources(workerSlot)) {
       if (source.live() && !source.comparable()) {
         return false;
       }
@@ -232,7 +233,7 @@ public final class KvIndex implements KvFeed {
    * up to {@code until} may then be cached although no event announces them.
    */
   public void doubted(int workerSlot, long until) {
-    for (KvSource source : sources(workerSlot)) {
+    for (KvEventState source : sources(workerSlot)) {
       source.doubted(until);
     }
   }
@@ -242,7 +243,7 @@ public final class KvIndex implements KvFeed {
    * without an event.
    */
   public long knownSince(int workerSlot, long now) {
-    KvSource[] sources = sources(workerSlot);
+    KvEventState[] sources = sources(workerSlot);
     long since = now;
     for (int i = 0; i < sources.length; i++) {
       long its = sources[i].knownSince();
@@ -254,7 +255,7 @@ public final class KvIndex implements KvFeed {
   /** Number of times the worker's cache was certainly empty: by an event or a restart. */
   public int clears(int workerSlot) {
     int clears = 0;
-    for (KvSource source : sources(workerSlot)) {
+    for (KvEventState source : sources(workerSlot)) {
       clears += source.clears();
     }
     return clears;
@@ -268,7 +269,7 @@ public final class KvIndex implements KvFeed {
   public long emptyUntil(int workerSlot, long now) {
     long until = now;
     boolean any = false;
-    for (KvSource source : sources(workerSlot)) {
+    for (KvEventState source : sources(workerSlot)) {
       if (source.clears() > 0) {
         long its = source.emptyUntil();
         until = !any || its - until > 0 ? its : until;
@@ -290,12 +291,12 @@ public final class KvIndex implements KvFeed {
    * @param assumed capacity assumed without events, for all ranks together
    */
   public long capacityTokens(Worker worker, long assumed) {
-    KvSource[] sources = sourcesOf(worker);
+    KvEventState[] sources = sourcesOf(worker);
     if (sources.length == 0) {
       return assumed;
     }
     long tokens = 0;
-    for (KvSource source : sources) {
+    for (KvEventState source : sources) {
       tokens += source.capacityTokens(assumed / sources.length);
     }
     return tokens;
@@ -304,14 +305,14 @@ public final class KvIndex implements KvFeed {
   /** Tokens on a worker's device, as announced. */
   public long deviceTokens(Worker worker) {
     long tokens = 0;
-    for (KvSource source : sourcesOf(worker)) {
+    for (KvEventState source : sourcesOf(worker)) {
       tokens += source.deviceTokens();
     }
     return tokens;
   }
 
   /** Returns the sources of a worker, or of the worker that it is a copy of. */
-  private KvSource[] sourcesOf(Worker worker) {
+  private KvEventState[] sourcesOf(Worker worker) {
     int slot = worker.slot();
     Worker owner = slot < maxWorkers ? owners.getAcquire(slot) : null;
     return owner != null && owner.id().equals(worker.id()) ? sources(slot) : NO_SOURCES;
@@ -359,7 +360,7 @@ public final class KvIndex implements KvFeed {
   public long refused() {
     long refused = 0;
     for (int slot = 0; slot < maxWorkers; slot++) {
-      for (KvSource source : sources(slot)) {
+      for (KvEventState source : sources(slot)) {
         refused += source.refused();
       }
     }

@@ -1,6 +1,6 @@
 package io.pointsman.engine.policy;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import org.jspecify.annotations.Nullable;
@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
  * broken at random, so an idle fleet fills evenly.
  */
 public final class LeastLoadPolicy implements Policy {
-  private final Dice dice;
+  private final RandomSource dice;
 
-  public LeastLoadPolicy(Dice dice) {
+  public LeastLoadPolicy(RandomSource dice) {
     this.dice = dice;
   }
 
@@ -22,7 +22,8 @@ public final class LeastLoadPolicy implements Policy {
   }
 
   /** Picks by least load. Session policies also use it for requests without a session. */
-  public static @Nullable Worker pick(Pool pool, RoutingRequest request, long now, Dice dice) {
+  public static @Nullable Worker pick(
+      Pool pool, RoutingRequest request, long now, RandomSource dice) {
     request.notes().because(PickReason.LEAST_LOAD);
     return pool.leastLoaded(now, request.tried(), dice);
   }

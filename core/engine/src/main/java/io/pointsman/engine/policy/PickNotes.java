@@ -15,7 +15,7 @@ public final class PickNotes {
    *
    * @param tokens more than 0
    */
-  public record Loss(LostHit reason, int tokens) {}
+  public record Loss(CacheMiss reason, int tokens) {}
 
   private PickReason reason = PickReason.FALLBACK;
   private int matchedBlocks;
@@ -142,7 +142,7 @@ public final class PickNotes {
   }
 
   /** Records tokens that had to be computed; no effect unless the pick is explained. */
-  public void lost(LostHit reason, int tokens) {
+  public void lost(CacheMiss reason, int tokens) {
     if (explained) {
       losses = losses.isEmpty() ? new ArrayList<>(2) : losses;
       losses.add(new Loss(reason, tokens));

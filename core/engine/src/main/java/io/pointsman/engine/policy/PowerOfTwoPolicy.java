@@ -1,6 +1,6 @@
 package io.pointsman.engine.policy;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import java.util.List;
@@ -16,9 +16,9 @@ public final class PowerOfTwoPolicy implements Policy {
   /** Random draws that may hit an ineligible worker before the policy counts all eligible ones. */
   private static final int QUICK_DRAWS = 4;
 
-  private final Dice dice;
+  private final RandomSource dice;
 
-  public PowerOfTwoPolicy(Dice dice) {
+  public PowerOfTwoPolicy(RandomSource dice) {
     this.dice = dice;
   }
 

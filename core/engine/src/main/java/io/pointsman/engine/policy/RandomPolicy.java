@@ -1,15 +1,15 @@
 package io.pointsman.engine.policy;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import org.jspecify.annotations.Nullable;
 
 /** The policy {@code random}: a uniformly random eligible worker. */
 public final class RandomPolicy implements Policy {
-  private final Dice dice;
+  private final RandomSource dice;
 
-  public RandomPolicy(Dice dice) {
+  public RandomPolicy(RandomSource dice) {
     this.dice = dice;
   }
 
@@ -19,7 +19,8 @@ public final class RandomPolicy implements Policy {
   }
 
   /** Picks at random. Hash policies also use it for requests without a key. */
-  public static @Nullable Worker pick(Pool pool, RoutingRequest request, long now, Dice dice) {
+  public static @Nullable Worker pick(
+      Pool pool, RoutingRequest request, long now, RandomSource dice) {
     request.notes().because(PickReason.RANDOM);
     return pool.random(now, request.tried(), dice);
   }

@@ -1,6 +1,6 @@
 package io.pointsman.engine.policy;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import java.util.concurrent.atomic.AtomicLong;
@@ -15,9 +15,9 @@ import org.jspecify.annotations.Nullable;
  * A new picker starts at a random worker, so frequent fleet changes do not favour the first.
  */
 public final class RoundRobinPolicy implements Policy {
-  private final Dice dice;
+  private final RandomSource dice;
 
-  public RoundRobinPolicy(Dice dice) {
+  public RoundRobinPolicy(RandomSource dice) {
     this.dice = dice;
   }
 

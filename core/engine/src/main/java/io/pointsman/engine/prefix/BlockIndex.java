@@ -34,7 +34,7 @@ public final class BlockIndex {
   private final long maxBytes;
   private final Tenancies tenancies;
   private final ClaimTable table;
-  private final Crowds crowds;
+  private final HolderBitmaps crowds;
 
   /**
    * @param maxBytes maximum memory in bytes; at least 64 KiB
@@ -58,7 +58,7 @@ public final class BlockIndex {
   BlockIndex(long maxBytes, long crowdBytes, Tenancies tenancies, LargePages largePages) {
     this.maxBytes = maxBytes;
     this.tenancies = tenancies;
-    crowds = new Crowds(crowdBytes, tenancies.slots());
+    crowds = new HolderBitmaps(crowdBytes, tenancies.slots());
     table = new ClaimTable(maxBytes - crowdBytes, tenancies, largePages);
   }
 
@@ -67,8 +67,8 @@ public final class BlockIndex {
     long found = table.find(hash, 0);
     while (found != -1) {
       int claim = ClaimTable.claimOf(found);
-      if (Crowds.isReference(claim)) {
-        Crowd crowd = crowds.find(claim, hash);
+      if (HolderBitmaps.isReference(claim)) {
+        HolderBitmap crowd = crowds.find(claim, hash);
         if (crowd != null && !crowd.isEmpty()) {
           return true;
         }
@@ -91,7 +91,7 @@ public final class BlockIndex {
     long found = table.find(hash, cursor);
     while (found != -1) {
       int claim = ClaimTable.claimOf(found);
-      if (!Crowds.isReference(claim) && tenancies.present(claim)) {
+      if (!HolderBitmaps.isReference(claim) && tenancies.present(claim)) {
         return ClaimTable.wayOf(found) << 16 | Tenancies.slotOf(claim);
       }
       found = table.find(hash, next(found));
@@ -110,11 +110,11 @@ public final class BlockIndex {
   }
 
   /** Returns the crowd of workers that hold a block; null if they are few. */
-  public @Nullable Crowd crowd(long hash) {
+  public @Nullable HolderBitmap crowd(long hash) {
     long found = table.find(hash, 0);
     while (found != -1) {
       int claim = ClaimTable.claimOf(found);
-      if (Crowds.isReference(claim)) {
+      if (HolderBitmaps.isReference(claim)) {
         return crowds.find(claim, hash);
       }
       found = table.find(hash, next(found));
@@ -126,7 +126,7 @@ public final class BlockIndex {
   public static final class Holders {
     private final int[] claims = new int[ClaimTable.WAYS];
     private int few;
-    private @Nullable Crowd crowd;
+    private @Nullable HolderBitmap crowd;
 
     /** Stores a single holder. */
     void alone(int claim) {
@@ -136,7 +136,7 @@ public final class BlockIndex {
     }
 
     /** The crowd of holders; null if they are few. */
-    public @Nullable Crowd crowd() {
+    public @Nullable HolderBitmap crowd() {
       return crowd;
     }
 
@@ -158,8 +158,8 @@ public final class BlockIndex {
     holders.crowd = null;
     for (int i = 0; i < count; i++) {
       int claim = holders.claims[i];
-      if (Crowds.isReference(claim)) {
-        Crowd crowd = crowds.find(claim, hash);
+      if (HolderBitmaps.isReference(claim)) {
+        HolderBitmap crowd = crowds.find(claim, hash);
         if (crowd != null) {
           holders.crowd = crowd;
           return;
@@ -172,7 +172,7 @@ public final class BlockIndex {
 
   /** Returns the number of holders of a block; duplicates count twice. */
   public int holders(long hash) {
-    Crowd crowd = crowd(hash);
+    HolderBitmap crowd = crowd(hash);
     if (crowd != null) {
       return crowd.size();
     }
@@ -187,8 +187,8 @@ public final class BlockIndex {
   public boolean holds(long hash, int slot) {
     for (long found = table.find(hash, 0); found != -1; found = table.find(hash, next(found))) {
       int claim = ClaimTable.claimOf(found);
-      if (Crowds.isReference(claim)) {
-        Crowd crowd = crowds.find(claim, hash);
+      if (HolderBitmaps.isReference(claim)) {
+        HolderBitmap crowd = crowds.find(claim, hash);
         return crowd != null && crowd.holds(slot);
       }
       if (Tenancies.slotOf(claim) == slot && tenancies.present(claim)) {
@@ -200,7 +200,7 @@ public final class BlockIndex {
 
   /** Adds a block for a worker; {@code tenancy} and {@code now} as in {@link PrefixIndex#add}. */
   public void claim(long hash, int tenancy, long now) {
-    Tally tally = new Tally();
+    PrefixTally tally = new PrefixTally();
     put(hash, tenancy, (int) (now >>> STAMP_SHIFT), tally);
     counted(tally);
   }
@@ -210,13 +210,13 @@ public final class BlockIndex {
    *
    * @param stamp time in units of age
    */
-  void put(long hash, int tenancy, int stamp, Tally tally) {
+  void put(long hash, int tenancy, int stamp, PrefixTally tally) {
     int became = put(hash, tenancy, stamp);
     tally.added += became == ClaimTable.ADDED ? 1 : 0;
     tally.replaced += became == ClaimTable.REPLACED ? 1 : 0;
   }
 
-  void counted(Tally tally) {
+  void counted(PrefixTally tally) {
     table.counted(tally.added, tally.replaced);
   }
 
@@ -244,7 +244,7 @@ public final class BlockIndex {
   }
 
   boolean fresh(long hash, int tenancy, int oldest) {
-    Crowd crowd = crowd(hash);
+    HolderBitmap crowd = crowd(hash);
     return crowd == null
         ? table.usedSince(hash, tenancy, oldest)
         : crowd.holds(Tenancies.slotOf(tenancy)) && crowd.stamp() - oldest >= 0;
@@ -260,12 +260,12 @@ public final class BlockIndex {
     int last = 0;
     for (long found = table.find(hash, 0); found != -1; found = table.find(hash, next(found))) {
       int claim = ClaimTable.claimOf(found);
-      Crowd crowd = crowds.findToWrite(claim, hash);
+      HolderBitmap crowd = crowds.findToWrite(claim, hash);
       if (crowd != null) {
         join(claim, crowd, tenancy, stamp);
         return table.put(hash, claim, stamp);
       }
-      if (Crowds.isReference(claim) || !tenancies.present(claim)) {
+      if (HolderBitmaps.isReference(claim) || !tenancies.present(claim)) {
         drop(hash, claim);
       } else {
         others++;
@@ -286,9 +286,9 @@ public final class BlockIndex {
     table.counted(-(table.clear(hash, claim) >>> 16), 0);
   }
 
-  private void join(int reference, Crowd crowd, int tenancy, int stamp) {
+  private void join(int reference, HolderBitmap crowd, int tenancy, int stamp) {
     int slot = Tenancies.slotOf(tenancy);
-    Crowd wide = crowd.covers(slot) ? crowd : widen(reference, crowd, slot);
+    HolderBitmap wide = crowd.covers(slot) ? crowd : widen(reference, crowd, slot);
     if (wide != null && tenancies.present(tenancy)) {
       wide.add(slot, stamp);
       if (!tenancies.present(tenancy)) {
@@ -301,12 +301,12 @@ public final class BlockIndex {
    * Widens a crowd. Returns null, without a change, if a worker left meanwhile or another thread
    * was first.
    */
-  private @Nullable Crowd widen(int reference, Crowd crowd, int slot) {
+  private @Nullable HolderBitmap widen(int reference, HolderBitmap crowd, int slot) {
     if (!crowd.trusted()) {
       return null;
     }
     int departures = tenancies.departures();
-    Crowd wide = crowd.widened(slot);
+    HolderBitmap wide = crowd.widened(slot);
     if (!Tenancies.quiet(departures) || !crowds.replace(reference, crowd, wide)) {
       return null;
     }
@@ -325,7 +325,7 @@ public final class BlockIndex {
     for (int h = holder(hash, 0); h != NOBODY; h = holder(hash, after(h))) {
       widest = Math.max(widest, slotOf(h));
     }
-    Crowd crowd = Crowd.of(hash, widest, stamp);
+    HolderBitmap crowd = HolderBitmap.of(hash, widest, stamp);
     for (int h = holder(hash, 0); h != NOBODY; h = holder(hash, after(h))) {
       if (crowd.covers(slotOf(h))) {
         crowd.add(slotOf(h), stamp);
@@ -347,7 +347,7 @@ public final class BlockIndex {
    * worker's bit. Nobody has read it yet. Later departures are removed by the sweep, which finds
    * it.
    */
-  private Crowd ifNobodyLeft(Crowd crowd, int departures) {
+  private HolderBitmap ifNobodyLeft(HolderBitmap crowd, int departures) {
     if (tenancies.departures() != departures) {
       crowd.clear();
     }

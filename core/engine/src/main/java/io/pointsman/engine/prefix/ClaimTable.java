@@ -249,7 +249,7 @@ final class ClaimTable implements Partitions.Copying {
       long word = read(partition, at + 1);
       int found = (int) (word >>> 32);
       boolean own = found == claim;
-      if ((own || (found != 0 && Crowds.isReference(found)))
+      if ((own || (found != 0 && HolderBitmaps.isReference(found)))
           && read(partition, at) == (hash ^ (word & CLAIM))) {
         if (own) {
           write(partition, at + 1, 0L);
@@ -274,7 +274,7 @@ final class ClaimTable implements Partitions.Copying {
       long word = read(from, at + 1);
       long key = read(from, at);
       int claim = (int) (word >>> 32);
-      boolean counts = Crowds.isReference(claim) ? claim != 0 : tenancies.present(claim);
+      boolean counts = HolderBitmaps.isReference(claim) ? claim != 0 : tenancies.present(claim);
       if (counts && place(key, word, to)) {
         continue;
       }

@@ -13,14 +13,14 @@ record Group(PrefixBlocks prefix, int count, int number) {
 
   /** Index of the length of {@code blocks} blocks among all indexed lengths. */
   static int ordinal(int blocks) {
-    return Milestones.upTo(blocks - 1);
+    return IndexedLengths.upTo(blocks - 1);
   }
 
   /** Returns the hash under which the group of an indexed length is stored. */
   static long head(PrefixBlocks prefix, int blocks) {
     int ordinal = ordinal(blocks);
     int first = ordinal & -LENGTHS;
-    return prefix.hashes()[(first == ordinal ? blocks : Milestones.blocks(first)) - 1];
+    return prefix.hashes()[(first == ordinal ? blocks : IndexedLengths.blocks(first)) - 1];
   }
 
   static int position(int blocks) {
@@ -37,6 +37,6 @@ record Group(PrefixBlocks prefix, int count, int number) {
 
   long hash(int position) {
     int ordinal = number * LENGTHS + position;
-    return prefix.hashes()[Math.min(count, Milestones.blocks(ordinal)) - 1];
+    return prefix.hashes()[Math.min(count, IndexedLengths.blocks(ordinal)) - 1];
   }
 }

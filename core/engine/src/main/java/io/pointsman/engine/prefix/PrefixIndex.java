@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An index of the workers expected to hold each prefix. For each indexed prefix length of each
- * placed prompt (see {@link Milestones}) it stores the slots of its workers.
+ * placed prompt (see {@link IndexedLengths}) it stores the slots of its workers.
  *
  * <p>Eight consecutive lengths held by one worker alone are stored together ({@link RunTable}), so
  * an unknown prompt touches few cache lines. Lengths with several holders, and lengths of prompts
@@ -84,19 +84,19 @@ public final class PrefixIndex {
     if (count == 0 || held(prefix, count)) {
       return count;
     }
-    int end = Milestones.upTo(count - 1);
+    int end = IndexedLengths.upTo(count - 1);
     int first = end > 0 ? likely(prefix, 0, end, IN_RUN) : NOWHERE;
     int found = first == NOWHERE ? -1 : halve(prefix, end, first);
     if (found < 0 && !evicting()) {
       return 0;
     }
-    while (found + 1 < end && held(prefix, Milestones.blocks(found + 1))) {
+    while (found + 1 < end && held(prefix, IndexedLengths.blocks(found + 1))) {
       found++;
     }
-    while (found >= 0 && !held(prefix, Milestones.blocks(found))) {
+    while (found >= 0 && !held(prefix, IndexedLengths.blocks(found))) {
       found--;
     }
-    return found < 0 ? 0 : Milestones.blocks(found);
+    return found < 0 ? 0 : IndexedLengths.blocks(found);
   }
 
   /** Binary search. Each check starts at the location of the last hit. */
@@ -119,9 +119,9 @@ public final class PrefixIndex {
 
   /** Returns the location of the milestone, or of the next one, which implies it. */
   private int likely(PrefixBlocks prefix, int milestone, int end, int before) {
-    int where = where(prefix, Milestones.blocks(milestone), before);
+    int where = where(prefix, IndexedLengths.blocks(milestone), before);
     return where == NOWHERE && evicting() && milestone + 1 < end
-        ? where(prefix, Milestones.blocks(milestone + 1), before)
+        ? where(prefix, IndexedLengths.blocks(milestone + 1), before)
         : where;
   }
 
@@ -143,8 +143,8 @@ public final class PrefixIndex {
 
   /** Returns the longest indexed length below {@code blocks}; 0 if there is none. */
   public static int shorter(int blocks) {
-    int below = Milestones.upTo(blocks - 1);
-    return below == 0 ? 0 : Milestones.blocks(below - 1);
+    int below = IndexedLengths.upTo(blocks - 1);
+    return below == 0 ? 0 : IndexedLengths.blocks(below - 1);
   }
 
   /** Returns true if any worker holds the first {@code length} blocks of a prompt. */
@@ -185,7 +185,7 @@ public final class PrefixIndex {
   }
 
   /** Returns the crowd of workers that hold a prefix; null if they are few. */
-  public @Nullable Crowd crowd(PrefixBlocks prefix, int length) {
+  public @Nullable HolderBitmap crowd(PrefixBlocks prefix, int length) {
     return runHolder(prefix, length) != 0 ? null : blocks.crowd(prefix.hashes()[length - 1]);
   }
 
@@ -243,7 +243,7 @@ public final class PrefixIndex {
     if (count == 0 || (fresh && known >= count)) {
       return;
     }
-    new Adding(prefix, count, tenancy, stamp).from(fresh ? Milestones.upTo(known) : 0);
+    new Adding(prefix, count, tenancy, stamp).from(fresh ? IndexedLengths.upTo(known) : 0);
   }
 
   /** The addition of one prompt. */
@@ -252,8 +252,8 @@ public final class PrefixIndex {
     private final int count;
     private final int tenancy;
     private final int stamp;
-    private final Tally inRuns = new Tally();
-    private final Tally alone = new Tally();
+    private final PrefixTally inRuns = new PrefixTally();
+    private final PrefixTally alone = new PrefixTally();
 
     Adding(PrefixBlocks prefix, int count, int tenancy, int stamp) {
       this.prefix = prefix;

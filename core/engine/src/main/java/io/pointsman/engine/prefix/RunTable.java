@@ -169,7 +169,7 @@ final class RunTable implements Partitions.Copying {
    * @param from first position to add
    * @return the positions that the run has, as bits; 0 if there is no such run
    */
-  int renew(Group group, int from, int claim, int stamp, Tally tally) {
+  int renew(Group group, int from, int claim, int stamp, PrefixTally tally) {
     long head = group.head();
     MemorySegment partition = partitions.find(head);
     int row = partition == null ? -1 : own(partition, head, claim);
@@ -196,7 +196,7 @@ final class RunTable implements Partitions.Copying {
   }
 
   /** Stores a group as a new run of the worker. */
-  void open(Group group, int claim, int stamp, Tally tally) {
+  void open(Group group, int claim, int stamp, PrefixTally tally) {
     long head = group.head();
     MemorySegment partition = partitions.get(head);
     int best = leastUseful(partition, head, stamp);
@@ -225,7 +225,7 @@ final class RunTable implements Partitions.Copying {
    * @param best the row to try first
    * @return -1 if other writers were faster each time
    */
-  private int take(MemorySegment partition, int best, long head, int stamp, Tally tally) {
+  private int take(MemorySegment partition, int best, long head, int stamp, PrefixTally tally) {
     int set = set(head, partition);
     int row = best;
     for (int i = 0; i < ROWS; i++) {

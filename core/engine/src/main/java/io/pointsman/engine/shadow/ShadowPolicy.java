@@ -92,8 +92,8 @@ public final class ShadowPolicy implements AnswerLearner {
   private final Ticker ticker;
   private final boolean sameCaches;
   private final RoutingEngine engine;
-  private final Course acting;
-  private final Course shadow;
+  private final ShadowState acting;
+  private final ShadowState shadow;
   private final Queue<Event> events = new ConcurrentLinkedQueue<>();
   private final AtomicLong waiting = new AtomicLong();
   private final AtomicReference<@Nullable FleetSnapshot> changed = new AtomicReference<>();
@@ -131,8 +131,8 @@ public final class ShadowPolicy implements AnswerLearner {
     now = ticker.nanos();
     lookedAt = now - LOOK_NANOS;
     Ticker eventTime = () -> now;
-    acting = new Course(settings, models, eventTime, null);
-    shadow = new Course(settings, models, eventTime, acting);
+    acting = new ShadowState(settings, models, eventTime, null);
+    shadow = new ShadowState(settings, models, eventTime, acting);
     sameCaches = policy.isActing();
     KvKnowledge known = sameCaches ? parts.kv().unseen() : KvKnowledge.none(eventTime);
     PolicySetup setup =

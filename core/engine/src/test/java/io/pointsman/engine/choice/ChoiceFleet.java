@@ -34,7 +34,7 @@ final class ChoiceFleet implements EngineListener {
   /** Thrown at each end, against the contract; null for none. */
   @Nullable Error defect;
 
-  ChoiceFleet(String policy, int size, HoldSettings settings) {
+  ChoiceFleet(String policy, int size, ExternalLeaseSettings settings) {
     workers = TestFleet.of(size);
     PolicyParts parts =
         new PolicyParts(
@@ -55,7 +55,7 @@ final class ChoiceFleet implements EngineListener {
   }
 
   static ChoiceFleet of(String policy, int size) {
-    return new ChoiceFleet(policy, size, HoldSettings.DEFAULTS);
+    return new ChoiceFleet(policy, size, ExternalLeaseSettings.DEFAULTS);
   }
 
   /** Makes a choice that must be held. */

@@ -3,7 +3,7 @@ package io.pointsman.engine.choice;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.Requests;
-import io.pointsman.engine.choice.HoldAnswer.Kind;
+import io.pointsman.engine.choice.LeaseResult.Kind;
 import io.pointsman.engine.fleet.Outcome;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -47,7 +47,8 @@ class ChoicesProperties {
   void heldLeasesAgreeWithTheModel(
       @ForAll @Size(max = 200) List<@IntRange(max = 9_999) Integer> steps) {
     Duration most = Duration.ofSeconds(100);
-    ChoiceFleet fleet = new ChoiceFleet("least_load", 3, new HoldSettings(MOST, most, most, most));
+    ChoiceFleet fleet =
+        new ChoiceFleet("least_load", 3, new ExternalLeaseSettings(MOST, most, most, most));
     List<Known> known = new ArrayList<>();
     for (int step : steps) {
       step(fleet, step, known);
@@ -100,7 +101,8 @@ class ChoicesProperties {
   @Property(tries = 5)
   void concurrentSettlingRenewingAndExpiringEndEachLeaseOnce(@ForAll long seed) throws Exception {
     Duration most = Duration.ofSeconds(100);
-    ChoiceFleet fleet = new ChoiceFleet("random", 4, new HoldSettings(512, most, most, most));
+    ChoiceFleet fleet =
+        new ChoiceFleet("random", 4, new ExternalLeaseSettings(512, most, most, most));
     AtomicInteger chosen = new AtomicInteger();
     AtomicInteger settled = new AtomicInteger();
     AtomicBoolean running = new AtomicBoolean(true);

@@ -8,7 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.Requests;
 import io.pointsman.engine.TestFleet;
-import io.pointsman.engine.choice.HoldAnswer.Kind;
+import io.pointsman.engine.choice.LeaseResult.Kind;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.StallSettings;
@@ -106,7 +106,7 @@ class ChoicesTest {
         .allSatisfy(
             each ->
                 assertThat(fleet.choices.settle(each.lease(), Outcome.SUCCEEDED, TokenCounts.NONE))
-                    .isEqualTo(HoldAnswer.UNKNOWN));
+                    .isEqualTo(LeaseResult.UNKNOWN));
   }
 
   @Test
@@ -140,7 +140,7 @@ class ChoicesTest {
 
   @Test
   void renewalsEndAtTheMaximumLifetime() {
-    HoldSettings settings = new HoldSettings(8, TTL, TTL, Duration.ofSeconds(40));
+    ExternalLeaseSettings settings = new ExternalLeaseSettings(8, TTL, TTL, Duration.ofSeconds(40));
     ChoiceFleet fleet = new ChoiceFleet("random", 1, settings);
     String lease = fleet.held().lease();
     fleet.pass(Duration.ofSeconds(20));
@@ -154,7 +154,7 @@ class ChoicesTest {
 
   @Test
   void aFailingListenerBlocksNoLeaseAndNoOtherEnd() {
-    ChoiceFleet fleet = new ChoiceFleet("random", 1, new HoldSettings(8, TTL, TTL, TTL));
+    ChoiceFleet fleet = new ChoiceFleet("random", 1, new ExternalLeaseSettings(8, TTL, TTL, TTL));
     Choice.Held left = fleet.held();
     String settled = fleet.held().lease();
     fleet.held();
@@ -206,7 +206,7 @@ class ChoicesTest {
 
   @Test
   void leasesBeyondTheMaximumAreRefusedUntilOneEnds() {
-    ChoiceFleet fleet = new ChoiceFleet("random", 1, new HoldSettings(3, TTL, TTL, TTL));
+    ChoiceFleet fleet = new ChoiceFleet("random", 1, new ExternalLeaseSettings(3, TTL, TTL, TTL));
     String first = fleet.held().lease();
     fleet.held();
     fleet.pass(Duration.ofSeconds(10));
@@ -222,7 +222,7 @@ class ChoicesTest {
 
   @Test
   void manyMoreLeasesThanEntriesPassAndIdsAreNeverReused() {
-    ChoiceFleet fleet = new ChoiceFleet("random", 1, new HoldSettings(3, TTL, TTL, TTL));
+    ChoiceFleet fleet = new ChoiceFleet("random", 1, new ExternalLeaseSettings(3, TTL, TTL, TTL));
     String kept = fleet.held().lease();
     Set<String> ids = new HashSet<>();
     for (int i = 0; i < 1000; i++) {
@@ -277,7 +277,7 @@ class ChoicesTest {
 
   @Test
   void aWorkersLimitAppliesToHeldLeasesToo() {
-    ChoiceFleet fleet = new ChoiceFleet("least_load", 0, HoldSettings.DEFAULTS);
+    ChoiceFleet fleet = new ChoiceFleet("least_load", 0, ExternalLeaseSettings.DEFAULTS);
     fleet.workers.add(TestFleet.spec("w", TestFleet.MODEL).withMaxInFlight(2));
     String first = fleet.held().lease();
     fleet.held();
@@ -350,7 +350,7 @@ class ChoicesTest {
     fleet.choices.settle(lease, Outcome.SUCCEEDED, new TokenCounts(100, 60, 7));
     fleet.choices.settle(lease, Outcome.SUCCEEDED, new TokenCounts(100, 60, 7));
 
-    HoldTally tally = fleet.choices.tally();
+    ExternalLeaseTally tally = fleet.choices.tally();
     assertThat(List.of(tally.promptTokens(), tally.cachedTokens(), tally.completionTokens()))
         .containsExactly(100L, 60L, 7L);
     assertThat(fleet.usages).containsExactly(new Usage(100, 60, 7));
@@ -378,7 +378,7 @@ class ChoicesTest {
 
     assertThat(fleet.choices.firstToken(lease))
         .isEqualTo(fleet.choices.firstToken(lease))
-        .isEqualTo(HoldAnswer.goesOn(Duration.ofSeconds(20).toNanos()));
+        .isEqualTo(LeaseResult.goesOn(Duration.ofSeconds(20).toNanos()));
     fleet.choices.settle(lease, Outcome.SUCCEEDED, TokenCounts.NONE);
     assertThat(fleet.choices.firstToken(lease).kind()).isEqualTo(Kind.REPEATED);
     assertThat(fleet.choices.firstToken("1-2").kind()).isEqualTo(Kind.UNKNOWN);

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.engine.Requests;
-import io.pointsman.engine.choice.HoldAnswer.Kind;
+import io.pointsman.engine.choice.LeaseResult.Kind;
 import io.pointsman.engine.fleet.Outcome;
 import java.time.Duration;
 import java.util.concurrent.CyclicBarrier;
@@ -30,7 +30,7 @@ class NamedLeasesTest {
   }
 
   private Choice choose(String id) {
-    return fleet.choices.choose(Requests.bare(), new Hold(TTL, id));
+    return fleet.choices.choose(Requests.bare(), new LeaseTerms(TTL, id));
   }
 
   private Kind settle(String id) {
@@ -102,17 +102,17 @@ class NamedLeasesTest {
   @Test
   void anIdIsFreeAgainOnceItsEntryIsReused() {
     ChoiceFleet small =
-        new ChoiceFleet("random", 1, new HoldSettings(1, TTL, TTL, Duration.ofHours(1)));
+        new ChoiceFleet("random", 1, new ExternalLeaseSettings(1, TTL, TTL, Duration.ofHours(1)));
     for (int i = 0; i < 3; i++) {
-      assertThat(small.choices.choose(Requests.bare(), new Hold(TTL, id(i))))
+      assertThat(small.choices.choose(Requests.bare(), new LeaseTerms(TTL, id(i))))
           .isInstanceOf(Choice.Held.class);
       small.choices.settle(id(i), Outcome.IGNORED, TokenCounts.NONE);
     }
 
-    assertThat(small.choices.choose(Requests.bare(), new Hold(TTL, id(1))))
+    assertThat(small.choices.choose(Requests.bare(), new LeaseTerms(TTL, id(1))))
         .as("still remembered")
         .isInstanceOf(Choice.IdTaken.class);
-    assertThat(small.choices.choose(Requests.bare(), new Hold(TTL, id(0))))
+    assertThat(small.choices.choose(Requests.bare(), new LeaseTerms(TTL, id(0))))
         .isInstanceOf(Choice.Held.class);
   }
 
@@ -128,7 +128,7 @@ class NamedLeasesTest {
         "550e8400-e29b-41d4-a716-44665544000\u00fc"
       })
   void anIdOfAnotherFormIsRefused(String id) {
-    assertThatThrownBy(() -> new Hold(TTL, id))
+    assertThatThrownBy(() -> new LeaseTerms(TTL, id))
         .hasMessageStartingWith("lease: ")
         .hasMessageEndingWith("(expected: 28 to 64 letters, digits, - and _)");
   }

@@ -13,7 +13,7 @@ class LinesTest {
 
   private final Lines lines = new Lines(LONGEST);
 
-  private record Guest(RoutingRequest request) implements HoldBack.Guest {
+  private record Guest(RoutingRequest request) implements Deferral.Guest {
     Guest(String model) {
       this(RoutingRequest.builder().model(model).build());
     }

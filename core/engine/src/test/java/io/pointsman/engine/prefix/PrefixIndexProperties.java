@@ -114,7 +114,7 @@ class PrefixIndexProperties {
 
   static Set<Integer> holders(PrefixIndex index, PrefixBlocks prompt, int length) {
     Set<Integer> slots = new HashSet<>();
-    Crowd crowd = index.crowd(prompt, length);
+    HolderBitmap crowd = index.crowd(prompt, length);
     for (int slot = 0; crowd != null && slot < SLOTS; slot++) {
       if (crowd.holds(slot)) {
         slots.add(slot);
@@ -168,8 +168,8 @@ class PrefixIndexProperties {
     }
 
     private static boolean indexed(int blocks, PrefixBlocks prompt) {
-      int milestones = Milestones.upTo(blocks);
-      return blocks == prompt.count() || Milestones.blocks(milestones - 1) == blocks;
+      int milestones = IndexedLengths.upTo(blocks);
+      return blocks == prompt.count() || IndexedLengths.blocks(milestones - 1) == blocks;
     }
   }
 }

@@ -44,7 +44,7 @@ class PrefixIndexTest {
       index.add(prompt, index.tenancy(slot), 0, 0);
     }
 
-    Crowd crowd = requireNonNull(index.crowd(prompt, 4));
+    HolderBitmap crowd = requireNonNull(index.crowd(prompt, 4));
     assertThat(IntStream.range(0, 1 << 16).filter(crowd::holds))
         .containsExactly(0, 1, 2, 3, 4, 700, 65_535);
   }
@@ -207,9 +207,9 @@ class PrefixIndexTest {
   }
 
   static Lengths lengths(PrefixBlocks prompt) {
-    long[] hashes = new long[Milestones.upTo(prompt.count())];
+    long[] hashes = new long[IndexedLengths.upTo(prompt.count())];
     for (int i = 0; i < hashes.length; i++) {
-      hashes[i] = prompt.hashes()[Milestones.blocks(i) - 1];
+      hashes[i] = prompt.hashes()[IndexedLengths.blocks(i) - 1];
     }
     return new Lengths(hashes) {
       {

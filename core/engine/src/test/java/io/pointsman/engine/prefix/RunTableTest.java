@@ -23,7 +23,7 @@ class RunTableTest {
 
   private final Tenancies tenancies = new Tenancies(RUNS);
   private final RunTable table = new RunTable(64 << 10, tenancies, LargePages.NONE);
-  private final Tally tally = new Tally();
+  private final PrefixTally tally = new PrefixTally();
 
   /** All groups share one set, and every other one has the same tag. */
   private static Group group(int run, int size) {
@@ -100,7 +100,7 @@ class RunTableTest {
   /** Any thread enters a run only for the slot with the run's number. */
   private int writeAndRead(long seed) {
     SplittableRandom random = new SplittableRandom(seed);
-    Tally own = new Tally();
+    PrefixTally own = new PrefixTally();
     int wrong = 0;
     for (int i = 0; i < ROUNDS; i++) {
       int run = random.nextInt(RUNS);
@@ -144,7 +144,7 @@ class RunTableTest {
   }
 
   private void openCounted(int run, int stamp) {
-    Tally opened = new Tally();
+    PrefixTally opened = new PrefixTally();
     table.open(group(run, 8), tenancies.of(run), stamp, opened);
     table.counted(opened.added, opened.replaced);
   }

@@ -9,7 +9,7 @@ import io.pointsman.engine.RecordedEvents;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.UnknownModel;
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
@@ -56,7 +56,7 @@ class SameShadowTest {
   private static final String BASE = "base";
 
   /** Not random, so ties are broken equally. */
-  private static final Dice LAST = _ -> 0;
+  private static final RandomSource LAST = _ -> 0;
 
   private static final LocalitySettings ZONE = new LocalitySettings("", "here", 2);
 

@@ -21,7 +21,7 @@ import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.shadow.ShadowPolicy.Maker;
 import io.pointsman.engine.shadow.ShadowPolicy.Second;
-import io.pointsman.testkit.ScriptedDice;
+import io.pointsman.testkit.ScriptedRandomSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -45,7 +45,7 @@ class ShadowPolicyTest {
   private PolicyParts parts(long seed) {
     return new PolicyParts(
         fleet.clock::nanos,
-        ScriptedDice.seeded(seed)::roll,
+        ScriptedRandomSource.seeded(seed)::roll,
         FleetSettings.DEFAULTS.maxWorkers(),
         PolicySettings.DEFAULTS);
   }

@@ -1,15 +1,14 @@
 package io.pointsman.pd.body;
 
-import io.pointsman.request.splice.Arithmetic;
-import io.pointsman.request.splice.BodyEditor;
-import io.pointsman.request.splice.JsonMembers;
-import io.pointsman.request.splice.Splice;
-
-import io.pointsman.request.splice.BodyEdit;
 import io.pointsman.pd.plan.PdEndpoint;
-import io.pointsman.request.splice.RawJson;
 import io.pointsman.request.json.JsonCursor;
 import io.pointsman.request.json.StringScanner;
+import io.pointsman.request.splice.Arithmetic;
+import io.pointsman.request.splice.BodyEdit;
+import io.pointsman.request.splice.BodyEditor;
+import io.pointsman.request.splice.JsonMembers;
+import io.pointsman.request.splice.RawJson;
+import io.pointsman.request.splice.Splice;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;

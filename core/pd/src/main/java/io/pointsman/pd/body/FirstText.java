@@ -1,12 +1,11 @@
 package io.pointsman.pd.body;
 
-import io.pointsman.request.splice.JsonMembers;
-import io.pointsman.request.splice.Pieces;
-import io.pointsman.request.splice.Splice;
-
-import io.pointsman.request.splice.RawJson;
 import io.pointsman.request.json.JsonCursor;
 import io.pointsman.request.json.StringScanner;
+import io.pointsman.request.splice.JsonMembers;
+import io.pointsman.request.splice.Pieces;
+import io.pointsman.request.splice.RawJson;
+import io.pointsman.request.splice.Splice;
 import org.jspecify.annotations.Nullable;
 
 /**

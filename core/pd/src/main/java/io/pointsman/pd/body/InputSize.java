@@ -1,9 +1,8 @@
 package io.pointsman.pd.body;
 
-import io.pointsman.request.splice.JsonMembers;
-
 import io.pointsman.request.json.JsonCursor;
 import io.pointsman.request.json.StringScanner;
+import io.pointsman.request.splice.JsonMembers;
 import java.util.List;
 
 /**

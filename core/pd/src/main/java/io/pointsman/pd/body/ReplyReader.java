@@ -1,12 +1,11 @@
 package io.pointsman.pd.body;
 
-import io.pointsman.request.splice.JsonMembers;
-
 import io.pointsman.pd.plan.PrefillReply;
-import io.pointsman.request.splice.RawJson;
 import io.pointsman.request.json.JsonCursor;
 import io.pointsman.request.json.JsonText;
 import io.pointsman.request.json.StringScanner;
+import io.pointsman.request.splice.JsonMembers;
+import io.pointsman.request.splice.RawJson;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;

@@ -1,7 +1,5 @@
 package io.pointsman.pd.body;
 
-import io.pointsman.request.splice.JsonMembers;
-
 import io.pointsman.pd.plan.PdEndpoint;
 import io.pointsman.pd.plan.SplitFacts;
 import io.pointsman.request.BodyVerdict;
@@ -9,6 +7,7 @@ import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
 import io.pointsman.request.json.JsonCursor;
 import io.pointsman.request.json.StringScanner;
+import io.pointsman.request.splice.JsonMembers;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;

@@ -1,10 +1,9 @@
 package io.pointsman.pd.body;
 
-import io.pointsman.request.splice.Arithmetic;
-import io.pointsman.request.splice.JsonMembers;
-
 import io.pointsman.pd.plan.SplitFacts;
 import io.pointsman.request.json.JsonText;
+import io.pointsman.request.splice.Arithmetic;
+import io.pointsman.request.splice.JsonMembers;
 import org.jspecify.annotations.Nullable;
 
 /** Scalar values of a body's members. Its sampling parameters supply names that are absent. */

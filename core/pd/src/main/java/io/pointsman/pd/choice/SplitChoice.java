@@ -1,11 +1,10 @@
 package io.pointsman.pd.choice;
 
 import io.pointsman.engine.choice.Choice;
-
-import io.pointsman.pd.rule.SplitRule;
-import io.pointsman.pd.plan.PdPlan;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.pd.plan.PdPlan;
+import io.pointsman.pd.rule.SplitRule;
 import org.jspecify.annotations.Nullable;
 
 /**

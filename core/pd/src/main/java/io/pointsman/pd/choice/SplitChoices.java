@@ -1,30 +1,29 @@
 package io.pointsman.pd.choice;
 
-import io.pointsman.engine.choice.Choice;
-import io.pointsman.engine.choice.Choices;
-import io.pointsman.engine.choice.Hold;
-import io.pointsman.engine.choice.HoldSettings;
-
 import static java.util.Objects.requireNonNull;
 
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.RejectReason;
-import io.pointsman.pd.rule.Placement;
-import io.pointsman.pd.rule.SplitDecision;
-import io.pointsman.pd.rule.SplitRequest;
-import io.pointsman.pd.rule.SplitRouter;
-import io.pointsman.pd.rule.SplitRule;
-import io.pointsman.pd.plan.PdEndpoint;
-import io.pointsman.pd.plan.PdPlan;
-import io.pointsman.pd.plan.PdRequest;
-import io.pointsman.pd.protocol.ForeignFields;
-import io.pointsman.pd.protocol.PdProtocol;
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.choice.Choice;
+import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.choice.ExternalLeaseSettings;
+import io.pointsman.engine.choice.LeaseTerms;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.pd.plan.PdEndpoint;
+import io.pointsman.pd.plan.PdPlan;
+import io.pointsman.pd.plan.PdRequest;
+import io.pointsman.pd.protocol.ForeignFields;
+import io.pointsman.pd.protocol.PdProtocol;
+import io.pointsman.pd.rule.Placement;
+import io.pointsman.pd.rule.SplitDecision;
+import io.pointsman.pd.rule.SplitRequest;
+import io.pointsman.pd.rule.SplitRouter;
+import io.pointsman.pd.rule.SplitRule;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -45,13 +44,13 @@ public final class SplitChoices {
   private final Choices choices;
   private final SplitRouter router;
   private final PdProtocol protocol;
-  private final Dice dice;
+  private final RandomSource dice;
 
   /**
    * @param choices holds the leases
    * @param dice for ids of handovers
    */
-  public SplitChoices(Choices choices, SplitRouter router, PdProtocol protocol, Dice dice) {
+  public SplitChoices(Choices choices, SplitRouter router, PdProtocol protocol, RandomSource dice) {
     this.choices = requireNonNull(choices, "choices");
     this.router = requireNonNull(router, "router");
     this.protocol = requireNonNull(protocol, "protocol");
@@ -69,18 +68,19 @@ public final class SplitChoices {
   /**
    * Chooses workers and holds a lease on each.
    *
-   * @param ttl lease duration without renewal; more than 0, at most {@link HoldSettings#maxTtl}
+   * @param ttl lease duration without renewal; more than 0, at most {@link
+   *     ExternalLeaseSettings#maxTtl}
    * @throws IllegalArgumentException if {@code ttl} is out of range
    */
   public SplitChoice choose(Asked asked, Duration ttl) {
-    return choose(asked, Hold.of(ttl));
+    return choose(asked, LeaseTerms.of(ttl));
   }
 
   /**
    * Chooses workers and holds the leases, optionally under the proxy's own id, as {@link
-   * Choices#choose(RoutingRequest, Hold)} does.
+   * Choices#choose(RoutingRequest, LeaseTerms)} does.
    */
-  public SplitChoice choose(Asked asked, Hold hold) {
+  public SplitChoice choose(Asked asked, LeaseTerms hold) {
     choices.check(hold.ttl());
     Choice barred = choices.barred(hold);
     return barred == null ? decide(asked, hold) : none(asked, barred);
@@ -97,7 +97,7 @@ public final class SplitChoices {
   /**
    * @param hold null if no lease is held
    */
-  private SplitChoice decide(Asked asked, @Nullable Hold hold) {
+  private SplitChoice decide(Asked asked, @Nullable LeaseTerms hold) {
     SplitRequest request = asked.request;
     request.passesElsewhere();
     SplitDecision decision = router.decide(request);
@@ -155,7 +155,11 @@ public final class SplitChoices {
   }
 
   private SplitChoice whole(
-      SplitRequest request, Lease lease, SplitRule rule, boolean needsRouter, @Nullable Hold hold) {
+      SplitRequest request,
+      Lease lease,
+      SplitRule rule,
+      boolean needsRouter,
+      @Nullable LeaseTerms hold) {
     RoutingRequest by =
         switch (lease.worker().spec().role()) {
           case REGULAR -> request.whole();
@@ -167,7 +171,8 @@ public final class SplitChoices {
     return new SplitChoice.One(choice, by, placed ? rule : null, needsRouter);
   }
 
-  private SplitChoice two(Asked asked, Placement.Split split, PdPlan plan, @Nullable Hold hold) {
+  private SplitChoice two(
+      Asked asked, Placement.Split split, PdPlan plan, @Nullable LeaseTerms hold) {
     Worker prefill = split.prefill().worker();
     Worker decode = split.decode().worker();
     if (hold == null) {

@@ -1,8 +1,8 @@
 package io.pointsman.pd.execution;
 
 import io.netty.util.concurrent.Future;
-import io.pointsman.pd.plan.Await;
 import io.pointsman.pd.execution.waiting.Notifications;
+import io.pointsman.pd.plan.NotificationWait;
 import io.pointsman.pd.telemetry.SplitListener.Stage;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -13,10 +13,10 @@ import org.jspecify.annotations.Nullable;
  * event loop.
  */
 final class ArrivalWait {
-  private final SplitCourse course;
+  private final PdHandler course;
 
   /** Null if there is nothing to wait for. */
-  private final @Nullable Await await;
+  private final @Nullable NotificationWait await;
 
   private Notifications.@Nullable Expected expected;
 
@@ -27,7 +27,7 @@ final class ArrivalWait {
   private @Nullable Runnable next;
   private @Nullable Future<?> timer;
 
-  ArrivalWait(SplitCourse course, @Nullable Await await) {
+  ArrivalWait(PdHandler course, @Nullable NotificationWait await) {
     this.course = course;
     this.await = await;
   }

@@ -5,7 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.pointsman.pd.plan.Conversation;
 import io.pointsman.pd.plan.PdEndpoint;
 import io.pointsman.pd.plan.SplitFacts;
-import io.pointsman.proxy.handler.Served;
+import io.pointsman.proxy.handler.ClientExchange;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.request.RequestFacts;
 import io.pointsman.request.RequestHeaders;
@@ -38,7 +38,7 @@ public final class Conversations {
    * The conversation of a request. Null if it names none, or if its route's next prompt cannot be
    * derived from its answer.
    */
-  @Nullable Conversation of(Served request, SplitFacts facts) {
+  @Nullable Conversation of(ClientExchange request, SplitFacts facts) {
     String named = request.head().first(session);
     if (named == null || named.isBlank() || facts.endpoint() != PdEndpoint.CHAT) {
       return null;

@@ -4,7 +4,7 @@ import io.pointsman.pd.plan.PdEndpoint;
 import io.pointsman.pd.plan.PdRequest;
 import io.pointsman.pd.plan.SplitFacts;
 import io.pointsman.pd.protocol.ForeignFields;
-import io.pointsman.proxy.handler.Served;
+import io.pointsman.proxy.handler.ClientExchange;
 
 /** Factory of the requests that protocols plan. */
 final class PdRequests {
@@ -17,7 +17,7 @@ final class PdRequests {
    *
    * @throws IllegalStateException if two workers cannot serve it
    */
-  static PdRequest of(Served served, SplitFacts facts, SplitPlane plane) {
+  static PdRequest of(ClientExchange served, SplitFacts facts, PdContext plane) {
     PdEndpoint endpoint = facts.endpoint();
     if (endpoint == null) {
       throw new IllegalStateException("split without an endpoint that can be");
@@ -32,12 +32,12 @@ final class PdRequests {
   }
 
   /** The client's request id. It is replaced if an engine would read addresses from it. */
-  static String id(Served served, SplitPlane plane) {
+  static String id(ClientExchange served, PdContext plane) {
     String id = served.requestId();
     return ForeignFields.names(id) ? nonce(plane) : id;
   }
 
-  private static String nonce(SplitPlane plane) {
+  private static String nonce(PdContext plane) {
     StringBuilder hex = new StringBuilder(NONCE_DIGITS);
     while (hex.length() < NONCE_DIGITS) {
       hex.append("%04x".formatted(plane.dice().roll(1 << 16)));

@@ -2,10 +2,10 @@ package io.pointsman.pd.execution;
 
 import io.netty.util.concurrent.Future;
 import io.pointsman.engine.fleet.Role;
-import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.pd.execution.waiting.WaitingRoom.Line;
 import io.pointsman.pd.execution.waiting.WaitingRoom.Seat;
 import io.pointsman.pd.telemetry.SplitListener.Stage;
+import io.pointsman.proxy.loop.LoopState;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +19,7 @@ final class Waiting {
   private static final long MOST_LOOK_NANOS = 50_000_000L;
 
   private final LoopState state;
-  private final SplitPlane plane;
+  private final PdContext plane;
   private final Runnable look;
 
   /** Remaining wait of the request, in nanoseconds. */
@@ -33,7 +33,7 @@ final class Waiting {
   /**
    * @param look called on the event loop when it is time to poll for a slot
    */
-  Waiting(LoopState state, SplitPlane plane, Runnable look) {
+  Waiting(LoopState state, PdContext plane, Runnable look) {
     this.state = state;
     this.plane = plane;
     this.look = look;

@@ -1,23 +1,23 @@
 package io.pointsman.pd.execution;
 
-import io.pointsman.pd.rule.SplitSettings;
-import io.pointsman.proxy.wire.Header;
-import io.pointsman.pd.plan.Unsplittable;
-import io.pointsman.pd.protocol.ForeignFields;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.pd.body.SplitFactsReader;
+import io.pointsman.pd.execution.answer.SplitTools;
+import io.pointsman.pd.plan.Unsplittable;
+import io.pointsman.pd.protocol.ForeignFields;
+import io.pointsman.pd.rule.SplitSettings;
 import io.pointsman.proxy.body.EditedBody;
 import io.pointsman.proxy.body.KeptBody;
-import io.pointsman.proxy.handler.Served;
+import io.pointsman.proxy.handler.ClientExchange;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
-import io.pointsman.pd.execution.answer.SplitTools;
 import io.pointsman.proxy.wire.HeadChanges;
+import io.pointsman.proxy.wire.Header;
 import io.pointsman.request.BodyVerdict;
 import io.pointsman.request.RequestFacts;
 import io.pointsman.request.splice.Splice;
-import io.pointsman.pd.body.SplitFactsReader;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -39,10 +39,10 @@ final class WholeRequests {
       " (expected: a JSON object in UTF-8, because the fleet has only prefill and decode workers)";
 
   private final LoopState state;
-  private final SplitPlane plane;
+  private final PdContext plane;
   private final SplitTools tools;
 
-  WholeRequests(LoopState state, SplitPlane plane, SplitTools tools) {
+  WholeRequests(LoopState state, PdContext plane, SplitTools tools) {
     this.state = state;
     this.plane = plane;
     this.tools = tools;
@@ -55,9 +55,9 @@ final class WholeRequests {
    * @param lines header lines for the client's answer
    * @param onReached called when the client gets the first bytes of the answer
    */
-  void send(Served served, Lease lease, String lines, Runnable onReached) {
+  void send(ClientExchange served, Lease lease, String lines, Runnable onReached) {
     if (lease.worker().spec().role() == Role.REGULAR) {
-      served.attempt(lease, new WholeErrand(null, HeadChanges.NONE, lines, onReached));
+      served.attempt(lease, new SingleWorkerRequest(null, HeadChanges.NONE, lines, onReached));
       return;
     }
     if (hidden(served.facts())) {
@@ -81,7 +81,7 @@ final class WholeRequests {
     }
     Header id = new Header(Header.REQUEST_ID, PdRequests.id(served, plane));
     HeadChanges head = new HeadChanges(List.of(id), false, false);
-    served.attempt(lease, new WholeErrand(body, head, lines, onReached));
+    served.attempt(lease, new SingleWorkerRequest(body, head, lines, onReached));
   }
 
   private @Nullable Splice cleaned(KeptBody original) {
@@ -106,7 +106,7 @@ final class WholeRequests {
   }
 
   /** Refuses a request with an unreadable body, because no regular worker can serve it. */
-  static void refuse(Served served) {
+  static void refuse(ClientExchange served) {
     BodyVerdict verdict = served.facts().body();
     switch (verdict.kind()) {
       case TRUNCATED -> refuse(served, ProxyError.BODY_TOO_LARGE, TOO_LARGE);
@@ -125,7 +125,7 @@ final class WholeRequests {
     }
   }
 
-  private static void refuse(Served served, ProxyError error, String what) {
+  private static void refuse(ClientExchange served, ProxyError error, String what) {
     served.reply(error, Reply.of(error, what));
   }
 
@@ -134,7 +134,7 @@ final class WholeRequests {
    *
    * @param lease lease of that worker; ownership passes to this method
    */
-  void sendToOwner(Served served, Lease lease) {
+  void sendToOwner(ClientExchange served, Lease lease) {
     if (SplitFactsReader.promptless(served.facts()) || serves(lease.worker().spec().role())) {
       send(served, lease, "", () -> {});
     } else {

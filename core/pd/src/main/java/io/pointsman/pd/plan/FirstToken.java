@@ -2,7 +2,6 @@ package io.pointsman.pd.plan;
 
 import io.pointsman.request.splice.BodyEdit;
 import io.pointsman.request.splice.RawJson;
-
 import java.util.List;
 
 /**

@@ -1,8 +1,7 @@
 package io.pointsman.pd.plan;
 
-import io.pointsman.request.splice.RawJson;
-
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.request.splice.RawJson;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -15,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param loopback the same if the {@code remote_host} in that description is a loopback address
  * @param without the decode request if the response has no {@code kv_transfer_params}
  */
-public record HandoverForm(Leg usual, Leg loopback, Leg without) {
+public record HandoverForm(PdStep usual, PdStep loopback, PdStep without) {
   /** Mark for the whole prefill response. Compared by identity: no other value is the mark. */
   public static final RawJson ANSWER = RawJson.of("\"the prefill's answer\"");
 
@@ -31,11 +30,11 @@ public record HandoverForm(Leg usual, Leg loopback, Leg without) {
         leg(plan, decode, null, Map.of()));
   }
 
-  private static Leg leg(
+  private static PdStep leg(
       PdPlan.Sequential plan, Worker decode, @Nullable RawJson params, Map<String, RawJson> named) {
     PrefillReply reply = new PrefillReply(ANSWER, params, named, null, null, -1);
     return switch (plan.handover().to(decode, reply)) {
-      case Continuation.Decode(Leg leg, _) -> leg;
+      case Continuation.Decode(PdStep leg, _) -> leg;
       case Continuation.Complete _ ->
           throw new IllegalStateException("complete without a reason for that in the answer");
     };

@@ -11,7 +11,8 @@ public sealed interface PdPlan {
    *
    * @param await further notifications required before decode; null if none
    */
-  record Sequential(Leg prefill, @Nullable Await await, Handover handover, Terms terms)
+  record Sequential(
+      PdStep prefill, @Nullable NotificationWait await, Handover handover, Terms terms)
       implements PdPlan {}
 
   /**
@@ -22,7 +23,7 @@ public sealed interface PdPlan {
    *     permits one
    * @param promise the condition on the prefill response; null if there is none
    */
-  record Concurrent(Leg prefill, Leg decode, Terms terms, @Nullable Promise promise)
+  record Concurrent(PdStep prefill, PdStep decode, Terms terms, @Nullable Promise promise)
       implements PdPlan {}
 
   /**

@@ -1,9 +1,8 @@
 package io.pointsman.pd.plan;
 
-import io.pointsman.request.splice.RawJson;
-
 import static java.util.Objects.requireNonNull;
 
+import io.pointsman.request.splice.RawJson;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 

@@ -1,7 +1,6 @@
 package io.pointsman.pd.plan;
 
 import io.pointsman.request.splice.BodyEdit;
-
 import java.time.Duration;
 import java.util.List;
 

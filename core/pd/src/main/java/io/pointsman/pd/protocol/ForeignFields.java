@@ -1,7 +1,7 @@
 package io.pointsman.pd.protocol;
 
-import static io.pointsman.request.splice.BodyEdit.remove;
 import static io.pointsman.pd.protocol.PrefillBody.KV_TRANSFER_PARAMS;
+import static io.pointsman.request.splice.BodyEdit.remove;
 
 import io.pointsman.request.splice.BodyEdit;
 import java.util.ArrayList;

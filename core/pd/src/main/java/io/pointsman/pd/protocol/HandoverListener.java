@@ -1,9 +1,9 @@
 package io.pointsman.pd.protocol;
 
-import io.pointsman.pd.plan.PdRequest;
-import io.pointsman.pd.plan.PrefillReply;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.prefix.PrefixMark;
+import io.pointsman.pd.plan.PdRequest;
+import io.pointsman.pd.plan.PrefillReply;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -1,26 +1,26 @@
 package io.pointsman.pd.protocol;
 
+import static io.pointsman.pd.protocol.PrefillBody.KV_TRANSFER_PARAMS;
 import static io.pointsman.request.splice.BodyEdit.add;
 import static io.pointsman.request.splice.BodyEdit.extend;
 import static io.pointsman.request.splice.BodyEdit.put;
 import static io.pointsman.request.splice.BodyEdit.remove;
-import static io.pointsman.pd.protocol.PrefillBody.KV_TRANSFER_PARAMS;
 
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.pd.peer.Peers;
 import io.pointsman.pd.peer.Receiver;
-import io.pointsman.pd.plan.Await;
-import io.pointsman.request.splice.BodyEdit;
 import io.pointsman.pd.plan.Continuation;
 import io.pointsman.pd.plan.FirstToken;
-import io.pointsman.pd.plan.Leg;
+import io.pointsman.pd.plan.NotificationWait;
 import io.pointsman.pd.plan.PdEndpoint;
 import io.pointsman.pd.plan.PdPlan;
 import io.pointsman.pd.plan.PdRequest;
+import io.pointsman.pd.plan.PdStep;
 import io.pointsman.pd.plan.PrefillReply;
-import io.pointsman.request.splice.RawJson;
 import io.pointsman.pd.plan.SplitFacts;
 import io.pointsman.pd.plan.Terms.Bond;
-import io.pointsman.engine.fleet.Worker;
+import io.pointsman.request.splice.BodyEdit;
+import io.pointsman.request.splice.RawJson;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -57,8 +57,8 @@ final class LmcacheProtocol implements PdProtocol {
         first
             ? put(RawJson.TRUE, KV_TRANSFER_PARAMS, "ret_first_tok")
             : remove(KV_TRANSFER_PARAMS, "ret_first_tok");
-    Leg leg =
-        Legs.leg(
+    PdStep leg =
+        PdSteps.leg(
             request,
             prefill,
             PrefillBody.edits(
@@ -68,9 +68,10 @@ final class LmcacheProtocol implements PdProtocol {
                 put(spec(request, receiver), KV_TRANSFER_PARAMS, "disagg_spec")));
     return new PdPlan.Sequential(
         leg,
-        new Await(request.nonce(), receiver.initPorts().size(), settings.notificationWait()),
+        new NotificationWait(
+            request.nonce(), receiver.initPorts().size(), settings.notificationWait()),
         (worker, reply) -> first ? behindFirst(request, worker, reply) : plain(request, worker),
-        Legs.held(request, Bond.THIS_DECODE, settings));
+        PdSteps.held(request, Bond.THIS_DECODE, settings));
   }
 
   private @Nullable Receiver receiver(Worker decode) {
@@ -104,7 +105,7 @@ final class LmcacheProtocol implements PdProtocol {
   }
 
   private static Continuation plain(PdRequest request, Worker decode) {
-    return Legs.decode(Legs.leg(request, decode, List.of(remove(KV_TRANSFER_PARAMS))));
+    return PdSteps.decode(PdSteps.leg(request, decode, List.of(remove(KV_TRANSFER_PARAMS))));
   }
 
   private static Continuation behindFirst(PdRequest request, Worker decode, PrefillReply reply) {
@@ -120,7 +121,8 @@ final class LmcacheProtocol implements PdProtocol {
         List.of(extend(token, "prompt"), add(-1, 1, "max_tokens"), remove(KV_TRANSFER_PARAMS));
     List<BodyEdit> usage =
         List.of(add(-1, 0, "usage", "prompt_tokens"), add(1, 0, "usage", "completion_tokens"));
-    return new Continuation.Decode(Legs.leg(request, decode, edits), new FirstToken(text, usage));
+    return new Continuation.Decode(
+        PdSteps.leg(request, decode, edits), new FirstToken(text, usage));
   }
 
   /**

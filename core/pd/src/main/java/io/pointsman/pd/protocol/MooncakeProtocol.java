@@ -1,18 +1,18 @@
 package io.pointsman.pd.protocol;
 
-import static io.pointsman.request.splice.BodyEdit.put;
 import static io.pointsman.pd.protocol.PrefillBody.KV_TRANSFER_PARAMS;
+import static io.pointsman.request.splice.BodyEdit.put;
 
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.pd.peer.Address;
 import io.pointsman.pd.peer.Peer;
 import io.pointsman.pd.peer.Peers;
-import io.pointsman.proxy.wire.Header;
-import io.pointsman.pd.plan.Leg;
 import io.pointsman.pd.plan.PdPlan;
 import io.pointsman.pd.plan.PdRequest;
-import io.pointsman.request.splice.RawJson;
+import io.pointsman.pd.plan.PdStep;
 import io.pointsman.pd.plan.Terms.Bond;
-import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.wire.Header;
+import io.pointsman.request.splice.RawJson;
 import java.util.List;
 
 /**
@@ -53,8 +53,8 @@ final class MooncakeProtocol implements PdProtocol {
             .with("remote_engine_id", peer.engineIds().get(rank))
             .with("remote_bootstrap_addr", bootstrap(prefill, peer))
             .json();
-    Leg prefillLeg =
-        Legs.leg(
+    PdStep prefillLeg =
+        PdSteps.leg(
             request,
             prefill,
             List.of(
@@ -64,8 +64,8 @@ final class MooncakeProtocol implements PdProtocol {
                 request.endpoint(), settings.minTokens(), put(toPrefill, KV_TRANSFER_PARAMS)));
     return new PdPlan.Concurrent(
         prefillLeg,
-        Legs.leg(request, decode, List.of(put(toDecode, KV_TRANSFER_PARAMS))),
-        Legs.together(request, Bond.ANY_DECODE, settings),
+        PdSteps.leg(request, decode, List.of(put(toDecode, KV_TRANSFER_PARAMS))),
+        PdSteps.together(request, Bond.ANY_DECODE, settings),
         null);
   }
 

@@ -1,20 +1,20 @@
 package io.pointsman.pd.protocol;
 
+import static io.pointsman.pd.protocol.PrefillBody.KV_TRANSFER_PARAMS;
 import static io.pointsman.request.splice.BodyEdit.put;
 import static io.pointsman.request.splice.BodyEdit.remove;
-import static io.pointsman.pd.protocol.PrefillBody.KV_TRANSFER_PARAMS;
 
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.pd.peer.Peer;
 import io.pointsman.pd.peer.Peer.TransferMode;
 import io.pointsman.pd.peer.Peers;
-import io.pointsman.request.splice.BodyEdit;
-import io.pointsman.pd.plan.Leg;
 import io.pointsman.pd.plan.PdPlan;
 import io.pointsman.pd.plan.PdRequest;
+import io.pointsman.pd.plan.PdStep;
 import io.pointsman.pd.plan.PrefillReply;
-import io.pointsman.request.splice.RawJson;
 import io.pointsman.pd.plan.Terms.Bond;
-import io.pointsman.engine.fleet.Worker;
+import io.pointsman.request.splice.BodyEdit;
+import io.pointsman.request.splice.RawJson;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -51,7 +51,7 @@ final class MoriioProtocol implements PdProtocol {
     }
     String id = PairId.of(from.kvAddress(), to.kvAddress(), request);
     RawJson params = toPrefill(request, to);
-    Leg first =
+    PdStep first =
         leg(
             request,
             prefill,
@@ -64,19 +64,19 @@ final class MoriioProtocol implements PdProtocol {
               first,
               null,
               (worker, reply) ->
-                  Legs.decode(leg(request, worker, id, carried(request, prefill, from, reply))),
-              Legs.held(request, Bond.THIS_DECODE, settings));
+                  PdSteps.decode(leg(request, worker, id, carried(request, prefill, from, reply))),
+              PdSteps.held(request, Bond.THIS_DECODE, settings));
       case WRITE ->
           new PdPlan.Concurrent(
               first,
               leg(request, decode, id, written(request, prefill, from)),
-              Legs.together(request, Bond.THIS_DECODE, settings),
+              PdSteps.together(request, Bond.THIS_DECODE, settings),
               null);
     };
   }
 
-  private static Leg leg(PdRequest request, Worker worker, String id, List<BodyEdit> edits) {
-    return Legs.leg(request, worker, id, Legs.named(request, id, edits));
+  private static PdStep leg(PdRequest request, Worker worker, String id, List<BodyEdit> edits) {
+    return PdSteps.leg(request, worker, id, PdSteps.named(request, id, edits));
   }
 
   private static RawJson toPrefill(PdRequest request, Peer decode) {

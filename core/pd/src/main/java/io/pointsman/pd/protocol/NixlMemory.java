@@ -1,13 +1,13 @@
 package io.pointsman.pd.protocol;
 
-import io.pointsman.pd.plan.Conversation;
-import io.pointsman.pd.plan.PdRequest;
-import io.pointsman.pd.plan.PrefillReply;
-import io.pointsman.request.splice.RawJson;
-import io.pointsman.pd.protocol.TurnTable.Turn;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.prefix.PrefixMark;
+import io.pointsman.pd.plan.Conversation;
+import io.pointsman.pd.plan.PdRequest;
+import io.pointsman.pd.plan.PrefillReply;
+import io.pointsman.pd.protocol.TurnTable.Turn;
+import io.pointsman.request.splice.RawJson;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import org.jspecify.annotations.Nullable;

@@ -1,20 +1,20 @@
 package io.pointsman.pd.protocol;
 
+import static io.pointsman.pd.protocol.PrefillBody.KV_TRANSFER_PARAMS;
 import static io.pointsman.request.splice.BodyEdit.put;
 import static io.pointsman.request.splice.BodyEdit.remove;
-import static io.pointsman.pd.protocol.PrefillBody.KV_TRANSFER_PARAMS;
 
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.pd.peer.Address;
-import io.pointsman.request.splice.BodyEdit;
-import io.pointsman.pd.plan.Leg;
 import io.pointsman.pd.plan.PdPlan;
 import io.pointsman.pd.plan.PdRequest;
+import io.pointsman.pd.plan.PdStep;
 import io.pointsman.pd.plan.PrefillReply;
-import io.pointsman.request.splice.RawJson;
 import io.pointsman.pd.plan.Terms.Bond;
 import io.pointsman.pd.protocol.NixlMemory.PushIdentity;
 import io.pointsman.pd.protocol.TurnTable.Turn;
-import io.pointsman.engine.fleet.Worker;
+import io.pointsman.request.splice.BodyEdit;
+import io.pointsman.request.splice.RawJson;
 import java.util.List;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -60,7 +60,7 @@ final class NixlProtocol implements PdProtocol {
     PushIdentity pusher = memory.pusher(prefill);
     Turn turn = pusher == null ? memory.takeTurn(request.conversation()) : null;
     String id = pusher == null ? request.id() : request.nonce();
-    Leg prefillLeg =
+    PdStep prefillLeg =
         leg(
             request,
             prefill,
@@ -73,21 +73,21 @@ final class NixlProtocol implements PdProtocol {
       BodyEdit params =
           new BodyEdit.Put(
               List.of(KV_TRANSFER_PARAMS),
-              pushed(Legs.name(request, id), pusher),
+              pushed(PdSteps.name(request, id), pusher),
               reachable(prefill, pusher.host()));
-      Leg decodeLeg = leg(request, decode, id, List.of(params));
+      PdStep decodeLeg = leg(request, decode, id, List.of(params));
       PdPlan.Promise promise =
           new PdPlan.Promise(
               NixlMemory::pushes,
-              (worker, reply) -> Legs.decode(leg(request, worker, id, carried(prefill, reply))));
+              (worker, reply) -> PdSteps.decode(leg(request, worker, id, carried(prefill, reply))));
       return new PdPlan.Concurrent(
-          prefillLeg, decodeLeg, Legs.together(request, Bond.ANY_DECODE, settings), promise);
+          prefillLeg, decodeLeg, PdSteps.together(request, Bond.ANY_DECODE, settings), promise);
     }
     return new PdPlan.Sequential(
         prefillLeg,
         null,
-        (worker, reply) -> Legs.decode(leg(request, worker, id, carried(prefill, reply))),
-        Legs.held(request, Bond.ANY_DECODE, settings));
+        (worker, reply) -> PdSteps.decode(leg(request, worker, id, carried(prefill, reply))),
+        PdSteps.held(request, Bond.ANY_DECODE, settings));
   }
 
   /**
@@ -95,8 +95,8 @@ final class NixlProtocol implements PdProtocol {
    * for that name, independent of the block data. It uses the nonce, because a client's id could
    * match several responses.
    */
-  private static Leg leg(PdRequest request, Worker worker, String id, List<BodyEdit> edits) {
-    return Legs.leg(request, worker, id, Legs.named(request, request.nonce(), edits));
+  private static PdStep leg(PdRequest request, Worker worker, String id, List<BodyEdit> edits) {
+    return PdSteps.leg(request, worker, id, PdSteps.named(request, request.nonce(), edits));
   }
 
   private BodyEdit described(Turn turn) {

@@ -2,10 +2,10 @@ package io.pointsman.pd.protocol;
 
 import static io.pointsman.request.splice.BodyEdit.put;
 
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.pd.plan.PdPlan;
 import io.pointsman.pd.plan.PdRequest;
 import io.pointsman.pd.plan.Terms.Bond;
-import io.pointsman.engine.fleet.Worker;
 import java.util.List;
 
 /**
@@ -24,10 +24,10 @@ final class OrchestratedProtocol implements PdProtocol {
   @Override
   public PdPlan plan(PdRequest request, Worker prefill, Worker decode) {
     return new PdPlan.Sequential(
-        Legs.leg(request, prefill, PrefillBody.edits(request.endpoint(), settings.minTokens())),
+        PdSteps.leg(request, prefill, PrefillBody.edits(request.endpoint(), settings.minTokens())),
         null,
         (worker, reply) ->
-            Legs.decode(Legs.leg(request, worker, List.of(put(reply.body(), RESPONSE)))),
-        Legs.held(request, Bond.ANY_DECODE, settings));
+            PdSteps.decode(PdSteps.leg(request, worker, List.of(put(reply.body(), RESPONSE)))),
+        PdSteps.held(request, Bond.ANY_DECODE, settings));
   }
 }

@@ -1,10 +1,10 @@
 package io.pointsman.pd.protocol;
 
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.pd.peer.Peers;
-import io.pointsman.request.splice.BodyEdit;
 import io.pointsman.pd.plan.PdPlan;
 import io.pointsman.pd.plan.PdRequest;
-import io.pointsman.engine.fleet.Worker;
+import io.pointsman.request.splice.BodyEdit;
 import java.util.List;
 
 /**
@@ -34,11 +34,11 @@ final class P2pNcclProtocol implements PdProtocol {
     }
     String id = PairId.of(from, to, request);
     List<BodyEdit> toPrefill = PrefillBody.edits(request.endpoint(), settings.minTokens());
-    List<BodyEdit> toDecode = Legs.named(request, id, List.of());
+    List<BodyEdit> toDecode = PdSteps.named(request, id, List.of());
     return new PdPlan.Sequential(
-        Legs.leg(request, prefill, id, Legs.named(request, id, toPrefill)),
+        PdSteps.leg(request, prefill, id, PdSteps.named(request, id, toPrefill)),
         null,
-        (worker, _) -> Legs.decode(Legs.leg(request, worker, id, toDecode)),
-        Legs.pushed(request, settings));
+        (worker, _) -> PdSteps.decode(PdSteps.leg(request, worker, id, toDecode)),
+        PdSteps.pushed(request, settings));
   }
 }

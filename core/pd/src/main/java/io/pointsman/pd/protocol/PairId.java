@@ -1,9 +1,9 @@
 package io.pointsman.pd.protocol;
 
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.pd.peer.Address;
 import io.pointsman.pd.peer.Peers;
 import io.pointsman.pd.plan.PdRequest;
-import io.pointsman.engine.fleet.Worker;
 import java.util.regex.Pattern;
 
 /** A request id that contains both workers' addresses, in the form that vLLM's connectors parse. */

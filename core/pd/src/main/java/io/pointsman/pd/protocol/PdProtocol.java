@@ -1,8 +1,8 @@
 package io.pointsman.pd.protocol;
 
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.pd.plan.PdPlan;
 import io.pointsman.pd.plan.PdRequest;
-import io.pointsman.engine.fleet.Worker;
 
 /** A protocol for the transfer of KV blocks. Called by many threads at once; does no I/O. */
 @FunctionalInterface

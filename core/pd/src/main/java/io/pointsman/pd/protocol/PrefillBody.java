@@ -4,10 +4,10 @@ import static io.pointsman.request.splice.BodyEdit.put;
 import static io.pointsman.request.splice.BodyEdit.remove;
 import static io.pointsman.request.splice.BodyEdit.replace;
 
-import io.pointsman.request.splice.BodyEdit;
 import io.pointsman.pd.plan.PdEndpoint;
-import io.pointsman.request.splice.RawJson;
 import io.pointsman.pd.protocol.ProtocolSettings.MinTokens;
+import io.pointsman.request.splice.BodyEdit;
+import io.pointsman.request.splice.RawJson;
 import java.util.ArrayList;
 import java.util.List;
 

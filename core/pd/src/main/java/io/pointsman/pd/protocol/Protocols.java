@@ -1,7 +1,7 @@
 package io.pointsman.pd.protocol;
 
-import io.pointsman.pd.peer.Peers;
 import io.pointsman.engine.env.Ticker;
+import io.pointsman.pd.peer.Peers;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

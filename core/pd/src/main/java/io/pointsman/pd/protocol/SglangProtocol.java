@@ -2,14 +2,14 @@ package io.pointsman.pd.protocol;
 
 import static io.pointsman.request.splice.BodyEdit.put;
 
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.pd.peer.Address;
 import io.pointsman.pd.peer.Peers;
-import io.pointsman.request.splice.BodyEdit;
 import io.pointsman.pd.plan.PdPlan;
 import io.pointsman.pd.plan.PdRequest;
-import io.pointsman.request.splice.RawJson;
 import io.pointsman.pd.plan.Terms;
-import io.pointsman.engine.fleet.Worker;
+import io.pointsman.request.splice.BodyEdit;
+import io.pointsman.request.splice.RawJson;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,8 +43,8 @@ final class SglangProtocol implements PdProtocol {
     toDecode.addAll(rank(decode, ForeignFields.RANK));
     toDecode.addAll(rank(prefill, ForeignFields.PREFILL_RANK));
     return new PdPlan.Concurrent(
-        Legs.leg(request, prefill, toPrefill),
-        Legs.leg(request, decode, toDecode),
+        PdSteps.leg(request, prefill, toPrefill),
+        PdSteps.leg(request, decode, toDecode),
         new Terms(Terms.Bond.THIS_DECODE, WAIT, Terms.Release.CANCEL_BOTH, List.of()),
         null);
   }

@@ -1,8 +1,8 @@
 package io.pointsman.pd.protocol;
 
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.pd.plan.PdPlan;
 import io.pointsman.pd.plan.PdRequest;
-import io.pointsman.engine.fleet.Worker;
 import java.util.List;
 
 /**
@@ -20,9 +20,9 @@ final class TransparentProtocol implements PdProtocol {
   @Override
   public PdPlan plan(PdRequest request, Worker prefill, Worker decode) {
     return new PdPlan.Sequential(
-        Legs.leg(request, prefill, PrefillBody.edits(request.endpoint(), settings.minTokens())),
+        PdSteps.leg(request, prefill, PrefillBody.edits(request.endpoint(), settings.minTokens())),
         null,
-        (worker, _) -> Legs.decode(Legs.leg(request, worker, List.of())),
-        Legs.free(settings));
+        (worker, _) -> PdSteps.decode(PdSteps.leg(request, worker, List.of())),
+        PdSteps.free(settings));
   }
 }

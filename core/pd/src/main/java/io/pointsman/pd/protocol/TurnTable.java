@@ -1,10 +1,10 @@
 package io.pointsman.pd.protocol;
 
-import io.pointsman.pd.plan.Conversation;
-import io.pointsman.request.splice.RawJson;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.prefix.PrefixMark;
+import io.pointsman.pd.plan.Conversation;
+import io.pointsman.request.splice.RawJson;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.LinkedHashMap;

@@ -1,6 +1,6 @@
 package io.pointsman.pd.rule;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Pool;
@@ -8,7 +8,7 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.RoutingRequest;
-import io.pointsman.engine.prefix.Crowd;
+import io.pointsman.engine.prefix.HolderBitmap;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
 import java.util.concurrent.atomic.AtomicIntegerArray;
@@ -25,7 +25,7 @@ public final class HeldPrefixes implements Learner {
   static final int STEPS = 8;
 
   /** Selects the first worker found among equally loaded ones. */
-  private static final Dice FIRST = sides -> sides - 1;
+  private static final RandomSource FIRST = sides -> sides - 1;
 
   private final PrefixIndex index;
 
@@ -76,8 +76,9 @@ public final class HeldPrefixes implements Learner {
    *
    * @param blocks length of the prefix; must be an indexed length
    */
-  @Nullable Worker leastLoaded(Pool pool, RoutingRequest request, int blocks, long now, Dice dice) {
-    Crowd crowd = index.crowd(request.prefix(), blocks);
+  @Nullable Worker leastLoaded(
+      Pool pool, RoutingRequest request, int blocks, long now, RandomSource dice) {
+    HolderBitmap crowd = index.crowd(request.prefix(), blocks);
     int holder =
         crowd == null
             ? leastLoadedOfFew(pool, blocks, request, now, dice)
@@ -85,7 +86,8 @@ public final class HeldPrefixes implements Learner {
     return holder == Pool.ABSENT ? null : pool.worker(holder);
   }
 
-  private int leastLoadedOfFew(Pool pool, int blocks, RoutingRequest request, long now, Dice dice) {
+  private int leastLoadedOfFew(
+      Pool pool, int blocks, RoutingRequest request, long now, RandomSource dice) {
     PrefixBlocks prefix = request.prefix();
     int chosen = Pool.ABSENT;
     int least = Pool.NOT_ELIGIBLE;
@@ -105,7 +107,8 @@ public final class HeldPrefixes implements Learner {
     return chosen;
   }
 
-  private int leastLoadedOf(Crowd crowd, Pool pool, RoutingRequest request, long now, Dice dice) {
+  private int leastLoadedOf(
+      HolderBitmap crowd, Pool pool, RoutingRequest request, long now, RandomSource dice) {
     int chosen = Pool.ABSENT;
     int least = Pool.NOT_ELIGIBLE;
     int equals = 0;

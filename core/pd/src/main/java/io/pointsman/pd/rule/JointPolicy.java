@@ -2,7 +2,7 @@ package io.pointsman.pd.rule;
 
 import static java.util.Objects.requireNonNull;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.LoadRange;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
@@ -39,13 +39,13 @@ public final class JointPolicy implements Policy {
 
   private final HeldPrefixes held;
   private final int maxLoadGap;
-  private final Dice dice;
+  private final RandomSource dice;
 
   /**
    * @param held the prefixes; must be one of the policy's learners
    * @param maxLoadGap as in {@link SplitSettings}
    */
-  public JointPolicy(HeldPrefixes held, int maxLoadGap, Dice dice) {
+  public JointPolicy(HeldPrefixes held, int maxLoadGap, RandomSource dice) {
     this.held = requireNonNull(held, "held");
     this.maxLoadGap = maxLoadGap;
     this.dice = requireNonNull(dice, "dice");

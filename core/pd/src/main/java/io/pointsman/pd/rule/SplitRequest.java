@@ -2,13 +2,13 @@ package io.pointsman.pd.rule;
 
 import static java.util.Objects.requireNonNull;
 
-import io.pointsman.pd.plan.SplitFacts;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
 import io.pointsman.engine.policy.RequestFields;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.pd.plan.SplitFacts;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

@@ -1,7 +1,7 @@
 package io.pointsman.pd.telemetry;
 
-import io.pointsman.pd.rule.SplitRule;
 import io.pointsman.pd.plan.Unsplittable;
+import io.pointsman.pd.rule.SplitRule;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -1,12 +1,5 @@
 package io.pointsman.pd.body;
 
-import io.pointsman.request.BodyVerdict;
-import io.pointsman.request.Endpoint;
-import io.pointsman.request.ListedHeaders;
-import io.pointsman.request.Reading;
-import io.pointsman.request.RequestFacts;
-import io.pointsman.request.RequestHeaders;
-
 import static io.pointsman.request.Reading.chat;
 import static io.pointsman.request.Reading.quoted;
 import static io.pointsman.request.Reading.read;
@@ -16,6 +9,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.pd.plan.SplitFacts;
 import io.pointsman.request.BodyVerdict.Kind;
+import io.pointsman.request.Endpoint;
+import io.pointsman.request.Reading;
+import io.pointsman.request.RequestFacts;
+import io.pointsman.request.RequestHeaders;
+import io.pointsman.request.TestHeaders;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -177,7 +175,7 @@ class BodyFactsTest {
     RequestFacts facts =
         read(
             Endpoint.CHAT_COMPLETIONS,
-            ListedHeaders.of("Content-Encoding", "gzip", "x-session-id", "s"),
+            TestHeaders.of("Content-Encoding", "gzip", "x-session-id", "s"),
             "{\"model\":\"a\"}");
     assertThat(facts.body().kind()).isEqualTo(Kind.OPAQUE);
     assertThat(facts.model()).isNull();
@@ -188,7 +186,7 @@ class BodyFactsTest {
   @Test
   void theHeaderNamesTheModelOfABodyThatIsNotRead() {
     RequestHeaders headers =
-        ListedHeaders.of("content-encoding", "gzip", "serve_multiplexed_model_id", "a");
+        TestHeaders.of("content-encoding", "gzip", "serve_multiplexed_model_id", "a");
     assertThat(read(Endpoint.CHAT_COMPLETIONS, headers, "...").model()).isEqualTo("a");
   }
 
@@ -229,7 +227,7 @@ class BodyFactsTest {
   @Test
   void aRefusalOfACutBodyNamesTheBytesThatWereRead() {
     byte[] head = "{\"prompt\":\"word".getBytes(UTF_8);
-    RequestFacts facts = read(Endpoint.COMPLETIONS, ListedHeaders.NONE, head, true);
+    RequestFacts facts = read(Endpoint.COMPLETIONS, TestHeaders.NONE, head, true);
     assertThat(facts.unnamed(MODELS, head.length))
         .isEqualTo(
             "model: not in the first 15 bytes of the body (expected: one of a, b, there or in the"
@@ -262,7 +260,7 @@ class BodyFactsTest {
     RequestFacts whole = chat(body);
     for (int length = 0; length <= bytes.length; length++) {
       byte[] head = Arrays.copyOf(bytes, length);
-      RequestFacts facts = read(Endpoint.CHAT_COMPLETIONS, ListedHeaders.NONE, head, true);
+      RequestFacts facts = read(Endpoint.CHAT_COMPLETIONS, TestHeaders.NONE, head, true);
       assertThat(facts.body().kind()).isEqualTo(Kind.TRUNCATED);
       assertThat(facts.refusal()).isNull();
       assertThat(facts.model()).isEqualTo(length < 16 ? null : "llama");
@@ -278,7 +276,7 @@ class BodyFactsTest {
   @Test
   void anErrorBeforeTheCutIsStillAnError() {
     byte[] head = "{\"model\":\"a\",oops \"b\":".getBytes(UTF_8);
-    assertThat(read(Endpoint.CHAT_COMPLETIONS, ListedHeaders.NONE, head, true).body().kind())
+    assertThat(read(Endpoint.CHAT_COMPLETIONS, TestHeaders.NONE, head, true).body().kind())
         .isEqualTo(Kind.MALFORMED);
   }
 
@@ -296,7 +294,7 @@ class BodyFactsTest {
       }
       List<Endpoint> endpoints = List.of(Endpoint.values());
       Endpoint endpoint = endpoints.get(i % endpoints.size());
-      RequestFacts facts = read(endpoint, ListedHeaders.NONE, body, i % 3 == 0);
+      RequestFacts facts = read(endpoint, TestHeaders.NONE, body, i % 3 == 0);
       assertThat(facts.body().position()).isBetween(0, body.length);
     }
   }
@@ -317,14 +315,14 @@ class BodyFactsTest {
       for (int change = 0; change <= i % 4; change++) {
         body[random.nextInt(body.length)] = sample[random.nextInt(sample.length)];
       }
-      assertThat(read(Endpoint.TRANSPARENT, ListedHeaders.NONE, body, false)).isNotNull();
+      assertThat(read(Endpoint.TRANSPARENT, TestHeaders.NONE, body, false)).isNotNull();
     }
   }
 
   @Test
   void invalidUtf8IsAccepted() {
     byte[] body = "{\"\u00ff\u00fe\":\"\u00c3\",\"model\":\"m\u00ff\"}".getBytes(ISO_8859_1);
-    RequestFacts facts = read(Endpoint.CHAT_COMPLETIONS, ListedHeaders.NONE, body, false);
+    RequestFacts facts = read(Endpoint.CHAT_COMPLETIONS, TestHeaders.NONE, body, false);
     assertThat(facts.body().kind()).isEqualTo(Kind.OBJECT);
     assertThat(facts.model()).startsWith("m");
   }

@@ -1,11 +1,10 @@
 package io.pointsman.pd.body;
 
-import io.pointsman.request.splice.Splice;
-
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.pd.plan.PdEndpoint;
+import io.pointsman.request.splice.Splice;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -1,10 +1,9 @@
 package io.pointsman.pd.body;
 
-import io.pointsman.request.splice.Splice;
-
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.request.splice.RawJson;
+import io.pointsman.request.splice.Splice;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;

@@ -3,9 +3,9 @@ package io.pointsman.pd.body;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.pd.body.ReplyReader.Result;
 import io.pointsman.pd.plan.PrefillReply;
 import io.pointsman.request.splice.RawJson;
-import io.pointsman.pd.body.ReplyReader.Result;
 import org.junit.jupiter.api.Test;
 
 class ReplyReaderTest {

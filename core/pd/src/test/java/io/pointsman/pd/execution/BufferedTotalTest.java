@@ -1,13 +1,12 @@
 package io.pointsman.pd.execution;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.pointsman.proxy.ProxyRig;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.Transport;
 import io.pointsman.proxy.WireClient;
 import io.pointsman.proxy.WireResponse;
-
-import static org.assertj.core.api.Assertions.assertThat;
-
 import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.EngineScript;

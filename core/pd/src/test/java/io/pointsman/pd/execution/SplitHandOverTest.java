@@ -1,10 +1,9 @@
 package io.pointsman.pd.execution;
 
-import io.pointsman.proxy.WireResponse;
-
 import static io.pointsman.pd.execution.SplitRig.request;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.proxy.WireResponse;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.ScriptedEngine;

@@ -1,13 +1,12 @@
 package io.pointsman.pd.execution;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.pd.rule.SplitSettings;
 import io.pointsman.proxy.ProxyRig;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.WireResponse;
-
-import static org.assertj.core.api.Assertions.assertThat;
-
-import io.pointsman.pd.rule.SplitSettings;
-import io.pointsman.engine.fleet.Role;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.ScriptedEngine;

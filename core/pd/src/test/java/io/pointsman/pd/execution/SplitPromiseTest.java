@@ -1,12 +1,11 @@
 package io.pointsman.pd.execution;
 
-import io.pointsman.proxy.ProxyRig;
-import io.pointsman.proxy.WireClient;
-
 import static io.pointsman.pd.execution.SplitRig.request;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.ProxyRig;
+import io.pointsman.proxy.WireClient;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;

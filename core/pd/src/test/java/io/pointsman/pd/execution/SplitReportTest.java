@@ -1,11 +1,10 @@
 package io.pointsman.pd.execution;
 
-import io.pointsman.proxy.ProxyRig;
-import io.pointsman.proxy.WireClient;
-
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.proxy.ProxyRig;
 import io.pointsman.proxy.ProxyRig.Ended;
+import io.pointsman.proxy.WireClient;
 import io.pointsman.proxy.telemetry.RequestReport;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.Answer;

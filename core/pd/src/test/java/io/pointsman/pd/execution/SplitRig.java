@@ -1,29 +1,28 @@
 package io.pointsman.pd.execution;
 
-import io.pointsman.proxy.ProxyRig;
-import io.pointsman.proxy.ProxySettings;
-
 import io.pointsman.engine.RoutingEngine;
-import io.pointsman.pd.rule.HeldPrefixes;
-import io.pointsman.pd.rule.SplitRouter;
-import io.pointsman.pd.rule.SplitRule;
-import io.pointsman.pd.rule.SplitSettings;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.pd.execution.waiting.NotificationTable;
+import io.pointsman.pd.execution.waiting.WaitingRoom;
 import io.pointsman.pd.peer.Peer;
 import io.pointsman.pd.peer.Receiver;
 import io.pointsman.pd.plan.Unsplittable;
 import io.pointsman.pd.protocol.PdSetup;
 import io.pointsman.pd.protocol.ProtocolSettings;
 import io.pointsman.pd.protocol.Protocols;
-import io.pointsman.engine.fleet.Role;
-import io.pointsman.engine.fleet.Worker;
-import io.pointsman.engine.fleet.WorkerSpec;
-import io.pointsman.proxy.loop.CourseFactory;
-import io.pointsman.pd.execution.waiting.NotificationTable;
-import io.pointsman.pd.execution.waiting.WaitingRoom;
+import io.pointsman.pd.rule.HeldPrefixes;
+import io.pointsman.pd.rule.SplitRouter;
+import io.pointsman.pd.rule.SplitRule;
+import io.pointsman.pd.rule.SplitSettings;
 import io.pointsman.pd.telemetry.SplitListener;
+import io.pointsman.proxy.ProxyRig;
+import io.pointsman.proxy.ProxySettings;
+import io.pointsman.proxy.loop.RequestHandlerFactory;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.testkit.FakeClock;
-import io.pointsman.testkit.ScriptedDice;
+import io.pointsman.testkit.ScriptedRandomSource;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.EventStream;
 import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
@@ -76,9 +75,10 @@ final class SplitRig implements AutoCloseable {
     return Protocols.create(protocol, _ -> peer, ProtocolSettings.DEFAULTS, () -> 0);
   }
 
-  private CourseFactory courses(RoutingEngine engine, PdSetup protocol, SplitSettings split) {
-    SplitPlane plane =
-        new SplitPlane(
+  private RequestHandlerFactory courses(
+      RoutingEngine engine, PdSetup protocol, SplitSettings split) {
+    PdContext plane =
+        new PdContext(
             engine,
             new SplitRouter(engine, new HeldPrefixes(1 << 20, 16), split, clock::nanos),
             split,
@@ -89,8 +89,8 @@ final class SplitRig implements AutoCloseable {
             new WaitingRoom(10),
             new Conversations(AffinitySettings.DEFAULT),
             true,
-            ScriptedDice.seeded(3)::roll);
-    return state -> new SplitCourses(state, plane);
+            ScriptedRandomSource.seeded(3)::roll);
+    return state -> new PdHandlers(state, plane);
   }
 
   Worker prefill(ScriptedEngine engine) {

@@ -1,20 +1,19 @@
 package io.pointsman.pd.execution;
 
-import io.pointsman.proxy.ProxyRig;
-import io.pointsman.proxy.ProxySettings;
-import io.pointsman.proxy.WireClient;
-import io.pointsman.proxy.WireResponse;
-
 import static io.pointsman.pd.execution.SplitRig.request;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.pd.plan.PdPlan;
-import io.pointsman.pd.protocol.PdProtocol;
-import io.pointsman.pd.protocol.PdSetup;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.pd.plan.PdPlan;
+import io.pointsman.pd.protocol.PdProtocol;
+import io.pointsman.pd.protocol.PdSetup;
+import io.pointsman.proxy.ProxyRig;
+import io.pointsman.proxy.ProxySettings;
+import io.pointsman.proxy.WireClient;
+import io.pointsman.proxy.WireResponse;
 import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.testkit.engine.Faults.Answer;

@@ -1,10 +1,9 @@
 package io.pointsman.pd.execution;
 
-import io.pointsman.proxy.ProxyRig;
-
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Usage;
+import io.pointsman.proxy.ProxyRig;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.EventStream;
 import io.pointsman.testkit.engine.ScriptedEngine;

@@ -1,20 +1,19 @@
 package io.pointsman.pd.execution;
 
-import io.pointsman.proxy.ProxyRig;
-import io.pointsman.proxy.ProxySettings;
-import io.pointsman.proxy.WireClient;
-import io.pointsman.proxy.WireResponse;
-
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.pd.rule.SplitSettings;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.pd.peer.Peer;
 import io.pointsman.pd.protocol.PdSetup;
 import io.pointsman.pd.protocol.ProtocolSettings;
 import io.pointsman.pd.protocol.Protocols;
-import io.pointsman.engine.fleet.Role;
-import io.pointsman.engine.fleet.Worker;
+import io.pointsman.pd.rule.SplitSettings;
+import io.pointsman.proxy.ProxyRig;
+import io.pointsman.proxy.ProxySettings;
+import io.pointsman.proxy.WireClient;
+import io.pointsman.proxy.WireResponse;
 import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.EngineScript;

@@ -1,16 +1,16 @@
 package io.pointsman.pd.protocol;
 
-import static io.pointsman.pd.protocol.Exchange.decodeLeg;
-import static io.pointsman.pd.protocol.Exchange.log;
-import static io.pointsman.pd.protocol.Exchange.reply;
+import static io.pointsman.pd.protocol.PlannedExchange.decodeLeg;
+import static io.pointsman.pd.protocol.PlannedExchange.log;
+import static io.pointsman.pd.protocol.PlannedExchange.reply;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.pd.peer.Peer.TransferMode;
-import io.pointsman.proxy.wire.Header;
-import io.pointsman.pd.plan.PdPlan;
-import io.pointsman.pd.plan.Terms;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.pd.peer.Peer.TransferMode;
+import io.pointsman.pd.plan.PdPlan;
+import io.pointsman.pd.plan.Terms;
+import io.pointsman.proxy.wire.Header;
 import io.pointsman.request.Endpoint;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -23,7 +23,7 @@ class ConcurrentProtocolsTest {
 
   @Test
   void mooncakeLegsMeetByTransferIdAndBootstrapServer() {
-    Exchange exchange = new Exchange("mooncake");
+    PlannedExchange exchange = new PlannedExchange("mooncake");
     exchange.peers.update("p", peer -> peer.withEngineIds(List.of("e-0")));
     PdPlan.Concurrent plan = exchange.concurrent(Endpoint.COMPLETIONS, BODY);
 
@@ -49,12 +49,12 @@ class ConcurrentProtocolsTest {
             "remote_bootstrap_addr":"http://10.2.0.11:8998"}}
             """
                 .formatted(KEPT));
-    Exchange.heldUnlessCancelled(plan, Terms.Bond.ANY_DECODE);
+    PlannedExchange.heldUnlessCancelled(plan, Terms.Bond.ANY_DECODE);
   }
 
   @Test
   void mooncakeNamesTheEngineOfTheRequestedRank() {
-    Exchange exchange = new Exchange("mooncake");
+    PlannedExchange exchange = new PlannedExchange("mooncake");
     Worker rank = exchange.worker("p@1", "http://[fe80::1]:8100", Role.PREFILL, 1);
     exchange.peers.update(
         "p@1", peer -> peer.withEngineIds(List.of("e-0", "e-1")).withBootstrapPort(9000));
@@ -62,7 +62,7 @@ class ConcurrentProtocolsTest {
         exchange
             .setup
             .protocol()
-            .plan(Exchange.request(Endpoint.COMPLETIONS, BODY, null), rank, exchange.decode);
+            .plan(PlannedExchange.request(Endpoint.COMPLETIONS, BODY, null), rank, exchange.decode);
 
     PdPlan.Concurrent concurrent = (PdPlan.Concurrent) plan;
     assertThat(concurrent.prefill().headers()).contains(new Header(Header.RANK, "1"));
@@ -73,7 +73,7 @@ class ConcurrentProtocolsTest {
 
   @Test
   void mooncakeWaitsForTheEngineId() {
-    Exchange exchange = new Exchange("mooncake");
+    PlannedExchange exchange = new PlannedExchange("mooncake");
 
     assertThat(exchange.unplanned(Endpoint.COMPLETIONS, BODY).worker()).isSameAs(exchange.prefill);
   }
@@ -81,10 +81,10 @@ class ConcurrentProtocolsTest {
   private static final String PAIR =
       "___prefill_addr_host:10.2.0.11,handshake:6301,notify:61005"
           + "___decode_addr_host:10.2.0.21,handshake:6301,notify:61005_"
-          + Exchange.NONCE;
+          + PlannedExchange.NONCE;
 
-  private static Exchange moriio(TransferMode mode) {
-    Exchange exchange = new Exchange("moriio");
+  private static PlannedExchange moriio(TransferMode mode) {
+    PlannedExchange exchange = new PlannedExchange("moriio");
     exchange.peers.update(
         "p",
         peer ->
@@ -114,7 +114,7 @@ class ConcurrentProtocolsTest {
 
   @Test
   void moriioReadForwardsTheParametersOfPrefill() {
-    Exchange exchange = moriio(TransferMode.READ);
+    PlannedExchange exchange = moriio(TransferMode.READ);
     PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, BODY);
     String params = "{\"remote_engine_id\":\"e\", \"remote_block_ids\":[1, 2],\"x\":1.0}";
 
@@ -154,12 +154,12 @@ class ConcurrentProtocolsTest {
             "remote_tp_size":8}}
             """
                 .formatted(PAIR, KEPT));
-    Exchange.heldUnlessCancelled(plan, Terms.Bond.THIS_DECODE);
+    PlannedExchange.heldUnlessCancelled(plan, Terms.Bond.THIS_DECODE);
   }
 
   @Test
   void moriioSendsDecodeTheRankOfPrefill() {
-    Exchange exchange = moriio(TransferMode.WRITE);
+    PlannedExchange exchange = moriio(TransferMode.WRITE);
     Worker rank = exchange.worker("p@1", "http://10.2.0.11:8100", Role.PREFILL, 1);
     exchange.peers.update(
         "p@1", peer -> peer.withKvAddress("a:1").withMode(TransferMode.WRITE).withSizes(2, 1));
@@ -169,23 +169,26 @@ class ConcurrentProtocolsTest {
             exchange
                 .setup
                 .protocol()
-                .plan(Exchange.request(Endpoint.COMPLETIONS, BODY, null), rank, exchange.decode);
+                .plan(
+                    PlannedExchange.request(Endpoint.COMPLETIONS, BODY, null),
+                    rank,
+                    exchange.decode);
     assertThat(log(plan.decode(), BODY)).contains("\"remote_dp_rank\":1");
   }
 
   @Test
   void moriioWaitsForBothRegistrations() {
-    Exchange exchange = new Exchange("moriio");
+    PlannedExchange exchange = new PlannedExchange("moriio");
     assertThat(exchange.unplanned(Endpoint.COMPLETIONS, BODY).worker()).isSameAs(exchange.prefill);
 
-    Exchange mixed = moriio(TransferMode.WRITE);
+    PlannedExchange mixed = moriio(TransferMode.WRITE);
     mixed.peers.update("d", peer -> peer.withMode(TransferMode.READ));
     assertThat(mixed.unplanned(Endpoint.COMPLETIONS, BODY).worker()).isSameAs(mixed.decode);
   }
 
   @Test
   void sglangSendsBothTheSameRequest() {
-    Exchange exchange = new Exchange("sglang");
+    PlannedExchange exchange = new PlannedExchange("sglang");
     exchange.peers.update("p", peer -> peer.withBootstrapPort(8998));
     PdPlan.Concurrent plan = exchange.concurrent(Endpoint.CHAT_COMPLETIONS, BODY);
     String sent =
@@ -219,7 +222,7 @@ class ConcurrentProtocolsTest {
   /** Without the rank of prefill, decode derives one from the room. */
   @Test
   void sglangSendsBothTheirRanks() {
-    Exchange exchange = new Exchange("sglang");
+    PlannedExchange exchange = new PlannedExchange("sglang");
     Worker first = exchange.worker("p@1", "http://10.2.0.11:8100", Role.PREFILL, 1);
     Worker second = exchange.worker("d@0", "http://10.2.0.21:8200", Role.DECODE, 0);
     String body = "{\"disagg_prefill_dp_rank\":7,\"routed_dp_rank\":7,\"data_parallel_rank\":7}";
@@ -228,7 +231,7 @@ class ConcurrentProtocolsTest {
             exchange
                 .setup
                 .protocol()
-                .plan(Exchange.request(Endpoint.GENERATE, body, null), first, second);
+                .plan(PlannedExchange.request(Endpoint.GENERATE, body, null), first, second);
 
     assertThat(log(plan.prefill(), body)).contains("{\"routed_dp_rank\":1,").doesNotContain(":7");
     assertThat(log(plan.decode(), body))
@@ -239,7 +242,7 @@ class ConcurrentProtocolsTest {
 
   @Test
   void sglangOmitsAnUnknownPort() {
-    PdPlan.Concurrent plan = new Exchange("sglang").concurrent(Endpoint.GENERATE, "{}");
+    PdPlan.Concurrent plan = new PlannedExchange("sglang").concurrent(Endpoint.GENERATE, "{}");
 
     assertThat(log(plan.decode(), "{}")).contains("\"bootstrap_port\":null");
   }

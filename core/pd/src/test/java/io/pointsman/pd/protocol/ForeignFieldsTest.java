@@ -1,8 +1,8 @@
 package io.pointsman.pd.protocol;
 
-import static io.pointsman.pd.protocol.Exchange.decodeLeg;
-import static io.pointsman.pd.protocol.Exchange.log;
-import static io.pointsman.pd.protocol.Exchange.reply;
+import static io.pointsman.pd.protocol.PlannedExchange.decodeLeg;
+import static io.pointsman.pd.protocol.PlannedExchange.log;
+import static io.pointsman.pd.protocol.PlannedExchange.reply;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.pd.peer.Peer.TransferMode;
@@ -31,8 +31,8 @@ class ForeignFieldsTest {
     return Protocols.names();
   }
 
-  private static Exchange exchange(String protocol) {
-    Exchange exchange = new Exchange(protocol);
+  private static PlannedExchange exchange(String protocol) {
+    PlannedExchange exchange = new PlannedExchange(protocol);
     for (String id : List.of("p", "d")) {
       exchange.peers.update(
           id,
@@ -51,7 +51,7 @@ class ForeignFieldsTest {
   }
 
   private static List<String> legs(String protocol, Endpoint endpoint, String body) {
-    Exchange exchange = exchange(protocol);
+    PlannedExchange exchange = exchange(protocol);
     List<String> sent = new ArrayList<>();
     switch (exchange.plan(endpoint, body)) {
       case PdPlan.Sequential plan -> {

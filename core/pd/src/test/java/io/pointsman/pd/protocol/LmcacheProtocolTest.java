@@ -1,20 +1,20 @@
 package io.pointsman.pd.protocol;
 
-import static io.pointsman.pd.protocol.Exchange.decodeLeg;
-import static io.pointsman.pd.protocol.Exchange.log;
-import static io.pointsman.pd.protocol.Exchange.reply;
+import static io.pointsman.pd.protocol.PlannedExchange.decodeLeg;
+import static io.pointsman.pd.protocol.PlannedExchange.log;
+import static io.pointsman.pd.protocol.PlannedExchange.reply;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.pd.peer.Receiver;
-import io.pointsman.pd.plan.Await;
 import io.pointsman.pd.plan.Continuation;
 import io.pointsman.pd.plan.FirstToken;
+import io.pointsman.pd.plan.NotificationWait;
 import io.pointsman.pd.plan.PdPlan;
-import io.pointsman.request.splice.RawJson;
 import io.pointsman.pd.plan.Terms;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.splice.Edits;
+import io.pointsman.request.splice.RawJson;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -30,10 +30,10 @@ class LmcacheProtocolTest {
       "{\"choices\":[{\"index\":0,\"text\":\" Hello\",\"finish_reason\":\"length\"}],"
           + "\"kv_transfer_params\":{\"first_tok\":22691,\"num_lmcache_cached_tokens\":0}}";
 
-  private final Exchange exchange = exchange();
+  private final PlannedExchange exchange = exchange();
 
-  private static Exchange exchange() {
-    Exchange exchange = new Exchange("lmcache");
+  private static PlannedExchange exchange() {
+    PlannedExchange exchange = new PlannedExchange("lmcache");
     exchange.peers.update("d", peer -> peer.withReceiver(RECEIVER));
     return exchange;
   }
@@ -53,7 +53,8 @@ class LmcacheProtocolTest {
             "req_id":"3f2a9c0b4d5e4f6a8b7c6d5e4f3a2b1c","receiver_host":"10.2.0.21",\
             "receiver_init_port":[8300,8301],"receiver_alloc_port":[8400,8401]}}}
             """);
-    assertThat(plan.await()).isEqualTo(new Await(Exchange.NONCE, 2, Duration.ofSeconds(10)));
+    assertThat(plan.await())
+        .isEqualTo(new NotificationWait(PlannedExchange.NONCE, 2, Duration.ofSeconds(10)));
     assertThat(plan.terms().bond()).isEqualTo(Terms.Bond.THIS_DECODE);
   }
 
@@ -190,11 +191,12 @@ class LmcacheProtocolTest {
 
   @Test
   void aDecodeWorkerWithoutAReceiverUsesTheDefaultReceiver() {
-    Exchange common = new Exchange("lmcache", ProtocolSettings.DEFAULTS.withReceiver(RECEIVER));
+    PlannedExchange common =
+        new PlannedExchange("lmcache", ProtocolSettings.DEFAULTS.withReceiver(RECEIVER));
 
     assertThat(Edits.edited("{}", common.sequential(Endpoint.COMPLETIONS, "{}").prefill().edits()))
         .contains("\"receiver_host\":\"10.2.0.21\"");
-    Exchange none = new Exchange("lmcache");
+    PlannedExchange none = new PlannedExchange("lmcache");
     assertThat(none.unplanned(Endpoint.COMPLETIONS, "{}").worker()).isSameAs(none.decode);
   }
 }

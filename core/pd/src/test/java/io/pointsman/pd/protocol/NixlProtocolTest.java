@@ -1,20 +1,20 @@
 package io.pointsman.pd.protocol;
 
-import static io.pointsman.pd.protocol.Exchange.decodeLeg;
-import static io.pointsman.pd.protocol.Exchange.log;
-import static io.pointsman.pd.protocol.Exchange.reply;
+import static io.pointsman.pd.protocol.PlannedExchange.decodeLeg;
+import static io.pointsman.pd.protocol.PlannedExchange.log;
+import static io.pointsman.pd.protocol.PlannedExchange.reply;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.engine.prefix.PrefixMark;
 import io.pointsman.pd.plan.Conversation;
-import io.pointsman.proxy.wire.Header;
 import io.pointsman.pd.plan.PdPlan;
 import io.pointsman.pd.plan.PdRequest;
 import io.pointsman.pd.plan.PrefillReply;
 import io.pointsman.pd.plan.Terms;
 import io.pointsman.pd.protocol.ProtocolSettings.RemoteHost;
-import io.pointsman.engine.prefix.PrefixBlocks;
-import io.pointsman.engine.prefix.PrefixMark;
+import io.pointsman.proxy.wire.Header;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.splice.Edits;
 import java.time.Duration;
@@ -34,7 +34,7 @@ class NixlProtocolTest {
           + " \"remote_host\": \"localhost\", \"remote_port\": 5600,"
           + " \"x_unknown\": {\"deep\":[1.50e+3,123456789012345678901]}}";
 
-  private final Exchange exchange = new Exchange("nixl");
+  private final PlannedExchange exchange = new PlannedExchange("nixl");
 
   private static PrefillReply answer(String params) {
     return reply("{\"id\":\"c\",\"choices\":[],\"kv_transfer_params\": " + params + "}");
@@ -132,7 +132,8 @@ class NixlProtocolTest {
     "REPLACE,10.9.9.9,10.2.0.11"
   })
   void theRemoteHostIsTreatedAsConfigured(RemoteHost rule, String said, String sent) {
-    Exchange ruled = new Exchange("nixl", ProtocolSettings.DEFAULTS.withRemoteHost(rule));
+    PlannedExchange ruled =
+        new PlannedExchange("nixl", ProtocolSettings.DEFAULTS.withRemoteHost(rule));
     PdPlan.Sequential plan = ruled.sequential(Endpoint.COMPLETIONS, "{}");
     String params = HANDED_OVER.replace("\"localhost\"", "\"" + said + "\"");
 
@@ -172,8 +173,8 @@ class NixlProtocolTest {
             """);
     assertThat(Edits.edited("{}", plan.prefill().edits())).contains("\"do_remote_decode\":true");
     assertThat(plan.prefill().headers())
-        .containsExactly(new Header(Header.REQUEST_ID, Exchange.NONCE));
-    Exchange.heldUnlessCancelled(plan, Terms.Bond.ANY_DECODE);
+        .containsExactly(new Header(Header.REQUEST_ID, PlannedExchange.NONCE));
+    PlannedExchange.heldUnlessCancelled(plan, Terms.Bond.ANY_DECODE);
   }
 
   @Test
@@ -257,8 +258,8 @@ class NixlProtocolTest {
     return prefillBody(exchange, turn(session, 1, 2, 3));
   }
 
-  private static String prefillBody(Exchange exchange, Conversation turn) {
-    PdRequest request = Exchange.request(Endpoint.CHAT_COMPLETIONS, "{}", turn);
+  private static String prefillBody(PlannedExchange exchange, Conversation turn) {
+    PdRequest request = PlannedExchange.request(Endpoint.CHAT_COMPLETIONS, "{}", turn);
     return switch (exchange.setup.protocol().plan(request, exchange.prefill, exchange.decode)) {
       case PdPlan.Sequential plan -> Edits.edited("{}", plan.prefill().edits());
       case PdPlan.Concurrent plan -> throw new AssertionError(plan);
@@ -272,8 +273,8 @@ class NixlProtocolTest {
   }
 
   private static void firstTurn(
-      Exchange exchange, String session, String params, @Nullable PrefixMark next) {
-    PdRequest request = Exchange.request(Endpoint.CHAT_COMPLETIONS, "{}", turn(session, 1));
+      PlannedExchange exchange, String session, String params, @Nullable PrefixMark next) {
+    PdRequest request = PlannedExchange.request(Endpoint.CHAT_COMPLETIONS, "{}", turn(session, 1));
     exchange.setup.listeners().getFirst().decoded(request, exchange.decode, answer(params), next);
   }
 
@@ -311,7 +312,8 @@ class NixlProtocolTest {
     "REPLACE,10.9.9.9,10.2.0.21"
   })
   void theHostOfATurnIsTheDecodeWorkers(RemoteHost rule, String said, String sent) {
-    Exchange ruled = new Exchange("nixl", ProtocolSettings.DEFAULTS.withRemoteHost(rule));
+    PlannedExchange ruled =
+        new PlannedExchange("nixl", ProtocolSettings.DEFAULTS.withRemoteHost(rule));
     String params = "{\"do_remote_decode\":true,\"remote_host\":\"%s\"}";
     PrefixBlocks answered = turn("c", 1, 2).prompt();
     firstTurn(ruled, "c", params.formatted(said), new PrefixMark(answered.whole(), 2));

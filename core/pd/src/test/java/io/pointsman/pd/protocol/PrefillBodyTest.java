@@ -12,8 +12,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Prefill generates one token, without streaming, independent of the client's limits. */
 class PrefillBodyTest {
   private static String prefill(MinTokens minTokens, Endpoint endpoint, String body) {
-    Exchange exchange =
-        new Exchange("transparent", ProtocolSettings.DEFAULTS.withMinTokens(minTokens));
+    PlannedExchange exchange =
+        new PlannedExchange("transparent", ProtocolSettings.DEFAULTS.withMinTokens(minTokens));
     PdPlan.Sequential plan = exchange.sequential(endpoint, body);
     return Edits.edited(body, plan.prefill().edits());
   }

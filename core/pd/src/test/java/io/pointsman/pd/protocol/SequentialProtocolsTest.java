@@ -1,16 +1,16 @@
 package io.pointsman.pd.protocol;
 
-import static io.pointsman.pd.protocol.Exchange.decodeLeg;
-import static io.pointsman.pd.protocol.Exchange.log;
-import static io.pointsman.pd.protocol.Exchange.reply;
+import static io.pointsman.pd.protocol.PlannedExchange.decodeLeg;
+import static io.pointsman.pd.protocol.PlannedExchange.log;
+import static io.pointsman.pd.protocol.PlannedExchange.reply;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.pd.peer.PeerTable;
 import io.pointsman.pd.plan.PdPlan;
 import io.pointsman.pd.plan.Terms;
-import io.pointsman.engine.fleet.Role;
-import io.pointsman.engine.fleet.Worker;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.splice.Edits;
 import org.junit.jupiter.api.Test;
@@ -21,7 +21,7 @@ class SequentialProtocolsTest {
 
   @Test
   void transparentSendsTheClientsOwnRequestToDecode() {
-    Exchange exchange = new Exchange("transparent");
+    PlannedExchange exchange = new PlannedExchange("transparent");
     PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, BODY);
 
     assertThat(log(plan.prefill(), BODY))
@@ -47,7 +47,7 @@ class SequentialProtocolsTest {
 
   @Test
   void orchestratedForwardsTheCompleteAnswer() {
-    Exchange exchange = new Exchange("orchestrated");
+    PlannedExchange exchange = new PlannedExchange("orchestrated");
     PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, BODY);
     String answer = "{\"id\":\"x\", \"usage\":{\"prompt_tokens\":1E0},\"opaque\":[ ]}";
 
@@ -66,11 +66,12 @@ class SequentialProtocolsTest {
 
   @Test
   void p2pNcclPutsBothAddressesIntoTheIdOfBothRequests() {
-    Exchange exchange = new Exchange("p2p_nccl");
+    PlannedExchange exchange = new PlannedExchange("p2p_nccl");
     exchange.peers.update("p", peer -> peer.withKvAddress("10.2.0.11:21001"));
     exchange.peers.update("d", peer -> peer.withKvAddress("10.2.0.21:22001"));
     PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, BODY);
-    String id = "___prefill_addr_10.2.0.11:21001___decode_addr_10.2.0.21:22001_" + Exchange.NONCE;
+    String id =
+        "___prefill_addr_10.2.0.11:21001___decode_addr_10.2.0.21:22001_" + PlannedExchange.NONCE;
 
     assertThat(log(plan.prefill(), BODY))
         .isEqualTo(
@@ -99,8 +100,9 @@ class SequentialProtocolsTest {
   @Test
   void p2pNcclPutsThemIntoTheBodyOfAResponse() {
     String body = "{\"input\":\"a\",\"request_id\":\"mine\"}";
-    PdPlan.Sequential plan = new Exchange("p2p_nccl").sequential(Endpoint.RESPONSES, body);
-    String id = "___prefill_addr_10.2.0.11:8100___decode_addr_10.2.0.21:8200_" + Exchange.NONCE;
+    PdPlan.Sequential plan = new PlannedExchange("p2p_nccl").sequential(Endpoint.RESPONSES, body);
+    String id =
+        "___prefill_addr_10.2.0.11:8100___decode_addr_10.2.0.21:8200_" + PlannedExchange.NONCE;
 
     assertThat(log(plan.prefill(), body))
         .isEqualTo(
@@ -112,7 +114,9 @@ class SequentialProtocolsTest {
             """
                 .formatted(id, id));
     assertThat(
-            log(decodeLeg(plan.handover().to(new Exchange("p2p_nccl").decode, reply("{}"))), body))
+            log(
+                decodeLeg(plan.handover().to(new PlannedExchange("p2p_nccl").decode, reply("{}"))),
+                body))
         .isEqualTo(
             """
             POST http://10.2.0.21:8200/v1/responses
@@ -125,7 +129,7 @@ class SequentialProtocolsTest {
 
   @Test
   void p2pNcclUsesTheUrlOfAWorkerWithoutRegistration() {
-    PdPlan.Sequential plan = new Exchange("p2p_nccl").sequential(Endpoint.COMPLETIONS, BODY);
+    PdPlan.Sequential plan = new PlannedExchange("p2p_nccl").sequential(Endpoint.COMPLETIONS, BODY);
 
     assertThat(plan.prefill().headers().getFirst().value())
         .startsWith("___prefill_addr_10.2.0.11:8100___decode_addr_10.2.0.21:8200_");
@@ -133,14 +137,14 @@ class SequentialProtocolsTest {
 
   @Test
   void p2pNcclDoesNotPutAnIpv6AddressIntoAnId() {
-    Exchange exchange = new Exchange("p2p_nccl");
+    PlannedExchange exchange = new PlannedExchange("p2p_nccl");
     Worker six = exchange.worker("six", "http://[fe80::1]:8200", Role.DECODE, -1);
 
     PdPlan plan =
         exchange
             .setup
             .protocol()
-            .plan(Exchange.request(Endpoint.COMPLETIONS, BODY, null), exchange.prefill, six);
+            .plan(PlannedExchange.request(Endpoint.COMPLETIONS, BODY, null), exchange.prefill, six);
     assertThat(plan).isInstanceOf(PdPlan.Unplanned.class);
   }
 

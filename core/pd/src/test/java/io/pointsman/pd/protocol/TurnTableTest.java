@@ -3,12 +3,12 @@ package io.pointsman.pd.protocol;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.TestFleet;
-import io.pointsman.pd.plan.Conversation;
-import io.pointsman.request.splice.RawJson;
-import io.pointsman.pd.protocol.TurnTable.Turn;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.prefix.PrefixMark;
 import io.pointsman.engine.prefix.Prompts;
+import io.pointsman.pd.plan.Conversation;
+import io.pointsman.pd.protocol.TurnTable.Turn;
+import io.pointsman.request.splice.RawJson;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;

@@ -1,6 +1,6 @@
 package io.pointsman.pd.rule;
 
-import static io.pointsman.pd.rule.SplitFleet.request;
+import static io.pointsman.pd.rule.PdTestFleet.request;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** The prefixes of decode workers, tested through the router's decisions. */
 class HeldPrefixesTest {
-  private static void restart(SplitFleet fleet, String id) {
+  private static void restart(PdTestFleet fleet, String id) {
     Worker worker = fleet.worker(id);
     int outages = worker.health().outages();
     fleet.kill(id);
@@ -22,13 +22,13 @@ class HeldPrefixesTest {
     assertThat(worker.health().outages()).isEqualTo(outages + 1);
   }
 
-  private static void serve(SplitFleet fleet, String id) {
+  private static void serve(PdTestFleet fleet, String id) {
     Lease lease = fleet.engine.place(request(64).decode(), fleet.worker(id));
     requireNonNull(lease).succeeded();
   }
 
   /** The worker that serves the prompt alone because it holds it; empty if there is none. */
-  private static String holder(SplitFleet fleet) {
+  private static String holder(PdTestFleet fleet) {
     return switch (fleet.placed(fleet.router.decide(request(64)))) {
       case Placement.Single single -> {
         assertThat(single.rule()).isEqualTo(SplitRule.DECODE_HOLDS_PREFIX);
@@ -45,7 +45,7 @@ class HeldPrefixesTest {
 
   @Test
   void aRestartedWorkerHoldsOnlyPromptsServedSince() {
-    SplitFleet fleet = new SplitFleet(SplitSettings.DEFAULTS, 1, 1);
+    PdTestFleet fleet = new PdTestFleet(SplitSettings.DEFAULTS, 1, 1);
     assertThat(holder(fleet)).isEmpty();
     serve(fleet, "d0");
     assertThat(holder(fleet)).isEqualTo("d0");
@@ -63,7 +63,7 @@ class HeldPrefixesTest {
   @ParameterizedTest
   @ValueSource(ints = {2, 40})
   void otherWorkersKeepTheirPrefixes(int decodes) {
-    SplitFleet fleet = new SplitFleet(SplitSettings.DEFAULTS, 1, decodes);
+    PdTestFleet fleet = new PdTestFleet(SplitSettings.DEFAULTS, 1, decodes);
     for (int i = 0; i < decodes; i++) {
       serve(fleet, "d" + i);
     }

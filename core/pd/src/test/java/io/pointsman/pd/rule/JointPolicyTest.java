@@ -1,6 +1,6 @@
 package io.pointsman.pd.rule;
 
-import static io.pointsman.pd.rule.SplitFleet.request;
+import static io.pointsman.pd.rule.PdTestFleet.request;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -19,30 +19,30 @@ class JointPolicyTest {
   /** The next indexed length. */
   private static final int WORTH_MORE = WORTH_ONE + WORTH_ONE / 8;
 
-  private static SplitFleet fleet(int decodes) {
+  private static PdTestFleet fleet(int decodes) {
     return fleet(decodes, 8);
   }
 
   /** A fleet that never skips prefill. */
-  private static SplitFleet fleet(int decodes, int maxLoadGap) {
+  private static PdTestFleet fleet(int decodes, int maxLoadGap) {
     SplitSettings settings = new SplitSettings(0, 0, 2, maxLoadGap, 0, true, false, false);
-    return new SplitFleet(settings, 1, decodes, JointPolicy.NAME);
+    return new PdTestFleet(settings, 1, decodes, JointPolicy.NAME);
   }
 
   /** Lets a decode worker serve a prompt of {@code blocks} blocks. */
-  private static void teach(SplitFleet fleet, String holder, int blocks) {
+  private static void teach(PdTestFleet fleet, String holder, int blocks) {
     SplitRequest request = request(blocks);
     Lease lease = fleet.engine.place(request.decode(), fleet.worker(holder));
     requireNonNull(lease, "lease").succeeded();
   }
 
-  private static String decode(SplitFleet fleet, SplitRequest request) {
+  private static String decode(PdTestFleet fleet, SplitRequest request) {
     return fleet.split(request).decode().worker().id();
   }
 
   @Test
   void amongEquallyLoadedWorkersTheLargestHolderDecodes() {
-    SplitFleet fleet = fleet(8);
+    PdTestFleet fleet = fleet(8);
     teach(fleet, "d5", 60);
     teach(fleet, "d2", 40);
     SplitRequest next = request(100);
@@ -55,14 +55,14 @@ class JointPolicyTest {
 
   @Test
   void aBusierWorkerIsChosenOnlyIfItsPrefixOutweighsItsLoad() {
-    SplitFleet fleet = fleet(2);
+    PdTestFleet fleet = fleet(2);
     teach(fleet, "d0", WORTH_ONE);
     fleet.workers.load(fleet.worker("d0"), 1);
     SplitRequest next = request(400);
     assertThat(decode(fleet, next)).isEqualTo("d1");
     assertThat(next.decode().notes().reason()).isEqualTo(PickReason.LEAST_LOAD);
 
-    SplitFleet other = fleet(2);
+    PdTestFleet other = fleet(2);
     teach(other, "d0", WORTH_MORE);
     other.workers.load(other.worker("d0"), 1);
     assertThat(decode(other, request(400))).isEqualTo("d0");
@@ -70,7 +70,7 @@ class JointPolicyTest {
 
   @Test
   void aSmallerHolderIsChosenIfItsLoadIsMuchLower() {
-    SplitFleet fleet = fleet(3);
+    PdTestFleet fleet = fleet(3);
     teach(fleet, "d0", 2 * WORTH_ONE);
     teach(fleet, "d1", WORTH_MORE);
     fleet.workers.load(fleet.worker("d0"), 1);
@@ -84,7 +84,7 @@ class JointPolicyTest {
   @Test
   void noPrefixOutweighsTheLoadGap() {
     for (int gap : new int[] {1, 2}) {
-      SplitFleet fleet = fleet(2, gap);
+      PdTestFleet fleet = fleet(2, gap);
       teach(fleet, "d0", 8 * WORTH_ONE);
       fleet.workers.load(fleet.worker("d0"), 2);
       assertThat(decode(fleet, request(9 * WORTH_ONE))).isEqualTo(gap == 1 ? "d1" : "d0");
@@ -94,7 +94,7 @@ class JointPolicyTest {
   /** A common prefix of 240 tokens: consecutive requests spread at random. */
   @Test
   void aShortCommonPrefixDoesNotConcentrateRequests() {
-    SplitFleet fleet = fleet(4);
+    PdTestFleet fleet = fleet(4);
     teach(fleet, "d0", 15);
     Set<String> chosen = new HashSet<>();
     for (int i = 0; i < 64; i++) {
@@ -110,7 +110,7 @@ class JointPolicyTest {
 
   @Test
   void equalHoldersShareTheRequests() {
-    SplitFleet fleet = fleet(4);
+    PdTestFleet fleet = fleet(4);
     teach(fleet, "d1", 64);
     teach(fleet, "d3", 64);
     Set<String> chosen = new HashSet<>();
@@ -125,7 +125,7 @@ class JointPolicyTest {
 
   @Test
   void aTriedHolderIsNotChosen() {
-    SplitFleet fleet = fleet(2);
+    PdTestFleet fleet = fleet(2);
     teach(fleet, "d0", 64);
     SplitRequest next = request(80);
     next.decode().exclude(fleet.worker("d0"));

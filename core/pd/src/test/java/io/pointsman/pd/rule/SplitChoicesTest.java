@@ -1,25 +1,25 @@
 package io.pointsman.pd.rule;
 
-import static io.pointsman.pd.rule.SplitFleet.request;
+import static io.pointsman.pd.rule.PdTestFleet.request;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.choice.Choice;
 import io.pointsman.engine.choice.Choices;
-import io.pointsman.engine.choice.Hold;
-import io.pointsman.engine.choice.HoldAnswer;
-import io.pointsman.engine.choice.HoldAnswer.Kind;
-import io.pointsman.engine.choice.HoldSettings;
+import io.pointsman.engine.choice.ExternalLeaseSettings;
+import io.pointsman.engine.choice.LeaseResult;
+import io.pointsman.engine.choice.LeaseResult.Kind;
+import io.pointsman.engine.choice.LeaseTerms;
+import io.pointsman.engine.choice.TokenCounts;
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.pd.choice.SplitChoice;
 import io.pointsman.pd.choice.SplitChoices;
-import io.pointsman.engine.choice.TokenCounts;
 import io.pointsman.pd.peer.Peer;
 import io.pointsman.pd.peer.Receiver;
 import io.pointsman.pd.plan.PdPlan;
 import io.pointsman.pd.protocol.ProtocolSettings;
 import io.pointsman.pd.protocol.Protocols;
-import io.pointsman.engine.fleet.Failure;
-import io.pointsman.engine.fleet.Outcome;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -31,14 +31,14 @@ class SplitChoicesTest {
   private static final ProtocolSettings WITH_RECEIVER =
       ProtocolSettings.DEFAULTS.withReceiver(new Receiver("h", List.of(1), List.of(2)));
 
-  private final SplitFleet fleet = new SplitFleet(SplitSettings.DEFAULTS, 1, 2);
-  private final Choices choices = choices(fleet, HoldSettings.DEFAULTS);
+  private final PdTestFleet fleet = new PdTestFleet(SplitSettings.DEFAULTS, 1, 2);
+  private final Choices choices = choices(fleet, ExternalLeaseSettings.DEFAULTS);
 
-  private static Choices choices(SplitFleet fleet, HoldSettings settings) {
+  private static Choices choices(PdTestFleet fleet, ExternalLeaseSettings settings) {
     return new Choices(fleet.engine, settings, fleet.workers::now, fleet.workers.dice);
   }
 
-  private static SplitChoices split(SplitFleet fleet, Choices choices, String protocol) {
+  private static SplitChoices split(PdTestFleet fleet, Choices choices, String protocol) {
     return new SplitChoices(
         choices,
         fleet.router,
@@ -64,7 +64,7 @@ class SplitChoicesTest {
     return two.lease();
   }
 
-  private HoldAnswer settle(String lease, Outcome outcome) {
+  private LeaseResult settle(String lease, Outcome outcome) {
     return choices.settle(lease, outcome, TokenCounts.NONE);
   }
 
@@ -107,7 +107,7 @@ class SplitChoicesTest {
     SplitChoices split = split(fleet, choices, "nixl");
     assertThat(settle(id, Outcome.IGNORED).kind()).isEqualTo(Kind.UNKNOWN);
 
-    SplitChoice late = split.choose(asked(4), new Hold(TTL, id));
+    SplitChoice late = split.choose(asked(4), new LeaseTerms(TTL, id));
 
     assertThat(late)
         .isInstanceOfSatisfying(
@@ -115,7 +115,7 @@ class SplitChoicesTest {
             one -> assertThat(one.choice()).isEqualTo(new Choice.IdTaken(id, true)));
     assertThat(fleet.inFlight()).isZero();
     String other = id.replace('0', '1');
-    assertThat(split.choose(asked(4), new Hold(TTL, other)))
+    assertThat(split.choose(asked(4), new LeaseTerms(TTL, other)))
         .isInstanceOfSatisfying(
             SplitChoice.Two.class, two -> assertThat(two.lease()).isEqualTo(other));
     assertThat(settle(other, Outcome.SUCCEEDED).kind()).isEqualTo(Kind.DONE);
@@ -126,7 +126,7 @@ class SplitChoicesTest {
   void prefillEndsByItselfAndOnce() {
     SplitChoice.Two two = two();
 
-    HoldAnswer first = choices.prefilled(lease(two), Outcome.SUCCEEDED);
+    LeaseResult first = choices.prefilled(lease(two), Outcome.SUCCEEDED);
 
     assertThat(first.kind()).isEqualTo(Kind.DONE);
     assertThat(first.expiresInNanos()).isEqualTo(TTL.toNanos());
@@ -194,7 +194,7 @@ class SplitChoicesTest {
   void aRequestServedWholeHasNoPrefillToEnd() {
     SplitChoices split = split(fleet, choices, "nixl");
     SplitChoices.Asked several =
-        new SplitChoices.Asked(request(4, SplitFleet.facts(2, 64)), "/v1/completions", "id-1");
+        new SplitChoices.Asked(request(4, PdTestFleet.facts(2, 64)), "/v1/completions", "id-1");
 
     SplitChoice choice = split.choose(several, TTL);
 
@@ -256,7 +256,7 @@ class SplitChoicesTest {
 
   @Test
   void tooManyLeasesHoldNothing() {
-    Choices few = choices(fleet, new HoldSettings(1, TTL, TTL, TTL));
+    Choices few = choices(fleet, new ExternalLeaseSettings(1, TTL, TTL, TTL));
     SplitChoices split = split(fleet, few, "nixl");
     assertThat(split.choose(asked(4), TTL)).isInstanceOf(SplitChoice.Two.class);
 
@@ -271,9 +271,10 @@ class SplitChoicesTest {
 
   @Test
   void aRefusalIsReportedOnce() {
-    SplitFleet none = new SplitFleet(SplitSettings.DEFAULTS, 0, 0);
+    PdTestFleet none = new PdTestFleet(SplitSettings.DEFAULTS, 0, 0);
 
-    SplitChoice refused = split(none, choices(none, HoldSettings.DEFAULTS), "nixl").point(asked(4));
+    SplitChoice refused =
+        split(none, choices(none, ExternalLeaseSettings.DEFAULTS), "nixl").point(asked(4));
 
     assertThat(refused)
         .isInstanceOfSatisfying(

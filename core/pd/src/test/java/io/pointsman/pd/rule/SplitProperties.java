@@ -2,13 +2,13 @@ package io.pointsman.pd.rule;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.pd.rule.Placement.Single;
-import io.pointsman.pd.rule.Placement.Split;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.pd.rule.Placement.Single;
+import io.pointsman.pd.rule.Placement.Split;
 import java.util.ArrayList;
 import java.util.List;
 import net.jqwik.api.ForAll;
@@ -27,8 +27,8 @@ class SplitProperties {
       @ForAll @Size(max = 120) List<@IntRange(max = 9_999) Integer> steps,
       @ForAll boolean decodeServes,
       @ForAll boolean whenBusy) {
-    SplitFleet fleet =
-        new SplitFleet(
+    PdTestFleet fleet =
+        new PdTestFleet(
             new SplitSettings(100, 64, 0.9, 2, 5000, decodeServes, whenBusy, whenBusy), 2, 1);
     fleet.add("full", Role.DECODE, 2);
     fleet.add("once", Role.PREFILL, 1);
@@ -52,13 +52,13 @@ class SplitProperties {
 
   /** The leases that a proxy holds. */
   private static final class Open {
-    private final SplitFleet fleet;
+    private final PdTestFleet fleet;
     private final List<Lease> leases = new ArrayList<>();
     private final List<Lease> unsent = new ArrayList<>();
     private final List<Split> splits = new ArrayList<>();
     private final List<SplitRequest> requests = new ArrayList<>();
 
-    Open(SplitFleet fleet) {
+    Open(PdTestFleet fleet) {
       this.fleet = fleet;
     }
 
@@ -74,7 +74,7 @@ class SplitProperties {
       int argument = step / 10;
       switch (step % 10) {
         case 0, 1, 2 -> {
-          SplitRequest request = SplitFleet.request(1 + argument % 40);
+          SplitRequest request = PdTestFleet.request(1 + argument % 40);
           took(request, fleet.router.decide(request));
         }
         case 3 -> prefillAgain(argument);

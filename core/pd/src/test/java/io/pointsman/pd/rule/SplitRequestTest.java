@@ -2,9 +2,9 @@ package io.pointsman.pd.rule;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.pd.plan.SplitFacts;
 import io.pointsman.engine.policy.RequestFields;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.pd.plan.SplitFacts;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 

@@ -1,21 +1,21 @@
 package io.pointsman.pd.rule;
 
-import static io.pointsman.pd.rule.SplitFleet.facts;
-import static io.pointsman.pd.rule.SplitFleet.request;
+import static io.pointsman.pd.rule.PdTestFleet.facts;
+import static io.pointsman.pd.rule.PdTestFleet.request;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.TestFleet;
-import io.pointsman.pd.rule.Placement.Single;
-import io.pointsman.pd.rule.Placement.Split;
-import io.pointsman.pd.rule.SplitDecision.Refused;
-import io.pointsman.pd.plan.SplitFacts;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.pd.plan.SplitFacts;
+import io.pointsman.pd.rule.Placement.Single;
+import io.pointsman.pd.rule.Placement.Split;
+import io.pointsman.pd.rule.SplitDecision.Refused;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -32,7 +32,7 @@ class SplitRouterTest {
 
   @Test
   void aRequestGoesToAPrefillAndADecodeWorker() {
-    SplitFleet fleet = new SplitFleet(SplitSettings.DEFAULTS, 2, 2);
+    PdTestFleet fleet = new PdTestFleet(SplitSettings.DEFAULTS, 2, 2);
     Split split = fleet.split(request(4));
 
     assertThat(split.prefill().worker().spec().role()).isEqualTo(Role.PREFILL);
@@ -44,7 +44,7 @@ class SplitRouterTest {
 
   @Test
   void prefillFollowsThePrefixAndDecodeTheLoad() {
-    SplitFleet fleet = new SplitFleet(threshold(0), 4, 4);
+    PdTestFleet fleet = new PdTestFleet(threshold(0), 4, 4);
     String first = fleet.split(request(64)).prefill().worker().id();
 
     for (int i = 1; i < 4; i++) {
@@ -60,7 +60,7 @@ class SplitRouterTest {
 
   @Test
   void aRequestThatCannotBeSplitGoesToOneWorker() {
-    SplitFleet fleet = new SplitFleet(SplitSettings.DEFAULTS, 1, 1);
+    PdTestFleet fleet = new PdTestFleet(SplitSettings.DEFAULTS, 1, 1);
     Single single = fleet.single(fleet.router.decide(request(4, facts(2, 64))));
 
     assertThat(single.rule()).isEqualTo(SplitRule.UNSPLITTABLE);
@@ -70,7 +70,7 @@ class SplitRouterTest {
 
   @Test
   void aRequestOfThresholdLengthIsSplit() {
-    SplitFleet fleet = new SplitFleet(threshold(100), 1, 1);
+    PdTestFleet fleet = new PdTestFleet(threshold(100), 1, 1);
 
     assertThat(fleet.placed(fleet.router.decide(request(4, facts(1, 99)))).rule())
         .isEqualTo(SplitRule.SHORT_INPUT);
@@ -80,7 +80,7 @@ class SplitRouterTest {
 
   @Test
   void withoutAnEstimateTheRoutingKeysTokensCount() {
-    SplitFleet fleet = new SplitFleet(threshold(64), 1, 1);
+    PdTestFleet fleet = new PdTestFleet(threshold(64), 1, 1);
 
     assertThat(fleet.placed(fleet.router.decide(request(3, facts(1, -1)))).rule())
         .isEqualTo(SplitRule.SHORT_INPUT);
@@ -90,7 +90,7 @@ class SplitRouterTest {
 
   @Test
   void wholeRequestsPreferRegularWorkers() {
-    SplitFleet fleet = new SplitFleet(threshold(100), 1, 1);
+    PdTestFleet fleet = new PdTestFleet(threshold(100), 1, 1);
     fleet.add("r0", Role.REGULAR, 1);
 
     assertThat(fleet.single(fleet.router.decide(request(1))).lease().worker().id()).isEqualTo("r0");
@@ -100,7 +100,8 @@ class SplitRouterTest {
 
   @Test
   void decodeAloneServesAPromptThatItNearlyHolds() {
-    SplitFleet fleet = new SplitFleet(new SplitSettings(0, 0, 0.9, 2, 0, true, false, false), 1, 3);
+    PdTestFleet fleet =
+        new PdTestFleet(new SplitSettings(0, 0, 0.9, 2, 0, true, false, false), 1, 3);
     Split first = fleet.split(request(64));
     String holder = first.decode().worker().id();
     first.prefill().succeeded();
@@ -122,7 +123,8 @@ class SplitRouterTest {
   /** A prompt that a decode worker rejected (4xx) is not in its cache. */
   @Test
   void aRefusedPromptIsNotHeld() {
-    SplitFleet fleet = new SplitFleet(new SplitSettings(0, 0, 0.9, 2, 0, true, false, false), 1, 1);
+    PdTestFleet fleet =
+        new PdTestFleet(new SplitSettings(0, 0, 0.9, 2, 0, true, false, false), 1, 1);
     Split first = fleet.split(request(64));
     first.prefill().succeeded();
     first.decode().refused();
@@ -137,7 +139,8 @@ class SplitRouterTest {
 
   @Test
   void theLeastLoadedOfManyHoldersServes() {
-    SplitFleet fleet = new SplitFleet(new SplitSettings(0, 0, 0.9, 0, 0, true, false, false), 1, 8);
+    PdTestFleet fleet =
+        new PdTestFleet(new SplitSettings(0, 0, 0.9, 0, 0, true, false, false), 1, 8);
     for (int i = 0; i < 8; i++) {
       SplitRequest request = request(64);
       for (int n = 0; n < 8; n++) {
@@ -161,7 +164,7 @@ class SplitRouterTest {
 
   @Test
   void anUnfinishedResponseTeachesNothing() {
-    SplitFleet fleet = new SplitFleet(SplitSettings.DEFAULTS, 1, 1);
+    PdTestFleet fleet = new PdTestFleet(SplitSettings.DEFAULTS, 1, 1);
     Split first = fleet.split(request(64));
     first.decode().ignored();
 
@@ -170,7 +173,7 @@ class SplitRouterTest {
 
   @Test
   void aWorkerThatLeftHoldsNothing() {
-    SplitFleet fleet = new SplitFleet(SplitSettings.DEFAULTS, 1, 1);
+    PdTestFleet fleet = new PdTestFleet(SplitSettings.DEFAULTS, 1, 1);
     Split first = fleet.split(request(64));
     first.decode().succeeded();
     fleet.workers.fleet.remove("d0");
@@ -181,7 +184,8 @@ class SplitRouterTest {
 
   @Test
   void decodeComputesFewUncachedTokens() {
-    SplitFleet fleet = new SplitFleet(new SplitSettings(0, 512, 2, 8, 0, true, false, false), 1, 2);
+    PdTestFleet fleet =
+        new PdTestFleet(new SplitSettings(0, 512, 2, 8, 0, true, false, false), 1, 2);
     Split first = fleet.split(request(64));
     String holder = first.decode().worker().id();
     first.decode().succeeded();
@@ -195,7 +199,8 @@ class SplitRouterTest {
 
   @Test
   void aShortPromptWithoutAHolderHasFewUncachedTokensToo() {
-    SplitFleet fleet = new SplitFleet(new SplitSettings(0, 512, 2, 8, 0, true, false, false), 1, 1);
+    PdTestFleet fleet =
+        new PdTestFleet(new SplitSettings(0, 512, 2, 8, 0, true, false, false), 1, 1);
 
     assertThat(fleet.placed(fleet.router.decide(request(31))).rule())
         .isEqualTo(SplitRule.FEW_UNCACHED);
@@ -204,8 +209,8 @@ class SplitRouterTest {
 
   @Test
   void decodeServesWhenAllPrefillWorkersAreLoaded() {
-    SplitFleet fleet =
-        new SplitFleet(new SplitSettings(0, 0, 2, 8, 1000, true, false, false), 2, 1);
+    PdTestFleet fleet =
+        new PdTestFleet(new SplitSettings(0, 0, 2, 8, 1000, true, false, false), 2, 1);
 
     fleet.split(request(64));
     fleet.split(new SplitRequest(TestFleet.MODEL, PrefixBlocks.NONE, null, facts(1, 5)));
@@ -222,7 +227,7 @@ class SplitRouterTest {
 
   @Test
   void withoutPrefillWorkersDecodeServesIfPermitted() {
-    SplitFleet fleet = new SplitFleet(whole(true, false, false), 1, 1);
+    PdTestFleet fleet = new PdTestFleet(whole(true, false, false), 1, 1);
     fleet.kill("p0");
 
     Single single = fleet.single(fleet.router.decide(request(4)));
@@ -233,7 +238,7 @@ class SplitRouterTest {
 
   @Test
   void withoutPrefillWorkersTheRequestIsRefusedIfDecodeIsNotPermitted() {
-    SplitFleet fleet = new SplitFleet(whole(false, false, false), 1, 1);
+    PdTestFleet fleet = new PdTestFleet(whole(false, false, false), 1, 1);
     fleet.kill("p0");
 
     SplitRequest request = request(4);
@@ -250,8 +255,8 @@ class SplitRouterTest {
   /** A split against the rules is better than a refusal. */
   @Test
   void aRequestBetterServedWholeIsSplitIfNoWorkerMayServeItWhole() {
-    SplitFleet fleet =
-        new SplitFleet(new SplitSettings(100, 0, 0.5, 8, 32, false, false, false), 1, 1);
+    PdTestFleet fleet =
+        new PdTestFleet(new SplitSettings(100, 0, 0.5, 8, 32, false, false, false), 1, 1);
     fleet.worker("p0").tryLease(fleet.workers.now(), 33, 0, (_, _) -> {});
 
     assertThat(fleet.placed(fleet.router.decide(request(1))).rule()).isEqualTo(SplitRule.SPLIT);
@@ -272,7 +277,7 @@ class SplitRouterTest {
 
   @Test
   void aRequestThatCanNeitherBeSplitNorServedWholeIsUnsplittable() {
-    SplitFleet fleet = new SplitFleet(SplitSettings.HALVES_ONLY, 1, 1);
+    PdTestFleet fleet = new PdTestFleet(SplitSettings.HALVES_ONLY, 1, 1);
     SplitRequest choices = request(4, facts(2, 64));
 
     assertThat(fleet.router.decide(choices))
@@ -288,7 +293,7 @@ class SplitRouterTest {
 
   @Test
   void aRequestWithoutComputationGoesToAnyWorker() {
-    SplitFleet fleet = new SplitFleet(SplitSettings.HALVES_ONLY, 1, 1);
+    PdTestFleet fleet = new PdTestFleet(SplitSettings.HALVES_ONLY, 1, 1);
     SplitRequest count = request(1, SplitFacts.ofNoPrompt());
 
     assertThat(fleet.single(fleet.router.decide(count)).lease().worker().id()).isEqualTo("d0");
@@ -301,7 +306,7 @@ class SplitRouterTest {
 
   @Test
   void withoutDecodeWorkersPrefillServesIfPermitted() {
-    SplitFleet fleet = new SplitFleet(whole(true, true, false), 1, 0);
+    PdTestFleet fleet = new PdTestFleet(whole(true, true, false), 1, 0);
     Single single = fleet.single(fleet.router.decide(request(4)));
 
     assertThat(single.rule()).isEqualTo(SplitRule.NO_DECODE);
@@ -310,7 +315,7 @@ class SplitRouterTest {
 
   @Test
   void withoutDecodeWorkersTheRequestIsRefusedIfPrefillIsNotPermitted() {
-    SplitFleet fleet = new SplitFleet(whole(true, false, false), 1, 0);
+    PdTestFleet fleet = new PdTestFleet(whole(true, false, false), 1, 0);
 
     assertThat(fleet.router.decide(request(4)))
         .isEqualTo(new Refused(Role.DECODE, new Decision.Rejected(RejectReason.NO_WORKERS, 0)));
@@ -318,7 +323,7 @@ class SplitRouterTest {
 
   @Test
   void aModelThatOnlyTheOtherRoleServesIsNotUnknown() {
-    SplitFleet fleet = new SplitFleet(whole(true, false, false), 1, 0);
+    PdTestFleet fleet = new PdTestFleet(whole(true, false, false), 1, 0);
     fleet.workers.add(TestFleet.spec("r", "other"));
 
     assertThat(fleet.router.decide(request(4)))
@@ -327,7 +332,7 @@ class SplitRouterTest {
 
   @Test
   void whenPrefillIsFullTheRequestMustWait() {
-    SplitFleet fleet = new SplitFleet(whole(true, false, false), 0, 1);
+    PdTestFleet fleet = new PdTestFleet(whole(true, false, false), 0, 1);
     fleet.add("p", Role.PREFILL, 1);
     fleet.split(request(4));
 
@@ -338,7 +343,7 @@ class SplitRouterTest {
 
   @Test
   void whenPrefillIsFullDecodeServesIfConfigured() {
-    SplitFleet fleet = new SplitFleet(whole(true, false, true), 0, 1);
+    PdTestFleet fleet = new PdTestFleet(whole(true, false, true), 0, 1);
     fleet.add("p", Role.PREFILL, 1);
     fleet.split(request(4));
 
@@ -348,7 +353,7 @@ class SplitRouterTest {
 
   @Test
   void whenDecodeIsFullNoPrefillIsWasted() {
-    SplitFleet fleet = new SplitFleet(whole(true, false, false), 1, 0);
+    PdTestFleet fleet = new PdTestFleet(whole(true, false, false), 1, 0);
     fleet.add("d", Role.DECODE, 1);
     fleet.split(request(4));
 
@@ -359,7 +364,7 @@ class SplitRouterTest {
 
   @Test
   void afterAFailedPrefillAnotherWorkerIsChosenAndThenDecodeAlone() {
-    SplitFleet fleet = new SplitFleet(whole(true, false, false), 2, 1);
+    PdTestFleet fleet = new PdTestFleet(whole(true, false, false), 2, 1);
     SplitRequest request = request(4);
     Split first = fleet.split(request);
     first.prefill().failed(Failure.ERROR);
@@ -381,7 +386,7 @@ class SplitRouterTest {
 
   @Test
   void aRequestRefusedByFullPrefillTouchesNoDecodeWorker() {
-    SplitFleet fleet = new SplitFleet(whole(true, false, false), 0, 1);
+    PdTestFleet fleet = new PdTestFleet(whole(true, false, false), 0, 1);
     fleet.add("p", Role.PREFILL, 1);
     fleet.split(request(4));
     int routed = fleet.routed;
@@ -394,7 +399,7 @@ class SplitRouterTest {
 
   @Test
   void fullPrefillMakesNoRequestWaitWithoutDecodeWorkers() {
-    SplitFleet fleet = new SplitFleet(whole(true, false, false), 0, 1);
+    PdTestFleet fleet = new PdTestFleet(whole(true, false, false), 0, 1);
     fleet.add("p", Role.PREFILL, 1);
     fleet.split(request(4));
     fleet.add("r", Role.REGULAR, 0);
@@ -407,7 +412,7 @@ class SplitRouterTest {
 
   @Test
   void aRequestWaitsForABusyPrefillWorker() {
-    SplitFleet fleet = new SplitFleet(whole(true, false, false), 1, 1);
+    PdTestFleet fleet = new PdTestFleet(whole(true, false, false), 1, 1);
     SplitRequest request = request(4);
     Split first = fleet.split(request);
     first.prefill().ignored();
@@ -422,7 +427,7 @@ class SplitRouterTest {
 
   @Test
   void aRequestBehindOthersUsesOnlyRolesWithoutAQueue() {
-    SplitFleet fleet = new SplitFleet(threshold(100), 1, 1);
+    PdTestFleet fleet = new PdTestFleet(threshold(100), 1, 1);
     Set<Role> decode = Set.of(Role.DECODE);
     assertThat(behind(fleet, 64, decode)).isEqualTo(Role.DECODE);
     assertThat(behind(fleet, 1, decode)).isEqualTo(Role.DECODE);
@@ -439,8 +444,8 @@ class SplitRouterTest {
 
   @Test
   void aRequestServedByDecodeAlonePassesThePrefillQueue() {
-    SplitFleet fleet =
-        new SplitFleet(new SplitSettings(100, 0, 0.9, 8, 0, true, false, false), 1, 1);
+    PdTestFleet fleet =
+        new PdTestFleet(new SplitSettings(100, 0, 0.9, 8, 0, true, false, false), 1, 1);
     Split first = fleet.split(request(64));
     first.prefill().succeeded();
     first.decode().succeeded();
@@ -455,7 +460,7 @@ class SplitRouterTest {
 
   @Test
   void aRequestBehindThePrefillQueueIsStillServedWholeWithoutDecode() {
-    SplitFleet fleet = new SplitFleet(whole(true, false, false), 1, 1);
+    PdTestFleet fleet = new PdTestFleet(whole(true, false, false), 1, 1);
     fleet.add("r0", Role.REGULAR, 1);
     fleet.worker("d0").drain(true);
 
@@ -464,7 +469,7 @@ class SplitRouterTest {
     assertThat(single.lease().worker().id()).isEqualTo("r0");
   }
 
-  private static Role behind(SplitFleet fleet, int blocks, Set<Role> waited) {
+  private static Role behind(PdTestFleet fleet, int blocks, Set<Role> waited) {
     int before = fleet.inFlight();
     Refused refused = (Refused) fleet.router.decideBehind(request(blocks), waited);
     assertThat(refused.rejection().reason()).isEqualTo(RejectReason.ALL_BUSY);
@@ -472,13 +477,13 @@ class SplitRouterTest {
     return refused.missing();
   }
 
-  private static String aloneOn(SplitFleet fleet, Set<Role> waited) {
+  private static String aloneOn(PdTestFleet fleet, Set<Role> waited) {
     return fleet.single(fleet.router.decideBehind(request(1), waited)).lease().worker().id();
   }
 
   @Test
   void afterAFailedDecodeAnotherWorkerIsChosen() {
-    SplitFleet fleet = new SplitFleet(whole(true, false, false), 1, 2);
+    PdTestFleet fleet = new PdTestFleet(whole(true, false, false), 1, 2);
     SplitRequest request = request(4);
     Split first = fleet.split(request);
     first.prefill().succeeded();
@@ -495,7 +500,7 @@ class SplitRouterTest {
 
   @Test
   void everyLeaseIsReportedOnce() {
-    SplitFleet fleet = new SplitFleet(SplitSettings.DEFAULTS, 1, 1);
+    PdTestFleet fleet = new PdTestFleet(SplitSettings.DEFAULTS, 1, 1);
     Split split = fleet.split(request(4));
     split.prefill().succeeded();
     split.decode().succeeded();

@@ -1,32 +1,32 @@
 package io.pointsman.pd.rule;
 
-import static io.pointsman.pd.rule.SplitFleet.facts;
-import static io.pointsman.pd.rule.SplitFleet.request;
+import static io.pointsman.pd.rule.PdTestFleet.facts;
+import static io.pointsman.pd.rule.PdTestFleet.request;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.pd.plan.SplitFacts;
 import io.pointsman.pd.rule.Placement.Single;
 import io.pointsman.pd.rule.SplitDecision.Refused;
-import io.pointsman.pd.plan.SplitFacts;
-import io.pointsman.engine.fleet.Role;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** The workers that a request which must be served whole waits for. */
 class WholePlacesTest {
-  private static Refused refused(SplitFleet fleet, SplitRequest request) {
+  private static Refused refused(PdTestFleet fleet, SplitRequest request) {
     return (Refused) fleet.router.decide(request);
   }
 
-  private static SplitFleet fleet(boolean decodeServes, boolean prefillServes) {
+  private static PdTestFleet fleet(boolean decodeServes, boolean prefillServes) {
     SplitSettings settings = new SplitSettings(0, 0, 2, 8, 0, decodeServes, prefillServes, false);
-    return new SplitFleet(settings, 0, 0);
+    return new PdTestFleet(settings, 0, 0);
   }
 
   /** The request is served when they return, so it is not refused permanently. */
   @Test
   void aRequestOnlyForPrefillWorkersWaitsForThem() {
-    SplitFleet fleet = fleet(false, true);
+    PdTestFleet fleet = fleet(false, true);
     fleet.add("p0", Role.PREFILL, 1);
     fleet.add("d0", Role.DECODE, 0);
     SplitRequest choices = request(4, facts(2, 64));
@@ -45,7 +45,7 @@ class WholePlacesTest {
 
   @Test
   void aRequestThatNoPresentWorkerMayServeIsRefused() {
-    SplitFleet fleet = fleet(false, true);
+    PdTestFleet fleet = fleet(false, true);
     fleet.add("d0", Role.DECODE, 0);
 
     assertThat(refused(fleet, request(4, facts(2, 64))).rejection().reason())
@@ -55,7 +55,7 @@ class WholePlacesTest {
   /** Other workers would trust the body, which the router has not inspected. */
   @Test
   void aRequestForRegularWorkersWaitsDespiteIdleOthers() {
-    SplitFleet fleet = fleet(true, true);
+    PdTestFleet fleet = fleet(true, true);
     fleet.add("p0", Role.PREFILL, 0);
     fleet.add("d0", Role.DECODE, 0);
     SplitRequest hidden = request(4, SplitFacts.unreadable(null));

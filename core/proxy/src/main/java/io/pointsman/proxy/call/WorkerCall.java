@@ -7,7 +7,7 @@ import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.reply.ProxyError;
-import io.pointsman.proxy.retry.HeldAnswer;
+import io.pointsman.proxy.retry.BufferedResponse;
 import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.upstream.Connecting;
@@ -49,7 +49,7 @@ public abstract class WorkerCall implements UpstreamUser {
   private Phase phase = Phase.CONNECTING;
   private @Nullable Connecting connecting;
   private @Nullable UpstreamConnection connection;
-  private @Nullable HeldAnswer held;
+  private @Nullable BufferedResponse held;
   private boolean pooled;
   private boolean resent;
   private boolean reusable;
@@ -91,16 +91,16 @@ public abstract class WorkerCall implements UpstreamUser {
   protected abstract boolean headArrived(ResponseHead head);
 
   /** True if the buffered part of an answer is within the limit. */
-  protected abstract boolean fits(HeldAnswer error);
+  protected abstract boolean fits(BufferedResponse error);
 
   /** Reports that a buffered answer exceeds the limit. The answer and the connection continue. */
-  protected abstract void outgrown(HeldAnswer error);
+  protected abstract void outgrown(BufferedResponse error);
 
   /**
    * Reports a complete buffered answer. Its ownership passes to this method, which settles the
    * lease.
    */
-  protected abstract void refused(HeldAnswer error);
+  protected abstract void refused(BufferedResponse error);
 
   /**
    * Reports the start of an answer that is not buffered.
@@ -131,7 +131,7 @@ public abstract class WorkerCall implements UpstreamUser {
   /** Settles the lease of a valid answer with an error in place of output. */
   protected final void settleFault(boolean busy) {
     if (busy) {
-      lease.worker().rest(HeldAnswer.REST_NANOS, HeldAnswer.BUSY);
+      lease.worker().rest(BufferedResponse.REST_NANOS, BufferedResponse.BUSY);
       lease.ignored();
     } else {
       lease.failed(Failure.ERROR);
@@ -238,7 +238,7 @@ public abstract class WorkerCall implements UpstreamUser {
     if (headArrived(head)) {
       byte[] bytes = Arrays.copyOf(state.scratch(head.length()), head.length());
       held =
-          new HeldAnswer(
+          new BufferedResponse(
               lease.worker(),
               head,
               bytes,
@@ -254,7 +254,7 @@ public abstract class WorkerCall implements UpstreamUser {
   }
 
   private void hold(ByteBuf in) {
-    HeldAnswer error = held;
+    BufferedResponse error = held;
     if (error == null) {
       in.release();
     } else if (!error.keep(in)) {
@@ -272,7 +272,7 @@ public abstract class WorkerCall implements UpstreamUser {
     phase = Phase.ANSWERING;
   }
 
-  private void heldWhole(HeldAnswer error) {
+  private void heldWhole(BufferedResponse error) {
     held = null;
     complete(error.surplus());
     refused(error);
@@ -321,7 +321,7 @@ public abstract class WorkerCall implements UpstreamUser {
   }
 
   private void closedWhileHolding(boolean orderly) {
-    HeldAnswer error = held;
+    BufferedResponse error = held;
     if (error != null && orderly && error.endOfConnection()) {
       heldWhole(error);
     } else {

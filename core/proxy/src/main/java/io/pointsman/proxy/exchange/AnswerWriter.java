@@ -3,12 +3,12 @@ package io.pointsman.proxy.exchange;
 import io.netty.buffer.ByteBuf;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.handler.BodyRewrite;
-import io.pointsman.proxy.handler.Errand;
-import io.pointsman.proxy.loop.Plane;
+import io.pointsman.proxy.handler.UpstreamRequest;
+import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.relay.Relay;
 import io.pointsman.proxy.relay.ResponseRelay;
 import io.pointsman.proxy.relay.RewrittenRelay;
-import io.pointsman.proxy.retry.HeldAnswer;
+import io.pointsman.proxy.retry.BufferedResponse;
 import io.pointsman.proxy.stored.ResponseIdSniffer;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.ResponseHead;
@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class AnswerWriter {
   private final ClientConnection client;
-  private final Plane plane;
+  private final ServerContext plane;
   private final RequestHead head;
   private final Endpoint endpoint;
   private final String requestId;
@@ -53,7 +53,8 @@ final class AnswerWriter {
    * @param received true if the request was received completely, so another can follow
    * @param errand request that the worker got in place of the client's; null for the client's
    */
-  Relay open(Worker worker, ResponseHead answer, boolean received, @Nullable Errand errand) {
+  Relay open(
+      Worker worker, ResponseHead answer, boolean received, @Nullable UpstreamRequest errand) {
     BodyRewrite rewrite = errand == null ? null : errand.answered(answer);
     return open(worker, answer, received, errand == null ? "" : errand.lines(), rewrite);
   }
@@ -106,7 +107,7 @@ final class AnswerWriter {
    *
    * @param restSeconds value of {@code Retry-After} in seconds; 0 for the worker's own
    */
-  Relay pass(HeldAnswer held, boolean received, long restSeconds) {
+  Relay pass(BufferedResponse held, boolean received, long restSeconds) {
     ResponseHead answer = client.state().head();
     answer.parse(held.head(), held.head().length);
     String retryAfter = "";

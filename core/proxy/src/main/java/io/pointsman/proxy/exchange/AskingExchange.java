@@ -16,18 +16,18 @@ import org.slf4j.LoggerFactory;
  * A request that waits for the check of its caller. It buffers the part of the body that was read
  * together with the head; reading from the client pauses. Belongs to the client's event loop.
  */
-final class AskingExchange implements Conversation {
+final class AskingExchange implements ClientStream {
   private static final Logger LOG = LoggerFactory.getLogger(AskingExchange.class);
 
   private final ClientConnection client;
-  private final Reception reception;
+  private final Dispatcher reception;
   private final RequestHead head;
   private final Deque<ByteBuf> parts = new ArrayDeque<>();
   private boolean received;
   private boolean broken;
   private boolean over;
 
-  AskingExchange(ClientConnection client, Reception reception, RequestHead head) {
+  AskingExchange(ClientConnection client, Dispatcher reception, RequestHead head) {
     this.client = client;
     this.reception = reception;
     this.head = head;
@@ -78,7 +78,7 @@ final class AskingExchange implements Conversation {
     }
   }
 
-  private void handOver(@Nullable Conversation next) {
+  private void handOver(@Nullable ClientStream next) {
     if (next == null) {
       release();
       return;

@@ -6,13 +6,13 @@ import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.call.WorkerCall;
-import io.pointsman.proxy.handler.Errand;
+import io.pointsman.proxy.handler.UpstreamRequest;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.relay.AnswerSignals;
 import io.pointsman.proxy.relay.FirstEvents;
 import io.pointsman.proxy.relay.Relay;
 import io.pointsman.proxy.reply.ProxyError;
-import io.pointsman.proxy.retry.HeldAnswer;
+import io.pointsman.proxy.retry.BufferedResponse;
 import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.upstream.UpstreamConnection;
@@ -39,7 +39,7 @@ final class Attempt extends WorkerCall {
   private final Attempts attempts;
   private final LoopState state;
   private final Lease lease;
-  private final @Nullable Errand errand;
+  private final @Nullable UpstreamRequest errand;
   private @Nullable Relay relay;
 
   /** Null if the lease has no observer. */
@@ -61,7 +61,7 @@ final class Attempt extends WorkerCall {
   /**
    * @param errand request to the worker in place of the client's; null for the client's
    */
-  Attempt(Exchange exchange, Attempts attempts, Lease lease, @Nullable Errand errand) {
+  Attempt(Exchange exchange, Attempts attempts, Lease lease, @Nullable UpstreamRequest errand) {
     super(exchange.state(), lease, exchange.head().method(), exchange.answers()::interim);
     this.errand = errand;
     this.exchange = exchange;
@@ -75,7 +75,7 @@ final class Attempt extends WorkerCall {
   }
 
   /** The request to the worker in place of the client's; null for the client's. */
-  @Nullable Errand errand() {
+  @Nullable UpstreamRequest errand() {
     return errand;
   }
 
@@ -144,20 +144,20 @@ final class Attempt extends WorkerCall {
   }
 
   @Override
-  protected boolean fits(HeldAnswer error) {
+  protected boolean fits(BufferedResponse error) {
     return error.fits();
   }
 
   /** Relays an error that is too large to buffer. */
   @Override
-  protected void outgrown(HeldAnswer error) {
+  protected void outgrown(BufferedResponse error) {
     takeHeld();
     state.head().parse(error.head(), error.head().length);
     answers(state.head(), error.takeBody());
   }
 
   @Override
-  protected void refused(HeldAnswer error) {
+  protected void refused(BufferedResponse error) {
     if (error.busy()) {
       worker().rest(error.restNanos(), error.status());
       lease.ignored();
@@ -168,7 +168,7 @@ final class Attempt extends WorkerCall {
   }
 
   private void settle() {
-    if (HeldAnswer.workersFault(status)) {
+    if (BufferedResponse.workersFault(status)) {
       lease.failed(Failure.ERROR);
     } else if (status >= 400) {
       lease.refused();
@@ -180,7 +180,7 @@ final class Attempt extends WorkerCall {
   @Override
   protected void answers(ResponseHead head, ByteBuf in) {
     attempts.answering();
-    if (!HeldAnswer.workersFault(status)) {
+    if (!BufferedResponse.workersFault(status)) {
       lease.answersWell();
     }
     first = new FirstEvents(head, exchange.head().method());

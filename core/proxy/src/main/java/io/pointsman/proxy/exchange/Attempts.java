@@ -8,15 +8,15 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.proxy.body.KeptBody;
-import io.pointsman.proxy.handler.Course;
-import io.pointsman.proxy.handler.Courses;
-import io.pointsman.proxy.handler.Errand;
+import io.pointsman.proxy.handler.RequestHandler;
+import io.pointsman.proxy.handler.RequestHandlers;
+import io.pointsman.proxy.handler.UpstreamRequest;
 import io.pointsman.proxy.loop.LoopState;
-import io.pointsman.proxy.loop.Plane;
+import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.relay.Relay;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Rejections;
-import io.pointsman.proxy.retry.HeldAnswer;
+import io.pointsman.proxy.retry.BufferedResponse;
 import io.pointsman.proxy.retry.RetryPlan;
 import io.pointsman.proxy.stored.Search;
 import io.pointsman.proxy.stored.StoredResponse;
@@ -31,15 +31,15 @@ import org.jspecify.annotations.Nullable;
  * After a failed attempt it decides on a retry, or on the error for the client. Belongs to the
  * client's event loop.
  */
-final class Attempts implements HeldRequest.Holder {
+final class Attempts implements DeferredRequest.Holder {
   private final Exchange exchange;
   private final LoopState state;
-  private final Plane plane;
+  private final ServerContext plane;
   private final RequestFacts facts;
   private final RetryPlan retries;
   private final @Nullable Search search;
   private RoutingRequest routing;
-  private final @Nullable Course course;
+  private final @Nullable RequestHandler course;
   private @Nullable Attempt current;
   private boolean answeredWell;
   private boolean told;
@@ -50,7 +50,7 @@ final class Attempts implements HeldRequest.Holder {
   private @Nullable Future<?> timer;
 
   /** Null before the first decision. */
-  private @Nullable HeldRequest held;
+  private @Nullable DeferredRequest held;
 
   /**
    * @param stored the stored response that the request uses; null if none
@@ -61,12 +61,12 @@ final class Attempts implements HeldRequest.Holder {
     state = exchange.state();
     plane = state.plane();
     retries = new RetryPlan(plane.retry(), plane.backoff(), state.budget());
-    Courses courses = state.courses();
+    RequestHandlers courses = state.courses();
     search = stored == null ? null : new Search(stored, facts, courses, plane.engine());
     course =
         courses == null || stored != null
             ? null
-            : courses.of(new ServedRequest(exchange, this, facts));
+            : courses.of(new ClientExchangeView(exchange, this, facts));
     routing = search == null ? facts.toRoutingRequest(Role.REGULAR, null) : search.begin();
   }
 
@@ -101,7 +101,7 @@ final class Attempts implements HeldRequest.Holder {
     if (held != null || search != null) {
       return plane.engine().decide(routing);
     }
-    held = new HeldRequest(state, this, routing);
+    held = new DeferredRequest(state, this, routing);
     return held.decide();
   }
 
@@ -138,11 +138,11 @@ final class Attempts implements HeldRequest.Holder {
       giveUp();
       return;
     }
-    Courses courses = state.courses();
+    RequestHandlers courses = state.courses();
     if (courses == null) {
       begin(lease, null);
     } else {
-      courses.toOwner(new ServedRequest(exchange, this, facts), lease);
+      courses.toOwner(new ClientExchangeView(exchange, this, facts), lease);
     }
   }
 
@@ -152,7 +152,7 @@ final class Attempts implements HeldRequest.Holder {
    * @param lease ownership passes to this method
    * @param errand request to the worker in place of the client's; null for the client's
    */
-  void begin(Lease lease, @Nullable Errand errand) {
+  void begin(Lease lease, @Nullable UpstreamRequest errand) {
     retries.attempted();
     Attempt next;
     try {
@@ -177,7 +177,7 @@ final class Attempts implements HeldRequest.Holder {
       decide();
       return;
     }
-    HeldAnswer held = takeHeld();
+    BufferedResponse held = takeHeld();
     if (held != null) {
       pass(held, rejected.retryAfterNanos());
       return;
@@ -238,7 +238,7 @@ final class Attempts implements HeldRequest.Holder {
    * True if another worker may get the request. A worker that was busy or unreachable has not
    * started it.
    */
-  private boolean mayGoElsewhere(RetryReason reason, @Nullable Errand errand) {
+  private boolean mayGoElsewhere(RetryReason reason, @Nullable UpstreamRequest errand) {
     if (!exchange.body().replayable()) {
       return false;
     }
@@ -251,7 +251,7 @@ final class Attempts implements HeldRequest.Holder {
     };
   }
 
-  private static boolean again(@Nullable Errand errand, boolean usual) {
+  private static boolean again(@Nullable UpstreamRequest errand, boolean usual) {
     return errand == null ? usual : errand.againWhereItMayHaveBegun(usual);
   }
 
@@ -259,7 +259,7 @@ final class Attempts implements HeldRequest.Holder {
    * Handles the end of an attempt with an error. The client gets it if no other attempt does
    * better.
    */
-  void held(Attempt attempt, HeldAnswer held) {
+  void held(Attempt attempt, BufferedResponse held) {
     current = null;
     RetryReason reason =
         held.status() == 404
@@ -272,7 +272,7 @@ final class Attempts implements HeldRequest.Holder {
   }
 
   private static void tell(Attempt failed, RetryReason reason) {
-    Errand errand = failed.errand();
+    UpstreamRequest errand = failed.errand();
     if (errand != null) {
       errand.failed(reason);
     }
@@ -302,7 +302,7 @@ final class Attempts implements HeldRequest.Holder {
 
   /** Ends the request with the best error of the attempts. */
   void giveUp() {
-    HeldAnswer held = takeHeld();
+    BufferedResponse held = takeHeld();
     ProxyError failure = retries.lastError();
     if (held != null) {
       pass(held, 0);
@@ -311,12 +311,12 @@ final class Attempts implements HeldRequest.Holder {
     }
   }
 
-  private @Nullable HeldAnswer takeHeld() {
+  private @Nullable BufferedResponse takeHeld() {
     return retries.takeHeld(search != null && search.incomplete());
   }
 
   /** Sends a buffered error to the client. */
-  private void pass(HeldAnswer held, long restNanos) {
+  private void pass(BufferedResponse held, long restNanos) {
     exchange.pass(held, held.busy() ? Math.max(1, retries.shortestRestSeconds(restNanos)) : 0);
   }
 

@@ -11,7 +11,7 @@ import io.netty.util.ReferenceCountUtil;
 import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.loop.LoopClient;
 import io.pointsman.proxy.loop.LoopState;
-import io.pointsman.proxy.loop.Plane;
+import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.settings.TimeoutSettings;
@@ -48,13 +48,13 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   private static final long LINGER_SILENT_NANOS = 2_000_000_000L;
 
   private final LoopState state;
-  private final Plane plane;
+  private final ServerContext plane;
   private final Channel channel;
   private final Flushes.Flush flush;
   private final ClientDecoder decoder;
-  private final Reception reception;
+  private final Dispatcher reception;
   private int index = -1;
-  private @Nullable Conversation current;
+  private @Nullable ClientStream current;
   private boolean lingering;
 
   /** True if the operating system has the last answer; a close cannot lose it. */
@@ -82,7 +82,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     this.channel = channel;
     flush = state.flushes().of(channel);
     decoder = new ClientDecoder(this, state);
-    reception = new Reception(this);
+    reception = new Dispatcher(this);
   }
 
   /** Makes an accepted channel a client connection. */
@@ -118,7 +118,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     index = -1;
     closing = true;
     decoder.release();
-    Conversation interrupted = current;
+    ClientStream interrupted = current;
     current = null;
     if (interrupted != null) {
       interrupted.clientGone();
@@ -183,14 +183,14 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   }
 
   /** The receiver of the body; null if the request was answered before the end of its body. */
-  private @Nullable Conversation receiver() {
-    Conversation now = current;
+  private @Nullable ClientStream receiver() {
+    ClientStream now = current;
     return now == null || now.received() ? null : now;
   }
 
   @Override
   public void content(ByteBuf part) {
-    Conversation receiver = receiver();
+    ClientStream receiver = receiver();
     if (receiver != null && part.isReadable()) {
       receiver.content(part);
     } else {
@@ -200,7 +200,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   @Override
   public void end() {
-    Conversation receiver = receiver();
+    ClientStream receiver = receiver();
     if (receiver != null) {
       receiver.contentEnd();
     }
@@ -208,23 +208,23 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   @Override
   public void broken() {
-    Conversation receiver = receiver();
+    ClientStream receiver = receiver();
     if (receiver != null) {
       receiver.contentBroken();
     }
   }
 
   /** Sets the current request. */
-  void take(@Nullable Conversation conversation) {
+  void take(@Nullable ClientStream conversation) {
     current = conversation;
   }
 
   /** The current request; null between two requests. */
-  @Nullable Conversation current() {
+  @Nullable ClientStream current() {
     return current;
   }
 
-  boolean busyWith(@Nullable Conversation conversation) {
+  boolean busyWith(@Nullable ClientStream conversation) {
     return conversation != null && current == conversation;
   }
 

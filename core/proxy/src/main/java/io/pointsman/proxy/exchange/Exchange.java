@@ -3,14 +3,14 @@ package io.pointsman.proxy.exchange;
 import io.netty.buffer.ByteBuf;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.proxy.body.RequestBody;
-import io.pointsman.proxy.handler.Errand;
+import io.pointsman.proxy.handler.UpstreamRequest;
 import io.pointsman.proxy.loop.LoopState;
-import io.pointsman.proxy.loop.Plane;
+import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.relay.Relay;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Rejections;
 import io.pointsman.proxy.reply.Reply;
-import io.pointsman.proxy.retry.HeldAnswer;
+import io.pointsman.proxy.retry.BufferedResponse;
 import io.pointsman.proxy.stored.StoredResponse;
 import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.upstream.UpstreamConnection;
@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
  * order: receive the body, read it, admit, choose a worker, try, relay the answer. A failed attempt
  * leads back to the choice. Each request ends exactly once. Belongs to the client's event loop.
  */
-final class Exchange implements Conversation, Place.Holder {
+final class Exchange implements ClientStream, AdmissionPermit.Holder {
   private static final Logger LOG = LoggerFactory.getLogger(Exchange.class);
 
   private enum Phase {
@@ -39,13 +39,13 @@ final class Exchange implements Conversation, Place.Holder {
 
   private final ClientConnection client;
   private final LoopState state;
-  private final Plane plane;
+  private final ServerContext plane;
   private final RequestHead head;
   private final Endpoint endpoint;
   private final String requestId;
   private final RequestBody body;
   private final ExchangeReport report;
-  private final Place place;
+  private final AdmissionPermit place;
   private final AnswerWriter answers;
   private final RequestSender sender;
 
@@ -70,7 +70,7 @@ final class Exchange implements Conversation, Place.Holder {
             plane.limits().maxBufferedBody(),
             plane.bodies(),
             state.courses() == null);
-    place = new Place(state, this);
+    place = new AdmissionPermit(state, this);
     answers = new AnswerWriter(client, head, endpoint, requestId, report);
     sender = new RequestSender(state.allocator(), head, body, report);
   }
@@ -271,7 +271,7 @@ final class Exchange implements Conversation, Place.Holder {
   }
 
   /** Sends the request, or the one in its place, over an open connection. */
-  void send(RequestHeadWriter heads, UpstreamConnection to, @Nullable Errand errand) {
+  void send(RequestHeadWriter heads, UpstreamConnection to, @Nullable UpstreamRequest errand) {
     if (sender.send(heads, to, errand)) {
       sentWhole();
     } else {
@@ -328,7 +328,7 @@ final class Exchange implements Conversation, Place.Holder {
    *
    * @param restSeconds value of {@code Retry-After} in seconds; 0 for the worker's own
    */
-  void pass(HeldAnswer held, long restSeconds) {
+  void pass(BufferedResponse held, long restSeconds) {
     body.release();
     answered(held.status(), answers.pass(held, body.complete(), restSeconds));
   }

@@ -1,7 +1,7 @@
 package io.pointsman.proxy.exchange;
 
 import io.pointsman.engine.fleet.Failure;
-import io.pointsman.proxy.loop.Plane;
+import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.settings.TimeoutSettings;
 import org.jspecify.annotations.Nullable;
@@ -11,7 +11,7 @@ final class ExchangeTimeouts {
   private ExchangeTimeouts() {}
 
   /** Ends the exchange, or its attempt, if a timeout has expired. */
-  static void check(Exchange exchange, Plane plane, long now) {
+  static void check(Exchange exchange, ServerContext plane, long now) {
     TimeoutSettings timeouts = plane.timeouts();
     Attempt attempt = exchange.attempt();
     long total = totalNanos(exchange, timeouts);

@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
  * A request that the router answers itself. It receives the complete body, calls the endpoint on a
  * virtual thread and sends the answer. Belongs to the client's event loop.
  */
-final class LocalExchange implements Conversation {
+final class LocalExchange implements ClientStream {
   private static final Logger LOG = LoggerFactory.getLogger(LocalExchange.class);
 
   private final ClientConnection client;

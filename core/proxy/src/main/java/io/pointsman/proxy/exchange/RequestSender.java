@@ -4,7 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.pointsman.proxy.body.EditedBody;
 import io.pointsman.proxy.body.RequestBody;
-import io.pointsman.proxy.handler.Errand;
+import io.pointsman.proxy.handler.UpstreamRequest;
 import io.pointsman.proxy.telemetry.TraceContext;
 import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.wire.HeadChanges;
@@ -33,7 +33,7 @@ final class RequestSender {
    *
    * @return true if that is the complete request
    */
-  boolean send(RequestHeadWriter heads, UpstreamConnection to, @Nullable Errand errand) {
+  boolean send(RequestHeadWriter heads, UpstreamConnection to, @Nullable UpstreamRequest errand) {
     EditedBody changed = errand == null ? null : errand.body();
     TraceContext trace = report.traceContext();
     if (errand != null && changed != null) {

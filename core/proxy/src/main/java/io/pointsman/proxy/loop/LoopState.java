@@ -3,8 +3,8 @@ package io.pointsman.proxy.loop;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
 import io.pointsman.proxy.body.KeptBody;
-import io.pointsman.proxy.handler.Courses;
 import io.pointsman.proxy.flush.Flushes;
+import io.pointsman.proxy.handler.RequestHandlers;
 import io.pointsman.proxy.retry.RetryBudget;
 import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.proxy.upstream.UpstreamPools;
@@ -38,14 +38,14 @@ public final class LoopState {
   /** Maximum scratch memory in bytes between requests. A larger body gets its own array. */
   private static final int KEPT_SCRATCH = 1 << 20;
 
-  private final Plane plane;
+  private final ServerContext plane;
   private final EventLoop loop;
   private final Flushes flushes;
   private final UpstreamPools pools;
   private final RequestReader reader;
   private final RetryBudget budget;
   private final int maxHeadBytes;
-  private final @Nullable Courses courses;
+  private final @Nullable RequestHandlers courses;
   private final ResponseHead head = new ResponseHead();
   private final List<LoopClient> clients = new ArrayList<>();
   private final Executor afterAWhile;
@@ -60,12 +60,12 @@ public final class LoopState {
    * @param loops number of loops
    */
   public LoopState(
-      Plane plane,
+      ServerContext plane,
       EventLoop loop,
       Flushes flushes,
       Function<Runnable, UpstreamPools> pools,
       RequestReader reader,
-      CourseFactory courses,
+      RequestHandlerFactory courses,
       UpstreamSettings upstream,
       int loops) {
     this.plane = plane;
@@ -75,14 +75,15 @@ public final class LoopState {
     this.pools = pools.apply(this::sweepLater);
     budget = new RetryBudget(plane.retry(), loops, plane.ticker().nanos());
     maxHeadBytes = upstream.maxHeadBytes();
-    Courses made = courses.create(this);
+    RequestHandlers made = courses.create(this);
     this.courses = made;
     Duration ofCourses = made == null ? Duration.ZERO : made.firstByte();
     long sweepNanos = sweepNanos(plane, upstream, ofCourses);
     afterAWhile = CompletableFuture.delayedExecutor(sweepNanos, TimeUnit.NANOSECONDS, loop);
   }
 
-  private static long sweepNanos(Plane plane, UpstreamSettings upstream, Duration ofCourses) {
+  private static long sweepNanos(
+      ServerContext plane, UpstreamSettings upstream, Duration ofCourses) {
     TimeoutSettings t = plane.timeouts();
     List<Duration> all =
         List.of(
@@ -104,12 +105,12 @@ public final class LoopState {
   }
 
   /** The request handlers; null if the one worker that the engine chooses serves each request. */
-  public @Nullable Courses courses() {
+  public @Nullable RequestHandlers courses() {
     return courses;
   }
 
   /** The state that all loops share. */
-  public Plane plane() {
+  public ServerContext plane() {
     return plane;
   }
 

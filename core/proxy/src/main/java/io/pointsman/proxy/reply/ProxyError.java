@@ -105,7 +105,7 @@ public enum ProxyError {
    */
   public String json(String detail) {
     return "{\"error\":{\"message\":\""
-        + JsonText.escape(detail)
+        + JsonStrings.escape(detail)
         + "\",\"type\":\""
         + type
         + "\",\"param\":"

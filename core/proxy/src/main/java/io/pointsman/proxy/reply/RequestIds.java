@@ -2,7 +2,7 @@ package io.pointsman.proxy.reply;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.proxy.wire.RequestHead;
 import java.util.Arrays;
 import java.util.List;
@@ -30,9 +30,9 @@ public final class RequestIds {
   private static final int LONGEST = 256;
 
   private final List<String> headers;
-  private final Dice dice;
+  private final RandomSource dice;
 
-  public RequestIds(List<String> headers, Dice dice) {
+  public RequestIds(List<String> headers, RandomSource dice) {
     this.headers = headers;
     this.dice = dice;
   }

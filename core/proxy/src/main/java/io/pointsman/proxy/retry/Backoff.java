@@ -1,15 +1,15 @@
 package io.pointsman.proxy.retry;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 
 /** Delay before a retry. It grows geometrically and has jitter in both directions. Immutable. */
 public final class Backoff {
   private static final int HALF_STEPS = 1000;
 
   private final RetrySettings settings;
-  private final Dice dice;
+  private final RandomSource dice;
 
-  public Backoff(RetrySettings settings, Dice dice) {
+  public Backoff(RetrySettings settings, RandomSource dice) {
     this.settings = settings;
     this.dice = dice;
   }

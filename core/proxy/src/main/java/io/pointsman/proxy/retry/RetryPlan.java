@@ -25,7 +25,7 @@ public final class RetryPlan {
 
   private int waits;
   private long shortestRest;
-  private @Nullable HeldAnswer held;
+  private @Nullable BufferedResponse held;
   private @Nullable ProxyError lastError;
 
   public RetryPlan(RetrySettings settings, Backoff backoff, RetryBudget budget) {
@@ -59,7 +59,7 @@ public final class RetryPlan {
    * Records an attempt with a buffered error, which replaces an earlier one. A 404 does not replace
    * an earlier error.
    */
-  public void hold(HeldAnswer answer) {
+  public void hold(BufferedResponse answer) {
     if (held != null && answer.status() == NOT_FOUND) {
       answer.release();
       return;
@@ -78,12 +78,12 @@ public final class RetryPlan {
    *
    * @param someUnasked true if a candidate for the stored response was not tried
    */
-  public @Nullable HeldAnswer takeHeld(boolean someUnasked) {
+  public @Nullable BufferedResponse takeHeld(boolean someUnasked) {
     boolean someSilent = lastError != null || someUnasked;
     if (held != null && held.status() == NOT_FOUND && someSilent) {
       release();
     }
-    HeldAnswer taken = held;
+    BufferedResponse taken = held;
     held = null;
     return taken;
   }

@@ -6,7 +6,7 @@ import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
-import io.pointsman.proxy.handler.Courses;
+import io.pointsman.proxy.handler.RequestHandlers;
 import io.pointsman.request.RequestFacts;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -21,7 +21,7 @@ public final class Search {
 
   private final StoredResponse stored;
   private final RequestFacts facts;
-  private final @Nullable Courses courses;
+  private final @Nullable RequestHandlers courses;
   private final RoutingEngine engine;
 
   /** Roles of the workers to try after those of the present role. */
@@ -32,7 +32,10 @@ public final class Search {
   private Decision.@Nullable Rejected unasked;
 
   public Search(
-      StoredResponse stored, RequestFacts facts, @Nullable Courses courses, RoutingEngine engine) {
+      StoredResponse stored,
+      RequestFacts facts,
+      @Nullable RequestHandlers courses,
+      RoutingEngine engine) {
     this.stored = stored;
     this.facts = facts;
     this.courses = courses;

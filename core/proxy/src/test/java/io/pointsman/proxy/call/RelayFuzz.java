@@ -11,9 +11,9 @@ import io.netty.channel.socket.nio.NioSocketChannel;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.deferral.Deferral;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
-import io.pointsman.engine.deferral.HoldBack;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.admission.Admissions;
@@ -24,9 +24,9 @@ import io.pointsman.proxy.call.AnswerReference.Framing;
 import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
-import io.pointsman.proxy.loop.CourseFactory;
 import io.pointsman.proxy.loop.LoopState;
-import io.pointsman.proxy.loop.Plane;
+import io.pointsman.proxy.loop.RequestHandlerFactory;
+import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.relay.ResponseRelay;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.RequestIds;
@@ -295,8 +295,8 @@ public final class RelayFuzz {
             new Deaf(),
             () -> 0,
             bound -> 0);
-    Plane plane =
-        new Plane(
+    ServerContext plane =
+        new ServerContext(
             engine,
             LocalRoutes.NONE,
             CallerCheck.NONE,
@@ -311,7 +311,7 @@ public final class RelayFuzz {
             settings.retry(),
             new Backoff(settings.retry(), bound -> 0),
             new Admissions(settings.admission(), () -> 0),
-            new HoldBack(engine, settings.holdBack(), () -> 0),
+            new Deferral(engine, settings.holdBack(), () -> 0),
             new RequestIds(settings.headers().requestIdHeaders(), bound -> 0),
             new ResponseOwners(1),
             new DrainGate(),
@@ -338,7 +338,7 @@ public final class RelayFuzz {
                 names,
                 kept),
         new RequestReader(AffinitySettings.DEFAULT),
-        CourseFactory.NONE,
+        RequestHandlerFactory.NONE,
         settings.upstream(),
         1);
   }

@@ -2,7 +2,7 @@ package io.pointsman.proxy.retry;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.testkit.ScriptedDice;
+import io.pointsman.testkit.ScriptedRandomSource;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
@@ -77,10 +77,15 @@ class RetryBudgetTest {
     RetrySettings settings =
         RetrySettings.DEFAULTS.withBackoff(Duration.ofMillis(100), Duration.ofMillis(200));
 
-    assertThat(new Backoff(settings, ScriptedDice.of(1000)::roll).nanos(0)).isEqualTo(100_000_000);
-    assertThat(new Backoff(settings, ScriptedDice.of(1000)::roll).nanos(1)).isEqualTo(150_000_000);
-    assertThat(new Backoff(settings, ScriptedDice.of(1000)::roll).nanos(9)).isEqualTo(200_000_000);
-    assertThat(new Backoff(settings, ScriptedDice.of(0)::roll).nanos(0)).isEqualTo(80_000_000);
-    assertThat(new Backoff(settings, ScriptedDice.of(2000)::roll).nanos(0)).isEqualTo(120_000_000);
+    assertThat(new Backoff(settings, ScriptedRandomSource.of(1000)::roll).nanos(0))
+        .isEqualTo(100_000_000);
+    assertThat(new Backoff(settings, ScriptedRandomSource.of(1000)::roll).nanos(1))
+        .isEqualTo(150_000_000);
+    assertThat(new Backoff(settings, ScriptedRandomSource.of(1000)::roll).nanos(9))
+        .isEqualTo(200_000_000);
+    assertThat(new Backoff(settings, ScriptedRandomSource.of(0)::roll).nanos(0))
+        .isEqualTo(80_000_000);
+    assertThat(new Backoff(settings, ScriptedRandomSource.of(2000)::roll).nanos(0))
+        .isEqualTo(120_000_000);
   }
 }

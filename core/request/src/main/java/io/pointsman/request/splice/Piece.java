@@ -1,6 +1,5 @@
 package io.pointsman.request.splice;
 
-
 /** Part of an edited body. */
 public sealed interface Piece {
   /** Size in bytes. */

@@ -1,7 +1,6 @@
 package io.pointsman.api.admin;
 
 import io.pointsman.config.settings.AuthSettings;
-
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.proxy.local.CallerCheck;
 import java.util.HashMap;

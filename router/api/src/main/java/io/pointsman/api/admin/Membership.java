@@ -1,7 +1,6 @@
 package io.pointsman.api.admin;
 
 import io.pointsman.config.settings.AdminSettings;
-
 import io.pointsman.config.settings.DisaggSettings;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;

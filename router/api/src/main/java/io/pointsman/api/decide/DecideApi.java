@@ -1,19 +1,13 @@
 package io.pointsman.api.decide;
 
-import io.pointsman.request.reader.ListedHeaders;
-import io.pointsman.request.reader.Readers;
-
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.api.admin.Json;
-import io.pointsman.observe.decisions.Explained;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.choice.Alternatives;
 import io.pointsman.engine.choice.Choice;
 import io.pointsman.engine.choice.Choices;
-import io.pointsman.engine.choice.Hold;
-import io.pointsman.pd.choice.SplitChoice;
-import io.pointsman.pd.plan.PdPlan;
+import io.pointsman.engine.choice.LeaseTerms;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.LoadRange;
 import io.pointsman.engine.fleet.Pool;
@@ -22,12 +16,17 @@ import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.Candidate;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.observe.decisions.Explained;
+import io.pointsman.pd.choice.SplitChoice;
+import io.pointsman.pd.plan.PdPlan;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
+import io.pointsman.request.reader.ListedHeaders;
+import io.pointsman.request.reader.Readers;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -37,7 +36,7 @@ import java.util.function.Function;
  * choice.
  */
 public final class DecideApi implements LocalEndpoint {
-  private final Planes planes;
+  private final DecisionService planes;
   private final RoutingEngine engine;
   private final Choices choices;
   private final Alternatives alternatives;
@@ -48,7 +47,7 @@ public final class DecideApi implements LocalEndpoint {
   /**
    * @param policies configured name of the policy for a request, for explanations
    */
-  public DecideApi(Planes planes, Function<RoutingRequest, String> policies) {
+  public DecideApi(DecisionService planes, Function<RoutingRequest, String> policies) {
     this.planes = planes;
     engine = planes.engine();
     choices = planes.choices();
@@ -91,7 +90,7 @@ public final class DecideApi implements LocalEndpoint {
       return ofTwo(split.choose(question, facts), question, facts);
     }
     RoutingRequest routing = routing(question, facts);
-    Hold hold = question.hold();
+    LeaseTerms hold = question.hold();
     Choice choice = hold == null ? choices.point(routing) : choices.choose(routing, hold);
     return ofOne(choice, routing, question, facts, Json.object());
   }

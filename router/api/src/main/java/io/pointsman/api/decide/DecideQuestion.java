@@ -7,8 +7,8 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import io.pointsman.config.value.Nearest;
 import io.pointsman.engine.choice.Alternatives;
-import io.pointsman.engine.choice.Hold;
-import io.pointsman.engine.choice.HoldSettings;
+import io.pointsman.engine.choice.ExternalLeaseSettings;
+import io.pointsman.engine.choice.LeaseTerms;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Worker;
 import java.io.IOException;
@@ -51,7 +51,7 @@ final class DecideQuestion {
           "explain");
 
   private final byte[] bytes;
-  private final HoldSettings bounds;
+  private final ExternalLeaseSettings bounds;
 
   String path = "/v1/chat/completions";
   String method = "POST";
@@ -77,7 +77,7 @@ final class DecideQuestion {
   /** Ids of workers that must not be chosen. */
   List<String> exclude = List.of();
 
-  private DecideQuestion(byte[] bytes, HoldSettings bounds) {
+  private DecideQuestion(byte[] bytes, ExternalLeaseSettings bounds) {
     this.bytes = bytes;
     this.bounds = bounds;
     ttl = bounds.standardTtl();
@@ -89,7 +89,7 @@ final class DecideQuestion {
    * @throws IllegalArgumentException if it is malformed; the message names the field and the
    *     expected value
    */
-  static DecideQuestion parse(byte[] bytes, HoldSettings bounds) {
+  static DecideQuestion parse(byte[] bytes, ExternalLeaseSettings bounds) {
     DecideQuestion question = new DecideQuestion(bytes, bounds);
     try (JsonParser json = JSON.createParser(bytes)) {
       question.read(json);
@@ -115,8 +115,8 @@ final class DecideQuestion {
   }
 
   /** The requested lease; null if the caller wants none. */
-  @Nullable Hold hold() {
-    return hold ? new Hold(ttl, lease) : null;
+  @Nullable LeaseTerms hold() {
+    return hold ? new LeaseTerms(ttl, lease) : null;
   }
 
   private void read(JsonParser json) throws IOException {
@@ -151,7 +151,7 @@ final class DecideQuestion {
       case "truncated" -> truncated = flag(field, value, json);
       case "ttl_ms" -> ttl = Duration.ofMillis(whole(field, value, json, millis()));
       case "hold" -> hold = flag(field, value, json);
-      case "lease" -> lease = new Hold(ttl, text(field, value, json)).id();
+      case "lease" -> lease = new LeaseTerms(ttl, text(field, value, json)).id();
       case "alternatives" -> alternatives = (int) whole(field, value, json, Alternatives.MOST);
       case "explain" -> explain = flag(field, value, json);
       case "exclude" -> exclude = texts(field, value, json);

@@ -7,7 +7,7 @@ import io.pointsman.api.admin.Json;
 import io.pointsman.config.value.Nearest;
 import io.pointsman.engine.choice.Choices;
 import io.pointsman.engine.choice.EndReport;
-import io.pointsman.engine.choice.HoldAnswer;
+import io.pointsman.engine.choice.LeaseResult;
 import io.pointsman.engine.choice.TokenCounts;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Outcome;
@@ -35,7 +35,7 @@ public final class LeasesApi {
 
   private final Choices choices;
 
-  public LeasesApi(Planes planes) {
+  public LeasesApi(DecisionService planes) {
     choices = planes.choices();
   }
 
@@ -75,7 +75,7 @@ public final class LeasesApi {
   private LocalResponse settle(String lease, JsonNode body) {
     String outcome = word("outcome", body.path("outcome"), OUTCOMES);
     EndReport report = new EndReport(tokens(body.path("tokens")), ttft(body.path("ttft_ms")));
-    HoldAnswer answer = choices.settle(lease, ending(outcome, body), report);
+    LeaseResult answer = choices.settle(lease, ending(outcome, body), report);
     return told(answer, lease, Json.object().put("lease", lease).put("outcome", outcome));
   }
 
@@ -138,13 +138,13 @@ public final class LeasesApi {
     return goesOn(choices.confirm(lease), lease);
   }
 
-  private static LocalResponse goesOn(HoldAnswer answer, String lease) {
+  private static LocalResponse goesOn(LeaseResult answer, String lease) {
     ObjectNode body = Json.object().put("lease", lease);
     body.put("expires_in_ms", TimeUnit.NANOSECONDS.toMillis(answer.expiresInNanos()));
     return told(answer, lease, body);
   }
 
-  private static LocalResponse told(HoldAnswer answer, String lease, ObjectNode done) {
+  private static LocalResponse told(LeaseResult answer, String lease, ObjectNode done) {
     return switch (answer.kind()) {
       case DONE -> Json.answer(200, done);
       case REPEATED ->

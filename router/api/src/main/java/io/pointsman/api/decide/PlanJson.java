@@ -4,13 +4,13 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.databind.util.RawValue;
 import io.pointsman.api.admin.Json;
-import io.pointsman.request.splice.BodyEdit;
-import io.pointsman.pd.plan.HandoverForm;
-import io.pointsman.pd.plan.Leg;
-import io.pointsman.pd.plan.PdPlan;
-import io.pointsman.request.splice.RawJson;
-import io.pointsman.pd.plan.Terms;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.pd.plan.HandoverForm;
+import io.pointsman.pd.plan.PdPlan;
+import io.pointsman.pd.plan.PdStep;
+import io.pointsman.pd.plan.Terms;
+import io.pointsman.request.splice.BodyEdit;
+import io.pointsman.request.splice.RawJson;
 import java.util.List;
 import java.util.Locale;
 
@@ -69,7 +69,7 @@ final class PlanJson {
     return value.name().toLowerCase(Locale.ROOT);
   }
 
-  private static ObjectNode leg(Leg leg) {
+  private static ObjectNode leg(PdStep leg) {
     ObjectNode node = Json.object();
     node.put("path", leg.path());
     ObjectNode headers = node.putObject("headers");

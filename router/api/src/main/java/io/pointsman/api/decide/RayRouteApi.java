@@ -1,8 +1,5 @@
 package io.pointsman.api.decide;
 
-import io.pointsman.request.reader.ListedHeaders;
-import io.pointsman.request.reader.Readers;
-
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.api.admin.Json;
 import io.pointsman.engine.Decision;
@@ -10,7 +7,7 @@ import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.choice.Choice;
 import io.pointsman.engine.choice.Choices;
-import io.pointsman.engine.choice.Hold;
+import io.pointsman.engine.choice.LeaseTerms;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.Worker;
@@ -27,6 +24,8 @@ import io.pointsman.request.BodyVerdict;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
 import io.pointsman.request.RequestReader;
+import io.pointsman.request.reader.ListedHeaders;
+import io.pointsman.request.reader.Readers;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -72,14 +71,14 @@ public final class RayRouteApi implements LocalEndpoint {
    */
   private static final int LONGEST_MODEL = 1024;
 
-  private final Planes planes;
+  private final DecisionService planes;
   private final RoutingEngine engine;
   private final Choices choices;
   private final Readers readers;
   private final AtomicBoolean warned = new AtomicBoolean();
   private final AtomicBoolean cutHolds = new AtomicBoolean();
 
-  public RayRouteApi(Planes planes) {
+  public RayRouteApi(DecisionService planes) {
     this.planes = planes;
     engine = planes.engine();
     choices = planes.choices();
@@ -139,7 +138,7 @@ public final class RayRouteApi implements LocalEndpoint {
     boolean read = facts.body().kind() != BodyVerdict.Kind.MALFORMED;
     String model = read ? facts.model() : null;
     String problem = problem(request, facts, model);
-    Hold hold;
+    LeaseTerms hold;
     try {
       hold = hold(request);
     } catch (IllegalArgumentException e) {
@@ -181,7 +180,7 @@ public final class RayRouteApi implements LocalEndpoint {
    * The requested lease; null if the caller wants none. Too long a duration is reduced, because it
    * is a setting of the proxy that clients cannot correct.
    */
-  private @Nullable Hold hold(LocalRequest request) {
+  private @Nullable LeaseTerms hold(LocalRequest request) {
     String written = request.header(HOLD_HEADER);
     if (written == null) {
       return null;
@@ -199,7 +198,7 @@ public final class RayRouteApi implements LocalEndpoint {
           most);
     }
     Duration ttl = Duration.ofMillis(Math.min(millis, most));
-    return new Hold(ttl, request.header(LEASE_HEADER));
+    return new LeaseTerms(ttl, request.header(LEASE_HEADER));
   }
 
   /**

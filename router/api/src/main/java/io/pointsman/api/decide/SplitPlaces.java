@@ -1,18 +1,17 @@
 package io.pointsman.api.decide;
 
-import io.pointsman.request.reader.ListedHeaders;
-
-import io.pointsman.engine.choice.Hold;
-import io.pointsman.pd.choice.SplitChoice;
-import io.pointsman.pd.choice.SplitChoices;
-import io.pointsman.pd.rule.SplitRequest;
-import io.pointsman.pd.plan.SplitFacts;
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.choice.LeaseTerms;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.pd.body.SplitFactsReader;
+import io.pointsman.pd.choice.SplitChoice;
+import io.pointsman.pd.choice.SplitChoices;
+import io.pointsman.pd.plan.SplitFacts;
+import io.pointsman.pd.rule.SplitRequest;
 import io.pointsman.proxy.reply.RequestIds;
 import io.pointsman.request.RequestFacts;
-import io.pointsman.pd.body.SplitFactsReader;
+import io.pointsman.request.reader.ListedHeaders;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -37,7 +36,7 @@ public final class SplitPlaces {
   /**
    * @param protocol configured name of the hand-over protocol
    */
-  public SplitPlaces(SplitChoices choices, String protocol, Fleet fleet, Dice dice) {
+  public SplitPlaces(SplitChoices choices, String protocol, Fleet fleet, RandomSource dice) {
     this.choices = choices;
     this.protocol = protocol;
     this.fleet = fleet;
@@ -66,7 +65,7 @@ public final class SplitPlaces {
       request.decode().exclude(worker);
     }
     SplitChoices.Asked asked = new SplitChoices.Asked(request, question.path, id(question));
-    Hold hold = question.hold();
+    LeaseTerms hold = question.hold();
     SplitChoice choice = hold == null ? choices.point(asked) : choices.choose(asked, hold);
     return new Placed(choice, request, protocol);
   }

@@ -1,15 +1,14 @@
 package io.pointsman.api.decisions;
 
-import io.pointsman.config.settings.DecisionSettings;
-import io.pointsman.observe.decisions.DecisionLog;
-import io.pointsman.observe.decisions.Explained;
-import io.pointsman.observe.decisions.LoggedDecision;
-
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.api.admin.Json;
+import io.pointsman.config.settings.DecisionSettings;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Usage;
+import io.pointsman.observe.decisions.DecisionLog;
+import io.pointsman.observe.decisions.Explained;
+import io.pointsman.observe.decisions.LoggedDecision;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;

@@ -1,12 +1,11 @@
 package io.pointsman.api.admin;
 
-import io.pointsman.config.settings.AdminSettings;
-
 import static java.util.Objects.requireNonNull;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pointsman.config.settings.AdminSettings;
 import io.pointsman.config.settings.DisaggSettings;
 import io.pointsman.control.health.EngineClient;
 import io.pointsman.engine.fleet.Fleet;
@@ -24,7 +23,7 @@ import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.testkit.FakeClock;
-import io.pointsman.testkit.ScriptedDice;
+import io.pointsman.testkit.ScriptedRandomSource;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -42,7 +41,7 @@ final class AdminFixture {
           "sticky_least_loaded",
           new PolicyParts(
               clock::nanos,
-              ScriptedDice.seeded(1)::roll,
+              ScriptedRandomSource.seeded(1)::roll,
               FleetSettings.DEFAULTS.maxWorkers(),
               PolicySettings.DEFAULTS));
   final SessionTable sessions = requireNonNull(policy.sessions());

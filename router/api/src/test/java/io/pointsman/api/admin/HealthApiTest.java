@@ -5,10 +5,10 @@ import static io.pointsman.api.admin.AdminFixture.text;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.config.settings.DisaggSettings;
-import io.pointsman.pd.rule.SplitSettings;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.pd.rule.SplitSettings;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

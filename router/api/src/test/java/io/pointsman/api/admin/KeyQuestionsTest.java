@@ -1,9 +1,8 @@
 package io.pointsman.api.admin;
 
-import io.pointsman.config.settings.AuthSettings;
-
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.config.settings.AuthSettings;
 import io.pointsman.proxy.local.CallerCheck.Verdict;
 import io.pointsman.testkit.Await;
 import io.pointsman.testkit.FakeClock;

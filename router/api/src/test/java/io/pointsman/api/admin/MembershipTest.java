@@ -1,9 +1,8 @@
 package io.pointsman.api.admin;
 
-import io.pointsman.config.settings.AdminSettings;
-
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.config.settings.AdminSettings;
 import io.pointsman.config.settings.DisaggSettings;
 import io.pointsman.engine.fleet.BreakerSettings;
 import io.pointsman.engine.fleet.Fleet;

@@ -3,7 +3,7 @@ package io.pointsman.api.decide;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.pointsman.engine.choice.HoldSettings;
+import io.pointsman.engine.choice.ExternalLeaseSettings;
 import io.pointsman.proxy.local.LocalResponse;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,7 +25,8 @@ class AbandonedLeasesTest {
 
   private static DecideFixture fixture(String policy) {
     Duration longest = Duration.ofMinutes(10);
-    return new DecideFixture(policy, new HoldSettings(ABANDONED, longest, longest, longest))
+    return new DecideFixture(
+            policy, new ExternalLeaseSettings(ABANDONED, longest, longest, longest))
         .withWorkers(4);
   }
 

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.pointsman.engine.choice.HoldSettings;
+import io.pointsman.engine.choice.ExternalLeaseSettings;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.local.LocalResponse;
@@ -383,7 +383,7 @@ class DecideApiTest {
   void tooManyLeasesAre503UntilOneEnds() throws Exception {
     Duration ttl = Duration.ofSeconds(5);
     DecideFixture plane =
-        new DecideFixture("random", new HoldSettings(2, ttl, ttl, ttl)).withWorkers(1);
+        new DecideFixture("random", new ExternalLeaseSettings(2, ttl, ttl, ttl)).withWorkers(1);
     plane.decided(question(CHAT, ""));
     plane.decided(question(CHAT, ""));
 

@@ -9,7 +9,7 @@ import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.choice.Choices;
-import io.pointsman.engine.choice.HoldSettings;
+import io.pointsman.engine.choice.ExternalLeaseSettings;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
@@ -34,7 +34,7 @@ import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.request.RequestFacts;
 import io.pointsman.testkit.FakeClock;
-import io.pointsman.testkit.ScriptedDice;
+import io.pointsman.testkit.ScriptedRandomSource;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -67,17 +67,18 @@ final class DecideFixture implements EngineListener {
   DecideFixture(String policy) {
     this(
         policy,
-        new HoldSettings(8, Duration.ofSeconds(30), Duration.ofMinutes(10), Duration.ofHours(1)));
+        new ExternalLeaseSettings(
+            8, Duration.ofSeconds(30), Duration.ofMinutes(10), Duration.ofHours(1)));
   }
 
-  DecideFixture(String policy, HoldSettings settings) {
+  DecideFixture(String policy, ExternalLeaseSettings settings) {
     this(policy, settings, UnknownModel.REJECT, 503);
   }
 
   /** A fixture with this status while all workers are busy. */
   static DecideFixture withBusyStatus(int status) {
     Duration ttl = Duration.ofSeconds(30);
-    HoldSettings settings = new HoldSettings(64, ttl, ttl, ttl);
+    ExternalLeaseSettings settings = new ExternalLeaseSettings(64, ttl, ttl, ttl);
     return new DecideFixture("random", settings, UnknownModel.REJECT, status);
   }
 
@@ -85,12 +86,12 @@ final class DecideFixture implements EngineListener {
   static DecideFixture withAdapters(String policy) {
     Duration ttl = Duration.ofSeconds(30);
     return new DecideFixture(
-        policy, new HoldSettings(64, ttl, ttl, ttl), UnknownModel.BASE_MODEL, 503);
+        policy, new ExternalLeaseSettings(64, ttl, ttl, ttl), UnknownModel.BASE_MODEL, 503);
   }
 
   private DecideFixture(
-      String policy, HoldSettings settings, UnknownModel unknown, int busyStatus) {
-    ScriptedDice dice = ScriptedDice.seeded(3);
+      String policy, ExternalLeaseSettings settings, UnknownModel unknown, int busyStatus) {
+    ScriptedRandomSource dice = ScriptedRandomSource.seeded(3);
     PolicyParts parts =
         new PolicyParts(
             clock::nanos, dice::roll, FleetSettings.DEFAULTS.maxWorkers(), PolicySettings.DEFAULTS);
@@ -103,8 +104,8 @@ final class DecideFixture implements EngineListener {
             clock::nanos,
             dice::roll);
     choices = new Choices(engine, settings, clock::nanos, dice::roll);
-    Planes planes =
-        new Planes(
+    DecisionService planes =
+        new DecisionService(
             engine,
             choices,
             AffinitySettings.DEFAULT,
@@ -152,7 +153,7 @@ final class DecideFixture implements EngineListener {
     public void forget(Worker worker) {}
   }
 
-  private Tiers tiers(UnknownModel unknown, ScriptedDice dice) {
+  private Tiers tiers(UnknownModel unknown, ScriptedRandomSource dice) {
     AdapterTable adapters = null;
     if (unknown == UnknownModel.BASE_MODEL) {
       adapters = new AdapterTable(AdapterSettings.DEFAULTS);

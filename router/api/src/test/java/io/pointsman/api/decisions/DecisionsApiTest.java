@@ -1,14 +1,11 @@
 package io.pointsman.api.decisions;
 
-import io.pointsman.config.settings.DecisionSettings;
-import io.pointsman.observe.decisions.DecisionLog;
-import io.pointsman.observe.decisions.Explained;
-
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pointsman.config.settings.DecisionSettings;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
@@ -26,12 +23,14 @@ import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.observe.decisions.DecisionLog;
+import io.pointsman.observe.decisions.Explained;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.testkit.FakeClock;
-import io.pointsman.testkit.ScriptedDice;
+import io.pointsman.testkit.ScriptedRandomSource;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -51,14 +50,14 @@ class DecisionsApiTest implements EngineListener {
   private RoutingEngine engine = engine("cost");
 
   private DecisionLog log(DecisionSettings settings) {
-    return new DecisionLog(settings, clock::nanos, ScriptedDice.seeded(4)::roll);
+    return new DecisionLog(settings, clock::nanos, ScriptedRandomSource.seeded(4)::roll);
   }
 
   private RoutingEngine engine(String policy) {
     for (int i = 0; i < 3; i++) {
       fleet.add(WorkerSpec.of("http://w" + i + ":1").withModels(Set.of("m"))).probed(true);
     }
-    ScriptedDice dice = ScriptedDice.seeded(5);
+    ScriptedRandomSource dice = ScriptedRandomSource.seeded(5);
     PolicyParts parts =
         new PolicyParts(
             clock::nanos, dice::roll, FleetSettings.DEFAULTS.maxWorkers(), PolicySettings.DEFAULTS);

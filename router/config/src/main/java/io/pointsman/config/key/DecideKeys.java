@@ -4,15 +4,15 @@ import static io.pointsman.config.value.ValueTypes.bool;
 import static io.pointsman.config.value.ValueTypes.duration;
 import static io.pointsman.config.value.ValueTypes.integer;
 
-import io.pointsman.config.value.CheckedText;
 import io.pointsman.config.settings.DecideSettings;
-import io.pointsman.engine.choice.HoldSettings;
+import io.pointsman.config.value.CheckedText;
+import io.pointsman.engine.choice.ExternalLeaseSettings;
 import java.time.Duration;
 import java.util.List;
 
 /** Keys of the decision service for other proxies. */
 public final class DecideKeys {
-  private static final HoldSettings HOLD = HoldSettings.DEFAULTS;
+  private static final ExternalLeaseSettings HOLD = ExternalLeaseSettings.DEFAULTS;
 
   public static final Key<Boolean> ENABLED =
       Key.of(
@@ -28,7 +28,7 @@ public final class DecideKeys {
   public static final Key<Integer> MAX_LEASES =
       Key.of(
           "decide.max-leases",
-          integer(1, HoldSettings.MOST_LEASES),
+          integer(1, ExternalLeaseSettings.MOST_LEASES),
           HOLD.maxLeases(),
           "Maximum number of open leases of other proxies. Above it, `/v1/decide` answers 503.",
           "A low value refuses proxies with many streams. Each open lease costs about 200 bytes.");

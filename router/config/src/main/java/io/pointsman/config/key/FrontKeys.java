@@ -10,7 +10,7 @@ import static io.pointsman.config.value.ValueTypes.text;
 import static io.pointsman.config.value.ValueTypes.texts;
 
 import io.pointsman.config.value.ModelQueue;
-import io.pointsman.engine.deferral.HoldBackSettings;
+import io.pointsman.engine.deferral.DeferralSettings;
 import io.pointsman.proxy.ListenSettings;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.admission.AdmissionSettings;
@@ -188,7 +188,7 @@ public final class FrontKeys {
       Key.of(
               "limits.hold-beyond",
               duration(Duration.ZERO, Duration.ofMinutes(1)),
-              HoldBackSettings.DEFAULTS.beyond(),
+              DeferralSettings.DEFAULTS.beyond(),
               "Hold a request in the router while every worker is full and the predicted wait on"
                   + " each worker exceeds this time. A worker is full if a whole further step of"
                   + " prompts (`cost.step-tokens`) already waits there. A busy worker is also full"
@@ -207,7 +207,7 @@ public final class FrontKeys {
       Key.of(
               "limits.hold-longest",
               duration(Duration.ofMillis(1), Duration.ofHours(1)),
-              HoldBackSettings.DEFAULTS.longest(),
+              DeferralSettings.DEFAULTS.longest(),
               "Maximum time for which a request is held. Then it is placed on the worker with the"
                   + " lowest cost, even if that worker is full.",
               "A low value gives up the benefit of holding when the load exceeds the capacity. A"

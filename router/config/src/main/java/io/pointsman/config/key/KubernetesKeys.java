@@ -3,11 +3,11 @@ package io.pointsman.config.key;
 import static io.pointsman.config.value.ValueTypes.integer;
 
 import io.pointsman.config.ConfigValues;
-import io.pointsman.config.value.CheckedText;
-import io.pointsman.config.value.SelectorType;
 import io.pointsman.config.settings.KubernetesSettings;
 import io.pointsman.config.settings.LabelSyntax;
 import io.pointsman.config.settings.PodSelector;
+import io.pointsman.config.value.CheckedText;
+import io.pointsman.config.value.SelectorType;
 import java.util.List;
 
 /** Keys of the discovery of Kubernetes pods as workers. */

@@ -6,11 +6,11 @@ import static io.pointsman.config.value.ValueTypes.duration;
 import static io.pointsman.config.value.ValueTypes.integer;
 import static io.pointsman.config.value.ValueTypes.text;
 
-import io.pointsman.config.value.CheckedText;
 import io.pointsman.config.settings.KvEventLimits;
 import io.pointsman.config.settings.KvEventSettings;
 import io.pointsman.config.settings.KvEventSettings.Mode;
-import io.pointsman.config.settings.Endpoint;
+import io.pointsman.config.settings.ZmqAddress;
+import io.pointsman.config.value.CheckedText;
 import java.time.Duration;
 import java.util.List;
 
@@ -113,7 +113,7 @@ public final class KvEventKeys {
     return new CheckedText(
         "<tcp://host:port>",
         "tcp://host:port, where * is the worker's host; or empty",
-        Endpoint::isOne);
+        ZmqAddress::isOne);
   }
 
   static List<Key<?>> all() {

@@ -1,7 +1,7 @@
 package io.pointsman.config.key;
 
-import io.pointsman.config.value.CheckedText;
 import io.pointsman.config.settings.PeerSettings;
+import io.pointsman.config.value.CheckedText;
 import java.util.List;
 
 /** Keys of the ZeroMQ messages from engines: registrations and notifications. */

@@ -2,7 +2,7 @@ package io.pointsman.config.settings;
 
 import static java.util.Objects.requireNonNull;
 
-import io.pointsman.engine.choice.HoldSettings;
+import io.pointsman.engine.choice.ExternalLeaseSettings;
 
 /**
  * Settings of the decision service for external proxies.
@@ -11,10 +11,11 @@ import io.pointsman.engine.choice.HoldSettings;
  * @param hold limits of leases
  * @param spoeAddress {@code host:port} for HAProxy's own protocol, SPOE; empty: no SPOE
  */
-public record DecideSettings(boolean enabled, HoldSettings hold, String spoeAddress) {
+public record DecideSettings(boolean enabled, ExternalLeaseSettings hold, String spoeAddress) {
   private static final int MOST_PORT = 65_535;
 
-  public static final DecideSettings DEFAULTS = new DecideSettings(true, HoldSettings.DEFAULTS, "");
+  public static final DecideSettings DEFAULTS =
+      new DecideSettings(true, ExternalLeaseSettings.DEFAULTS, "");
 
   public DecideSettings {
     requireNonNull(hold, "hold");

@@ -2,13 +2,13 @@ package io.pointsman.config.settings;
 
 import static java.util.Objects.requireNonNull;
 
-import io.pointsman.pd.rule.JointPolicy;
-import io.pointsman.pd.rule.SplitSettings;
-import io.pointsman.pd.protocol.ProtocolSettings;
-import io.pointsman.pd.protocol.Protocols;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.pd.execution.StageSettings;
+import io.pointsman.pd.protocol.ProtocolSettings;
+import io.pointsman.pd.protocol.Protocols;
+import io.pointsman.pd.rule.JointPolicy;
+import io.pointsman.pd.rule.SplitSettings;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 

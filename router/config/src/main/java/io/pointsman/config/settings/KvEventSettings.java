@@ -1,6 +1,5 @@
 package io.pointsman.config.settings;
 
-
 import static java.util.Objects.requireNonNull;
 
 import java.time.Duration;
@@ -13,8 +12,8 @@ import java.time.Duration;
  *     is the worker's, other ranks add their number to the port; empty: only workers with a label
  * @param replayEndpoint replay endpoint in the same form; empty: none
  * @param topic exact topic of messages at these endpoints
- * @param ranks data-parallel ranks of each engine at these endpoints, 1 to {@link
- *     #MOST_RANKS}; a worker that is one rank uses only its own
+ * @param ranks data-parallel ranks of each engine at these endpoints, 1 to {@link #MOST_RANKS}; a
+ *     worker that is one rank uses only its own
  * @param refresh interval of queries to engines for their publishers, at least 100 ms
  * @param limits resource limits of one source
  */
@@ -72,7 +71,7 @@ public record KvEventSettings(
   }
 
   private static void check(String name, String endpoint, int ranks) {
-    if (!endpoint.isEmpty() && Endpoint.of(endpoint).port() + ranks - 1 > 65_535) {
+    if (!endpoint.isEmpty() && ZmqAddress.of(endpoint).port() + ranks - 1 > 65_535) {
       throw new IllegalArgumentException(
           name + ": " + endpoint + " (expected: ports up to 65535 for all ranks)");
     }

@@ -1,10 +1,10 @@
 package io.pointsman.config.value;
 
-import io.pointsman.pd.peer.Peer;
-import io.pointsman.pd.peer.PeerLabels;
 import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.pd.peer.Peer;
+import io.pointsman.pd.peer.PeerLabels;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -1,8 +1,7 @@
 package io.pointsman.control.health;
 
 import io.pointsman.config.settings.ProbeSettings;
-
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Worker;
 import java.time.Duration;
 import java.util.Collection;
@@ -22,12 +21,12 @@ final class ProbeSchedule {
   private static final int MODELS_TRIES = 4;
 
   private final ProbeSettings settings;
-  private final Dice dice;
+  private final RandomSource dice;
   private final Map<Worker, Entry> entries = new HashMap<>();
   private final TreeSet<Entry> waiting = new TreeSet<>(ProbeSchedule::inOrder);
   private long serial;
 
-  ProbeSchedule(ProbeSettings settings, Dice dice) {
+  ProbeSchedule(ProbeSettings settings, RandomSource dice) {
     this.settings = settings;
     this.dice = dice;
   }

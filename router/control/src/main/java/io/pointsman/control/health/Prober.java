@@ -1,8 +1,7 @@
 package io.pointsman.control.health;
 
 import io.pointsman.config.settings.ProbeSettings;
-
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSnapshot;
@@ -76,7 +75,7 @@ public final class Prober implements AutoCloseable {
 
   /** Probes the present and future workers of {@code fleet} after {@link #start}, until closed. */
   public Prober(
-      Fleet fleet, ProbeSettings settings, EngineClient client, Ticker ticker, Dice dice) {
+      Fleet fleet, ProbeSettings settings, EngineClient client, Ticker ticker, RandomSource dice) {
     this.fleet = fleet;
     this.settings = settings;
     this.client = client;

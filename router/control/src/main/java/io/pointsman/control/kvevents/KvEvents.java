@@ -1,7 +1,6 @@
 package io.pointsman.control.kvevents;
 
 import io.pointsman.config.settings.KvEventSettings;
-
 import io.pointsman.control.health.EngineClient;
 import io.pointsman.control.health.Rounds;
 import io.pointsman.engine.env.Ticker;

@@ -1,14 +1,13 @@
 package io.pointsman.control.kvevents;
 
-import io.pointsman.config.settings.KvEventLimits;
-
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.pointsman.config.settings.KvEventLimits;
+import io.pointsman.config.settings.ZmqAddress;
 import io.pointsman.control.health.HostNames;
 import io.pointsman.control.kvevents.KvEventTally.Count;
 import io.pointsman.control.kvevents.SequenceTrack.Verdict;
 import io.pointsman.control.kvevents.wire.BatchReader;
-import io.pointsman.config.settings.Endpoint;
 import io.pointsman.control.kvevents.wire.EventBatch;
 import io.pointsman.control.kvevents.wire.MalformedBatch;
 import io.pointsman.control.kvevents.wire.ZmtpClient;
@@ -65,7 +64,7 @@ final class KvSource implements AutoCloseable {
   private final KvEventTally tally;
   private final byte[] topic;
   private final String name;
-  private final Addresses events;
+  private final AddressRotation events;
   private final @Nullable Replay replay;
   private final CountDownLatch closing = new CountDownLatch(1);
   private volatile @Nullable ZmtpClient stream;
@@ -106,15 +105,15 @@ final class KvSource implements AutoCloseable {
     line = outlet.line(spec.rank());
     topic = spec.topic().getBytes(UTF_8);
     name = outlet.worker() + ", rank " + spec.rank() + ", " + spec.events();
-    Endpoint again = spec.replay();
+    ZmqAddress again = spec.replay();
     KvEventLimits limits = shared.limits();
-    events = new Addresses(spec.events(), KvSource::lookUp);
+    events = new AddressRotation(spec.events(), KvSource::lookUp);
     replay =
         again == null
             ? null
             : new Replay(
                 again,
-                new Addresses(again, KvSource::lookUp),
+                new AddressRotation(again, KvSource::lookUp),
                 limits.messageBytes(),
                 limits.replayPatience(),
                 shared.ticker());

@@ -1,6 +1,6 @@
 package io.pointsman.control.kvevents;
 
-import io.pointsman.config.settings.Endpoint;
+import io.pointsman.config.settings.ZmqAddress;
 import io.pointsman.control.kvevents.wire.ZmtpClient;
 import io.pointsman.control.kvevents.wire.ZmtpClient.Message;
 import io.pointsman.engine.env.Ticker;
@@ -20,8 +20,8 @@ final class Replay {
 
   private static final byte[] NOTHING = {};
 
-  private final Endpoint endpoint;
-  private final Addresses addresses;
+  private final ZmqAddress endpoint;
+  private final AddressRotation addresses;
   private final int mostBytes;
   private final Duration patience;
   private final Ticker ticker;
@@ -38,7 +38,12 @@ final class Replay {
   /**
    * @param patience maximum silence of the publisher; the whole replay may take ten times as long
    */
-  Replay(Endpoint endpoint, Addresses addresses, int mostBytes, Duration patience, Ticker ticker) {
+  Replay(
+      ZmqAddress endpoint,
+      AddressRotation addresses,
+      int mostBytes,
+      Duration patience,
+      Ticker ticker) {
     this.endpoint = endpoint;
     this.addresses = addresses;
     this.mostBytes = mostBytes;

@@ -1,14 +1,13 @@
 package io.pointsman.control.kvevents;
 
 import io.pointsman.config.settings.KvEventSettings;
-
-import io.pointsman.control.health.EngineClient;
 import io.pointsman.config.settings.KvEventSettings.Mode;
-import io.pointsman.config.settings.Endpoint;
-import io.pointsman.pd.peer.Address;
+import io.pointsman.config.settings.ZmqAddress;
+import io.pointsman.control.health.EngineClient;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.pd.peer.Address;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -99,8 +98,8 @@ final class SourceFinder {
     String events = worker.labels().getOrDefault(KvEventSettings.EVENTS_LABEL, "");
     String replays = worker.labels().get(KvEventSettings.REPLAY_LABEL);
     try {
-      List<Endpoint> publishers = endpoints(events);
-      List<Endpoint> again = replays == null ? List.of() : endpoints(replays);
+      List<ZmqAddress> publishers = endpoints(events);
+      List<ZmqAddress> again = replays == null ? List.of() : endpoints(replays);
       if (!again.isEmpty() && again.size() != publishers.size()) {
         throw new IOException(
             KvEventSettings.REPLAY_LABEL
@@ -111,7 +110,7 @@ final class SourceFinder {
       boolean alone = publishers.size() == 1 && worker.rank() == WorkerSpec.NO_RANK;
       List<SourceSpec> sources = new ArrayList<>();
       for (int i = 0; i < publishers.size(); i++) {
-        Endpoint replay = again.isEmpty() ? null : again.get(i);
+        ZmqAddress replay = again.isEmpty() ? null : again.get(i);
         sources.add(new SourceSpec(i, alone, publishers.get(i), replay, settings.topic()));
       }
       return sources;
@@ -120,10 +119,10 @@ final class SourceFinder {
     }
   }
 
-  private static List<Endpoint> endpoints(String text) {
-    List<Endpoint> endpoints = new ArrayList<>();
+  private static List<ZmqAddress> endpoints(String text) {
+    List<ZmqAddress> endpoints = new ArrayList<>();
     for (String each : text.strip().split("\\s+", -1)) {
-      endpoints.add(Endpoint.of(each));
+      endpoints.add(ZmqAddress.of(each));
     }
     return endpoints;
   }
@@ -132,9 +131,9 @@ final class SourceFinder {
     if (settings.endpoint().isEmpty()) {
       return List.of();
     }
-    Endpoint events = Endpoint.of(settings.endpoint());
-    Endpoint replay =
-        settings.replayEndpoint().isEmpty() ? null : Endpoint.of(settings.replayEndpoint());
+    ZmqAddress events = ZmqAddress.of(settings.endpoint());
+    ZmqAddress replay =
+        settings.replayEndpoint().isEmpty() ? null : ZmqAddress.of(settings.replayEndpoint());
     int rank = worker.spec().rank();
     IntStream ranks =
         rank == WorkerSpec.NO_RANK ? IntStream.range(0, settings.ranks()) : IntStream.of(rank);

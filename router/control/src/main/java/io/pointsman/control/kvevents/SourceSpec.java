@@ -2,9 +2,9 @@ package io.pointsman.control.kvevents;
 
 import static java.util.Objects.requireNonNull;
 
-import io.pointsman.config.settings.Endpoint;
-import io.pointsman.control.kvevents.wire.EventBatch;
 import io.pointsman.config.settings.KvEventSettings;
+import io.pointsman.config.settings.ZmqAddress;
+import io.pointsman.control.kvevents.wire.EventBatch;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param topic exact topic of its messages
  */
 public record SourceSpec(
-    int rank, boolean anyRank, Endpoint events, @Nullable Endpoint replay, String topic) {
+    int rank, boolean anyRank, ZmqAddress events, @Nullable ZmqAddress replay, String topic) {
   /** Upper bound of ranks, exclusive. */
   public static final int MOST_RANKS = KvEventSettings.MOST_RANKS;
 
@@ -32,7 +32,7 @@ public record SourceSpec(
   }
 
   /** A source with batches that contain its rank or no rank. */
-  public SourceSpec(int rank, Endpoint events, @Nullable Endpoint replay, String topic) {
+  public SourceSpec(int rank, ZmqAddress events, @Nullable ZmqAddress replay, String topic) {
     this(rank, false, events, replay, topic);
   }
 

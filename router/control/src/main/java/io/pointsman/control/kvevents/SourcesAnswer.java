@@ -3,7 +3,7 @@ package io.pointsman.control.kvevents;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.config.settings.Endpoint;
+import io.pointsman.config.settings.ZmqAddress;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -126,8 +126,8 @@ final class SourcesAnswer {
     expect(source, "encoding", "msgpack");
     expect(source, "schema_version", "1");
     try {
-      Endpoint events = Endpoint.of(source.path("endpoint").asText(""));
-      Endpoint replay = replay(source.path("replay_endpoint"));
+      ZmqAddress events = ZmqAddress.of(source.path("endpoint").asText(""));
+      ZmqAddress replay = replay(source.path("replay_endpoint"));
       to.add(
           new SourceSpec(
               rank,
@@ -139,9 +139,9 @@ final class SourcesAnswer {
     }
   }
 
-  private static @Nullable Endpoint replay(JsonNode endpoint) {
+  private static @Nullable ZmqAddress replay(JsonNode endpoint) {
     String text = endpoint.asText("");
-    return endpoint.isTextual() && !text.isEmpty() ? Endpoint.of(text) : null;
+    return endpoint.isTextual() && !text.isEmpty() ? ZmqAddress.of(text) : null;
   }
 
   private static void expect(JsonNode source, String name, String value) throws IOException {

@@ -1,9 +1,6 @@
 package io.pointsman.control.kvtokens;
 
 import io.pointsman.config.settings.TokenSettings;
-
-import io.pointsman.request.reader.ListedHeaders;
-import io.pointsman.request.reader.Readers;
 import io.pointsman.control.health.EngineClient;
 import io.pointsman.control.kvtokens.TokenTally.Result;
 import io.pointsman.engine.env.Ticker;
@@ -17,6 +14,8 @@ import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
+import io.pointsman.request.reader.ListedHeaders;
+import io.pointsman.request.reader.Readers;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

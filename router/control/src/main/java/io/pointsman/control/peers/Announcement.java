@@ -2,10 +2,10 @@ package io.pointsman.control.peers;
 
 import static java.util.Objects.requireNonNull;
 
-import io.pointsman.pd.peer.Peer;
-import io.pointsman.pd.peer.Peer.TransferMode;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.pd.peer.Peer;
+import io.pointsman.pd.peer.Peer.TransferMode;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

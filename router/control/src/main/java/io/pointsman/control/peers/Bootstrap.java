@@ -1,13 +1,13 @@
 package io.pointsman.control.peers;
 
 import io.pointsman.control.health.Rounds;
-import io.pointsman.pd.peer.Address;
-import io.pointsman.pd.peer.Peer;
-import io.pointsman.pd.peer.PeerTable;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.pd.peer.Address;
+import io.pointsman.pd.peer.Peer;
+import io.pointsman.pd.peer.PeerTable;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.HashMap;

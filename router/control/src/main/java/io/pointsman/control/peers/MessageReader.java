@@ -2,8 +2,8 @@ package io.pointsman.control.peers;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import io.pointsman.pd.peer.Peer.TransferMode;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.pd.peer.Peer.TransferMode;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;

@@ -1,11 +1,11 @@
 package io.pointsman.control.peers;
 
-import io.pointsman.pd.peer.Peer;
-import io.pointsman.pd.peer.PeerTable;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.pd.peer.Peer;
+import io.pointsman.pd.peer.PeerTable;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;

@@ -1,9 +1,9 @@
 package io.pointsman.control.peers;
 
 import io.pointsman.control.peers.MessageReader.Unusable;
-import io.pointsman.pd.peer.PeerTable;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.pd.peer.PeerTable;
 import java.io.IOException;
 import java.util.List;
 import org.slf4j.Logger;

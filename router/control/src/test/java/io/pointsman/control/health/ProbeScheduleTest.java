@@ -1,15 +1,14 @@
 package io.pointsman.control.health;
 
-import io.pointsman.config.settings.ProbeSettings;
-
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.config.settings.ProbeSettings;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.testkit.FakeClock;
-import io.pointsman.testkit.ScriptedDice;
+import io.pointsman.testkit.ScriptedRandomSource;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -20,7 +19,7 @@ class ProbeScheduleTest {
   private static final Duration INTERVAL = ProbeSettings.DEFAULTS.interval();
 
   private final FakeClock clock = FakeClock.nearOverflow();
-  private final ScriptedDice dice = ScriptedDice.seeded(7);
+  private final ScriptedRandomSource dice = ScriptedRandomSource.seeded(7);
   private final ProbeSchedule schedule = new ProbeSchedule(ProbeSettings.DEFAULTS, dice::roll);
   private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
 

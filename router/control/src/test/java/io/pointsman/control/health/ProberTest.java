@@ -1,14 +1,13 @@
 package io.pointsman.control.health;
 
-import io.pointsman.config.settings.ProbeSettings;
-
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpHandler;
 import com.sun.net.httpserver.HttpServer;
+import io.pointsman.config.settings.ProbeSettings;
 import io.pointsman.control.env.SystemTicker;
-import io.pointsman.control.env.ThreadDice;
+import io.pointsman.control.env.ThreadRandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Fleet;
@@ -19,9 +18,9 @@ import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.upstream.EngineKeys;
+import io.pointsman.testkit.Await;
 import io.pointsman.tool.sim.SimConfig;
 import io.pointsman.tool.sim.SimEngine;
-import io.pointsman.testkit.Await;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -63,7 +62,11 @@ class ProberTest {
   private Prober prober(ProbeSettings settings) {
     Prober prober =
         new Prober(
-            fleet, settings, new EngineClient(EngineKeys.NONE, ticker), ticker, new ThreadDice());
+            fleet,
+            settings,
+            new EngineClient(EngineKeys.NONE, ticker),
+            ticker,
+            new ThreadRandomSource());
     opened.add(prober);
     return prober.start();
   }

@@ -1,13 +1,12 @@
 package io.pointsman.control.health;
 
-import io.pointsman.config.settings.ProbeSettings;
-
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import io.pointsman.config.settings.ProbeSettings;
 import io.pointsman.control.env.SystemTicker;
-import io.pointsman.control.env.ThreadDice;
+import io.pointsman.control.env.ThreadRandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
@@ -50,7 +49,11 @@ class UntoldModelsTest {
   private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, ticker);
   private final Prober prober =
       new Prober(
-          fleet, SETTINGS, new EngineClient(EngineKeys.NONE, ticker), ticker, new ThreadDice());
+          fleet,
+          SETTINGS,
+          new EngineClient(EngineKeys.NONE, ticker),
+          ticker,
+          new ThreadRandomSource());
 
   /** The status of {@code GET /v1/models}; 200 comes with the list. */
   private volatile int status = 200;

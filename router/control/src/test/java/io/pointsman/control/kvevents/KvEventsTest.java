@@ -1,20 +1,19 @@
 package io.pointsman.control.kvevents;
 
-import io.pointsman.config.settings.KvEventSettings;
-
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.management.HotSpotDiagnosticMXBean;
 import com.sun.management.UnixOperatingSystemMXBean;
+import io.pointsman.config.settings.KvEventSettings;
 import io.pointsman.control.kvevents.KvEventTally.Count;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.kv.KvEvent;
+import io.pointsman.testkit.Await;
 import io.pointsman.tool.sim.SimConfig;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.zmq.EventFormat;
 import io.pointsman.tool.sim.zmq.EventOptions;
-import io.pointsman.testkit.Await;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;

@@ -1,7 +1,5 @@
 package io.pointsman.control.kvevents;
 
-import io.pointsman.config.settings.KvEventSettings;
-
 import static io.pointsman.control.kvevents.wire.Msgpack.list;
 import static io.pointsman.control.kvevents.wire.Msgpack.pack;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -10,13 +8,14 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import io.pointsman.config.settings.KvEventSettings;
 import io.pointsman.control.kvevents.KvEventTally.Count;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.testkit.Await;
 import io.pointsman.tool.sim.zmq.EventFaults;
 import io.pointsman.tool.sim.zmq.EventFormat;
 import io.pointsman.tool.sim.zmq.EventOptions;
 import io.pointsman.tool.sim.zmq.EventPublisher;
-import io.pointsman.testkit.Await;
 import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.Map;

@@ -2,17 +2,16 @@ package io.pointsman.control.kvevents;
 
 import io.pointsman.config.settings.KvEventLimits;
 import io.pointsman.config.settings.KvEventSettings;
-
-import io.pointsman.control.health.EngineClient;
 import io.pointsman.config.settings.KvEventSettings.Mode;
-import io.pointsman.control.kvevents.KvEventTally.Count;
 import io.pointsman.control.env.SystemTicker;
+import io.pointsman.control.health.EngineClient;
+import io.pointsman.control.kvevents.KvEventTally.Count;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
-import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.testkit.Await;
+import io.pointsman.tool.sim.SimEngine;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;

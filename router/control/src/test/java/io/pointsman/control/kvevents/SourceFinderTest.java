@@ -1,13 +1,11 @@
 package io.pointsman.control.kvevents;
 
-import io.pointsman.config.settings.KvEventSettings;
-
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.pointsman.control.health.EngineClient;
 import io.pointsman.config.settings.KvEventSettings.Mode;
+import io.pointsman.control.health.EngineClient;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Worker;

@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.pointsman.config.settings.Endpoint;
+import io.pointsman.config.settings.ZmqAddress;
 import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -31,8 +31,9 @@ class SourcesAnswerTest {
                  'instance': 'x'}\
                 """))
         .containsExactly(
-            new SourceSpec(0, new Endpoint("10.0.0.1", 5557), new Endpoint(Endpoint.ANY, 6000), ""),
-            new SourceSpec(1, new Endpoint(Endpoint.ANY, 5558), null, "kv"));
+            new SourceSpec(
+                0, new ZmqAddress("10.0.0.1", 5557), new ZmqAddress(ZmqAddress.ANY, 6000), ""),
+            new SourceSpec(1, new ZmqAddress(ZmqAddress.ANY, 5558), null, "kv"));
   }
 
   @Test
@@ -43,7 +44,7 @@ class SourcesAnswerTest {
                 {'sources': [{'data_parallel_rank': 2, 'endpoint': 'tcp://0.0.0.0:5559',
                               'replay_endpoint': null, 'topic': 'kv'}]}\
                 """))
-        .containsExactly(new SourceSpec(2, new Endpoint(Endpoint.ANY, 5559), null, "kv"));
+        .containsExactly(new SourceSpec(2, new ZmqAddress(ZmqAddress.ANY, 5559), null, "kv"));
   }
 
   @Test
@@ -57,8 +58,9 @@ class SourcesAnswerTest {
                   'replay_endpoint': 'tcp://10.0.0.1:5601', 'topic': ''}]\
                 """))
         .containsExactly(
-            new SourceSpec(0, new Endpoint("10.0.0.1", 5557), null, ""),
-            new SourceSpec(1, new Endpoint("10.0.0.1", 5558), new Endpoint("10.0.0.1", 5601), ""));
+            new SourceSpec(0, new ZmqAddress("10.0.0.1", 5557), null, ""),
+            new SourceSpec(
+                1, new ZmqAddress("10.0.0.1", 5558), new ZmqAddress("10.0.0.1", 5601), ""));
   }
 
   @Test
@@ -82,9 +84,12 @@ class SourcesAnswerTest {
                 """))
         .containsExactly(
             new SourceSpec(
-                0, new Endpoint(Endpoint.ANY, 5557), new Endpoint(Endpoint.ANY, 5600), "t"),
+                0, new ZmqAddress(ZmqAddress.ANY, 5557), new ZmqAddress(ZmqAddress.ANY, 5600), "t"),
             new SourceSpec(
-                1, new Endpoint(Endpoint.ANY, 5558), new Endpoint(Endpoint.ANY, 5601), "t"));
+                1,
+                new ZmqAddress(ZmqAddress.ANY, 5558),
+                new ZmqAddress(ZmqAddress.ANY, 5601),
+                "t"));
   }
 
   @Test
@@ -96,12 +101,12 @@ class SourcesAnswerTest {
         """;
     assertThat(SourcesAnswer.configured(arguments.getBytes(UTF_8)))
         .containsExactly(
-            new SourceSpec(0, new Endpoint(Endpoint.ANY, 5600), null, "kv"),
-            new SourceSpec(1, new Endpoint(Endpoint.ANY, 5601), null, "kv"));
+            new SourceSpec(0, new ZmqAddress(ZmqAddress.ANY, 5600), null, "kv"),
+            new SourceSpec(1, new ZmqAddress(ZmqAddress.ANY, 5601), null, "kv"));
     assertThat(
             SourcesAnswer.configured(
                 "{\"kv_events_config\": \"{\\\"publisher\\\": \\\"zmq\\\"}\"}".getBytes(UTF_8)))
-        .containsExactly(new SourceSpec(0, new Endpoint(Endpoint.ANY, 5557), null, ""));
+        .containsExactly(new SourceSpec(0, new ZmqAddress(ZmqAddress.ANY, 5557), null, ""));
     assertThat(configured("{'kv_events_config': '{}', 'dp_size': 1}")).isEmpty();
     assertThat(configured("{'kv_events_config': null, 'dp_size': 1}")).isEmpty();
   }

@@ -1,12 +1,9 @@
 package io.pointsman.control.kvtokens;
 
-import io.pointsman.config.settings.TokenSettings;
-
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.request.reader.ListedHeaders;
-import io.pointsman.request.reader.Readers;
+import io.pointsman.config.settings.TokenSettings;
 import io.pointsman.control.health.EngineClient.Answer;
 import io.pointsman.control.kvtokens.TokenTally.Result;
 import io.pointsman.engine.fleet.Fleet;
@@ -18,6 +15,8 @@ import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
+import io.pointsman.request.reader.ListedHeaders;
+import io.pointsman.request.reader.Readers;
 import io.pointsman.testkit.Await;
 import io.pointsman.testkit.FakeClock;
 import java.io.IOException;

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.control.peers.MessageReader.Unusable;
-import io.pointsman.pd.peer.Peer.TransferMode;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.pd.peer.Peer.TransferMode;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;

@@ -1,9 +1,9 @@
 package io.pointsman.control.peers;
 
 import io.pointsman.control.env.SystemTicker;
+import io.pointsman.testkit.Await;
 import io.pointsman.tool.sim.zmq.ProxyNotifications;
 import io.pointsman.tool.sim.zmq.Sender;
-import io.pointsman.testkit.Await;
 import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;

@@ -3,14 +3,14 @@ package io.pointsman.control.peers;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.pd.peer.Peer;
-import io.pointsman.pd.peer.Peer.TransferMode;
-import io.pointsman.pd.peer.PeerTable;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.pd.peer.Peer;
+import io.pointsman.pd.peer.Peer.TransferMode;
+import io.pointsman.pd.peer.PeerTable;
 import io.pointsman.testkit.FakeClock;
 import java.time.Duration;
 import java.util.List;

@@ -5,15 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.control.env.SystemTicker;
-import io.pointsman.pd.peer.Peer.TransferMode;
-import io.pointsman.pd.peer.PeerTable;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.pd.peer.Peer.TransferMode;
+import io.pointsman.pd.peer.PeerTable;
+import io.pointsman.testkit.Await;
 import io.pointsman.tool.sim.zmq.Registration;
 import io.pointsman.tool.sim.zmq.RegistrationPings;
 import io.pointsman.tool.sim.zmq.Sender;
-import io.pointsman.testkit.Await;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.IOException;

@@ -1,11 +1,10 @@
 package io.pointsman.observe.capture;
 
-import io.pointsman.config.settings.CaptureSettings;
-
 import static java.nio.file.StandardCopyOption.REPLACE_EXISTING;
 import static java.nio.file.StandardOpenOption.CREATE;
 import static java.nio.file.StandardOpenOption.WRITE;
 
+import io.pointsman.config.settings.CaptureSettings;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;

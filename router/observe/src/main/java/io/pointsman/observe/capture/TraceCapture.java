@@ -1,10 +1,8 @@
 package io.pointsman.observe.capture;
 
-import io.pointsman.config.settings.CaptureSettings;
-
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import io.pointsman.observe.capture.CapturedRequest.End;
+import io.pointsman.config.settings.CaptureSettings;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
@@ -12,6 +10,7 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.observe.capture.CapturedRequest.End;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;

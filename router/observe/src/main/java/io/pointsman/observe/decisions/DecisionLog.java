@@ -1,8 +1,7 @@
 package io.pointsman.observe.decisions;
 
 import io.pointsman.config.settings.DecisionSettings;
-
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
@@ -28,14 +27,14 @@ public final class DecisionLog implements AnswerLearner {
   private final DecisionSettings settings;
   private final int threshold;
   private final Ticker ticker;
-  private final Dice dice;
+  private final RandomSource dice;
   private final AtomicReferenceArray<@Nullable LoggedDecision> ring;
   private final AtomicLong next = new AtomicLong();
 
   /** Logged decisions in flight. */
   private final Map<Lease, LoggedDecision> open = new ConcurrentHashMap<>();
 
-  public DecisionLog(DecisionSettings settings, Ticker ticker, Dice dice) {
+  public DecisionLog(DecisionSettings settings, Ticker ticker, RandomSource dice) {
     this.settings = settings;
     this.ticker = ticker;
     this.dice = dice;

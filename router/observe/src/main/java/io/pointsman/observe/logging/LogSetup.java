@@ -1,7 +1,5 @@
 package io.pointsman.observe.logging;
 
-import io.pointsman.config.settings.LogSettings;
-
 import ch.qos.logback.classic.AsyncAppender;
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
@@ -10,6 +8,7 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.Appender;
 import ch.qos.logback.core.OutputStreamAppender;
 import ch.qos.logback.core.encoder.Encoder;
+import io.pointsman.config.settings.LogSettings;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import org.slf4j.LoggerFactory;

@@ -5,7 +5,7 @@ import io.pointsman.control.kvevents.KvEvents;
 import io.pointsman.control.kvtokens.TokenTally;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.choice.Choices;
-import io.pointsman.engine.choice.HoldTally;
+import io.pointsman.engine.choice.ExternalLeaseTally;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;
@@ -13,15 +13,15 @@ import io.pointsman.engine.kv.KnownTexts;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvTally;
 import io.pointsman.engine.policy.AnswerLearner;
+import io.pointsman.engine.policy.CacheMiss;
+import io.pointsman.engine.policy.CacheMissAttribution;
 import io.pointsman.engine.policy.Insight;
-import io.pointsman.engine.policy.LostHit;
-import io.pointsman.engine.policy.LostHits;
 import io.pointsman.engine.prefix.PrefixIndex;
 import io.pointsman.engine.shadow.ShadowReport;
+import io.pointsman.pd.telemetry.SplitListener;
 import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.telemetry.ProxyListener;
-import io.pointsman.pd.telemetry.SplitListener;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.List;
 import java.util.Map;
@@ -170,26 +170,28 @@ public final class RouterMetrics {
   }
 
   /** Adds expected and found cached tokens, and the reasons for cache misses. Call once. */
-  public RouterMetrics lostHits(List<LostHits> all) {
-    List<LostHits> sums = List.copyOf(all);
+  public RouterMetrics lostHits(List<CacheMissAttribution> all) {
+    List<CacheMissAttribution> sums = List.copyOf(all);
     meters.pulled(
         DecisionMetric.PROMPT_TOKENS,
         sink -> {
-          sink.put(sums.stream().mapToLong(LostHits::promptTokens).sum(), "prompt");
-          sink.put(sums.stream().mapToLong(LostHits::expectedTokens).sum(), "expected");
-          sink.put(sums.stream().mapToLong(LostHits::cachedTokens).sum(), "cached");
+          sink.put(sums.stream().mapToLong(CacheMissAttribution::promptTokens).sum(), "prompt");
+          sink.put(sums.stream().mapToLong(CacheMissAttribution::expectedTokens).sum(), "expected");
+          sink.put(sums.stream().mapToLong(CacheMissAttribution::cachedTokens).sum(), "cached");
         });
-    perReason(DecisionMetric.LOST_HITS, sums, LostHits::hits);
-    perReason(DecisionMetric.LOST_HIT_TOKENS, sums, LostHits::tokens);
+    perReason(DecisionMetric.LOST_HITS, sums, CacheMissAttribution::hits);
+    perReason(DecisionMetric.LOST_HIT_TOKENS, sums, CacheMissAttribution::tokens);
     return this;
   }
 
   private void perReason(
-      Metric metric, List<LostHits> sums, ToLongBiFunction<LostHits, LostHit> value) {
+      Metric metric,
+      List<CacheMissAttribution> sums,
+      ToLongBiFunction<CacheMissAttribution, CacheMiss> value) {
     meters.pulled(
         metric,
         sink -> {
-          for (LostHit reason : LostHit.values()) {
+          for (CacheMiss reason : CacheMiss.values()) {
             long sum = sums.stream().mapToLong(each -> value.applyAsLong(each, reason)).sum();
             sink.put(sum, EngineMetrics.label(reason));
           }
@@ -253,7 +255,7 @@ public final class RouterMetrics {
 
   /** Adds the leases of external proxies. Call once. */
   public RouterMetrics heldLeases(Choices choices) {
-    HoldTally tally = choices.tally();
+    ExternalLeaseTally tally = choices.tally();
     meters.pulled(FleetMetric.HELD_LEASES, sink -> sink.put(choices.open()));
     meters.pulled(
         FleetMetric.HELD_LEASES_ENDED,

@@ -1,7 +1,7 @@
 package io.pointsman.observe.metrics;
 
-import io.pointsman.pd.rule.SplitRule;
 import io.pointsman.pd.plan.Unsplittable;
+import io.pointsman.pd.rule.SplitRule;
 import io.pointsman.pd.telemetry.SplitListener;
 import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import io.prometheus.metrics.core.datapoints.DistributionDataPoint;

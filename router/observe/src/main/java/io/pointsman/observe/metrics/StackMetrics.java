@@ -1,8 +1,8 @@
 package io.pointsman.observe.metrics;
 
-import io.pointsman.observe.metrics.VllmRouterMetrics.Name;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.observe.metrics.VllmRouterMetrics.Name;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.List;
 

@@ -1,12 +1,11 @@
 package io.pointsman.observe.capture;
 
-import io.pointsman.config.settings.CaptureSettings;
-
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pointsman.config.settings.CaptureSettings;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
@@ -26,7 +25,7 @@ import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.testkit.FakeClock;
-import io.pointsman.testkit.ScriptedDice;
+import io.pointsman.testkit.ScriptedRandomSource;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -58,7 +57,7 @@ class TraceCaptureTest implements EngineListener {
 
   private RoutingEngine engine(TraceCapture capture) {
     fleet.add(WorkerSpec.of("http://w:1")).probed(true);
-    ScriptedDice dice = ScriptedDice.seeded(6);
+    ScriptedRandomSource dice = ScriptedRandomSource.seeded(6);
     PolicyParts parts =
         new PolicyParts(
             clock::nanos, dice::roll, FleetSettings.DEFAULTS.maxWorkers(), PolicySettings.DEFAULTS);

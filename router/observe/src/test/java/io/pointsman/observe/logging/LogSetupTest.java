@@ -1,12 +1,11 @@
 package io.pointsman.observe.logging;
 
-import io.pointsman.config.settings.LogSettings;
-
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pointsman.config.settings.LogSettings;
 import java.io.ByteArrayOutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;

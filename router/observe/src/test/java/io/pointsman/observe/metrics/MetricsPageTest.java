@@ -2,7 +2,7 @@ package io.pointsman.observe.metrics;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.server.architecture.GeneratedPage;
+import io.pointsman.testkit.GeneratedPage;
 import java.io.IOException;
 import org.junit.jupiter.api.Test;
 

@@ -15,7 +15,7 @@ import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.request.Endpoint;
 import io.pointsman.testkit.FakeClock;
-import io.pointsman.testkit.ScriptedDice;
+import io.pointsman.testkit.ScriptedRandomSource;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -49,7 +49,7 @@ class OtherNamesTest {
             EngineSettings.DEFAULTS,
             metrics.engineListener(),
             clock::nanos,
-            ScriptedDice.seeded(1)::roll);
+            ScriptedRandomSource.seeded(1)::roll);
     RoutingRequest request = RoutingRequest.builder().role(worker.spec().role()).build();
     ((Decision.Routed) engine.decide(request)).lease().ignored();
   }
@@ -94,7 +94,7 @@ class OtherNamesTest {
     assertThat(value("vllm:num_incoming_requests_total{model=\"m\"}")).isZero();
 
     fleet.remove(worker.id());
-    Report refused = Report.served(Endpoint.CHAT_COMPLETIONS, 503);
+    TestReport refused = TestReport.served(Endpoint.CHAT_COMPLETIONS, 503);
     metrics.proxyListener().ended(refused.forModel("m"));
     metrics.proxyListener().ended(refused.forModel("invented"));
     metrics.proxyListener().ended(refused);
@@ -112,7 +112,7 @@ class OtherNamesTest {
 
     metrics
         .proxyListener()
-        .ended(Report.served(Endpoint.CHAT_COMPLETIONS, 503).forModel("sleeping"));
+        .ended(TestReport.served(Endpoint.CHAT_COMPLETIONS, 503).forModel("sleeping"));
 
     assertThat(value("vllm:num_incoming_requests_total{model=\"sleeping\"}")).isEqualTo(1);
     assertThat(value("vllm:num_incoming_requests_total{model=\"other\"}")).isZero();

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import com.sun.management.ThreadMXBean;
-import io.pointsman.control.health.EngineClient;
 import io.pointsman.config.settings.KvEventSettings;
+import io.pointsman.control.health.EngineClient;
 import io.pointsman.control.kvevents.KvEventTally;
 import io.pointsman.control.kvevents.KvEvents;
 import io.pointsman.control.kvtokens.TokenTally;
@@ -15,7 +15,7 @@ import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.choice.Choice;
 import io.pointsman.engine.choice.Choices;
-import io.pointsman.engine.choice.HoldSettings;
+import io.pointsman.engine.choice.ExternalLeaseSettings;
 import io.pointsman.engine.choice.TokenCounts;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Fleet;
@@ -31,8 +31,8 @@ import io.pointsman.engine.kv.KvEvent;
 import io.pointsman.engine.kv.KvFeed;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.policy.AnswerLearner;
-import io.pointsman.engine.policy.LostHit;
-import io.pointsman.engine.policy.LostHits;
+import io.pointsman.engine.policy.CacheMiss;
+import io.pointsman.engine.policy.CacheMissAttribution;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -51,7 +51,7 @@ import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.request.Endpoint;
 import io.pointsman.testkit.Await;
 import io.pointsman.testkit.FakeClock;
-import io.pointsman.testkit.ScriptedDice;
+import io.pointsman.testkit.ScriptedRandomSource;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -101,15 +101,15 @@ class RouterMetricsTest {
         EngineSettings.DEFAULTS,
         metrics.engineListener(),
         clock::nanos,
-        ScriptedDice.seeded(1)::roll);
+        ScriptedRandomSource.seeded(1)::roll);
   }
 
   private Choices choices() {
     return new Choices(
         engine(always(PickReason.RANDOM, 0)),
-        HoldSettings.DEFAULTS,
+        ExternalLeaseSettings.DEFAULTS,
         clock::nanos,
-        ScriptedDice.seeded(2)::roll);
+        ScriptedRandomSource.seeded(2)::roll);
   }
 
   @Test
@@ -147,9 +147,11 @@ class RouterMetricsTest {
 
   @Test
   void requestsAreCountedByEndpointCodeAndModel() {
-    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200).forModel("llama"));
-    metrics.proxyListener().ended(Report.served(Endpoint.EMBEDDINGS, 404));
-    metrics.proxyListener().ended(Report.served(Endpoint.EMBEDDINGS, 404));
+    metrics
+        .proxyListener()
+        .ended(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200).forModel("llama"));
+    metrics.proxyListener().ended(TestReport.served(Endpoint.EMBEDDINGS, 404));
+    metrics.proxyListener().ended(TestReport.served(Endpoint.EMBEDDINGS, 404));
     Scraped scraped = scraped();
     assertThat(
             scraped.value(
@@ -166,7 +168,7 @@ class RouterMetricsTest {
     for (int i = 0; i < 1000; i++) {
       metrics
           .proxyListener()
-          .ended(Report.served(Endpoint.COMPLETIONS, 540 + i % 50).forModel("junk-" + i));
+          .ended(TestReport.served(Endpoint.COMPLETIONS, 540 + i % 50).forModel("junk-" + i));
     }
     assertThat(
             scraped()
@@ -183,7 +185,7 @@ class RouterMetricsTest {
     for (int i = 0; i < 100; i++) {
       metrics
           .proxyListener()
-          .ended(Report.served(Endpoint.COMPLETIONS, 200).forModel("model-" + i));
+          .ended(TestReport.served(Endpoint.COMPLETIONS, 200).forModel("model-" + i));
     }
     assertThat(scraped().series())
         .filteredOn(series -> series.startsWith("pointsman_requests_total"))
@@ -192,9 +194,9 @@ class RouterMetricsTest {
 
   @Test
   void errorsHaveABlame() {
-    metrics.proxyListener().ended(Report.failed(503, Blame.ROUTER));
-    metrics.proxyListener().ended(Report.failed(499, Blame.CLIENT).afterClientLeft());
-    metrics.proxyListener().ended(Report.failed(200, Blame.UPSTREAM));
+    metrics.proxyListener().ended(TestReport.failed(503, Blame.ROUTER));
+    metrics.proxyListener().ended(TestReport.failed(499, Blame.CLIENT).afterClientLeft());
+    metrics.proxyListener().ended(TestReport.failed(200, Blame.UPSTREAM));
     Scraped scraped = scraped();
     assertThat(scraped.value("pointsman_errors_total{blame=\"router\",kind=\"503\"}")).isEqualTo(1);
     assertThat(scraped.value("pointsman_errors_total{blame=\"client\",kind=\"left\"}"))
@@ -207,13 +209,13 @@ class RouterMetricsTest {
   void requestsInFlightRiseAndFall() {
     metrics.proxyListener().started(Endpoint.CHAT_COMPLETIONS);
     metrics.proxyListener().started(Endpoint.CHAT_COMPLETIONS);
-    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200));
+    metrics.proxyListener().ended(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200));
     assertThat(scraped().value("pointsman_requests_in_flight")).isEqualTo(1);
   }
 
   @Test
   void timesAreCountedInTheirBuckets() {
-    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200).asStream());
+    metrics.proxyListener().ended(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200).asStream());
     Scraped scraped = scraped();
     String ttft = "pointsman_time_to_first_token_seconds_bucket{endpoint=\"chat_completions\",le=";
     assertThat(scraped.value(ttft + "\"0.025\"}")).isZero();
@@ -225,7 +227,7 @@ class RouterMetricsTest {
 
   @Test
   void timeToFirstTokenIsMeasuredOnlyForStreams() {
-    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200));
+    metrics.proxyListener().ended(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200));
     assertThat(
             scraped()
                 .value(
@@ -235,8 +237,8 @@ class RouterMetricsTest {
 
   @Test
   void bytesAndChunksAddUp() {
-    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200));
-    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200));
+    metrics.proxyListener().ended(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200));
+    metrics.proxyListener().ended(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200));
     assertThat(scraped().value("pointsman_response_bytes_total")).isEqualTo(2000);
     assertThat(scraped().value("pointsman_response_chunks_total")).isEqualTo(14);
   }
@@ -377,8 +379,8 @@ class RouterMetricsTest {
   @Test
   void vllmRouterNamesHaveTheSameValues() {
     metrics.withVllmRouterNames(false);
-    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200));
-    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 400));
+    metrics.proxyListener().ended(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200));
+    metrics.proxyListener().ended(TestReport.served(Endpoint.CHAT_COMPLETIONS, 400));
     Lease running = lease(always(PickReason.PREFIX_MISS, 0), RoutingRequest.builder().build());
     Scraped scraped = scraped();
     running.ignored();
@@ -419,7 +421,8 @@ class RouterMetricsTest {
 
   @Test
   void countingARequestAllocatesNothing() {
-    Report report = Report.served(Endpoint.CHAT_COMPLETIONS, 200).forModel("llama").asStream();
+    TestReport report =
+        TestReport.served(Endpoint.CHAT_COMPLETIONS, 200).forModel("llama").asStream();
     RoutingRequest request =
         RoutingRequest.builder().prefix(new PrefixBlocks(new long[10], 10, 160, 16, 160)).build();
     Lease lease = lease(always(PickReason.PREFIX_HIT, 5), request);
@@ -494,12 +497,12 @@ class RouterMetricsTest {
 
   @Test
   void lostHitsAreCountedByReason() {
-    LostHits first = new LostHits();
-    LostHits second = new LostHits();
+    CacheMissAttribution first = new CacheMissAttribution();
+    CacheMissAttribution second = new CacheMissAttribution();
     metrics.lostHits(List.of(first, second));
     first.add(1000, 600, 500);
-    first.lost(LostHit.EVICTED, 100);
-    second.lost(LostHit.EVICTED, 20);
+    first.lost(CacheMiss.EVICTED, 100);
+    second.lost(CacheMiss.EVICTED, 20);
 
     Scraped scraped = scraped();
     assertThat(scraped.value("pointsman_lost_hits_total{reason=\"evicted\"}")).isEqualTo(2);

@@ -16,7 +16,7 @@ import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.testkit.FakeClock;
-import io.pointsman.testkit.ScriptedDice;
+import io.pointsman.testkit.ScriptedRandomSource;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -69,7 +69,7 @@ class StageDecisionsTest {
             EngineSettings.DEFAULTS,
             metrics.engineListener(),
             clock::nanos,
-            ScriptedDice.seeded(1)::roll);
+            ScriptedRandomSource.seeded(1)::roll);
     RoutingRequest request = RoutingRequest.builder().role(role).model("m").build();
     ((Decision.Routed) engine.decide(request)).lease().ignored();
   }

@@ -1,10 +1,8 @@
 package io.pointsman.server.cli;
 
-
 import io.pointsman.config.ConfigException;
 import io.pointsman.config.value.Nearest;
 import io.pointsman.server.wiring.StartException;
-import io.pointsman.control.env.SystemTicker;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -52,8 +50,7 @@ public final class Commands {
   }
 
   /** The same of these commands. */
-  public static CommandLine rootFor(
-      Map<String, Supplier<CommandLine>> makers, String... args) {
+  public static CommandLine rootFor(Map<String, Supplier<CommandLine>> makers, String... args) {
     Supplier<CommandLine> named = args.length == 0 ? null : makers.get(args[0]);
     return root(named == null ? makers : Map.of(args[0], named));
   }
@@ -94,7 +91,8 @@ public final class Commands {
 
   private static List<String> names(CommandLine command, boolean flags) {
     CommandSpec spec = command.getCommandSpec();
-    List<String> names = new ArrayList<>(flags ? spec.optionsMap().keySet() : spec.subcommands().keySet());
+    List<String> names =
+        new ArrayList<>(flags ? spec.optionsMap().keySet() : spec.subcommands().keySet());
     if (!flags && spec.parent() == null) {
       names.addAll(TOOLS);
     }

@@ -3,10 +3,10 @@ package io.pointsman.server.cli;
 import static java.util.Objects.requireNonNull;
 
 import io.pointsman.config.ConfigException;
-import io.pointsman.plane.haproxy.HaproxyPlane;
-import io.pointsman.plane.haproxy.HaproxySettings;
 import io.pointsman.config.settings.LogSettings;
 import io.pointsman.observe.logging.LogSetup;
+import io.pointsman.plane.haproxy.HaproxyPlane;
+import io.pointsman.plane.haproxy.HaproxySettings;
 import io.pointsman.server.wiring.StartException;
 import java.io.IOException;
 import java.io.PrintWriter;

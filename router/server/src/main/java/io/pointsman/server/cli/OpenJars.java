@@ -15,7 +15,7 @@ final class OpenJars {
           "io/pointsman/engine/RoutingEngine.class",
           "io/pointsman/proxy/ProxyServer.class",
           "io/pointsman/request/RequestReader.class",
-          "io/pointsman/pd/execution/SplitPlane.class",
+          "io/pointsman/pd/execution/PdContext.class",
           "io/pointsman/config/PointsmanConfig.class",
           "io/pointsman/control/health/Prober.class",
           "io/pointsman/observe/metrics/RouterMetrics.class",

@@ -1,7 +1,7 @@
 package io.pointsman.server.cli;
 
-import io.pointsman.compat.vllmrouter.VllmRouterLauncher;
 import io.pointsman.compat.productionstack.ProductionStackLauncher;
+import io.pointsman.compat.vllmrouter.VllmRouterLauncher;
 import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;

@@ -26,7 +26,12 @@ import picocli.CommandLine.Spec;
     },
     commandListHeading = "%nCommands:%n",
     optionListHeading = "Flags:%n",
-    footer = {"", "Tools beside the router: demo, engine, replay, bench.", "", "'pointsman <command> --help' shows the flags of a command."})
+    footer = {
+      "",
+      "Tools beside the router: demo, engine, replay, bench.",
+      "",
+      "'pointsman <command> --help' shows the flags of a command."
+    })
 final class RootCommand implements Runnable {
   @Spec private @Nullable CommandSpec spec;
 

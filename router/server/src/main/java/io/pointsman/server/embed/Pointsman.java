@@ -8,9 +8,9 @@ import io.pointsman.config.key.Key;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.value.Nearest;
 import io.pointsman.config.value.Raw;
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.server.wiring.EmbeddedEngine;
 import io.pointsman.server.wiring.Router;
-import io.pointsman.engine.fleet.WorkerSpec;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -1,8 +1,8 @@
 package io.pointsman.server.wiring;
 
+import io.pointsman.api.decisions.ShadowApi;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.settings.DisaggSettings;
-import io.pointsman.api.decisions.ShadowApi;
 import io.pointsman.engine.fleet.Role;
 
 /** The configured policy of each role. */

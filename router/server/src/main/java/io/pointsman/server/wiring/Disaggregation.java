@@ -5,15 +5,7 @@ import io.pointsman.config.settings.DisaggSettings;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.StagePolicies;
 import io.pointsman.engine.choice.Choices;
-import io.pointsman.pd.choice.SplitChoices;
-import io.pointsman.pd.rule.HeldPrefixes;
-import io.pointsman.pd.rule.JointPolicy;
-import io.pointsman.pd.rule.SplitRouter;
-import io.pointsman.pd.peer.PeerLabels;
-import io.pointsman.pd.peer.PeerTable;
-import io.pointsman.pd.protocol.PdSetup;
-import io.pointsman.pd.protocol.Protocols;
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSnapshot;
@@ -21,10 +13,18 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.pd.choice.SplitChoices;
 import io.pointsman.pd.execution.Conversations;
-import io.pointsman.pd.execution.SplitPlane;
+import io.pointsman.pd.execution.PdContext;
 import io.pointsman.pd.execution.waiting.NotificationTable;
 import io.pointsman.pd.execution.waiting.WaitingRoom;
+import io.pointsman.pd.peer.PeerLabels;
+import io.pointsman.pd.peer.PeerTable;
+import io.pointsman.pd.protocol.PdSetup;
+import io.pointsman.pd.protocol.Protocols;
+import io.pointsman.pd.rule.HeldPrefixes;
+import io.pointsman.pd.rule.JointPolicy;
+import io.pointsman.pd.rule.SplitRouter;
 import io.pointsman.pd.telemetry.SplitListener;
 import io.pointsman.request.AffinitySettings;
 import java.util.HashSet;
@@ -114,13 +114,13 @@ final class Disaggregation {
    * @param affinity headers for conversations and their owners
    * @param namesWorkers true if responses name the serving worker
    */
-  SplitPlane plane(
+  PdContext plane(
       RoutingEngine engine,
       SplitListener listener,
       AffinitySettings affinity,
       boolean namesWorkers,
-      Dice dice) {
-    return new SplitPlane(
+      RandomSource dice) {
+    return new PdContext(
         engine,
         new SplitRouter(engine, held, settings.split(), ticker),
         settings.split(),
@@ -135,13 +135,13 @@ final class Disaggregation {
   }
 
   /** Chooses two workers, for external proxies. */
-  SplitChoices choices(RoutingEngine engine, Choices choices, Dice dice) {
+  SplitChoices choices(RoutingEngine engine, Choices choices, RandomSource dice) {
     SplitRouter router = new SplitRouter(engine, held, settings.split(), ticker);
     return new SplitChoices(choices, router, protocol.protocol(), dice);
   }
 
   /** The choices of {@link #choices}, for responses to other processes. */
-  SplitPlaces places(RoutingEngine engine, Choices choices, Dice dice) {
+  SplitPlaces places(RoutingEngine engine, Choices choices, RandomSource dice) {
     SplitChoices split = choices(engine, choices, dice);
     return new SplitPlaces(split, settings.protocol(), engine.fleet(), dice);
   }

@@ -1,8 +1,8 @@
 package io.pointsman.server.wiring;
 
+import io.pointsman.config.settings.KubernetesSettings;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
-import io.pointsman.config.settings.KubernetesSettings;
 import io.pointsman.kubernetes.PodDiscovery;
 
 /**

@@ -1,11 +1,8 @@
 package io.pointsman.server.wiring;
 
-import io.pointsman.control.env.SystemTicker;
-import io.pointsman.control.env.ThreadDice;
-
 import io.pointsman.config.PointsmanConfig;
-import io.pointsman.request.reader.ListedHeaders;
-import io.pointsman.request.reader.Readers;
+import io.pointsman.control.env.SystemTicker;
+import io.pointsman.control.env.ThreadRandomSource;
 import io.pointsman.control.health.EngineClient;
 import io.pointsman.control.health.KvCapacity;
 import io.pointsman.control.health.Prober;
@@ -15,10 +12,7 @@ import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.StagePolicies;
 import io.pointsman.engine.choice.Alternatives;
 import io.pointsman.engine.choice.Choices;
-import io.pointsman.pd.choice.SplitChoices;
-import io.pointsman.pd.rule.SplitRequest;
-import io.pointsman.pd.plan.SplitFacts;
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.kv.KvIndex;
@@ -28,10 +22,15 @@ import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.policy.session.SessionAffinity;
 import io.pointsman.engine.policy.tier.Tiers;
+import io.pointsman.pd.body.SplitFactsReader;
+import io.pointsman.pd.choice.SplitChoices;
+import io.pointsman.pd.plan.SplitFacts;
+import io.pointsman.pd.rule.SplitRequest;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
-import io.pointsman.pd.body.SplitFactsReader;
+import io.pointsman.request.reader.ListedHeaders;
+import io.pointsman.request.reader.Readers;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -65,7 +64,7 @@ public final class EmbeddedEngine implements AutoCloseable {
   private EmbeddedEngine(PointsmanConfig config, Deque<AutoCloseable> opened) {
     this.opened = opened;
     Ticker ticker = new SystemTicker();
-    Dice dice = new ThreadDice();
+    RandomSource dice = new ThreadRandomSource();
     fleet = new Fleet(config.fleet(), ticker);
     fleet.addAll(config.workers());
     EngineClient client = new EngineClient(config.controlKeys(), ticker);

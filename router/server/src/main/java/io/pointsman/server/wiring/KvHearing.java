@@ -1,7 +1,7 @@
 package io.pointsman.server.wiring;
 
-import io.pointsman.control.health.EngineClient;
 import io.pointsman.config.settings.KvEventSettings;
+import io.pointsman.control.health.EngineClient;
 import io.pointsman.control.kvevents.KvEventTally;
 import io.pointsman.control.kvevents.KvEvents;
 import io.pointsman.engine.env.Ticker;

@@ -1,15 +1,11 @@
 package io.pointsman.server.wiring;
 
-import io.pointsman.observe.capture.TraceCapture;
-import io.pointsman.config.PointsmanConfig;
-import io.pointsman.observe.decisions.DecisionLog;
 import io.pointsman.api.decisions.DecisionsApi;
-import io.pointsman.observe.decisions.FallbackJournal;
 import io.pointsman.api.decisions.ShadowApi;
+import io.pointsman.config.PointsmanConfig;
 import io.pointsman.control.health.Rounds;
-import io.pointsman.observe.metrics.RouterMetrics;
 import io.pointsman.engine.StagePolicies;
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;
@@ -19,6 +15,10 @@ import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.engine.shadow.ShadowPolicy;
+import io.pointsman.observe.capture.TraceCapture;
+import io.pointsman.observe.decisions.DecisionLog;
+import io.pointsman.observe.decisions.FallbackJournal;
+import io.pointsman.observe.metrics.RouterMetrics;
 import io.pointsman.proxy.local.LocalRoutes;
 import java.io.IOException;
 import java.time.Duration;
@@ -55,7 +55,7 @@ final class Observers {
       PointsmanConfig config,
       BiFunction<Role, @Nullable String, String> policyNames,
       Ticker ticker,
-      Dice dice) {
+      RandomSource dice) {
     this.config = config;
     this.policyNames = policyNames;
     this.ticker = ticker;

@@ -1,9 +1,9 @@
 package io.pointsman.server.wiring;
 
+import io.pointsman.config.settings.PeerSettings;
 import io.pointsman.control.health.EngineClient;
 import io.pointsman.control.peers.Bootstrap;
 import io.pointsman.control.peers.NotificationListener;
-import io.pointsman.config.settings.PeerSettings;
 import io.pointsman.control.peers.Registrations;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;

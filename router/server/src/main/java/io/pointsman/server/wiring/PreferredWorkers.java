@@ -2,7 +2,7 @@ package io.pointsman.server.wiring;
 
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.engine.UnknownModel;
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.policy.tier.AdapterTable;
 import io.pointsman.engine.policy.tier.TierSettings;
@@ -15,7 +15,7 @@ final class PreferredWorkers {
   /**
    * Tracks adapters only if requests for {@code base:adapter} go to the workers of the base model.
    */
-  static Tiers of(PointsmanConfig config, Fleet fleet, Dice dice) {
+  static Tiers of(PointsmanConfig config, Fleet fleet, RandomSource dice) {
     TierSettings settings = config.tiers();
     AdapterTable adapters = null;
     if (config.engine().unknownModel() == UnknownModel.BASE_MODEL) {

@@ -1,8 +1,5 @@
 package io.pointsman.server.wiring;
 
-import io.pointsman.control.env.SystemTicker;
-import io.pointsman.control.env.ThreadDice;
-
 import io.pointsman.api.admin.HealthApi;
 import io.pointsman.api.admin.KeyValidation;
 import io.pointsman.api.admin.MaintenanceApi;
@@ -13,25 +10,23 @@ import io.pointsman.api.admin.RayProxyApi;
 import io.pointsman.api.admin.RefusedPaths;
 import io.pointsman.api.admin.WorkerList;
 import io.pointsman.api.admin.WorkersApi;
-import io.pointsman.config.PointsmanConfig;
 import io.pointsman.api.decide.DecideApi;
+import io.pointsman.api.decide.DecisionService;
 import io.pointsman.api.decide.LeasesApi;
-import io.pointsman.api.decide.Planes;
 import io.pointsman.api.decide.RayRouteApi;
 import io.pointsman.api.decide.SplitPlaces;
-import io.pointsman.plane.haproxy.SpoeListener;
+import io.pointsman.config.PointsmanConfig;
+import io.pointsman.control.env.SystemTicker;
+import io.pointsman.control.env.ThreadRandomSource;
 import io.pointsman.control.health.EngineClient;
 import io.pointsman.control.health.FleetJournal;
 import io.pointsman.control.health.KvCapacity;
 import io.pointsman.control.health.Prober;
 import io.pointsman.control.health.Rounds;
-import io.pointsman.observe.metrics.MetricsServer;
-import io.pointsman.observe.metrics.RouterMetrics;
-import io.pointsman.observe.tracing.Tracing;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.StagePolicies;
 import io.pointsman.engine.choice.Choices;
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;
@@ -47,14 +42,18 @@ import io.pointsman.engine.policy.session.SessionAffinity;
 import io.pointsman.engine.policy.session.SessionTable;
 import io.pointsman.engine.policy.tier.Tiers;
 import io.pointsman.engine.prefix.PrefixIndex;
+import io.pointsman.observe.metrics.MetricsServer;
+import io.pointsman.observe.metrics.RouterMetrics;
+import io.pointsman.observe.tracing.Tracing;
+import io.pointsman.pd.execution.PdContext;
+import io.pointsman.pd.execution.PdHandlers;
+import io.pointsman.plane.haproxy.SpoeListener;
 import io.pointsman.proxy.ProxyContext;
 import io.pointsman.proxy.ProxyServer;
 import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
-import io.pointsman.proxy.loop.CourseFactory;
-import io.pointsman.pd.execution.SplitCourses;
-import io.pointsman.pd.execution.SplitPlane;
+import io.pointsman.proxy.loop.RequestHandlerFactory;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.RequestTracer;
 import java.io.IOException;
@@ -123,7 +122,7 @@ public final class Router implements AutoCloseable {
   private static final class Assembly {
     private final PointsmanConfig config;
     private final Ticker ticker = new SystemTicker();
-    private final Dice dice = new ThreadDice();
+    private final RandomSource dice = new ThreadRandomSource();
     private final AtomicBoolean draining = new AtomicBoolean();
 
     /** Resources to close, newest first; filled even if the assembly fails. */
@@ -266,7 +265,7 @@ public final class Router implements AutoCloseable {
               ticker,
               dice,
               InetAddress::getByName,
-              two == null ? CourseFactory.NONE : courses(two, engine));
+              two == null ? RequestHandlerFactory.NONE : courses(two, engine));
       ProxyServer server = ProxyServer.start(DefaultConnectionLimit.in(config.proxy()), context);
       control.push(server);
       LoopScheduling.request(server);
@@ -282,8 +281,8 @@ public final class Router implements AutoCloseable {
       return server;
     }
 
-    private CourseFactory courses(Disaggregation two, RoutingEngine engine) {
-      SplitPlane plane =
+    private RequestHandlerFactory courses(Disaggregation two, RoutingEngine engine) {
+      PdContext plane =
           two.plane(
               engine,
               metrics.splitListener(),
@@ -291,7 +290,7 @@ public final class Router implements AutoCloseable {
               config.proxy().headers().workerHeader(),
               dice);
       metrics.splitWaiting(plane.room()::waiting);
-      return state -> new SplitCourses(state, plane);
+      return state -> new PdHandlers(state, plane);
     }
 
     private static PolicyParts withoutAffinity(PolicyParts parts) {
@@ -381,8 +380,8 @@ public final class Router implements AutoCloseable {
       boolean decodes = two != null && config.disagg().split().decodeServesWhole();
       SplitPlaces split = two == null ? null : two.places(engine, choices, dice);
       AdmissionSettings lines = config.proxy().admission();
-      Planes planes =
-          new Planes(
+      DecisionService planes =
+          new DecisionService(
               engine, choices, config.affinity(), decodes, lines, split, prompts, ticker, dice);
       new DecideApi(planes, this::policyOf).addTo(routes);
       new LeasesApi(planes).addTo(routes);

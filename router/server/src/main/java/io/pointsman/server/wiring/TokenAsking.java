@@ -2,9 +2,8 @@ package io.pointsman.server.wiring;
 
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.PointsmanConfig.ModelRouting;
-import io.pointsman.request.reader.Readers;
-import io.pointsman.control.health.EngineClient;
 import io.pointsman.config.settings.KvEventSettings;
+import io.pointsman.control.health.EngineClient;
 import io.pointsman.control.kvtokens.TokenAsker;
 import io.pointsman.control.kvtokens.TokenTally;
 import io.pointsman.engine.env.Ticker;
@@ -13,6 +12,7 @@ import io.pointsman.engine.kv.KnownTexts;
 import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.kv.TokenKeys;
 import io.pointsman.proxy.telemetry.PromptListener;
+import io.pointsman.request.reader.Readers;
 import java.util.Deque;
 import java.util.Set;
 import java.util.function.BiConsumer;

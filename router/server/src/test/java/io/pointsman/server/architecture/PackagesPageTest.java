@@ -2,6 +2,7 @@ package io.pointsman.server.architecture;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.testkit.GeneratedPage;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -2,9 +2,9 @@ package io.pointsman.server.cli;
 
 import static java.util.Objects.requireNonNull;
 
-import io.pointsman.server.architecture.GeneratedPage;
 import io.pointsman.config.key.ConfigKeys;
 import io.pointsman.config.key.Key;
+import io.pointsman.testkit.GeneratedPage;
 import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.Test;

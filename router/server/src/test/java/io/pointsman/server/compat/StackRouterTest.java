@@ -1,19 +1,18 @@
 package io.pointsman.server.compat;
 
-import io.pointsman.compat.productionstack.ProductionStackLauncher;
-
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import io.pointsman.compat.productionstack.ProductionStackLauncher;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.KubernetesKeys;
 import io.pointsman.config.key.RoutingKeys;
-import io.pointsman.server.wiring.Router;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.server.wiring.Router;
 import io.pointsman.testkit.Await;
 import io.pointsman.testkit.engine.RefusedPort;
 import java.io.IOException;

@@ -1,7 +1,5 @@
 package io.pointsman.server.tracing;
 
-import io.pointsman.config.settings.TracingSettings;
-
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -15,10 +13,11 @@ import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.key.TracingKeys;
-import io.pointsman.server.wiring.Router;
+import io.pointsman.config.settings.TracingSettings;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.server.wiring.Router;
 import io.pointsman.testkit.Await;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -83,16 +82,16 @@ class TracedRouterTest {
     http.shutdownNow();
   }
 
-  private Engine engine(int status) throws IOException {
-    return opened(new Engine(status));
+  private HeaderRecorder engine(int status) throws IOException {
+    return opened(new HeaderRecorder(status));
   }
 
-  private Engine opened(Engine engine) {
+  private HeaderRecorder opened(HeaderRecorder engine) {
     opened.add(engine);
     return engine;
   }
 
-  private Router router(Engine... engines) {
+  private Router router(HeaderRecorder... engines) {
     return router(Stream.of(engines).map(e -> WorkerSpec.of(e.url())).toList());
   }
 
@@ -120,7 +119,7 @@ class TracedRouterTest {
     return http.send(request.build(), HttpResponse.BodyHandlers.ofString());
   }
 
-  private static String traceparent(Engine engine) {
+  private static String traceparent(HeaderRecorder engine) {
     List<String> all = requireNonNull(engine.requests().getLast().get("traceparent"));
     assertThat(all).hasSize(1);
     return all.getFirst();
@@ -133,7 +132,7 @@ class TracedRouterTest {
 
   @Test
   void aRequestMakesASpanAndBelowItOneForItsAttempt() throws Exception {
-    Engine engine = engine(200);
+    HeaderRecorder engine = engine(200);
     post(router(engine), CHAT + "?key=secret", "x-request-id", "r-1");
     Span server = received.await(2, Span.SpanKind.SPAN_KIND_SERVER).getFirst();
     Span client = received.await(2, Span.SpanKind.SPAN_KIND_CLIENT).getFirst();
@@ -177,7 +176,7 @@ class TracedRouterTest {
 
   @Test
   void aClientsTraceIsContinued() throws Exception {
-    Engine engine = engine(200);
+    HeaderRecorder engine = engine(200);
     post(router(engine), CHAT, "traceparent", SAMPLED, "tracestate", "a=1,b=2", "baggage", "k=v");
     Span server = received.await(2, Span.SpanKind.SPAN_KIND_SERVER).getFirst();
     assertThat(Received.hex(server.getTraceId())).isEqualTo(TRACE);
@@ -190,7 +189,7 @@ class TracedRouterTest {
 
   @Test
   void anInvalidTraceparentStartsANewTrace() throws Exception {
-    Engine engine = engine(200);
+    HeaderRecorder engine = engine(200);
     post(router(engine), CHAT, "traceparent", "00-xyz", "tracestate", "a=1");
     Span server = received.await(2, Span.SpanKind.SPAN_KIND_SERVER).getFirst();
     assertThat(server.getParentSpanId().isEmpty()).isTrue();
@@ -200,8 +199,8 @@ class TracedRouterTest {
 
   @Test
   void eachAttemptHasASpan() throws Exception {
-    Engine broken = engine(500);
-    Engine good = engine(200);
+    HeaderRecorder broken = engine(500);
+    HeaderRecorder good = engine(200);
     Router router = router(broken, good);
     int served = 0;
     while (broken.requests().isEmpty()) {
@@ -226,11 +225,11 @@ class TracedRouterTest {
     assertThat(traceparent(good)).contains(Received.hex(second.getSpanId()));
   }
 
-  private Router split(Engine prefill, Engine decode) {
+  private Router split(HeaderRecorder prefill, HeaderRecorder decode) {
     return split("transparent", prefill, decode);
   }
 
-  private Router split(String protocol, Engine prefill, Engine decode) {
+  private Router split(String protocol, HeaderRecorder prefill, HeaderRecorder decode) {
     values.set(DisaggKeys.PROTOCOL, protocol);
     return router(
         List.of(
@@ -240,8 +239,8 @@ class TracedRouterTest {
 
   @Test
   void aPrefillHasASpanBesideThatOfItsDecode() throws Exception {
-    Engine prefill = engine(200);
-    Engine decode = engine(200);
+    HeaderRecorder prefill = engine(200);
+    HeaderRecorder decode = engine(200);
     assertThat(post(split(prefill, decode), CHAT).statusCode()).isEqualTo(200);
     Span server = received.await(3, Span.SpanKind.SPAN_KIND_SERVER).getFirst();
     List<Span> clients = received.await(3, Span.SpanKind.SPAN_KIND_CLIENT);
@@ -264,8 +263,8 @@ class TracedRouterTest {
 
   @Test
   void aFailedPrefillsSpanHasTheReason() throws Exception {
-    Engine prefill = engine(500);
-    Engine decode = engine(200);
+    HeaderRecorder prefill = engine(500);
+    HeaderRecorder decode = engine(200);
     assertThat(post(split(prefill, decode), CHAT).statusCode()).isEqualTo(200);
     Span failed = of(prefill, received.await(3, Span.SpanKind.SPAN_KIND_CLIENT));
     assertThat(failed.getStatus().getCode()).isEqualTo(Status.StatusCode.STATUS_CODE_ERROR);
@@ -278,8 +277,9 @@ class TracedRouterTest {
   /** Decode fails, and a second decode request releases the blocks of prefill. */
   @Test
   void aDecodeThatOnlyReleasesBlocksHasItsPurpose() throws Exception {
-    Engine prefill = engine(200).saying("{\"kv_transfer_params\":{\"remote_block_ids\":[1]}}");
-    Engine decode = opened(new Engine(List.of(500, 200), new CountDownLatch(0)));
+    HeaderRecorder prefill =
+        engine(200).saying("{\"kv_transfer_params\":{\"remote_block_ids\":[1]}}");
+    HeaderRecorder decode = opened(new HeaderRecorder(List.of(500, 200), new CountDownLatch(0)));
     values.set(DisaggKeys.DECODE_SERVES_WHOLE, false);
     assertThat(post(split("nixl", prefill, decode), CHAT).statusCode()).isEqualTo(500);
     Span server = received.await(4, Span.SpanKind.SPAN_KIND_SERVER).getFirst();
@@ -297,7 +297,7 @@ class TracedRouterTest {
   void aPrefillIsAbortedWhenTheClientLeaves() throws Exception {
     CountDownLatch never = new CountDownLatch(1);
     opened.add(never::countDown);
-    Engine prefill = opened(new Engine(List.of(200), never));
+    HeaderRecorder prefill = opened(new HeaderRecorder(List.of(200), never));
     Router router = split(prefill, engine(200));
     String body = "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}";
     String head = "POST " + CHAT + " HTTP/1.1\r\nhost: r\r\ncontent-type: application/json\r\n";
@@ -319,7 +319,7 @@ class TracedRouterTest {
   void aWithdrawnDecodeEndsItsSpan() throws Exception {
     CountDownLatch never = new CountDownLatch(1);
     opened.add(never::countDown);
-    Engine decode = opened(new Engine(List.of(200), never));
+    HeaderRecorder decode = opened(new HeaderRecorder(List.of(200), never));
     values.set(DisaggKeys.PROTOCOL, "sglang");
     Router router =
         router(
@@ -346,7 +346,7 @@ class TracedRouterTest {
             });
   }
 
-  private static Span of(Engine engine, List<Span> spans) {
+  private static Span of(HeaderRecorder engine, List<Span> spans) {
     return spans.stream()
         .filter(span -> engine.id().equals(Received.attributes(span).get("pointsman.worker")))
         .findFirst()
@@ -380,7 +380,7 @@ class TracedRouterTest {
   @Test
   void aRatioOfZeroExportsOnlyClientTraces() throws Exception {
     values.set(TracingKeys.SAMPLING_RATIO, 0.0);
-    Engine engine = engine(200);
+    HeaderRecorder engine = engine(200);
     Router router = router(engine);
     post(router, CHAT);
     assertThat(sampled(traceparent(engine))).isFalse();
@@ -404,7 +404,7 @@ class TracedRouterTest {
   @Test
   void excludedPathsAreNotTracedAndKeepTheirHeaders() throws Exception {
     values.set(TracingKeys.EXCLUDED_PATHS, List.of("/quiet"));
-    Engine engine = engine(200);
+    HeaderRecorder engine = engine(200);
     Router router = router(engine);
     post(router, "/quiet?q=1", "traceparent", SAMPLED);
     assertThat(traceparent(engine)).isEqualTo(SAMPLED);
@@ -422,7 +422,7 @@ class TracedRouterTest {
   @Test
   void withoutTracingHeadersAreForwardedUnchanged() throws Exception {
     values.set(TracingKeys.ENABLED, false);
-    Engine engine = engine(200);
+    HeaderRecorder engine = engine(200);
     Router router = router(engine);
     post(router, CHAT, "traceparent", "not even one", "tracestate", "a=1");
     assertThat(traceparent(engine)).isEqualTo("not even one");

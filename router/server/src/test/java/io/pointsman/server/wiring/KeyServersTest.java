@@ -1,10 +1,9 @@
 package io.pointsman.server.wiring;
 
-import io.pointsman.control.env.SystemTicker;
-
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpServer;
+import io.pointsman.control.env.SystemTicker;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

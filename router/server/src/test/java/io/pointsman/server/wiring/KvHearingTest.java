@@ -1,7 +1,5 @@
 package io.pointsman.server.wiring;
 
-import io.pointsman.control.env.SystemTicker;
-
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpServer;
@@ -12,9 +10,10 @@ import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.KvEventKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.RoutingKeys;
-import io.pointsman.control.health.EngineClient;
 import io.pointsman.config.settings.KvEventLimits;
 import io.pointsman.config.settings.KvEventSettings;
+import io.pointsman.control.env.SystemTicker;
+import io.pointsman.control.health.EngineClient;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
@@ -22,11 +21,11 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.proxy.upstream.EngineKeys;
+import io.pointsman.testkit.Await;
 import io.pointsman.tool.sim.SimConfig;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.zmq.EventFormat;
 import io.pointsman.tool.sim.zmq.EventOptions;
-import io.pointsman.testkit.Await;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

@@ -2,11 +2,11 @@ package io.pointsman.it.compat;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RawEngine;
 import io.pointsman.it.support.RunningRouter;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.SimConfig;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.zmq.EventFormat;
@@ -56,7 +56,8 @@ final class RayServeTest {
     Path file = directory.resolve("serve.yaml");
     Files.writeString(file, HEAD + String.join("", models));
     RunningRouter router = RunningRouter.rayServe(file);
-    Await.until(() -> "all workers healthy: " + router.workers(), Await.LONG, router::allHealthy);
+    WaitFor.until(
+        () -> "all workers healthy: " + router.workers(), WaitFor.LONG, router::allHealthy);
     return router;
   }
 
@@ -93,18 +94,18 @@ final class RayServeTest {
         String prompt = ids(round, 40 * BLOCK + 1);
         int direct = URI.create(holder.url()).getPort();
         assertThat(ask(direct, body("m", prompt)).status()).isEqualTo(200);
-        Await.until(
+        WaitFor.until(
             name + " gets what it holds",
-            Await.LONG,
+            WaitFor.LONG,
             () -> {
-              Answer answer = ask(router.port(), body("m", prompt));
+              HttpAnswer answer = ask(router.port(), body("m", prompt));
               return name.equals(answer.header("x-engine-id"));
             });
       }
     }
   }
 
-  private static Answer ask(int port, String body) {
+  private static HttpAnswer ask(int port, String body) {
     try {
       return RawClient.call(port, "POST", "/v1/completions", body);
     } catch (IOException e) {
@@ -143,16 +144,16 @@ final class RayServeTest {
                     "max_ongoing_requests: 2, max_queued_requests: 0,"
                         + " backpressure_config: {status_code: 429}"))) {
       clients.add(sent(router, "m"));
-      Await.until("m runs", Await.LONG, () -> first.inFlight() == 1);
+      WaitFor.until("m runs", WaitFor.LONG, () -> first.inFlight() == 1);
       clients.add(sent(router, "m"));
       clients.add(sent(router, "m:adapter"));
-      Await.until("two wait", Await.LONG, () -> router.queued() == 2);
+      WaitFor.until("two wait", WaitFor.LONG, () -> router.queued() == 2);
       full(router, "m", 503);
       full(router, "m:adapter", 503);
 
       clients.add(sent(router, "n"));
       clients.add(sent(router, "n"));
-      Await.until("n runs", Await.LONG, () -> second.inFlight() == 2);
+      WaitFor.until("n runs", WaitFor.LONG, () -> second.inFlight() == 2);
       full(router, "n", 429);
       assertThat(router.queued()).isEqualTo(2);
       assertThat(router.metric("pointsman_queue_length", "")).isEqualTo(2);
@@ -161,7 +162,7 @@ final class RayServeTest {
       for (RawClient client : clients) {
         assertThat(client.read().status()).isEqualTo(200);
       }
-      Await.until("nothing is left", Await.LONG, () -> router.running() == 0);
+      WaitFor.until("nothing is left", WaitFor.LONG, () -> router.running() == 0);
       assertThat(router.queued()).isZero();
       let.release(1);
       assertThat(ask(router.port(), body("n", "\"again\"")).status()).isEqualTo(200);
@@ -177,14 +178,14 @@ final class RayServeTest {
    * cannot wait.
    */
   private static void full(RunningRouter router, String model, int status) {
-    Answer refused = ask(router.port(), body(model, "\"hello\""));
+    HttpAnswer refused = ask(router.port(), body(model, "\"hello\""));
 
     assertThat(refused.status()).as(refused.text()).isEqualTo(status);
     assertThat(refused.text()).contains("\"error\"", "queue_full");
     assertThat(seconds(refused)).isBetween(1, 60);
 
     String question = "{\"path\":\"/v1/completions\",\"body\":" + body(model, "\"hello\"") + "}";
-    Answer decided;
+    HttpAnswer decided;
     try {
       decided = RawClient.call(router.port(), "POST", "/v1/decide", question);
     } catch (IOException e) {
@@ -194,7 +195,7 @@ final class RayServeTest {
     assertThat(seconds(decided)).isBetween(1, 60);
   }
 
-  private static int seconds(Answer answer) {
+  private static int seconds(HttpAnswer answer) {
     return Integer.parseInt(String.valueOf(answer.header("retry-after")));
   }
 }

@@ -14,10 +14,10 @@ import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.KubernetesKeys;
-import io.pointsman.server.wiring.Router;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.WaitFor;
+import io.pointsman.server.wiring.Router;
 import io.pointsman.tool.sim.SimConfig;
 import io.pointsman.tool.sim.SimEngine;
 import java.net.URI;
@@ -93,7 +93,7 @@ class VllmRouterDiscoveryTest {
         .build();
   }
 
-  private static Answer chat(Router router) throws Exception {
+  private static HttpAnswer chat(Router router) throws Exception {
     int port = URI.create(router.url()).getPort();
     return RawClient.call(port, "POST", "/v1/chat/completions", CHAT);
   }
@@ -108,12 +108,12 @@ class VllmRouterDiscoveryTest {
     try (Router router = router()) {
       assertThat(chat(router).status()).isEqualTo(503);
       pods.resource(pod("True")).update();
-      Await.until("the pod serves", LIMIT, () -> serves(router));
-      Answer answer = chat(router);
+      WaitFor.until("the pod serves", LIMIT, () -> serves(router));
+      HttpAnswer answer = chat(router);
       assertThat(answer.status()).isEqualTo(200);
       assertThat(answer.header("x-pointsman-worker")).isEqualTo("team/engine-0");
       pods.resource(pod("True")).delete();
-      Await.until("the pod is gone", LIMIT, () -> router.fleet().snapshot().workers().isEmpty());
+      WaitFor.until("the pod is gone", LIMIT, () -> router.fleet().snapshot().workers().isEmpty());
       assertThat(chat(router).status()).isEqualTo(503);
     }
   }

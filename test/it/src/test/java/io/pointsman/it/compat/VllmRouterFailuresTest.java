@@ -2,7 +2,7 @@ package io.pointsman.it.compat;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.WaitFor;
 import java.io.IOException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -93,7 +93,7 @@ class VllmRouterFailuresTest {
       assertThat(router.complete("a").statusCode()).isEqualTo(500);
       assertThat(router.complete("b").statusCode()).isEqualTo(500);
       bad.status = 200;
-      Await.until("a trial succeeds", Await.LONG, () -> status(router) == 200);
+      WaitFor.until("a trial succeeds", WaitFor.LONG, () -> status(router) == 200);
       assertThat(router.complete("e").statusCode()).isEqualTo(200);
     }
   }
@@ -104,8 +104,9 @@ class VllmRouterFailuresTest {
     try (LaunchedRouter router = LaunchedRouter.start(QUICK_BREAKER, bad)) {
       router.complete("a");
       router.complete("b");
-      Await.until("a trial fails", Await.LONG, () -> status(router) == 500 && bad.requests() == 3);
-      Await.until("open again", Await.LONG, () -> status(router) == 503);
+      WaitFor.until(
+          "a trial fails", WaitFor.LONG, () -> status(router) == 500 && bad.requests() == 3);
+      WaitFor.until("open again", WaitFor.LONG, () -> status(router) == 503);
     }
   }
 

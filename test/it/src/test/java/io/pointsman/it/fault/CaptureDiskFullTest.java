@@ -3,10 +3,10 @@ package io.pointsman.it.fault;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RouterProcess;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.testkit.RouterFault;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
@@ -36,29 +36,29 @@ final class CaptureDiskFullTest {
         RouterProcess router =
             RouterProcess.serve(List.of(engine.url()), "--trace-out", file.toString())) {
       ask(router);
-      Await.until("it captures", Await.LONG, () -> lines(file) == 1);
+      WaitFor.until("it captures", WaitFor.LONG, () -> lines(file) == 1);
       router.failFileWrites(true);
       for (int i = 0; i < ROUNDS; i++) {
         ask(router);
-        Await.pause(50); // a separate thread writes the capture
+        WaitFor.pause(50); // a separate thread writes the capture
       }
-      Await.until(
+      WaitFor.until(
           "requests are left out",
-          Await.LONG,
+          WaitFor.LONG,
           () -> router.metric("pointsman_captured_requests_total{result=\"failed\"}") > 0);
       assertThat(lines(file)).isEqualTo(1);
       router.failFileWrites(false);
-      Await.until(
+      WaitFor.until(
           "it captures again",
-          Await.LONG,
+          WaitFor.LONG,
           () -> {
             ask(router);
             return lines(file) > 1;
           });
       // Only the failing capture is logged, once the log can be written too.
-      Await.until(
+      WaitFor.until(
           router::output,
-          Await.LONG,
+          WaitFor.LONG,
           () -> router.output().contains("captured requests are written again"));
       router.verify();
       router.terminate();

@@ -3,9 +3,9 @@ package io.pointsman.it.fault;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.testkit.Residue;
 import io.pointsman.testkit.client.ClientFault;
 import io.pointsman.testkit.engine.EngineScript;
@@ -116,7 +116,7 @@ final class ClientFaultsTest {
   private static void trickles(byte[] first, boolean sendsOn) throws IOException {
     RawClient client = RawClient.connect(rig.port()).send(first);
     Thread sender = Thread.ofVirtual().start(() -> sendForever(client));
-    Answer answer = client.read();
+    HttpAnswer answer = client.read();
     assertThat(answer.status()).as(answer.text()).isEqualTo(408);
     assertThat(answer.header("connection")).isEqualTo("close");
     assertNothingFollows(client);
@@ -136,7 +136,7 @@ final class ClientFaultsTest {
     try (client) {
       while (true) {
         client.send(new byte[] {'a'});
-        Await.pause(20); // makes it slow
+        WaitFor.pause(20); // makes it slow
       }
     } catch (IOException _) {
       // The connection has been closed.
@@ -157,10 +157,10 @@ final class ClientFaultsTest {
 
   /** True if the router still reads after a time of silence. */
   private static boolean reads(RawClient client) {
-    Await.pause(WAITS_MS);
+    WaitFor.pause(WAITS_MS);
     try {
       client.send(new byte[] {'a'});
-      Await.pause(100); // until a reset has arrived
+      WaitFor.pause(100); // until a reset has arrived
       client.send(new byte[] {'a'});
       return true;
     } catch (IOException _) {
@@ -196,10 +196,10 @@ final class ClientFaultsTest {
         clients.add(RawClient.connectSlow(rig.port(), 4 << 10).send(all));
       }
       long asked = before + Residue.FOUND;
-      Await.until("the engine is asked", Await.LONG, () -> rig.requestsSeen() >= asked);
-      Await.until(
-          "the engine is left alone", Await.LONG, () -> rig.engine().openConnections() == 0);
-      Await.until("it is over", Await.LONG, () -> rig.cluster().router().running() == 0);
+      WaitFor.until("the engine is asked", WaitFor.LONG, () -> rig.requestsSeen() >= asked);
+      WaitFor.until(
+          "the engine is left alone", WaitFor.LONG, () -> rig.engine().openConnections() == 0);
+      WaitFor.until("it is over", WaitFor.LONG, () -> rig.cluster().router().running() == 0);
       assertThat(rig.requestsSeen()).isEqualTo(asked);
       assertThat(rig.worker().failures()).as("failures, a lease ignored").isEqualTo(failures);
       for (RawClient client : clients) {

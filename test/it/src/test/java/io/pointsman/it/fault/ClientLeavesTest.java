@@ -3,8 +3,8 @@ package io.pointsman.it.fault;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.it.support.Await;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.testkit.Residue;
 import io.pointsman.testkit.client.Cut;
 import io.pointsman.testkit.engine.EngineScript;
@@ -66,7 +66,8 @@ final class ClientLeavesTest {
     long served = worker.served();
     long failures = worker.failures();
     FaultRig.byMany(_ -> leaves(cut, reset, after));
-    Await.until("the engine is left alone", Await.LONG, () -> rig.engine().openConnections() == 0);
+    WaitFor.until(
+        "the engine is left alone", WaitFor.LONG, () -> rig.engine().openConnections() == 0);
     assertThat(rig.requestsSeen()).isEqualTo(after);
     assertThat(rig.worker().failures()).as("failures, no lease or one ignored").isEqualTo(failures);
     assertThat(worker.served()).as("served, no lease or one ignored").isEqualTo(served);
@@ -79,7 +80,7 @@ final class ClientLeavesTest {
     try (RawClient client = RawClient.connect(rig.port())) {
       if (cut.afterRequest()) {
         client.send("POST", "/v1/completions", FaultRig.request(true));
-        Await.until("the engine is asked", Await.LONG, () -> rig.requestsSeen() >= asked);
+        WaitFor.until("the engine is asked", WaitFor.LONG, () -> rig.requestsSeen() >= asked);
         read(client, cut.answerBytes());
       } else {
         client.send(cut.request());

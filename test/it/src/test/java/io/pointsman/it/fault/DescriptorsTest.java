@@ -2,12 +2,12 @@ package io.pointsman.it.fault;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RouterProcess;
 import io.pointsman.it.support.Scale;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.testkit.RouterFault;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults;
@@ -89,17 +89,17 @@ final class DescriptorsTest {
       for (int i = 0; i < FLOOD; i++) {
         flood.add(RawClient.connect(router.port()));
       }
-      Await.until("no descriptor is left", Await.LONG, () -> router.descriptors() >= MOST - 2);
+      WaitFor.until("no descriptor is left", WaitFor.LONG, () -> router.descriptors() >= MOST - 2);
       // Spinning or log flooding would go on to the end; JIT compilation does not.
-      Await.until(
+      WaitFor.until(
           "it has little to do, and says so in a few lines",
-          Await.LONG,
+          WaitFor.LONG,
           () -> hasLittleToDo(router, stream));
-      Await.until("a request is refused", Await.LONG, () -> refused(kept));
+      WaitFor.until("a request is refused", WaitFor.LONG, () -> refused(kept));
       router.awaitOutput("failed: java.net.SocketException: Too many open files");
       assertThat(kept.send("GET", "/readiness", "").read().status()).isEqualTo(200);
       areServedWhenTheOthersLeave(flood);
-      Await.until("it serves again", Await.LONG, () -> serves(router));
+      WaitFor.until("it serves again", WaitFor.LONG, () -> serves(router));
       assertThat(stream.readSome(new byte[100], 100)).isPositive();
       assertThat(router.output()).doesNotContain("is unhealthy", "refused a connection");
       stream.leave();
@@ -186,7 +186,7 @@ final class DescriptorsTest {
   private static boolean refused(RawClient kept) {
     try {
       long start = System.nanoTime();
-      Answer answer = kept.send("POST", "/v1/completions", FaultRig.request(false)).read();
+      HttpAnswer answer = kept.send("POST", "/v1/completions", FaultRig.request(false)).read();
       if (answer.status() == 200) {
         return false;
       }

@@ -3,8 +3,8 @@ package io.pointsman.it.fault;
 import static io.pointsman.testkit.engine.EngineFault.*;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Crowd;
+import io.pointsman.it.support.ConcurrentClients;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.testkit.engine.EngineFault;
 import io.pointsman.testkit.engine.Faults;
@@ -82,7 +82,7 @@ final class EngineFaultsTest {
     /** Status 200 and a broken connection, which shows that the response is incomplete. */
     CUT;
 
-    static Seen of(Answer answer) {
+    static Seen of(HttpAnswer answer) {
       return switch (answer.status()) {
         case 200 -> {
           if (!answer.complete()) {
@@ -97,7 +97,7 @@ final class EngineFaultsTest {
       };
     }
 
-    private static Seen errorObject(Answer answer, Seen seen) {
+    private static Seen errorObject(HttpAnswer answer, Seen seen) {
       assertThat(answer.complete()).isTrue();
       assertThat(answer.text()).startsWith("{\"error\":{\"message\":");
       return seen;
@@ -228,7 +228,8 @@ final class EngineFaultsTest {
     int from = rig.engine().requests().size();
     int opened = rig.engine().connections();
     if (CLOSE_KEPT_CONNECTIONS.contains(row.fault())) {
-      assertThat(Crowd.of(REQUESTS, 2, _ -> () -> askInTurn(rig, row))).containsOnly(Seen.SERVED);
+      assertThat(ConcurrentClients.of(REQUESTS, 2, _ -> () -> askInTurn(rig, row)))
+          .containsOnly(Seen.SERVED);
       assertThat(rig.onUsedConnections(from))
           .as("requests that met the fault")
           .isGreaterThanOrEqualTo(ENOUGH);
@@ -257,7 +258,7 @@ final class EngineFaultsTest {
                   all.await();
                   Faults.Answer.ok().answer(request, connection);
                 }));
-    assertThat(Crowd.of(REQUESTS, _ -> () -> ask(rig, row))).containsOnly(Seen.SERVED);
+    assertThat(ConcurrentClients.of(REQUESTS, _ -> () -> ask(rig, row))).containsOnly(Seen.SERVED);
     assertThat(rig.engine().connections() - opened)
         .as("connections, all in use at once")
         .isEqualTo(REQUESTS);
@@ -300,7 +301,7 @@ final class EngineFaultsTest {
    */
   private static Set<Seen> overAndOver(FaultRig rig, Row row) throws Exception {
     long before = metBy(rig, row);
-    List<Seen> seen = Crowd.of(REQUESTS, _ -> () -> ask(rig, row));
+    List<Seen> seen = ConcurrentClients.of(REQUESTS, _ -> () -> ask(rig, row));
     if (row.fault() != REFUSES) {
       assertThat(metBy(rig, row) - before)
           .as("requests that met the fault")
@@ -360,7 +361,8 @@ final class EngineFaultsTest {
   }
 
   private static Seen ask(RawClient client, Row row) throws IOException {
-    Answer answer = client.send("POST", "/v1/completions", FaultRig.request(row.stream())).read();
+    HttpAnswer answer =
+        client.send("POST", "/v1/completions", FaultRig.request(row.stream())).read();
     Seen seen = Seen.of(answer);
     if (seen == Seen.SERVED) {
       assertThat(answer.text()).matches(text -> whole(row, text), "what an engine has answered");

@@ -1,11 +1,11 @@
 package io.pointsman.it.fault;
 
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
-import io.pointsman.it.support.Crowd;
+import io.pointsman.it.support.ConcurrentClients;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.testkit.Residue;
 import io.pointsman.testkit.engine.EngineFault;
 import io.pointsman.testkit.engine.EngineRequest;
@@ -95,7 +95,7 @@ final class FaultRig implements AutoCloseable {
   /** Makes the engines healthy and waits until the router sees them as healthy. */
   void ready() throws IOException {
     heal();
-    Await.until("all workers are healthy", Await.LONG, cluster.router()::allHealthy);
+    WaitFor.until("all workers are healthy", WaitFor.LONG, cluster.router()::allHealthy);
   }
 
   static EngineScript healthy(EngineScript script) {
@@ -185,9 +185,9 @@ final class FaultRig implements AutoCloseable {
       met.add(number);
     }
     for (int connection : met) {
-      Await.until(
+      WaitFor.until(
           "connection " + connection + ", which met the fault, is closed",
-          Await.LONG,
+          WaitFor.LONG,
           () -> !engine().isOpen(connection));
     }
     return met.size();
@@ -204,7 +204,7 @@ final class FaultRig implements AutoCloseable {
 
   /** Runs the action with so many clients that a leak in each is detected. */
   static void byMany(Doing doing) throws Exception {
-    Crowd.of(
+    ConcurrentClients.of(
         Residue.FOUND,
         number ->
             () -> {
@@ -214,7 +214,7 @@ final class FaultRig implements AutoCloseable {
   }
 
   /** Sends a normal request. */
-  Answer serve() throws IOException {
+  HttpAnswer serve() throws IOException {
     return RawClient.call(port(), "POST", "/v1/completions", request(false));
   }
 
@@ -238,9 +238,9 @@ final class FaultRig implements AutoCloseable {
   /** Waits until only the permitted number of connections is left. */
   private void awaitFewConnections() {
     int most = keepsConnections ? LOOPS * KEPT_BY_A_LOOP * engines.size() : 0;
-    Await.until(
+    WaitFor.until(
         () -> "connections to the engine: " + connections() + " (expected: at most " + most + ")",
-        Await.LONG,
+        WaitFor.LONG,
         () -> connections() <= most);
   }
 
@@ -256,7 +256,7 @@ final class FaultRig implements AutoCloseable {
   void check() throws IOException {
     cluster.awaitQuiet();
     heal();
-    Await.until("the router serves", Await.LONG, this::serves);
+    WaitFor.until("the router serves", WaitFor.LONG, this::serves);
     cluster.awaitQuiet();
     awaitFewConnections();
     before.verify();

@@ -125,24 +125,25 @@ final class FaultsPageTest {
   @Test
   void namedTestsExist() throws IOException {
     Set<String> all = new TreeSet<>();
-    for (String module : List.of(
-          "core/engine",
-          "core/request",
-          "core/proxy",
-          "core/pd",
-          "router/config",
-          "router/control",
-          "router/kubernetes",
-          "router/observe",
-          "router/api",
-          "compat/vllm-router",
-          "compat/production-stack",
-          "compat/ray-serve",
-          "planes/haproxy",
-          "router/server",
-          "tools/demo",
-          "tools/bench",
-          "test/it")) {
+    for (String module :
+        List.of(
+            "core/engine",
+            "core/request",
+            "core/proxy",
+            "core/pd",
+            "router/config",
+            "router/control",
+            "router/kubernetes",
+            "router/observe",
+            "router/api",
+            "compat/vllm-router",
+            "compat/production-stack",
+            "compat/ray-serve",
+            "planes/haproxy",
+            "router/server",
+            "tools/demo",
+            "tools/bench",
+            "test/it")) {
       all.addAll(testsBelow(ROOT.resolve(module).resolve("src/test/java")));
     }
     assertThat(found(TEST)).isNotEmpty().isSubsetOf(all);

@@ -2,9 +2,9 @@ package io.pointsman.it.fault;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.testkit.engine.FleetFault;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
@@ -46,15 +46,15 @@ final class FleetFaultsTest {
   private static void allDieAtOnce() throws Exception {
     try (FaultRig rig = FaultRig.of(ENGINES, 0, Map.of("health.interval", "1s"))) {
       Load load = Load.on(rig);
-      Await.until("served", Await.LONG, () -> load.served() > 100);
+      WaitFor.until("served", WaitFor.LONG, () -> load.served() > 100);
       for (ScriptedEngine engine : rig.engines()) {
         engine.stopListening();
       }
-      Await.until("told", Await.LONG, () -> load.failed() > 100);
+      WaitFor.until("told", WaitFor.LONG, () -> load.failed() > 100);
       for (ScriptedEngine engine : rig.engines()) {
         int before = engine.requests().size();
         engine.listenAgain();
-        Await.until("served again", Await.LONG, () -> engine.requests().size() > before + 40);
+        WaitFor.until("served again", WaitFor.LONG, () -> engine.requests().size() > before + 40);
       }
       load.stop();
       assertThat(load.seen()).isSubsetOf("200", "502", "503");
@@ -69,9 +69,9 @@ final class FleetFaultsTest {
       for (int i = 0; i < 8; i++) {
         long served = load.served();
         rig.engine().stopListening();
-        Await.until("served without it", Await.LONG, () -> load.served() > served + 20);
+        WaitFor.until("served without it", WaitFor.LONG, () -> load.served() > served + 20);
         rig.engine().listenAgain();
-        Await.until("served beside it", Await.LONG, () -> load.served() > served + 40);
+        WaitFor.until("served beside it", WaitFor.LONG, () -> load.served() > served + 40);
       }
       load.stop();
       assertThat(load.seen()).containsExactly("200");
@@ -98,14 +98,15 @@ final class FleetFaultsTest {
         long start = System.nanoTime();
         String what;
         try {
-          Answer answer = RawClient.call(port, "POST", "/v1/completions", FaultRig.request(false));
+          HttpAnswer answer =
+              RawClient.call(port, "POST", "/v1/completions", FaultRig.request(false));
           what = answer.complete() ? "" + answer.status() : "cut";
         } catch (IOException e) {
           what = e.toString();
         }
         longest.accumulate(System.nanoTime() - start);
         seen.merge(what, 1, Integer::sum);
-        Await.pause(2); // spares the machine
+        WaitFor.pause(2); // spares the machine
       }
     }
 

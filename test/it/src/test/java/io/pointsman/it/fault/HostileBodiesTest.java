@@ -2,7 +2,7 @@ package io.pointsman.it.fault;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.testkit.Residue;
 import io.pointsman.testkit.client.HostileBody;
@@ -68,7 +68,7 @@ final class HostileBodiesTest {
    */
   private static String send(byte[] body, int status) throws IOException {
     try (RawClient client = RawClient.connect(rig.port())) {
-      Answer answer = client.send("POST", "/v1/completions", body, List.of()).read();
+      HttpAnswer answer = client.send("POST", "/v1/completions", body, List.of()).read();
       assertThat(answer.status()).as(answer.text()).isEqualTo(status);
       String normal = FaultRig.request(false);
       assertThat(client.send("POST", "/v1/completions", normal).read().status()).isEqualTo(200);

@@ -2,7 +2,7 @@ package io.pointsman.it.fault;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.testkit.client.HostileRequest;
 import io.pointsman.testkit.engine.EngineRequest;
@@ -55,7 +55,7 @@ final class HostileRequestsTest {
   private static void refused(HostileRequest request) throws IOException {
     try (RawClient client = RawClient.connect(rig.port())) {
       sendAsMuchAsIsTaken(client, request.bytes());
-      Answer answer = client.read();
+      HttpAnswer answer = client.read();
       assertThat(answer.status()).as(answer.text()).isEqualTo(status(request));
       assertThat(answer.text()).startsWith("{\"error\":{\"message\":");
       assertThat(answer.header("connection")).isEqualTo("close");

@@ -3,11 +3,11 @@ package io.pointsman.it.fault;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.management.UnixOperatingSystemMXBean;
-import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RouterProcess;
 import io.pointsman.it.support.Scale;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
@@ -70,7 +70,7 @@ final class IdleConnectionsTest {
         for (int i = 0; i < connections; i++) {
           idle.add(connect(i, router.port()));
         }
-        Await.until(
+        WaitFor.until(
             "all are accepted", LIMIT, () -> router.descriptors() >= before + connections - 12);
         long kb = router.residentKb() - kbBefore;
         Scale.report(
@@ -82,7 +82,7 @@ final class IdleConnectionsTest {
         for (Socket each : idle) {
           each.close();
         }
-        Await.until("all are gone", LIMIT, () -> router.descriptors() <= before + 12);
+        WaitFor.until("all are gone", LIMIT, () -> router.descriptors() <= before + 12);
         assertThat(serve(router)).isEqualTo(200);
         router.verify();
       } finally {
@@ -104,7 +104,7 @@ final class IdleConnectionsTest {
         idle.add(connect(i, router.port()));
       }
       for (Socket each : idle) {
-        each.setSoTimeout((int) Await.LONG.toMillis());
+        each.setSoTimeout((int) WaitFor.LONG.toMillis());
         assertThat(each.getInputStream().read()).isEqualTo(-1);
       }
       router.verify();

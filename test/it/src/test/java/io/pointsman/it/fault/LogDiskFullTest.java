@@ -3,10 +3,10 @@ package io.pointsman.it.fault;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RouterProcess;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.testkit.RouterFault;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
@@ -49,9 +49,9 @@ final class LogDiskFullTest {
           Files.createSymbolicLink(file, FULL);
           reloads.next();
           router.failFileWrites(false);
-          Await.until(
+          WaitFor.until(
               "it writes to the full device",
-              Await.LONG,
+              WaitFor.LONG,
               () -> {
                 reloads.next();
                 return router.hasOpen(FULL);
@@ -108,7 +108,7 @@ final class LogDiskFullTest {
               "--config", configuration.toString(), "--log-directory", directory.toString())) {
         Reloads reloads = new Reloads(router, configuration, always, first, second);
         reloads.next();
-        Await.until("it logs a reload", Await.LONG, () -> lines(file) == 1);
+        WaitFor.until("it logs a reload", WaitFor.LONG, () -> lines(file) == 1);
         fault.strike(router, file, reloads);
         router.verify();
         router.terminate();
@@ -119,12 +119,12 @@ final class LogDiskFullTest {
 
   /** Reloads until the file has this number of lines; the log retries at growing intervals. */
   private static void awaitLogged(Path file, int lines, Reloads reloads) {
-    Await.until(
+    WaitFor.until(
         "it logs again",
         Duration.ofSeconds(90),
         () -> {
           reloads.next();
-          Await.pause(100); // a separate thread writes the log
+          WaitFor.pause(100); // a separate thread writes the log
           return Files.isRegularFile(file) && lines(file) >= lines;
         });
   }
@@ -172,9 +172,9 @@ final class LogDiskFullTest {
         throw new AssertionError(e);
       }
       long before = served(other);
-      Await.until(
+      WaitFor.until(
           "the new worker serves",
-          Await.LONG,
+          WaitFor.LONG,
           () -> {
             assertThat(status(router.port())).isEqualTo(200);
             return served(other) > before;

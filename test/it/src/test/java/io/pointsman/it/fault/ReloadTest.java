@@ -2,11 +2,11 @@ package io.pointsman.it.fault;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RouterProcess;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.testkit.RouterFault;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults;
@@ -94,21 +94,21 @@ final class ReloadTest {
         clients.add(
             Thread.ofVirtual().start(() -> streams.merge(stream(router.port()), 1, Integer::sum)));
       }
-      Await.until(
+      WaitFor.until(
           () -> "all streams run, ended: " + streams,
-          Await.LONG,
+          WaitFor.LONG,
           () -> streams(first) + streams(second) == STREAMS);
       assertThat(streams(first)).as("streams of the one to be removed").isPositive();
       for (int i = 0; i < CLIENTS; i++) {
         clients.add(Thread.ofVirtual().start(() -> send(router.port(), over, seen)));
       }
-      Await.until("the first serves", Await.LONG, () -> served(first) > 20);
+      WaitFor.until("the first serves", WaitFor.LONG, () -> served(first) > 20);
       configure("", second, third);
       router.hangUp();
-      Await.until("the third serves", Await.LONG, () -> served(third) > 20);
+      WaitFor.until("the third serves", WaitFor.LONG, () -> served(third) > 20);
       long left = served(first);
       long others = served(third);
-      Await.until("the others serve on", Await.LONG, () -> served(third) > others + 50);
+      WaitFor.until("the others serve on", WaitFor.LONG, () -> served(third) > others + 50);
       assertThat(served(first)).as("requests to the one that was removed").isEqualTo(left);
       over.set(true);
       assertThat(streams).as("streams that have ended").isEmpty();
@@ -118,9 +118,9 @@ final class ReloadTest {
       }
       assertThat(seen.keySet()).containsExactly("200");
       assertThat(streams).isEqualTo(Map.of("done", STREAMS));
-      Await.until(
+      WaitFor.until(
           () -> "connections to the one that was removed: " + first.openConnections(),
-          Await.LONG,
+          WaitFor.LONG,
           () -> first.openConnections() == 0);
       router.awaitOutput("configuration reloaded");
       router.verify();
@@ -143,7 +143,7 @@ final class ReloadTest {
       assertThat(served(second)).isZero();
       configure("", second);
       router.hangUp();
-      Await.until("the second serves", Await.LONG, () -> servesOn(router.port(), second));
+      WaitFor.until("the second serves", WaitFor.LONG, () -> servesOn(router.port(), second));
       router.verify();
     }
   }
@@ -159,7 +159,7 @@ final class ReloadTest {
       assertThat(servesOn(router.port(), first)).isTrue();
       assertThat(served(second)).isEqualTo(before);
       router.hangUp();
-      Await.until("it serves", Await.LONG, () -> servesOn(router.port(), second));
+      WaitFor.until("it serves", WaitFor.LONG, () -> servesOn(router.port(), second));
       router.verify();
     }
   }
@@ -181,14 +181,14 @@ final class ReloadTest {
   private static void send(int port, AtomicBoolean over, Map<String, Integer> seen) {
     while (!over.get()) {
       seen.merge(ask(port), 1, Integer::sum);
-      Await.pause(2); // spares the machine
+      WaitFor.pause(2); // spares the machine
     }
   }
 
   private static String ask(int port) {
     try {
       String body = FaultRig.request(false);
-      Answer answer = RawClient.call(port, "POST", "/v1/completions", body);
+      HttpAnswer answer = RawClient.call(port, "POST", "/v1/completions", body);
       return answer.status() + (answer.complete() ? "" : ", cut");
     } catch (IOException e) {
       return e.toString();
@@ -198,7 +198,7 @@ final class ReloadTest {
   private static String stream(int port) {
     try {
       String body = FaultRig.request(true);
-      Answer answer = RawClient.call(port, "POST", "/v1/completions", body);
+      HttpAnswer answer = RawClient.call(port, "POST", "/v1/completions", body);
       String whole = "data: begun\n\ndata: more\n\ndata: [DONE]\n\n";
       return answer.complete() && answer.text().equals(whole)
           ? "done"

@@ -2,12 +2,12 @@ package io.pointsman.it.fault;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RouterProcess;
 import io.pointsman.it.support.Scale;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.testkit.RouterFault;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults;
@@ -44,23 +44,23 @@ final class StopUnderStreamsTest {
             ScriptedEngine.start(new Faults.Healthy(Cluster.MODEL, half(streams, stopping)));
         RouterProcess router =
             RouterProcess.serve(List.of(engine.url()), "--drain-timeout", DRAIN_SECONDS + "s")) {
-      Await.until("the model is known", Await.LONG, () -> servesModel(router.port()));
+      WaitFor.until("the model is known", WaitFor.LONG, () -> servesModel(router.port()));
       Map<String, AtomicInteger> ends = new ConcurrentHashMap<>();
       AtomicLong lastEnd = new AtomicLong();
       List<Thread> clients = new ArrayList<>();
       for (int i = 0; i < STREAMS; i++) {
         clients.add(Thread.ofVirtual().start(() -> note(ends, lastEnd, router.port())));
       }
-      Await.until(
+      WaitFor.until(
           () -> "all streams run: " + streams + ", ended: " + ends,
-          Await.LONG,
+          WaitFor.LONG,
           () -> streams.get() >= STREAMS);
       long told = System.nanoTime();
       router.terminate();
       stopping.countDown();
-      Await.until(
+      WaitFor.until(
           () -> "half of them have ended: " + ends,
-          Await.LONG,
+          WaitFor.LONG,
           () -> ends.getOrDefault("done", new AtomicInteger()).get() == STREAMS / 2);
       router.verifyBeside(STREAMS / 2, BETWEEN_EVENTS_MILLIS);
       assertThat(ends).as("ends before the drain time").containsOnlyKeys("done");
@@ -80,7 +80,7 @@ final class StopUnderStreamsTest {
           .isGreaterThanOrEqualTo((long) DRAIN_SECONDS);
       assertThat(ends.keySet()).containsExactlyInAnyOrder("done", "error event");
       assertThat(ends.get("done")).hasValue(STREAMS / 2);
-      Await.until("the engine is left alone", Await.LONG, () -> engine.openConnections() == 0);
+      WaitFor.until("the engine is left alone", WaitFor.LONG, () -> engine.openConnections() == 0);
     }
   }
 
@@ -113,7 +113,7 @@ final class StopUnderStreamsTest {
 
   private static String end(int port) {
     try {
-      Answer answer = RawClient.call(port, "POST", "/v1/completions", FaultRig.request(true));
+      HttpAnswer answer = RawClient.call(port, "POST", "/v1/completions", FaultRig.request(true));
       String text = answer.text();
       if (answer.status() != 200 || !answer.complete()) {
         return answer.status() + ", cut: " + text;

@@ -3,7 +3,7 @@ package io.pointsman.it.golden;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import java.io.IOException;
 import java.net.SocketException;
@@ -64,7 +64,7 @@ final class ErrorText {
   }
 
   /** Adds an answer. */
-  ErrorText add(String title, Answer answer) {
+  ErrorText add(String title, HttpAnswer answer) {
     text.append("== ").append(plain(title)).append('\n').append(answer.status());
     text.append(answer.complete() ? "" : ", broken off").append('\n');
     // Some answers have no fixed order of headers.

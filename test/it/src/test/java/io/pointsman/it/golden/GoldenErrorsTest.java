@@ -6,13 +6,12 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.pointsman.it.split.SplitCluster;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RunningRouter;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.proxy.reply.ProxyError;
-import io.pointsman.tool.sim.kv.KvConnector;
 import io.pointsman.testkit.engine.EngineConnection;
 import io.pointsman.testkit.engine.EngineFault;
 import io.pointsman.testkit.engine.EngineRequest;
@@ -20,6 +19,7 @@ import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.RefusedPort;
 import io.pointsman.testkit.engine.ScriptedEngine;
+import io.pointsman.tool.sim.kv.KvConnector;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -149,14 +149,14 @@ final class GoldenErrorsTest {
   private static void whileItHangs(
       ScriptedEngine engine, String settings, String title, ErrorText text) throws Exception {
     try (RunningRouter router = RunningRouter.start(PORTS + settings)) {
-      Await.until("well", Await.LONG, router::allHealthy);
+      WaitFor.until("well", WaitFor.LONG, router::allHealthy);
       try (RawClient hanging = RawClient.connect(router.port())) {
         engine.forget();
         hanging.send("POST", CHAT, ASKED);
-        Await.until("it hangs", Await.LONG, () -> asked(engine));
+        WaitFor.until("it hangs", WaitFor.LONG, () -> asked(engine));
         text.askOnBothPaths(title, router.port(), ASKED);
       }
-      Await.until("it is given up", Await.LONG, () -> router.running() == 0);
+      WaitFor.until("it is given up", WaitFor.LONG, () -> router.running() == 0);
     }
   }
 
@@ -181,7 +181,7 @@ final class GoldenErrorsTest {
         double before = kept;
         // All of it: after a part, one body too many would be sent, which is not kept.
         int sent = body.length - 1;
-        Await.until("it is kept", Await.LONG, () -> kept(cluster) >= before + sent);
+        WaitFor.until("it is kept", WaitFor.LONG, () -> kept(cluster) >= before + sent);
         kept = kept(cluster);
       }
       text.askOnBothPaths("for an engine", port, new String(body, US_ASCII));
@@ -262,10 +262,11 @@ final class GoldenErrorsTest {
     for (String path : ErrorText.PATHS) {
       try (ScriptedEngine engine = engine(GoldenErrorsTest::streamWithoutEnd);
           Cluster cluster = cluster(engine, total)) {
-        Answer answer = RawClient.call(cluster.port(), "POST", path, STREAMED);
+        HttpAnswer answer = RawClient.call(cluster.port(), "POST", path, STREAMED);
         String once = answer.text().replaceAll("(data: one\n\n)+", "$1");
         byte[] body = once.getBytes(UTF_8);
-        text.add("it takes too long: " + path, new Answer(answer.head(), body, answer.complete()));
+        text.add(
+            "it takes too long: " + path, new HttpAnswer(answer.head(), body, answer.complete()));
       }
     }
     GoldenFile.compare("errors-streams.txt", text.text());
@@ -278,7 +279,7 @@ final class GoldenErrorsTest {
             + "transfer-encoding: chunked\r\n\r\n");
     while (true) {
       connection.chunk("data: one\n\n");
-      Await.pause(20); // less than half of the limit of the stream
+      WaitFor.pause(20); // less than half of the limit of the stream
     }
   }
 
@@ -315,12 +316,12 @@ final class GoldenErrorsTest {
     try (ScriptedEngine engine = engine(streams ? oneEvent : new Faults.HangBeforeHeaders())) {
       String settings = "drain-timeout: 100ms\n" + workers(engine.url(), "");
       RunningRouter router = RunningRouter.start(PORTS + settings);
-      Await.until("well", Await.LONG, router::allHealthy);
+      WaitFor.until("well", WaitFor.LONG, router::allHealthy);
       try (RawClient client = RawClient.connect(router.port())) {
         client.send("POST", path, body);
-        Await.until("it hangs", Await.LONG, () -> asked(engine));
+        WaitFor.until("it hangs", WaitFor.LONG, () -> asked(engine));
         if (streams) {
-          Answer.Head head = client.readHead();
+          HttpAnswer.Head head = client.readHead();
           router.close();
           text.add("streamed: " + path, client.readBody(head));
         } else {

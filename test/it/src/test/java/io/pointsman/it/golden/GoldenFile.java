@@ -12,7 +12,8 @@ import java.util.List;
 final class GoldenFile {
   /** The folder of all golden files. */
   static final Path DIRECTORY =
-      Path.of(System.getProperty("pointsman.root", "..")).resolve("test/it/src/test/resources/golden");
+      Path.of(System.getProperty("pointsman.root", ".."))
+          .resolve("test/it/src/test/resources/golden");
 
   private static final String COMMAND =
       "mvn -pl test/it -am test -Dtest='Golden*Test' -Dsurefire.failIfNoSpecifiedTests=false"

@@ -2,7 +2,7 @@ package io.pointsman.it.golden;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.it.split.SplitCluster;
-import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.kv.KvConnector;
 import java.io.IOException;
@@ -157,7 +157,8 @@ final class GoldenHandOversTest {
       HandOverText text = new HandOverText(cluster);
       String question = "{\"role\":\"user\",\"content\":\"turn " + WORDS + "\"}";
       String session = "x-session-id: s1";
-      Answer first = text.ask("first turn", CHAT, turns(question), session, "x-request-id: mine-1");
+      HttpAnswer first =
+          text.ask("first turn", CHAT, turns(question), session, "x-request-id: mine-1");
       String said =
           new ObjectMapper().readTree(first.text()).at("/choices/0/message/content").asText();
       String answer = "{\"role\":\"assistant\",\"content\":\"" + said + "\"}";

@@ -1,8 +1,8 @@
 package io.pointsman.it.golden;
 
-import io.pointsman.compat.vllmrouter.VllmRouterLauncher;
-import io.pointsman.compat.rayserve.RayServeFile;
 import io.pointsman.compat.productionstack.ProductionStackLauncher;
+import io.pointsman.compat.rayserve.RayServeFile;
+import io.pointsman.compat.vllmrouter.VllmRouterLauncher;
 import io.pointsman.config.ConfigValues;
 import java.io.IOException;
 import java.nio.file.Path;

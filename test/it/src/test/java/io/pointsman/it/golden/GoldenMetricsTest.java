@@ -4,21 +4,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.channel.EventLoopGroup;
 import io.pointsman.engine.fleet.Role;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RunningRouter;
+import io.pointsman.it.support.WaitFor;
+import io.pointsman.testkit.engine.Faults;
+import io.pointsman.testkit.engine.ScriptedEngine;
 import io.pointsman.tool.sim.SimConfig;
 import io.pointsman.tool.sim.SimEngine;
-import io.pointsman.tool.sim.failure.Failure;
 import io.pointsman.tool.sim.failure.Fault;
+import io.pointsman.tool.sim.failure.ScheduledFault;
 import io.pointsman.tool.sim.kv.KvConnector;
 import io.pointsman.tool.sim.kv.KvOptions;
 import io.pointsman.tool.sim.kv.KvRole;
 import io.pointsman.tool.sim.zmq.EventFormat;
 import io.pointsman.tool.sim.zmq.EventOptions;
-import io.pointsman.testkit.engine.Faults;
-import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -96,9 +96,9 @@ final class GoldenMetricsTest {
       awaitWell(router);
       serve(router, whole);
       // Engines announce their blocks after the answer.
-      Await.until(
+      WaitFor.until(
           "an engine's announcement",
-          Await.LONG,
+          WaitFor.LONG,
           () -> router.scrape().contains("pointsman_kv_event_lag_seconds{"));
       MetricFamilies families = new MetricFamilies();
       families.add(router.scrape());
@@ -118,9 +118,9 @@ final class GoldenMetricsTest {
   }
 
   private static void awaitWell(RunningRouter router) {
-    Await.until(
+    WaitFor.until(
         () -> "all workers are well: " + router.workers(),
-        Await.LONG,
+        WaitFor.LONG,
         () ->
             router.serving(Role.REGULAR, "sim") == 1
                 && router.serving(Role.PREFILL, "sim") == 1
@@ -141,21 +141,21 @@ final class GoldenMetricsTest {
     assertThat(ask(port, CHAT, "{\"model\":\"nobody's\"," + chat + "}").status()).isEqualTo(404);
     assertThat(ask(port, "/v1/embeddings", "{\"model\":\"sim\",\"input\":\"x\"}").status())
         .isEqualTo(200);
-    whole.failures().add(Failure.times(1, new Fault.Status(503, 0)).on("/v1/embeddings"));
+    whole.failures().add(ScheduledFault.times(1, new Fault.Status(503, 0)).on("/v1/embeddings"));
     ask(port, "/v1/embeddings", "{\"model\":\"sim\",\"input\":\"y\"}");
     decideAndSettle(port);
   }
 
   private static void decideAndSettle(int port) throws IOException {
     String question = "{\"path\":\"/v1/embeddings\",\"body\":{\"model\":\"sim\",\"input\":\"z\"}}";
-    Answer decided = ask(port, "/v1/decide", question);
+    HttpAnswer decided = ask(port, "/v1/decide", question);
     Matcher lease = LEASE.matcher(decided.text());
     assertThat(lease.find()).as(decided.text()).isTrue();
     String end = "{\"outcome\":\"succeeded\",\"tokens\":{\"prompt\":2,\"completion\":1}}";
     ask(port, "/v1/leases/" + lease.group(1) + "/settle", end);
   }
 
-  private static Answer ask(int port, String path, String body) throws IOException {
+  private static HttpAnswer ask(int port, String path, String body) throws IOException {
     try (RawClient client = RawClient.connect(port)) {
       List<String> headers = List.of("x-session-id: s1");
       return client.send("POST", path, body.getBytes(StandardCharsets.UTF_8), headers).read();

@@ -1,10 +1,10 @@
 package io.pointsman.it.golden;
 
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RunningRouter;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.RefusedPort;
@@ -27,8 +27,8 @@ final class GoldenOwnErrorsTest {
 
   private static RunningRouter router(String settings, String url) {
     RunningRouter router = RunningRouter.start(PORTS + settings + "workers: [\"" + url + "\"]\n");
-    Await.until("well", Await.LONG, () -> router.workers().getFirst().health().healthy());
-    Await.until("known", Await.LONG, () -> !router.workers().getFirst().models().isEmpty());
+    WaitFor.until("well", WaitFor.LONG, () -> router.workers().getFirst().health().healthy());
+    WaitFor.until("known", WaitFor.LONG, () -> !router.workers().getFirst().models().isEmpty());
     return router;
   }
 
@@ -125,7 +125,7 @@ final class GoldenOwnErrorsTest {
     String mine = "0123456789012345678901234567890123456789";
     String question = "{\"lease\":\"" + mine + "\",\"body\":{\"model\":\"sim\"}}";
     String lease = "/v1/leases/" + mine;
-    Answer held = RawClient.call(port, "POST", DECIDE, question);
+    HttpAnswer held = RawClient.call(port, "POST", DECIDE, question);
     if (held.status() != 200) {
       throw new AssertionError(held.text());
     }

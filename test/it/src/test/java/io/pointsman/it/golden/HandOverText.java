@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.it.split.SplitCluster;
-import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.kv.KvState;
 import io.pointsman.tool.sim.kv.RequestLog.Logged;
@@ -68,10 +68,10 @@ final class HandOverText {
    *
    * @return the answer
    */
-  Answer ask(String title, String path, String body, String... headers) throws IOException {
+  HttpAnswer ask(String title, String path, String body, String... headers) throws IOException {
     List<Logged> prefills = prefill.requestLog();
     List<Logged> decodes = decode.requestLog();
-    Answer answer = pair.post(path, body, headers);
+    HttpAnswer answer = pair.post(path, body, headers);
     assertThat(answer.status()).as(title + ": " + answer.text()).isEqualTo(200);
     assertThat(answer.header("x-pointsman-split")).as(title).isEqualTo("split");
     Passing passing = new Passing();

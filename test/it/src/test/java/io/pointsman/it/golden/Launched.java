@@ -1,10 +1,10 @@
 package io.pointsman.it.golden;
 
-import io.pointsman.server.cli.Commands;
 import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigText;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
+import io.pointsman.server.cli.Commands;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;

@@ -1,6 +1,6 @@
 package io.pointsman.it.plane;
 
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.WaitFor;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -59,9 +59,9 @@ final class CommandProcess implements AutoCloseable {
    */
   String await(Pattern printed) {
     Matcher[] found = new Matcher[1];
-    Await.until(
+    WaitFor.until(
         () -> printed + " in: " + output(),
-        Await.LONG,
+        WaitFor.LONG,
         () -> {
           found[0] = printed.matcher(output());
           if (found[0].find()) {
@@ -110,7 +110,7 @@ final class CommandProcess implements AutoCloseable {
    * @return the exit code
    */
   int awaitExit() {
-    Await.until(() -> "it ends: " + output(), Await.LONG, () -> !process.isAlive());
+    WaitFor.until(() -> "it ends: " + output(), WaitFor.LONG, () -> !process.isAlive());
     return process.exitValue();
   }
 

@@ -6,11 +6,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
 import com.sun.net.httpserver.HttpServer;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RawEngine;
 import io.pointsman.it.support.RawEngine.Received;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.FreePorts;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -131,13 +131,14 @@ final class NginxAskTest {
     int at = URI.create(router.url()).getPort();
     NginxProcess nginx = NginxProcess.start(at, Duration.ofMinutes(1), patience, "", "");
     opened.push(nginx);
-    Await.until(() -> "pinned: " + nginx.output(), Await.LONG, () -> pinned(nginx.port(), "first"));
+    WaitFor.until(
+        () -> "pinned: " + nginx.output(), WaitFor.LONG, () -> pinned(nginx.port(), "first"));
     return nginx.port();
   }
 
   private static boolean pinned(int port, String prompt) {
     try {
-      Answer answer = PlaneRig.send(port, completion(prompt));
+      HttpAnswer answer = PlaneRig.send(port, completion(prompt));
       return answer.status() == 200 && "w".equals(answer.header("x-pointsman-worker"));
     } catch (IOException e) {
       return false;
@@ -171,15 +172,15 @@ final class NginxAskTest {
     engine();
     int port = nginx();
 
-    Answer answer = PlaneRig.send(port, completion("unanswered"));
+    HttpAnswer answer = PlaneRig.send(port, completion("unanswered"));
 
     assertThat(answer.status()).as("%s", answer.text()).isEqualTo(200);
     assertThat(answer.header("x-pointsman-worker")).as("nginx chose by itself").isNull();
     assertThat(told("POST /internal/route ", "unanswered")).hasSize(1);
     assertThat(pinned(port, "later")).isTrue();
-    Await.until(
+    WaitFor.until(
         () -> "settled: " + told("POST /v1/leases/1-1/settle ", ""),
-        Await.LONG,
+        WaitFor.LONG,
         () -> !told("POST /v1/leases/1-1/settle ", "succeeded").isEmpty());
   }
 
@@ -190,13 +191,13 @@ final class NginxAskTest {
     int port = nginx();
 
     assertThat(PlaneRig.send(port, completion("status 405")).status()).isEqualTo(200);
-    Answer answer = PlaneRig.send(port, completion("status " + status));
+    HttpAnswer answer = PlaneRig.send(port, completion("status " + status));
 
     assertThat(answer.status()).as("%s", answer.text()).isEqualTo(200);
     assertThat(answer.header("x-pointsman-worker")).as("nginx chose by itself").isNull();
-    Await.until(
+    WaitFor.until(
         () -> "given back: " + named,
-        Await.LONG,
+        WaitFor.LONG,
         () -> told("POST /v1/leases/" + named.getLast() + "/settle ", "ignored").size() == 1);
     assertThat(told("POST /v1/leases/" + named.getFirst() + "/settle ", ""))
         .as("a router that does not decide holds nothing")
@@ -224,7 +225,7 @@ final class NginxAskTest {
     worker = URI.create("http://[::1]:" + engine.getAddress().getPort());
     int port = nginx();
 
-    Answer answer = PlaneRig.get(port, "/v1/models");
+    HttpAnswer answer = PlaneRig.get(port, "/v1/models");
 
     assertThat(answer.status()).as("nginx chose by itself: %s", answer.text()).isEqualTo(200);
   }
@@ -237,9 +238,9 @@ final class NginxAskTest {
     int port = nginx();
     try (RawClient busy = RawClient.connect(port)) {
       busy.send("POST", "/v1/completions", completion("held"));
-      Await.until("it has more in flight", Await.LONG, () -> live.inFlight() == 1);
+      WaitFor.until("it has more in flight", WaitFor.LONG, () -> live.inFlight() == 1);
       for (int i = 0; i < 6; i++) {
-        Answer answer = PlaneRig.send(port, completion("gone"));
+        HttpAnswer answer = PlaneRig.send(port, completion("gone"));
         assertThat(answer.status()).as("%s", answer.text()).isEqualTo(200);
       }
     } finally {
@@ -256,9 +257,9 @@ final class NginxAskTest {
     int port = nginx();
     worker = gone;
 
-    Await.until(
+    WaitFor.until(
         "looked at again",
-        Await.LONG,
+        WaitFor.LONG,
         () -> status(port, completion("no more")) == 200 && !live.received().isEmpty());
   }
 
@@ -294,15 +295,15 @@ final class NginxAskTest {
   void endsAreReportedWhileOtherReportsWaitForResponses() throws Exception {
     engine();
     int port = nginx(Duration.ofMinutes(5));
-    Await.until("nothing is left to tell", Await.LONG, () -> !ends().isEmpty());
+    WaitFor.until("nothing is left to tell", WaitFor.LONG, () -> !ends().isEmpty());
     int before = ends().size();
     endsWait = true;
     try (RawClient client = RawClient.connect(port)) {
       for (int i = 0; i < 8; i++) {
-        Answer answer = client.send("POST", "/v1/completions", completion("x")).read();
+        HttpAnswer answer = client.send("POST", "/v1/completions", completion("x")).read();
         assertThat(answer.status()).as("%s", answer.text()).isEqualTo(200);
       }
-      Await.until("all are told", Await.LONG, () -> ends().size() >= before + 8);
+      WaitFor.until("all are told", WaitFor.LONG, () -> ends().size() >= before + 8);
     }
   }
 

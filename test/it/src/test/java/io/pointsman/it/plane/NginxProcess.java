@@ -1,6 +1,6 @@
 package io.pointsman.it.plane;
 
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.FreePorts;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -94,9 +94,9 @@ final class NginxProcess implements AutoCloseable {
     if (code != 0) {
       throw new IOException("kill -HUP: " + code + " (expected: 0)");
     }
-    Await.until(
+    WaitFor.until(
         () -> "others have taken over from " + before + ": " + workers(),
-        Await.LONG,
+        WaitFor.LONG,
         () -> workers().stream().anyMatch(each -> !before.contains(each)));
   }
 

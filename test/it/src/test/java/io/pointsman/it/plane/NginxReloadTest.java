@@ -3,11 +3,11 @@ package io.pointsman.it.plane;
 import static io.pointsman.it.plane.PlaneRig.completion;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.server.wiring.Router;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RawEngine;
+import io.pointsman.it.support.WaitFor;
+import io.pointsman.server.wiring.Router;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.URI;
@@ -50,7 +50,7 @@ final class NginxReloadTest {
     out.write("5\r\nbegin\r\n".getBytes(StandardCharsets.US_ASCII));
     out.flush();
     try {
-      if (!end.await(2 * Await.LONG.toSeconds(), TimeUnit.SECONDS)) {
+      if (!end.await(2 * WaitFor.LONG.toSeconds(), TimeUnit.SECONDS)) {
         throw new IOException("not let go on");
       }
     } catch (InterruptedException e) {
@@ -80,21 +80,21 @@ final class NginxReloadTest {
     rig.awaitNoLoad();
     try (RawClient stream = RawClient.connect(rig.port())) {
       stream.send("POST", "/v1/completions", completion("held"));
-      Answer.Head head = stream.readHead();
+      HttpAnswer.Head head = stream.readHead();
       List<Long> before = nginx.workers();
       nginx.reload();
       long begin = System.nanoTime();
       while (System.nanoTime() - begin < TTL.multipliedBy(13).dividedBy(6).toNanos()) {
         assertThat(rig.load()).as(nginx.output()).isEqualTo(1);
-        Await.pause(50);
+        WaitFor.pause(50);
       }
       double succeeded = ended(router, "succeeded");
       end.countDown();
       assertThat(stream.readBody(head).text()).isEqualTo("beginend");
       rig.awaitNoLoad();
-      Await.until(
+      WaitFor.until(
           () -> "settled: " + nginx.output(),
-          Await.LONG,
+          WaitFor.LONG,
           () -> {
             try {
               return ended(router, "succeeded") == succeeded + 1;
@@ -103,9 +103,9 @@ final class NginxReloadTest {
             }
           });
       assertThat(ended(router, "expired")).isZero();
-      Await.until(
+      WaitFor.until(
           () -> "the old processes have ended: " + nginx.workers(),
-          Await.LONG,
+          WaitFor.LONG,
           () -> nginx.workers().stream().noneMatch(before::contains));
     } finally {
       end.countDown();

@@ -3,8 +3,8 @@ package io.pointsman.it.plane;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.server.embed.Pointsman;
 import io.pointsman.plane.haproxy.HaproxyPlane;
+import io.pointsman.server.embed.Pointsman;
 import io.pointsman.server.wiring.Router;
 import io.pointsman.tool.sim.FreePorts;
 import java.io.IOException;

@@ -3,12 +3,12 @@ package io.pointsman.it.plane;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.WorkerSpec;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Answer.Header;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
+import io.pointsman.it.support.HttpAnswer.Header;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RawEngine;
 import io.pointsman.it.support.RouterProcess;
+import io.pointsman.it.support.WaitFor;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
@@ -105,7 +105,7 @@ final class PlaneBytesTest {
           } else {
             client.sendChunked("POST", PATH, body, piece);
           }
-          Answer answer = client.read();
+          HttpAnswer answer = client.read();
           assertThat(answer.status()).as("%d bytes, chunks of %d", size, piece).isEqualTo(200);
           assertThat(answer.header("x-pointsman-worker")).isNotNull();
         }
@@ -135,9 +135,9 @@ final class PlaneBytesTest {
     rig.router("cache_aware");
     rig.carrier();
 
-    Answer whole = rig.send(PlaneRig.completion("whole"));
-    Answer pieces = rig.send(PlaneRig.completion("pieces"));
-    Answer stream = rig.send(PlaneRig.completion("stream"));
+    HttpAnswer whole = rig.send(PlaneRig.completion("whole"));
+    HttpAnswer pieces = rig.send(PlaneRig.completion("pieces"));
+    HttpAnswer stream = rig.send(PlaneRig.completion("stream"));
 
     assertThat(Arrays.equals(whole.body(), noise)).isTrue();
     assertThat(pieces.complete()).isTrue();
@@ -172,11 +172,11 @@ final class PlaneBytesTest {
     rig.carrier();
     try (RawClient client = RawClient.connect(rig.port())) {
       client.send("POST", PATH, PlaneRig.completion("long"));
-      Answer.Head head = client.readHead();
+      HttpAnswer.Head head = client.readHead();
       assertThat(head.header("x-pointsman-worker")).isNotNull();
       router.freeze(true);
       frozen.countDown();
-      Answer answer = client.readBody(head);
+      HttpAnswer answer = client.readBody(head);
       router.freeze(false);
 
       assertThat(answer.complete()).isTrue();
@@ -190,7 +190,7 @@ final class PlaneBytesTest {
 
   private static void await(CountDownLatch latch) throws IOException {
     try {
-      if (!latch.await(Await.LONG.toSeconds(), TimeUnit.SECONDS)) {
+      if (!latch.await(WaitFor.LONG.toSeconds(), TimeUnit.SECONDS)) {
         throw new IOException("not let go on");
       }
     } catch (InterruptedException e) {
@@ -248,8 +248,8 @@ final class PlaneBytesTest {
     rig.router("round_robin");
     rig.carrier();
 
-    Answer decided = rig.send(PlaneRig.completion("x"));
-    Answer balanced = PlaneRig.get(rig.port(), "/v1/anything");
+    HttpAnswer decided = rig.send(PlaneRig.completion("x"));
+    HttpAnswer balanced = PlaneRig.get(rig.port(), "/v1/anything");
 
     assertThat(decided.header("x-pointsman-worker")).isEqualTo(WorkerSpec.idOf(engine.url()));
     assertThat(decided.head().headers().toString()).contains("kept").doesNotContain("theirs");
@@ -269,7 +269,7 @@ final class PlaneBytesTest {
     String header = "serve_multiplexed_model_id";
     String named = null;
     for (int i = 0; i < 6; i++) {
-      Answer answer = rig.send(PlaneRig.completion("turn " + i), header + ": sim:poet");
+      HttpAnswer answer = rig.send(PlaneRig.completion("turn " + i), header + ": sim:poet");
       assertThat(answer.status()).isEqualTo(200);
       RawEngine served = one.url().endsWith(workersPort(answer)) ? one : other;
       assertThat(served.last().header(header)).isEqualTo("sim:poet");
@@ -285,7 +285,7 @@ final class PlaneBytesTest {
     rig.awaitNoLoad();
   }
 
-  private static String workersPort(Answer answer) {
+  private static String workersPort(HttpAnswer answer) {
     String worker = String.valueOf(answer.header("x-pointsman-worker"));
     return worker.substring(worker.indexOf(':'));
   }

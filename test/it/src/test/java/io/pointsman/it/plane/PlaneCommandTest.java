@@ -4,8 +4,8 @@ import static io.pointsman.it.plane.PlaneRig.completion;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.FreePorts;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -75,11 +75,11 @@ final class PlaneCommandTest {
     end.bring(command);
     int code = command.awaitExit();
 
-    Await.until(
+    WaitFor.until(
         () -> "HAProxy is gone: " + started.stream().map(CommandProcess::line).toList(),
-        Await.LONG,
+        WaitFor.LONG,
         () -> started.stream().allMatch(each -> CommandProcess.line(each).isEmpty()));
-    Await.until("port " + port + " is free", Await.LONG, () -> free(port));
+    WaitFor.until("port " + port + " is free", WaitFor.LONG, () -> free(port));
     Path files = requireNonNull(Path.of(configuration.group(1)).getParent());
     if (end == End.KILL) {
       remove(files);
@@ -106,7 +106,7 @@ final class PlaneCommandTest {
 
   private static boolean pinned(int port, String body) {
     try {
-      Answer answer = PlaneRig.send(port, body);
+      HttpAnswer answer = PlaneRig.send(port, body);
       return answer.status() == 200 && answer.header("x-pointsman-worker") != null;
     } catch (IOException e) {
       return false;
@@ -136,8 +136,8 @@ final class PlaneCommandTest {
             "--ttl",
             "600")) {
       assertThat(command.await(HAPROXY_LISTENS)).isEqualTo("http://" + listen);
-      Await.until(
-          () -> "pinned: " + command.output(), Await.LONG, () -> pinned(port, completion("one")));
+      WaitFor.until(
+          () -> "pinned: " + command.output(), WaitFor.LONG, () -> pinned(port, completion("one")));
       rig.awaitNoLoad();
 
       assertEnds(command, port, end);
@@ -157,14 +157,14 @@ final class PlaneCommandTest {
       try (CommandProcess second =
           CommandProcess.start("haproxy", "--listen", "127.0.0.1:" + port, "--router", router)) {
         assertThat(second.awaitExit()).as(second.output()).isNotZero();
-        Await.until(
+        WaitFor.until(
             () -> "it says why: " + second.output(),
-            Await.LONG,
+            WaitFor.LONG,
             () -> second.output().contains("HAProxy does not start"));
       }
-      Await.until(
+      WaitFor.until(
           () -> "pinned: " + first.output(),
-          Await.LONG,
+          WaitFor.LONG,
           () -> pinned(Integer.parseInt(port), completion("still")));
     }
   }
@@ -178,7 +178,7 @@ final class PlaneCommandTest {
       int port = URI.create(command.await(DEMO_LISTENS)).getPort();
       String chat =
           "{\"model\":\"%s\",\"max_tokens\":1,\"prompt\":\"hello\"}".formatted(modelOf(port));
-      Await.until(() -> "pinned: " + command.output(), Await.LONG, () -> pinned(port, chat));
+      WaitFor.until(() -> "pinned: " + command.output(), WaitFor.LONG, () -> pinned(port, chat));
 
       assertEnds(command, port, end);
     }
@@ -188,9 +188,9 @@ final class PlaneCommandTest {
   private static String modelOf(int port) {
     Pattern id = Pattern.compile("\"id\"\\s*:\\s*\"([^\"]+)\"");
     String[] found = {""};
-    Await.until(
+    WaitFor.until(
         "a list of models",
-        Await.LONG,
+        WaitFor.LONG,
         () -> {
           try {
             Matcher model = id.matcher(PlaneRig.get(port, "/v1/models").text());

@@ -4,10 +4,10 @@ import static io.pointsman.it.plane.PlaneRig.authorization;
 import static io.pointsman.it.plane.PlaneRig.completion;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.server.wiring.Router;
-import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RawEngine;
+import io.pointsman.server.wiring.Router;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
@@ -46,7 +46,7 @@ final class PlaneEngineKeysTest {
     rig.close();
   }
 
-  private static void assertServed(Answer answer) {
+  private static void assertServed(HttpAnswer answer) {
     assertThat(answer.status()).isEqualTo(200);
     assertThat(answer.text()).isEqualTo("!");
     assertThat(answer.head().headers().toString()).doesNotContain(KEY);
@@ -58,7 +58,7 @@ final class PlaneEngineKeysTest {
     Router router = rig.router("round_robin", "api-key", KEY);
     rig.carrier();
     for (int i = 0; i < 6; i++) {
-      Answer answer = rig.send(completion("number " + i));
+      HttpAnswer answer = rig.send(completion("number " + i));
       assertServed(answer);
       assertThat(answer.header("x-pointsman-worker")).isNotNull();
     }
@@ -97,7 +97,7 @@ final class PlaneEngineKeysTest {
     for (String path : List.of("/internal/route", "/v1/decide")) {
       String body = path.equals("/v1/decide") ? "{\"hold\":false,\"body\":{}}" : "{}";
       try (RawClient client = RawClient.connect(rig.routerPort())) {
-        Answer decided =
+        HttpAnswer decided =
             client
                 .send(
                     "POST",

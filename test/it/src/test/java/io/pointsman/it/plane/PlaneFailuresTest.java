@@ -4,18 +4,18 @@ import static io.pointsman.it.plane.PlaneRig.completion;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.server.wiring.Router;
 import io.pointsman.engine.fleet.CircuitBreaker.State;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
-import io.pointsman.it.support.Crowd;
+import io.pointsman.it.support.ConcurrentClients;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RawEngine;
 import io.pointsman.it.support.RouterProcess;
 import io.pointsman.it.support.SilentPort;
+import io.pointsman.it.support.WaitFor;
+import io.pointsman.server.wiring.Router;
 import io.pointsman.tool.sim.SimEngine;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -82,7 +82,7 @@ final class PlaneFailuresTest {
     private int run() throws IOException {
       int sent = 0;
       while (running.get()) {
-        Answer answer = rig.send(completion("load " + sent++));
+        HttpAnswer answer = rig.send(completion("load " + sent++));
         assertThat(answer.status()).as("%s", answer.text()).isEqualTo(200);
         (answer.header("x-pointsman-worker") == null ? alone : pinned).incrementAndGet();
       }
@@ -91,9 +91,9 @@ final class PlaneFailuresTest {
 
     void awaitMore(AtomicInteger kind) {
       int before = kind.get();
-      Await.until(
+      WaitFor.until(
           () -> "more requests: " + pinned + " pinned, " + alone + " alone",
-          Await.LONG,
+          WaitFor.LONG,
           () -> kind.get() > before + 40 || ends.stream().anyMatch(Future::isDone));
     }
 
@@ -123,9 +123,9 @@ final class PlaneFailuresTest {
       clients.awaitMore(clients.alone);
       // The proxy's own choice depends on the requests that other clients have in flight.
       Set<String> engines = new HashSet<>();
-      Await.until(
+      WaitFor.until(
           () -> "all four serve: " + engines,
-          Await.LONG,
+          WaitFor.LONG,
           () -> {
             engines.add(engineAlone());
             return engines.size() == 4;
@@ -142,7 +142,7 @@ final class PlaneFailuresTest {
   /** The engine of a request that the proxy placed without a router. */
   private String engineAlone() {
     try {
-      Answer answer = rig.send(completion("alone"));
+      HttpAnswer answer = rig.send(completion("alone"));
       assertThat(answer.status()).isEqualTo(200);
       assertThat(answer.header("x-pointsman-worker")).isNull();
       return String.valueOf(answer.header("x-engine-id"));
@@ -171,7 +171,7 @@ final class PlaneFailuresTest {
 
   private static void await(CountDownLatch latch) throws IOException {
     try {
-      if (!latch.await(2 * Await.LONG.toSeconds(), TimeUnit.SECONDS)) {
+      if (!latch.await(2 * WaitFor.LONG.toSeconds(), TimeUnit.SECONDS)) {
         throw new IOException("not let go on");
       }
     } catch (InterruptedException e) {
@@ -189,10 +189,10 @@ final class PlaneFailuresTest {
     router.kill();
     try (RawClient busy = RawClient.connect(rig.port())) {
       busy.send("POST", "/v1/completions", completion("held"));
-      Answer.Head head = busy.readHead();
+      HttpAnswer.Head head = busy.readHead();
       RawEngine idle = one.inFlight() > 0 ? other : one;
       // A proxy may count the last request slightly longer than its client does.
-      Await.until("nearly all go to the idle one", Await.LONG, () -> shareOf(20, idle) >= 18);
+      WaitFor.until("nearly all go to the idle one", WaitFor.LONG, () -> shareOf(20, idle) >= 18);
       end.countDown();
       assertThat(busy.readBody(head).text()).isEqualTo("beginend");
     } finally {
@@ -226,17 +226,18 @@ final class PlaneFailuresTest {
         RawClient stream = RawClient.connect(rig.port())) {
       router.fleet().add(PlaneRig.known(late.url()));
       router.fleet().add(held);
-      Await.until("the new one serves", Await.LONG, () -> late.state().requests().served() > 20);
-      Await.until("a request is pinned", Await.LONG, () -> landsOn("other", held.id()));
+      WaitFor.until(
+          "the new one serves", WaitFor.LONG, () -> late.state().requests().served() > 20);
+      WaitFor.until("a request is pinned", WaitFor.LONG, () -> landsOn("other", held.id()));
 
       stream.send("POST", "/v1/completions", "{\"model\":\"other\",\"prompt\":\"held\"}");
-      Answer.Head head = stream.readHead();
+      HttpAnswer.Head head = stream.readHead();
       router.fleet().remove(held.id());
       router.fleet().remove(WorkerSpec.idOf(rig.engines().getFirst().url()));
       SimEngine first = rig.engines().getFirst();
-      Await.until(
+      WaitFor.until(
           "the old one is left alone",
-          Await.LONG,
+          WaitFor.LONG,
           () -> {
             long before = first.state().requests().served();
             clients.awaitMore(clients.pinned);
@@ -248,7 +249,7 @@ final class PlaneFailuresTest {
     } finally {
       end.countDown();
     }
-    Await.until("counted back", Await.LONG, () -> router.inFlight() == 0);
+    WaitFor.until("counted back", WaitFor.LONG, () -> router.inFlight() == 0);
   }
 
   @Test
@@ -263,13 +264,13 @@ final class PlaneFailuresTest {
     WorkerSpec added = PlaneRig.known(late.url());
     router.fleet().add(added);
 
-    Await.until("the late one is pinned", Await.LONG, () -> landsOn("sim", added.id()));
+    WaitFor.until("the late one is pinned", WaitFor.LONG, () -> landsOn("sim", added.id()));
     rig.awaitNoLoad();
   }
 
   private boolean landsOn(String model, String worker) {
     try {
-      Answer answer = rig.send("{\"model\":\"%s\",\"prompt\":\"x\"}".formatted(model));
+      HttpAnswer answer = rig.send("{\"model\":\"%s\",\"prompt\":\"x\"}".formatted(model));
       return worker.equals(answer.header("x-pointsman-worker"));
     } catch (IOException e) {
       return false;
@@ -278,7 +279,7 @@ final class PlaneFailuresTest {
 
   private void assertNobodyCanServe() throws IOException {
     for (int i = 0; i < 3; i++) {
-      Answer answer = rig.send(completion("x"));
+      HttpAnswer answer = rig.send(completion("x"));
       assertThat(answer.status()).as("%s", answer.text()).isEqualTo(503);
       assertThat(answer.header("content-type")).isEqualTo("application/json");
       assertThat(answer.header("retry-after")).isEqualTo("1");
@@ -304,9 +305,9 @@ final class PlaneFailuresTest {
     last.close();
     assertNobodyCanServe();
     rig.awaitNoLoad();
-    Await.until(
+    WaitFor.until(
         "the router knows",
-        Await.LONG,
+        WaitFor.LONG,
         () -> !router.fleet().snapshot().workers().getFirst().health().healthy());
   }
 
@@ -319,7 +320,7 @@ final class PlaneFailuresTest {
     workers.forEach(worker -> worker.drain(true));
 
     // The router knows it at once, the proxy a quarter of a second later.
-    Await.until("they are left alone", Await.LONG, this::nobodyServesForAWhile);
+    WaitFor.until("they are left alone", WaitFor.LONG, this::nobodyServesForAWhile);
     assertNobodyCanServe();
 
     workers.forEach(worker -> worker.drain(false));
@@ -381,13 +382,13 @@ final class PlaneFailuresTest {
   private void assertOthersServeAndAreNamed(Router router, RawEngine alive) throws IOException {
     List<String> named = new ArrayList<>();
     for (int i = 0; i < 4; i++) {
-      Answer answer = rig.send(completion("x"));
+      HttpAnswer answer = rig.send(completion("x"));
       assertThat(answer.status()).as(answer.text()).isEqualTo(200);
       named.add(String.valueOf(answer.header("x-pointsman-worker")));
     }
 
     assertThat(named).contains("null").isSubsetOf("null", WorkerSpec.idOf(alive.url()));
-    Await.until("the router knows of the other", Await.LONG, () -> failures(router) > 0);
+    WaitFor.until("the router knows of the other", WaitFor.LONG, () -> failures(router) > 0);
   }
 
   /** Leases are renewed each second, and the streams outlast the test. */
@@ -404,12 +405,12 @@ final class PlaneFailuresTest {
     }
     assertThat(worker.breaker().state()).isEqualTo(State.OPEN);
     try {
-      Await.until(
+      WaitFor.until(
           () -> "closed: " + worker.breaker().state(),
-          Await.LONG,
+          WaitFor.LONG,
           () -> {
             begin();
-            Await.pause(500);
+            WaitFor.pause(500);
             return worker.breaker().state() == State.CLOSED;
           });
     } finally {
@@ -432,9 +433,9 @@ final class PlaneFailuresTest {
     rig.engines(2);
     Router router = rig.router("round_robin", "admin.enabled", "false");
     rig.carrier();
-    Await.until(
+    WaitFor.until(
         "the fleet is known",
-        Await.LONG,
+        WaitFor.LONG,
         () -> {
           try {
             return PlaneRig.get(rig.port(), "/v1/models").status() == 200;
@@ -482,7 +483,7 @@ final class PlaneFailuresTest {
         if (engine.connections() == 0) {
           return;
         }
-        Await.pause(5);
+        WaitFor.pause(5);
       }
     }
     throw new AssertionError("open after 4 s each time: " + engine.connections());
@@ -507,7 +508,8 @@ final class PlaneFailuresTest {
   }
 
   private void sendAtOnce(int burst) throws Exception {
-    List<Answer> answers = Crowd.of(burst, _ -> () -> rig.send(completion("burst")));
+    List<HttpAnswer> answers =
+        ConcurrentClients.of(burst, _ -> () -> rig.send(completion("burst")));
     assertThat(answers).allMatch(answer -> answer.status() == 200);
   }
 
@@ -550,9 +552,9 @@ final class PlaneFailuresTest {
   private void assertServedFor(Duration time) throws IOException {
     long begin = System.nanoTime();
     while (System.nanoTime() - begin < time.toNanos()) {
-      Answer answer = rig.send(completion("x"));
+      HttpAnswer answer = rig.send(completion("x"));
       assertThat(answer.status()).as(answer.text()).isEqualTo(200);
-      Await.pause(50);
+      WaitFor.pause(50);
     }
     rig.awaitNoLoad();
   }
@@ -572,7 +574,7 @@ final class PlaneFailuresTest {
     rig.awaitNoLoad();
     try (RawClient stream = RawClient.connect(rig.port())) {
       stream.send("POST", "/v1/completions", completion("held"));
-      Answer.Head head = stream.readHead();
+      HttpAnswer.Head head = stream.readHead();
       assertLoadFor(ttl.multipliedBy(9).dividedBy(4));
       end.countDown();
       assertThat(stream.readBody(head).text()).isEqualTo("beginend");
@@ -586,7 +588,7 @@ final class PlaneFailuresTest {
     long begin = System.nanoTime();
     while (System.nanoTime() - begin < time.toNanos()) {
       assertThat(rig.load()).isEqualTo(1);
-      Await.pause(50);
+      WaitFor.pause(50);
     }
   }
 
@@ -618,10 +620,10 @@ final class PlaneFailuresTest {
     rig.engines(2);
     rig.router("round_robin", "decide.enabled", "false", "decide.spoe-address", "");
     rig.carrierAlone();
-    Await.until("workers are known", Await.LONG, () -> statusOfNext() == 200);
+    WaitFor.until("workers are known", WaitFor.LONG, () -> statusOfNext() == 200);
 
     for (int i = 0; i < 10; i++) {
-      Answer answer = rig.send(completion("alone " + i));
+      HttpAnswer answer = rig.send(completion("alone " + i));
       assertThat(answer.status()).as(answer.text()).isEqualTo(200);
       assertThat(answer.header("x-pointsman-worker")).isNull();
     }

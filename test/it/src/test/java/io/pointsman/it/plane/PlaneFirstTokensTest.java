@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.pointsman.it.support.Await;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.WaitFor;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import org.junit.jupiter.api.AfterEach;
@@ -43,7 +43,7 @@ final class PlaneFirstTokensTest {
     String answer = RawClient.call(rig.port(), "POST", "/v1/responses", body).text();
 
     assertThat(answer).contains("event: response.created", "event: response.output_text.delta");
-    Await.until("the end is counted", Await.LONG, () -> newest().has("outcome"));
+    WaitFor.until("the end is counted", WaitFor.LONG, () -> newest().has("outcome"));
     assertThat(newest().path("ttft_ms").asDouble(-1)).isGreaterThan(1500);
   }
 

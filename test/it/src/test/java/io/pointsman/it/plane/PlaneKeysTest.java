@@ -4,11 +4,11 @@ import static io.pointsman.it.plane.PlaneRig.authorization;
 import static io.pointsman.it.plane.PlaneRig.completion;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.server.wiring.Router;
-import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RawEngine;
 import io.pointsman.it.support.RawEngine.Received;
+import io.pointsman.server.wiring.Router;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -66,15 +66,15 @@ final class PlaneKeysTest {
     rig.keys("client-key", "proxy-key");
     rig.carrier();
     for (int i = 0; i < 10; i++) {
-      Answer answer = rig.send(completion("number " + i), authorization("client-key"));
+      HttpAnswer answer = rig.send(completion("number " + i), authorization("client-key"));
       assertThat(answer.status()).isEqualTo(200);
       assertThat(answer.header("x-pointsman-worker")).isNotNull();
     }
     // Settling the leases requires the proxy's own key.
     rig.awaitNoLoad();
 
-    for (Answer answer :
-        new Answer[] {
+    for (HttpAnswer answer :
+        new HttpAnswer[] {
           rig.send(completion("x")),
           rig.send(completion("x"), authorization("invented")),
           PlaneRig.get(rig.port(), "/v1/models"),
@@ -102,7 +102,7 @@ final class PlaneKeysTest {
     rig.awaitNoLoad();
   }
 
-  private Answer options(String target, String... headers) throws IOException {
+  private HttpAnswer options(String target, String... headers) throws IOException {
     try (RawClient client = RawClient.connect(rig.port())) {
       return client.send("OPTIONS", target, new byte[0], List.of(headers)).read();
     }
@@ -116,7 +116,7 @@ final class PlaneKeysTest {
     rig.carrier();
     router.close();
     for (int i = 0; i < 5; i++) {
-      Answer answer = rig.send(completion("alone"), authorization("client-key"));
+      HttpAnswer answer = rig.send(completion("alone"), authorization("client-key"));
       assertThat(answer.status()).isEqualTo(503);
       assertThat(answer.text()).contains("router_unavailable");
       assertThat(answer.header("retry-after")).isEqualTo("1");
@@ -134,7 +134,7 @@ final class PlaneKeysTest {
     rig.keys("client-key", "proxy-key");
     rig.carrierAlone();
     for (int i = 0; i < 5; i++) {
-      Answer answer = rig.send(completion("alone"), authorization("client-key"));
+      HttpAnswer answer = rig.send(completion("alone"), authorization("client-key"));
       assertThat(answer.status()).isEqualTo(503);
       assertThat(answer.text()).contains("router_unavailable");
     }

@@ -3,12 +3,12 @@ package io.pointsman.it.plane;
 import static io.pointsman.it.plane.PlaneRig.completion;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RawEngine;
 import io.pointsman.it.support.RawEngine.Received;
 import io.pointsman.it.support.SlowRelay;
+import io.pointsman.it.support.WaitFor;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
@@ -52,7 +52,7 @@ final class PlaneLateAnswersTest {
   private void answer(Received request, OutputStream out) throws IOException {
     if (new String(request.body(), StandardCharsets.UTF_8).contains(LATE)) {
       try {
-        if (!served.await(Await.LONG.toSeconds(), TimeUnit.SECONDS)) {
+        if (!served.await(WaitFor.LONG.toSeconds(), TimeUnit.SECONDS)) {
           throw new IOException("it was never to be served");
         }
       } catch (InterruptedException e) {
@@ -78,9 +78,9 @@ final class PlaneLateAnswersTest {
   }
 
   private void awaitDecided(List<SlowRelay> relays) {
-    Await.until(
+    WaitFor.until(
         "the router has decided after all",
-        Await.LONG,
+        WaitFor.LONG,
         () -> relays.stream().mapToInt(SlowRelay::answered).sum() == 1);
   }
 
@@ -92,7 +92,7 @@ final class PlaneLateAnswersTest {
       rig.awaitNoLoad();
 
       served.countDown();
-      Answer answer = client.read();
+      HttpAnswer answer = client.read();
       assertThat(answer.status()).isEqualTo(200);
       assertThat(answer.header("x-pointsman-worker")).as("placed without the router").isNull();
     }
@@ -104,9 +104,9 @@ final class PlaneLateAnswersTest {
   void aClientThatLeavesDuringTheDecisionLeavesNoLease() throws Exception {
     List<SlowRelay> relays = begun(PlaneRig.PATIENCE);
     try (RawClient client = asking()) {
-      Await.until(
+      WaitFor.until(
           "the router is asked",
-          Await.LONG,
+          WaitFor.LONG,
           () -> relays.stream().mapToInt(SlowRelay::asked).sum() == 1);
       client.reset();
     }

@@ -2,12 +2,12 @@ package io.pointsman.it.plane;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.server.wiring.Router;
 import io.pointsman.engine.fleet.WorkerSpec;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RawEngine;
+import io.pointsman.it.support.WaitFor;
+import io.pointsman.server.wiring.Router;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -66,12 +66,12 @@ final class PlaneModelsTest {
     rig.router("round_robin");
     rig.carrier();
     for (int i = 0; i < 4; i++) {
-      Answer named = rig.send(lengthy("\"other\""), "serve_multiplexed_model_id: other");
+      HttpAnswer named = rig.send(lengthy("\"other\""), "serve_multiplexed_model_id: other");
       assertThat(named.status()).as(named.text()).isEqualTo(200);
       assertThat(named.header("x-pointsman-worker")).isEqualTo(idOf(other));
 
       // nginx has the whole body, HAProxy only its first part.
-      Answer plain = rig.send(lengthy("\"other\""));
+      HttpAnswer plain = rig.send(lengthy("\"other\""));
       if (way == PlaneRig.Way.NGINX) {
         assertThat(plain.status()).as(plain.text()).isEqualTo(200);
         assertThat(plain.header("x-pointsman-worker")).isEqualTo(idOf(other));
@@ -80,7 +80,7 @@ final class PlaneModelsTest {
       }
     }
     assertNamesNone(rig.send(lengthy("7")));
-    Answer unknown = rig.send(lengthy("\"un\\u006bnown\""));
+    HttpAnswer unknown = rig.send(lengthy("\"un\\u006bnown\""));
     if (way == PlaneRig.Way.NGINX) {
       assertThat(unknown.status()).isEqualTo(404);
       assertThat(unknown.text()).contains("`unknown`");
@@ -102,12 +102,12 @@ final class PlaneModelsTest {
 
     assertNamesNone(chunked("/v1/audio/transcriptions", "multipart/form-data; boundary=b", form));
     assertNamesNone(chunked("/v1/completions", "application/json", lengthy("7")));
-    Answer whole = chunked("/v1/completions", "application/json", "{\"prompt\":\"x\"}");
+    HttpAnswer whole = chunked("/v1/completions", "application/json", "{\"prompt\":\"x\"}");
     assertThat(whole.text()).contains("model: missing (expected: one of other, sim)");
     rig.awaitNoLoad();
   }
 
-  private Answer chunked(String path, String type, String body) throws IOException {
+  private HttpAnswer chunked(String path, String type, String body) throws IOException {
     String head =
         "POST %s HTTP/1.1\r\nhost: h\r\ncontent-type: %s\r\ntransfer-encoding: chunked\r\n\r\n"
             .formatted(path, type);
@@ -132,15 +132,15 @@ final class PlaneModelsTest {
     String body = "{\"model\":\"other\",\"prompt\":\"x\"}";
     assertThat(rig.send(body).header("x-pointsman-worker")).isEqualTo(idOf(other));
     other.close();
-    Await.until(
+    WaitFor.until(
         "the router knows",
-        Await.LONG,
+        WaitFor.LONG,
         () ->
             router.fleet().snapshot().workers().stream()
                 .anyMatch(worker -> !worker.health().healthy()));
 
     for (int i = 0; i < 3; i++) {
-      Answer answer = rig.send(body);
+      HttpAnswer answer = rig.send(body);
       assertThat(answer.status()).isEqualTo(503);
       assertThat(answer.text()).contains("\"code\":\"none_available\"");
       assertThat(answer.header("retry-after")).isNotNull();
@@ -160,8 +160,8 @@ final class PlaneModelsTest {
     rig.carrier();
     int before = sim.received().size() + other.received().size();
     for (String body : List.of("{\"prompt\":\"x\"}", "{\"prompt\":\"x\",\"model\":7}")) {
-      Answer carried = rig.send(body);
-      Answer proxied = PlaneRig.send(rig.routerPort(), body);
+      HttpAnswer carried = rig.send(body);
+      HttpAnswer proxied = PlaneRig.send(rig.routerPort(), body);
 
       assertThat(carried.status()).isEqualTo(400);
       assertThat(proxied.status()).isEqualTo(400);
@@ -172,7 +172,7 @@ final class PlaneModelsTest {
     rig.awaitNoLoad();
   }
 
-  private static void assertNamesNone(Answer answer) {
+  private static void assertNamesNone(HttpAnswer answer) {
     assertThat(answer.status()).isEqualTo(400);
     assertThat(answer.text())
         .containsPattern("model: not in the first [0-9]{6} bytes of the body")

@@ -3,12 +3,12 @@ package io.pointsman.it.plane;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.server.wiring.Router;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RawEngine;
 import io.pointsman.it.support.RawEngine.Received;
+import io.pointsman.it.support.WaitFor;
+import io.pointsman.server.wiring.Router;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.URI;
@@ -99,7 +99,7 @@ final class PlaneOddBodiesTest {
       } else {
         client.send(method, CHATS, body, List.of());
       }
-      Answer answer = client.read();
+      HttpAnswer answer = client.read();
       String name =
           method + " " + new String(body, 0, Math.min(body.length, 40), StandardCharsets.UTF_8);
       assertThat(answer.status()).as(name).isEqualTo(status(body));
@@ -122,9 +122,9 @@ final class PlaneOddBodiesTest {
   private void assertNothingIsHeld() throws IOException {
     rig.awaitNoLoad();
     int metrics = URI.create(String.valueOf(requireNonNull(router).metricsUrl())).getPort();
-    Await.until(
+    WaitFor.until(
         "no lease is held",
-        Await.LONG,
+        WaitFor.LONG,
         () -> told(metrics).anyMatch(line -> line.matches("pointsman_held_leases 0(\\.0)?")));
     assertThat(told(metrics).filter(line -> line.contains("{outcome=\"expired\"}")))
         .as("all were settled")
@@ -227,7 +227,7 @@ final class PlaneOddBodiesTest {
         client.send(begin).send(chunk);
         if (way != PlaneRig.Way.NGINX) {
           // nginx reads the whole body before its query.
-          Await.until("it is on its way to a worker", Await.LONG, () -> rig.load() == 1);
+          WaitFor.until("it is on its way to a worker", WaitFor.LONG, () -> rig.load() == 1);
         }
         client.send("\r\nzz\r\n".getBytes(StandardCharsets.US_ASCII));
         assertThat(client.read().status()).isEqualTo(400);

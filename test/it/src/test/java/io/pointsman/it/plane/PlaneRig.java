@@ -2,17 +2,17 @@ package io.pointsman.it.plane;
 
 import static org.assertj.core.api.Assumptions.assumeThat;
 
-import io.pointsman.server.embed.Pointsman;
-import io.pointsman.plane.haproxy.HaproxyPlane;
-import io.pointsman.plane.haproxy.HaproxySettings;
-import io.pointsman.server.wiring.Router;
 import io.pointsman.engine.fleet.WorkerSpec;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RawEngine;
 import io.pointsman.it.support.RouterProcess;
 import io.pointsman.it.support.SlowRelay;
+import io.pointsman.it.support.WaitFor;
+import io.pointsman.plane.haproxy.HaproxyPlane;
+import io.pointsman.plane.haproxy.HaproxySettings;
+import io.pointsman.server.embed.Pointsman;
+import io.pointsman.server.wiring.Router;
 import io.pointsman.tool.sim.FreePorts;
 import io.pointsman.tool.sim.SimConfig;
 import io.pointsman.tool.sim.SimEngine;
@@ -182,9 +182,9 @@ final class PlaneRig implements AutoCloseable {
     }
     workers.forEach(builder::worker);
     Router router = opened(builder.startRouter());
-    Await.until(
+    WaitFor.until(
         "workers healthy",
-        Await.LONG,
+        WaitFor.LONG,
         () ->
             router.fleet().snapshot().workers().stream()
                 .allMatch(w -> w.health().healthy() && !w.models().isEmpty()));
@@ -214,9 +214,9 @@ final class PlaneRig implements AutoCloseable {
   AutoCloseable carrier(Duration ttl) throws IOException {
     AutoCloseable started = started(ttl);
     if (started instanceof HaproxyPlane plane) {
-      Await.until(
+      WaitFor.until(
           () -> "HAProxy knows the workers: " + plane.output(),
-          Await.LONG,
+          WaitFor.LONG,
           () -> plane.workers() == workers.size());
     }
     awaitPinned(() -> "pinned: " + output(started));
@@ -226,7 +226,7 @@ final class PlaneRig implements AutoCloseable {
   /** Starts the proxy, even if nothing is reachable. */
   void carrierAlone() throws IOException {
     AutoCloseable started = started(PLACES);
-    Await.until(() -> "it listens: " + output(started), Await.LONG, this::answers);
+    WaitFor.until(() -> "it listens: " + output(started), WaitFor.LONG, this::answers);
   }
 
   private boolean answers() {
@@ -279,12 +279,12 @@ final class PlaneRig implements AutoCloseable {
   }
 
   private void awaitPinned(Supplier<String> otherwise) {
-    Await.until(otherwise, Await.LONG, this::pinned);
+    WaitFor.until(otherwise, WaitFor.LONG, this::pinned);
   }
 
   private boolean pinned() {
     try {
-      Answer answer = send(completion("pinned?"), authorization(clientsKey));
+      HttpAnswer answer = send(completion("pinned?"), authorization(clientsKey));
       return answer.status() == 200 && answer.header("x-pointsman-worker") != null;
     } catch (IOException e) {
       return false;
@@ -305,11 +305,11 @@ final class PlaneRig implements AutoCloseable {
   }
 
   /** Sends a completion through the proxy, on a new connection. */
-  Answer send(String body, String... headers) throws IOException {
+  HttpAnswer send(String body, String... headers) throws IOException {
     return send(port, body, headers);
   }
 
-  static Answer send(int port, String body, String... headers) throws IOException {
+  static HttpAnswer send(int port, String body, String... headers) throws IOException {
     try (RawClient client = RawClient.connect(port)) {
       byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
       try {
@@ -327,7 +327,7 @@ final class PlaneRig implements AutoCloseable {
   }
 
   /** Sends a request without a body. */
-  static Answer get(int port, String target, String... headers) throws IOException {
+  static HttpAnswer get(int port, String target, String... headers) throws IOException {
     try (RawClient client = RawClient.connect(port)) {
       return client.send("GET", target, new byte[0], List.of(headers)).read();
     }
@@ -336,7 +336,7 @@ final class PlaneRig implements AutoCloseable {
   /** The load of all workers, from {@code GET /workers}. */
   int load() {
     try {
-      Answer answer = get(routerPort, "/workers", authorization(carriersKey));
+      HttpAnswer answer = get(routerPort, "/workers", authorization(carriersKey));
       if (answer.status() != 200) {
         throw new AssertionError("GET /workers: " + answer.status() + " " + answer.text());
       }
@@ -352,7 +352,7 @@ final class PlaneRig implements AutoCloseable {
   }
 
   void awaitNoLoad() {
-    Await.until(() -> "counted back: " + load(), Await.LONG, () -> load() == 0);
+    WaitFor.until(() -> "counted back: " + load(), WaitFor.LONG, () -> load() == 0);
   }
 
   static WorkerSpec known(String url) {

@@ -5,14 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.pointsman.server.wiring.Router;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
-import io.pointsman.it.support.Crowd;
+import io.pointsman.it.support.ConcurrentClients;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.WaitFor;
+import io.pointsman.server.wiring.Router;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
@@ -56,10 +56,11 @@ final class PlaneTest {
     awaitCounted(router);
     Map<String, Long> counted = served(router);
     Map<String, Long> answered = answered(router);
-    List<Answer> answers = Crowd.of(400, AT_ONCE, i -> () -> rig.send(completion("number " + i)));
+    List<HttpAnswer> answers =
+        ConcurrentClients.of(400, AT_ONCE, i -> () -> rig.send(completion("number " + i)));
 
     assertThat(answers).allMatch(answer -> answer.status() == 200);
-    for (Answer answer : answers) {
+    for (HttpAnswer answer : answers) {
       assertThat(answer.header("x-pointsman-worker"))
           .isNotNull()
           .isEqualTo(answer.header("x-engine-id"));
@@ -79,9 +80,9 @@ final class PlaneTest {
   /** Waits until the end of each decided request is counted; leases are released earlier. */
   private void awaitCounted(Router router) {
     rig.awaitNoLoad();
-    Await.until(
+    WaitFor.until(
         "ends counted",
-        Await.LONG,
+        WaitFor.LONG,
         () -> {
           JsonNode decisions = decided();
           return decisions.size() == decisions.findValues("outcome").size();
@@ -109,12 +110,12 @@ final class PlaneTest {
     rig.carrier();
     Map<Integer, Set<String>> workers = new ConcurrentHashMap<>();
     List<Integer> statuses =
-        Crowd.of(
+        ConcurrentClients.of(
             200,
             AT_ONCE,
             i ->
                 () -> {
-                  Answer answer = rig.send(completion("turn " + i), "X_Session_ID: s" + i % 20);
+                  HttpAnswer answer = rig.send(completion("turn " + i), "X_Session_ID: s" + i % 20);
                   workers
                       .computeIfAbsent(i % 20, _ -> ConcurrentHashMap.newKeySet())
                       .add(String.valueOf(answer.header("x-engine-id")));
@@ -132,7 +133,7 @@ final class PlaneTest {
   void theClientGetsTheRoutersRefusalUnchanged() throws Exception {
     rig.router("cache_aware");
     rig.carrier();
-    Answer unknown = rig.send("{\"model\":\"n\u00f6body \\\"quoted\\\"\",\"prompt\":\"x\"}");
+    HttpAnswer unknown = rig.send("{\"model\":\"n\u00f6body \\\"quoted\\\"\",\"prompt\":\"x\"}");
     assertThat(unknown.status()).isEqualTo(404);
     assertThat(unknown.header("content-type")).isEqualTo("application/json");
     assertThat(unknown.text())
@@ -148,12 +149,12 @@ final class PlaneTest {
     Router router = rig.router("cache_aware", "decide.max-leases", "1");
     rig.carrier();
     rig.awaitNoLoad();
-    Answer lease =
+    HttpAnswer lease =
         RawClient.call(
             rig.routerPort(), "POST", "/v1/decide", "{\"body\":" + completion("held") + "}");
     assertThat(lease.status()).isEqualTo(200);
     assertThat(router.inFlight()).isEqualTo(1);
-    Answer refused = rig.send(completion("x"));
+    HttpAnswer refused = rig.send(completion("x"));
 
     assertThat(refused.status()).isEqualTo(503);
     assertThat(refused.text()).contains("too_many_leases");
@@ -181,7 +182,7 @@ final class PlaneTest {
     assertThat(router.inFlight()).isEqualTo(ENGINES);
 
     for (int i = 0; i < 3; i++) {
-      Answer refused = rig.send(completion("one more"));
+      HttpAnswer refused = rig.send(completion("one more"));
       assertThat(refused.status()).isEqualTo(429);
       assertThat(refused.header("content-type")).isEqualTo("application/json");
       assertThat(refused.text()).contains("\"code\":\"all_busy\"");
@@ -194,12 +195,12 @@ final class PlaneTest {
   void aProxyBalancesItselfIfTheRouterHasNoWorker() throws Exception {
     Router router = rig.router("round_robin");
     rig.carrier();
-    Await.until("the carrier knows workers", Await.LONG, this::servesWithoutAQuestion);
+    WaitFor.until("the carrier knows workers", WaitFor.LONG, this::servesWithoutAQuestion);
     for (Worker worker : router.fleet().snapshot().workers()) {
       router.fleet().remove(worker.id());
     }
     for (int i = 0; i < 20; i++) {
-      Answer answer = rig.send(completion("alone " + i));
+      HttpAnswer answer = rig.send(completion("alone " + i));
       assertThat(answer.status()).isEqualTo(200);
       assertThat(answer.header("x-pointsman-worker")).isNull();
     }
@@ -220,7 +221,7 @@ final class PlaneTest {
     String large = completion("large ".repeat(500_000));
 
     // Too long for the engine too; only the answering engine matters.
-    Answer first = rig.send(large);
+    HttpAnswer first = rig.send(large);
     for (int i = 0; i < 5; i++) {
       assertThat(rig.send(large).header("x-pointsman-worker"))
           .isNotNull()
@@ -234,7 +235,7 @@ final class PlaneTest {
     rig.carrier();
     awaitCounted(router);
     int before = decided().size();
-    Answer models = RawClient.call(rig.port(), "GET", "/v1/models", "");
+    HttpAnswer models = RawClient.call(rig.port(), "GET", "/v1/models", "");
 
     assertThat(models.status()).isEqualTo(200);
     assertThat(models.header("x-engine-id")).isNotNull();
@@ -264,7 +265,7 @@ final class PlaneTest {
     long hits = tokens(false);
     Runnable beforeTurn = atOnce == 1 ? rig::awaitNoLoad : () -> {};
     List<Integer> statuses =
-        Crowd.of(
+        ConcurrentClients.of(
             5 * atOnce,
             atOnce,
             i -> () -> converse(port, "port " + port + " conversation " + i, beforeTurn));
@@ -300,7 +301,7 @@ final class PlaneTest {
     awaitCounted(router);
     int before = decided().size();
     assertThat(rig.send(completion("in one piece")).status()).isEqualTo(200);
-    Answer streamed = rig.send(completion("piece by piece").replace("{", "{\"stream\":true,"));
+    HttpAnswer streamed = rig.send(completion("piece by piece").replace("{", "{\"stream\":true,"));
     assertThat(streamed.status()).isEqualTo(200);
     awaitCounted(router);
     JsonNode newest = decided();

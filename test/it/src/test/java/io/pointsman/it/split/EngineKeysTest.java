@@ -3,7 +3,7 @@ package io.pointsman.it.split;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults;
@@ -50,7 +50,8 @@ final class EngineKeysTest {
     try (ScriptedPair pair = pair("  prefill-api-key: kp\n  decode-api-key: kd\n");
         RawClient client = RawClient.connect(pair.port())) {
       List<String> headers = List.of("authorization: Bearer mine");
-      Answer answer = client.send("POST", "/v1/completions", BODY.getBytes(UTF_8), headers).read();
+      HttpAnswer answer =
+          client.send("POST", "/v1/completions", BODY.getBytes(UTF_8), headers).read();
       assertThat(answer.status()).as(answer.text()).isEqualTo(200);
       only(pair.prefillRequests(), "POST ", "Bearer mine");
       only(pair.decodeRequests(), "POST ", "Bearer mine");

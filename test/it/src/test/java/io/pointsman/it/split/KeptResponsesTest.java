@@ -2,9 +2,9 @@ package io.pointsman.it.split;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.SimConfig;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.kv.KvConnector;
@@ -24,17 +24,17 @@ class KeptResponsesTest {
 
   /** Creates a response past the router. */
   private static String made(SimEngine engine) throws IOException {
-    Answer made = RawClient.call(engine.port(), "POST", "/v1/responses", BODY);
+    HttpAnswer made = RawClient.call(engine.port(), "POST", "/v1/responses", BODY);
     assertThat(made.status()).as(made.text()).isEqualTo(200);
     return made.text().replaceFirst("(?s).*?\"id\":\"(resp[^\"]+)\".*", "$1");
   }
 
   private static void addRegular(SplitCluster cluster, SimEngine engine) throws IOException {
-    Answer added = cluster.post("/workers", "{\"url\":\"%s\"}".formatted(engine.url()));
+    HttpAnswer added = cluster.post("/workers", "{\"url\":\"%s\"}".formatted(engine.url()));
     assertThat(added.status()).as(added.text()).isEqualTo(200);
-    Await.until(
+    WaitFor.until(
         "it is well",
-        Await.LONG,
+        WaitFor.LONG,
         () ->
             cluster.router().workers().stream()
                 .anyMatch(
@@ -49,12 +49,12 @@ class KeptResponsesTest {
       addRegular(cluster, regular);
       String id = made(cluster.decodes.getLast());
       for (int i = 0; i < 2; i++) {
-        Answer read = RawClient.call(cluster.port(), "GET", "/v1/responses/" + id, "");
+        HttpAnswer read = RawClient.call(cluster.port(), "GET", "/v1/responses/" + id, "");
         assertThat(read.status()).as(read.text()).isEqualTo(200);
         assertThat(read.header("x-pointsman-worker"))
             .isEqualTo(cluster.worker(cluster.decodes.getLast()).id());
       }
-      Answer none = RawClient.call(cluster.port(), "GET", "/v1/responses/resp_of_nobody", "");
+      HttpAnswer none = RawClient.call(cluster.port(), "GET", "/v1/responses/resp_of_nobody", "");
       assertThat(none.status()).as(none.text()).isEqualTo(404);
     }
   }
@@ -66,10 +66,10 @@ class KeptResponsesTest {
             SimEngine.start(SimConfig.instant().withModels("sim").withScaleOut(true))) {
       addRegular(cluster, regular);
       String id = "/v1/responses/" + made(cluster.decodes.getLast());
-      Answer items = RawClient.call(cluster.port(), "GET", id + "/input_items", "");
+      HttpAnswer items = RawClient.call(cluster.port(), "GET", id + "/input_items", "");
       assertThat(items.status()).as(items.text()).isEqualTo(200);
       String deleted = "/v1/responses/" + made(cluster.decodes.getLast());
-      Answer gone = RawClient.call(cluster.port(), "DELETE", deleted, "");
+      HttpAnswer gone = RawClient.call(cluster.port(), "DELETE", deleted, "");
       assertThat(gone.status()).as(gone.text()).isEqualTo(200);
       assertThat(RawClient.call(cluster.port(), "GET", deleted, "").status()).isEqualTo(404);
     }

@@ -3,11 +3,11 @@ package io.pointsman.it.split;
 import static io.pointsman.it.split.SplitCluster.body;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.HttpAnswer;
+import io.pointsman.testkit.engine.Faults;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.kv.KvConnector;
 import io.pointsman.tool.sim.kv.RequestLog.Logged;
-import io.pointsman.testkit.engine.Faults;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -65,7 +65,7 @@ final class LmcacheFirstTokenTest {
                 + " second\",\"finish_reason\":\"length\"}],"
                 + "\"usage\":{\"prompt_tokens\":4,\"total_tokens\":203,\"completion_tokens\":199}}");
     try (ScriptedPair pair = new ScriptedPair(SETTINGS, prefilled("length"), decoded)) {
-      Answer answer = pair.post("/v1/completions", asked(false));
+      HttpAnswer answer = pair.post("/v1/completions", asked(false));
       assertThat(pair.decodeBodies()).containsExactly(continued(false));
       assertThat(answer.text())
           .isEqualTo(
@@ -84,7 +84,7 @@ final class LmcacheFirstTokenTest {
                 "{\"choices\":[{\"index\":0,\"text\":\" third\"}]}",
                 "{\"choices\":[],\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":2}}"));
     try (ScriptedPair pair = new ScriptedPair(SETTINGS, prefilled("length"), decoded)) {
-      Answer answer = pair.post("/v1/completions", asked(true));
+      HttpAnswer answer = pair.post("/v1/completions", asked(true));
       assertThat(pair.decodeBodies()).containsExactly(continued(true));
       assertThat(answer.text())
           .isEqualTo(
@@ -102,7 +102,7 @@ final class LmcacheFirstTokenTest {
   void decodeGetsNoRequestForACompleteResponse(boolean stream) throws IOException {
     try (ScriptedPair pair =
         new ScriptedPair(SETTINGS, prefilled("stop"), new Faults.Answer(500, "{}"))) {
-      Answer answer = pair.post("/v1/completions", asked(stream));
+      HttpAnswer answer = pair.post("/v1/completions", asked(stream));
       assertThat(pair.decodeBodies()).isEmpty();
       assertThat(answer.text().split("Fi\\\\u0072st", -1)).as(answer.text()).hasSize(2);
       assertThat(answer.text().endsWith("data: [DONE]\n\n")).as(answer.text()).isEqualTo(stream);
@@ -121,7 +121,7 @@ final class LmcacheFirstTokenTest {
         SimEngine decode = rig.decodeEngines().getFirst();
         List<Logged> before = decode.requestLog();
         long prefills = rig.prefills();
-        Answer answer =
+        HttpAnswer answer =
             rig.ask(
                 "/v1/completions",
                 "{\"model\":\"sim\",\"prompt\":[" + ids + "],\"max_tokens\":5" + rest);
@@ -162,7 +162,7 @@ final class LmcacheFirstTokenTest {
         String asked =
             "{\"model\":\"sim\",\"prompt\":[%s],\"max_tokens\":5,%s}".formatted(ids(first), more);
         List<Logged> before = rig.decodeEngines().getFirst().requestLog();
-        Answer answer = rig.ask("/v1/completions", asked);
+        HttpAnswer answer = rig.ask("/v1/completions", asked);
         assertThat(answer.status()).as(more + answer.text() + rig.reasons()).isEqualTo(200);
         assertThat(answer.header("x-pointsman-split")).isEqualTo("split");
         assertThat(body(rig.prefillEngines().getFirst().requestLog().getLast()))
@@ -183,7 +183,7 @@ final class LmcacheFirstTokenTest {
         .collect(Collectors.joining(","));
   }
 
-  private static int number(Answer answer, String name) {
+  private static int number(HttpAnswer answer, String name) {
     Matcher matcher = Pattern.compile("\"" + name + "\":(\\d+)").matcher(answer.text());
     assertThat(matcher.find()).as(answer.text()).isTrue();
     return Integer.parseInt(matcher.group(1));

@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
 import io.pointsman.engine.fleet.WorkerSpec;
-import io.pointsman.it.support.Answer;
-import io.pointsman.tool.sim.kv.KvConnector;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
+import io.pointsman.tool.sim.kv.KvConnector;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -79,7 +79,7 @@ final class PastPrefillTest {
             new PeerRig(connector, 1, 1, true, o -> o.withLog(1000), WorkerSpec.of(whole.url()))) {
       for (Asked asked : Asked.all()) {
         int before = whole.requests().size();
-        Answer answer = rig.ask(asked.path(), asked.sent());
+        HttpAnswer answer = rig.ask(asked.path(), asked.sent());
         assertThat(answer.status()).as(asked + answer.text()).isEqualTo(200);
         assertThat(answer.text()).isEqualTo(ANSWER);
         assertThat(answer.header("x-pointsman-split")).as(asked + "").isEqualTo("unsplittable");

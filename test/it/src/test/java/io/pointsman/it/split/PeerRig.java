@@ -9,15 +9,15 @@ import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.RoutingKeys;
-import io.pointsman.tool.demo.SplitFleet;
-import io.pointsman.server.wiring.Router;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.WaitFor;
+import io.pointsman.server.wiring.Router;
+import io.pointsman.tool.demo.PdEngines;
 import io.pointsman.tool.sim.SimConfig;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.kv.KvConnector;
@@ -39,7 +39,7 @@ final class PeerRig implements AutoCloseable {
   private static final AtomicInteger CALLS = new AtomicInteger();
 
   private final EventLoopGroup loops = SimEngine.newGroup(2);
-  private final SplitFleet fleet;
+  private final PdEngines fleet;
   private final Router router;
 
   /**
@@ -75,7 +75,7 @@ final class PeerRig implements AutoCloseable {
       UnaryOperator<WorkerSpec> change,
       WorkerSpec... others) {
     fleet =
-        SplitFleet.start(
+        PdEngines.start(
             prefills,
             decodes,
             connector,
@@ -103,9 +103,9 @@ final class PeerRig implements AutoCloseable {
   }
 
   void awaitWorkers(int count) {
-    Await.until(
+    WaitFor.until(
         () -> count + " workers that are well: " + workers(),
-        Await.LONG,
+        WaitFor.LONG,
         () ->
             workers().size() == count
                 && workers().stream().allMatch(w -> w.health().healthy())
@@ -129,7 +129,7 @@ final class PeerRig implements AutoCloseable {
     return fleet.decodes();
   }
 
-  Answer ask(String path, String body) throws IOException {
+  HttpAnswer ask(String path, String body) throws IOException {
     return RawClient.call(port(), "POST", path, body);
   }
 
@@ -139,9 +139,9 @@ final class PeerRig implements AutoCloseable {
    */
   void awaitSplit() {
     int[] inRow = {0};
-    Await.until(
+    WaitFor.until(
         () -> "requests that were split: " + fleet.handovers() + reasons(),
-        Await.LONG,
+        WaitFor.LONG,
         () -> {
           long before = fleet.handovers().transfers();
           boolean good = status() == 200 && fleet.handovers().transfers() > before;
@@ -160,9 +160,9 @@ final class PeerRig implements AutoCloseable {
   }
 
   void awaitNothingHeld() {
-    Await.until(
+    WaitFor.until(
         () -> "nothing held: " + fleet.handovers(),
-        Await.LONG,
+        WaitFor.LONG,
         () -> fleet.handovers().held() == 0 && router.inFlight() == 0);
     assertThat(fleet.handovers().leaked()).isZero();
     assertThat(fleet.handovers().fieldErrors()).as(reasons()).isZero();

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import java.io.IOException;
 import java.net.URI;
@@ -38,10 +38,10 @@ final class PlanFollower {
   }
 
   /** The decision and the client's response. */
-  record Served(JsonNode decision, Answer answer) {}
+  record Served(JsonNode decision, HttpAnswer answer) {}
 
   JsonNode decide(String path, String body, String more) throws IOException {
-    Answer answer =
+    HttpAnswer answer =
         RawClient.call(
             router,
             "POST",
@@ -51,7 +51,7 @@ final class PlanFollower {
     return JSON.readTree(answer.text());
   }
 
-  Answer say(JsonNode decision, String what, String body) throws IOException {
+  HttpAnswer say(JsonNode decision, String what, String body) throws IOException {
     String lease = decision.path("lease").asText();
     return RawClient.call(router, "POST", "/v1/leases/" + lease + "/" + what, body);
   }
@@ -59,19 +59,19 @@ final class PlanFollower {
   /** Executes one request. */
   Served serve(String path, String body) throws IOException {
     JsonNode decision = decide(path, body, "");
-    Answer answer = carry(decision, (ObjectNode) JSON.readTree(body));
-    Answer settled = say(decision, "settle", "{\"outcome\":\"succeeded\"}");
+    HttpAnswer answer = carry(decision, (ObjectNode) JSON.readTree(body));
+    HttpAnswer settled = say(decision, "settle", "{\"outcome\":\"succeeded\"}");
     assertThat(settled.status()).as(settled.text()).isEqualTo(200);
     return new Served(decision, answer);
   }
 
-  private Answer carry(JsonNode decision, ObjectNode body) throws IOException {
+  private HttpAnswer carry(JsonNode decision, ObjectNode body) throws IOException {
     JsonNode plan = decision.path("plan");
     JsonNode first = plan.path("prefill");
     ObjectNode toPrefill = edited(body, first.path("edits"), UNKNOWN);
     return switch (plan.path("order").asText()) {
       case "sequential" -> {
-        Answer prefilled = send(decision.path("prefill"), first, toPrefill);
+        HttpAnswer prefilled = send(decision.path("prefill"), first, toPrefill);
         assertThat(prefilled.status()).as(prefilled.text()).isEqualTo(200);
         assertThat(say(decision, "prefilled", "{\"outcome\":\"succeeded\"}").status())
             .isEqualTo(200);
@@ -94,15 +94,16 @@ final class PlanFollower {
     return own && leg.has("edits_if_loopback") ? leg.path("edits_if_loopback") : leg.path("edits");
   }
 
-  private Answer both(JsonNode decision, ObjectNode toPrefill, ObjectNode body) throws IOException {
+  private HttpAnswer both(JsonNode decision, ObjectNode toPrefill, ObjectNode body)
+      throws IOException {
     JsonNode plan = decision.path("plan");
     ObjectNode toDecode = edited(body, plan.path("decode").path("edits"), UNKNOWN);
     ExecutorService thread = Executors.newSingleThreadExecutor();
     try {
-      Future<Answer> prefill =
+      Future<HttpAnswer> prefill =
           thread.submit(() -> send(decision.path("prefill"), plan.path("prefill"), toPrefill));
-      Answer answer = send(decision.path("decode"), plan.path("decode"), toDecode);
-      Answer prefilled = prefill.get(LIMIT_SECONDS, TimeUnit.SECONDS);
+      HttpAnswer answer = send(decision.path("decode"), plan.path("decode"), toDecode);
+      HttpAnswer prefilled = prefill.get(LIMIT_SECONDS, TimeUnit.SECONDS);
       assertThat(prefilled.status()).as(prefilled.text()).isEqualTo(200);
       return answer;
     } catch (InterruptedException | ExecutionException | java.util.concurrent.TimeoutException e) {
@@ -112,7 +113,8 @@ final class PlanFollower {
     }
   }
 
-  private static Answer send(JsonNode worker, JsonNode leg, ObjectNode body) throws IOException {
+  private static HttpAnswer send(JsonNode worker, JsonNode leg, ObjectNode body)
+      throws IOException {
     List<String> headers = new ArrayList<>();
     leg.path("headers")
         .properties()

@@ -6,7 +6,7 @@ import static io.pointsman.it.split.SplitFaults.asked;
 import static io.pointsman.it.split.SplitFaults.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.tool.sim.FreePorts;
 import io.pointsman.tool.sim.kv.KvConnector;
 import java.io.IOException;
@@ -38,7 +38,7 @@ final class RolesOnlyTest {
     return SplitCluster.telling(connector).direct().usual("held-share");
   }
 
-  private static void served(Answer answer, String rule) {
+  private static void served(HttpAnswer answer, String rule) {
     assertThat(answer.status()).as(answer.text()).isEqualTo(200);
     assertThat(answer.header("x-pointsman-split")).isEqualTo(rule);
   }
@@ -68,8 +68,8 @@ final class RolesOnlyTest {
     try (SplitCluster cluster = usual(connector).start()) {
       cluster.awaitServed();
       int before = asked(cluster.prefills) + asked(cluster.decodes);
-      Answer two = cluster.post(PATH, changed("\"n\":2"));
-      Answer echo = cluster.post(PATH, changed("\"echo\":true"));
+      HttpAnswer two = cluster.post(PATH, changed("\"n\":2"));
+      HttpAnswer echo = cluster.post(PATH, changed("\"echo\":true"));
       if (whole) {
         served(two, "unsplittable");
         served(echo, "unsplittable");
@@ -86,7 +86,7 @@ final class RolesOnlyTest {
   }
 
   /** Checks a refusal without {@code Retry-After}, because a retry has the same result. */
-  private static void unsplittable(Answer answer, String why) {
+  private static void unsplittable(HttpAnswer answer, String why) {
     assertThat(answer.status()).as(answer.text()).isEqualTo(400);
     assertThat(answer.text())
         .startsWith("{\"error\":{\"message\":\"prefill and decode workers cannot serve this")
@@ -116,7 +116,7 @@ final class RolesOnlyTest {
       cluster.awaitServed();
       cluster.worker(cluster.prefills.getFirst()).drain(true);
       int before = asked(cluster.decodes);
-      Answer answer = cluster.post(PATH, BODY.replace("one two", "two one"));
+      HttpAnswer answer = cluster.post(PATH, BODY.replace("one two", "two one"));
       if (whole) {
         served(answer, "no_prefill");
       } else {
@@ -145,7 +145,7 @@ final class RolesOnlyTest {
   void keysForWholeRequestsApplyToOtherProtocolsToo(String key) throws IOException {
     boolean decode = key.startsWith("decode");
     try (SplitCluster cluster = usual(KvConnector.NIXL).set(key, !decode).start()) {
-      Answer answer = cluster.post(PATH, changed("\"n\":2"));
+      HttpAnswer answer = cluster.post(PATH, changed("\"n\":2"));
       if (decode) {
         unsplittable(answer, "several choices (n, best_of)");
       } else {

@@ -3,10 +3,10 @@ package io.pointsman.it.split;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Role;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RunningRouter;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults;
@@ -36,17 +36,17 @@ final class ScriptedPair implements AutoCloseable {
                 + "listen: {port: 0}\nmetrics: {port: 0}\nlog: {level: warn}\n"
                 + "disaggregation:\n  held-share: 2\n"
                 + settings);
-    Await.until(
+    WaitFor.until(
         () -> "both workers are well: " + router.workers(),
-        Await.LONG,
+        WaitFor.LONG,
         () ->
             router.allHealthy()
                 && router.serving(Role.PREFILL, "sim") == 1
                 && router.serving(Role.DECODE, "sim") == 1);
   }
 
-  Answer post(String path, String body) throws IOException {
-    Answer answer = RawClient.call(router.port(), "POST", path, body);
+  HttpAnswer post(String path, String body) throws IOException {
+    HttpAnswer answer = RawClient.call(router.port(), "POST", path, body);
     assertThat(answer.status()).as(answer.text()).isEqualTo(200);
     assertThat(answer.header("x-pointsman-split")).isEqualTo("split");
     return answer;

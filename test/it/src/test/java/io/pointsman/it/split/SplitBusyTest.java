@@ -13,9 +13,9 @@ import static io.pointsman.it.split.SplitFaults.slowDecode;
 import static io.pointsman.it.split.SplitFaults.stream;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.failure.Fault;
 import io.pointsman.tool.sim.kv.KvConnector;
@@ -34,7 +34,7 @@ class SplitBusyTest {
   void requestsWaitForABusyPrefillWorkerIfNoOtherMayServe() throws IOException {
     try (SplitCluster cluster = nixl().direct().start()) {
       fail(cluster.prefills.getFirst(), 1, new Fault.Status(503, 1));
-      Answer answer = cluster.post(PATH, BODY);
+      HttpAnswer answer = cluster.post(PATH, BODY);
       assertThat(answer.status()).as(answer.text()).isEqualTo(200);
       assertThat(answer.header("x-pointsman-split")).isEqualTo("split");
       assertThat(asked(cluster.prefills)).isEqualTo(2);
@@ -46,7 +46,7 @@ class SplitBusyTest {
     try (SplitCluster cluster = nixl().engines(1, 2).set("decode-policy", "round_robin").start()) {
       fail(cluster.decodes.getFirst(), 1, new Fault.Status(503, 1));
       for (int i = 0; i < 2; i++) {
-        Answer answer = cluster.post(PATH, BODY);
+        HttpAnswer answer = cluster.post(PATH, BODY);
         assertThat(answer.status()).as(answer.text()).isEqualTo(200);
       }
       assertThat(asked(cluster.prefills)).isEqualTo(2);
@@ -64,7 +64,7 @@ class SplitBusyTest {
             .top("retry", "{max-attempts: 2}")
             .start()) {
       fail(cluster.decodes, 99, new Fault.Status(429, 0));
-      Answer answer = cluster.post(PATH, BODY);
+      HttpAnswer answer = cluster.post(PATH, BODY);
       assertThat(answer.status()).isEqualTo(429);
       assertThat(asked(cluster.prefills)).isEqualTo(2);
       cluster.decodes.forEach(each -> each.failures().clear());
@@ -81,8 +81,8 @@ class SplitBusyTest {
       cluster.worker(failing).drain(false);
       fail(failing, 99, new Fault.Status(500, 0));
       assertThat(cluster.post(PATH, BODY).status()).isEqualTo(500);
-      Await.until(
-          "the other one frees them", Await.LONG, () -> handovers(cluster, "released") == 1);
+      WaitFor.until(
+          "the other one frees them", WaitFor.LONG, () -> handovers(cluster, "released") == 1);
       assertThat(failing.requestLog()).hasSize(1);
       load.leave();
       cluster.awaitQuiet();
@@ -125,14 +125,14 @@ class SplitBusyTest {
         slow().decodeLimit(1).top("retry", "{initial-backoff: 10m, max-backoff: 10m}").start()) {
       fail(cluster.decodes.getFirst(), 1, new Fault.Status(500, 0));
       RawClient client = send(cluster, BODY);
-      Await.until(
+      WaitFor.until(
           "decode has failed",
-          Await.LONG,
+          WaitFor.LONG,
           () -> cluster.metric("pointsman_retries_total", "") == 1);
       RawClient load = send(cluster, LONG_STREAM.replace("{", "{\"echo\":true,"));
       load.readHead();
       client.leave();
-      Await.until("it is gone", Await.LONG, () -> cluster.router().running() == 1);
+      WaitFor.until("it is gone", WaitFor.LONG, () -> cluster.router().running() == 1);
       assertThat(cluster.prefills.getFirst().kvState().held().requests()).isEqualTo(1);
       load.leave();
       cluster.awaitQuiet();

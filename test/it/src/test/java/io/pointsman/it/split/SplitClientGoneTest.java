@@ -14,8 +14,8 @@ import static io.pointsman.it.split.SplitFaults.slowDecode;
 import static io.pointsman.it.split.SplitFaults.stream;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Await;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.failure.Fault;
 import io.pointsman.tool.sim.kv.KvConnector;
@@ -36,10 +36,10 @@ class SplitClientGoneTest {
     try (SplitCluster cluster = nixl().engine(e -> e.withLinearLatency(4, 1)).start()) {
       SimEngine prefill = cluster.prefills.getFirst();
       RawClient client = send(cluster, BODY);
-      Await.until("prefill runs", Await.LONG, () -> prefill.state().requests().inFlight() == 1);
+      WaitFor.until("prefill runs", WaitFor.LONG, () -> prefill.state().requests().inFlight() == 1);
       client.leave();
-      Await.until(
-          "prefill is aborted", Await.LONG, () -> prefill.state().requests().inFlight() == 0);
+      WaitFor.until(
+          "prefill is aborted", WaitFor.LONG, () -> prefill.state().requests().inFlight() == 0);
       cluster.awaitQuiet();
       assertThat(cluster.decodes.getFirst().requestLog()).isEmpty();
       assertThat(prefillsEnded(cluster, "aborted")).isEqualTo(1);
@@ -51,8 +51,8 @@ class SplitClientGoneTest {
     try (SplitCluster cluster = nixl().options(o -> o.withLink(1_000_000_000L, 1)).start()) {
       SimEngine decode = cluster.decodes.getFirst();
       RawClient client = send(cluster, BODY);
-      Await.until(
-          "decode fetches", Await.LONG, () -> decode.kvState().transfers().inProgress() == 1);
+      WaitFor.until(
+          "decode fetches", WaitFor.LONG, () -> decode.kvState().transfers().inProgress() == 1);
       client.leave();
       cluster.awaitQuiet();
     }
@@ -75,14 +75,14 @@ class SplitClientGoneTest {
       fail(cluster.decodes, 1, new Fault.Hang(0));
       RawClient client = send(cluster, body(5, true));
       awaitHung(cluster.decodes);
-      Await.until(
+      WaitFor.until(
           "prefill has answered",
-          Await.LONG,
+          WaitFor.LONG,
           () -> prefillsEnded(cluster, "done") == prefilled + 1);
       client.leave();
-      Await.until(
+      WaitFor.until(
           () -> "decode frees its blocks: " + cluster.state(),
-          Await.LONG,
+          WaitFor.LONG,
           () -> handovers(cluster, "released") == released + 1);
       cluster.awaitQuiet();
     }
@@ -96,9 +96,9 @@ class SplitClientGoneTest {
   void noReleaseRequestFollowsWhenTheClientOfAWholeResponseLeaves() throws IOException {
     try (SplitCluster cluster = slowDecode().engines(1, 2).start()) {
       RawClient client = send(cluster, body(20_000, false));
-      Await.until(
+      WaitFor.until(
           "decode generates",
-          Await.LONG,
+          WaitFor.LONG,
           () -> cluster.decodes.stream().anyMatch(d -> d.state().sequences().running() == 1));
       client.leave();
       cluster.awaitQuiet();
@@ -131,12 +131,14 @@ class SplitClientGoneTest {
       SimEngine decode = cluster.decodes.getFirst();
       RawClient client = RawClient.connect(cluster.port());
       client.send("POST", PATH, body(50, true));
-      Await.until(
-          "the blocks have come", Await.LONG, () -> prefill.kvState().transfers().finished() == 1);
-      Await.until("prefill has ended", Await.LONG, () -> prefillsEnded(cluster, "done") == 1);
+      WaitFor.until(
+          "the blocks have come",
+          WaitFor.LONG,
+          () -> prefill.kvState().transfers().finished() == 1);
+      WaitFor.until("prefill has ended", WaitFor.LONG, () -> prefillsEnded(cluster, "done") == 1);
       assertThat(decode.requestLog()).isEmpty();
       client.leave();
-      Await.until("decode is asked", Await.LONG, () -> decode.requestLog().size() == 1);
+      WaitFor.until("decode is asked", WaitFor.LONG, () -> decode.requestLog().size() == 1);
       assertThat(SplitCluster.body(decode.requestLog().getFirst()))
           .contains("\"max_tokens\":1,\"stream\":false");
       cluster.awaitQuiet();
@@ -151,9 +153,9 @@ class SplitClientGoneTest {
         nixl().engines(1, 2).top("retry", "{initial-backoff: 10m, max-backoff: 10m}").start()) {
       fail(cluster.decodes, 1, new Fault.Status(500, 0));
       RawClient client = send(cluster, BODY);
-      Await.until(
+      WaitFor.until(
           "a decode worker has failed",
-          Await.LONG,
+          WaitFor.LONG,
           () -> cluster.metric("pointsman_retries_total", "") == 1);
       cluster.decodes.forEach(each -> each.failures().clear());
       client.leave();
@@ -167,9 +169,10 @@ class SplitClientGoneTest {
     try (SplitCluster cluster = slowDecode().decodeLimit(1).start()) {
       RawClient first = stream(cluster);
       RawClient second = send(cluster, BODY);
-      Await.until("it waits", Await.LONG, () -> cluster.metric("pointsman_split_waiting", "") == 1);
+      WaitFor.until(
+          "it waits", WaitFor.LONG, () -> cluster.metric("pointsman_split_waiting", "") == 1);
       second.leave();
-      Await.until("it is gone", Await.LONG, () -> cluster.router().running() == 1);
+      WaitFor.until("it is gone", WaitFor.LONG, () -> cluster.router().running() == 1);
       assertThat(cluster.metric("pointsman_split_waiting", "")).isZero();
       first.leave();
       cluster.awaitQuiet();

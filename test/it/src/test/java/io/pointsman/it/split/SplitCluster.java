@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.netty.channel.EventLoopGroup;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
 import io.pointsman.it.support.DefectLog;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RunningRouter;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.FreePorts;
 import io.pointsman.tool.sim.SimConfig;
 import io.pointsman.tool.sim.SimEngine;
@@ -64,9 +64,9 @@ public final class SplitCluster implements AutoCloseable {
   /** Waits until requests can be placed on every engine. */
   void awaitWell() {
     int count = ranks * (prefills.size() + decodes.size());
-    Await.until(
+    WaitFor.until(
         () -> "all workers healthy: " + router.workers(),
-        Await.LONG,
+        WaitFor.LONG,
         () ->
             router.workers().size() == count
                 && router.allHealthy()
@@ -247,7 +247,7 @@ public final class SplitCluster implements AutoCloseable {
     return router;
   }
 
-  public Answer post(String path, String body, String... headerLines) throws IOException {
+  public HttpAnswer post(String path, String body, String... headerLines) throws IOException {
     try (RawClient client = RawClient.connect(port())) {
       byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
       return client.send("POST", path, bytes, List.of(headerLines)).read();
@@ -260,9 +260,9 @@ public final class SplitCluster implements AutoCloseable {
    */
   public void awaitSplit(int requests) {
     int[] inRow = {0};
-    Await.until(
+    WaitFor.until(
         () -> "requests that are split: " + state(),
-        Await.LONG,
+        WaitFor.LONG,
         () -> {
           inRow[0] = splits() ? inRow[0] + 1 : 0;
           return inRow[0] == requests;
@@ -277,14 +277,15 @@ public final class SplitCluster implements AutoCloseable {
    */
   void awaitServed() {
     int[] asked = {0};
-    Await.until(() -> "a request that is served: " + state(), Await.LONG, () -> serves(++asked[0]));
+    WaitFor.until(
+        () -> "a request that is served: " + state(), WaitFor.LONG, () -> serves(++asked[0]));
     awaitQuiet();
   }
 
   private boolean serves(int question) {
     try {
       String body = SplitFaults.BODY.replace("one two", "question " + question);
-      Answer answer = post(SplitFaults.PATH, body);
+      HttpAnswer answer = post(SplitFaults.PATH, body);
       return answer.status() == 200 && !"no_prefill".equals(answer.header("x-pointsman-split"));
     } catch (IOException e) {
       throw new AssertionError(e);
@@ -293,7 +294,7 @@ public final class SplitCluster implements AutoCloseable {
 
   private boolean splits() {
     try {
-      Answer answer = post(SplitFaults.PATH, SplitFaults.BODY);
+      HttpAnswer answer = post(SplitFaults.PATH, SplitFaults.BODY);
       return answer.status() == 200 && "split".equals(answer.header("x-pointsman-split"));
     } catch (IOException e) {
       throw new AssertionError(e);
@@ -344,9 +345,9 @@ public final class SplitCluster implements AutoCloseable {
 
   /** Waits until nothing is in flight and no block is held. */
   void awaitQuiet() {
-    Await.until(
+    WaitFor.until(
         () -> "nothing in flight: " + state(),
-        Await.LONG,
+        WaitFor.LONG,
         () ->
             router.running() == 0
                 && router.workers().stream().allMatch(w -> w.inFlight() == 0 && w.reserved() == 0)

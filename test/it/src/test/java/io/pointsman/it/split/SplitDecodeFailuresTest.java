@@ -20,9 +20,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.CircuitBreaker.State;
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.failure.Fault;
 import io.pointsman.tool.sim.kv.KvConnector;
@@ -93,7 +93,7 @@ class SplitDecodeFailuresTest {
       RawClient second = send(cluster, BODY);
       waits(cluster, 1);
       first.leave();
-      Answer answer = second.read();
+      HttpAnswer answer = second.read();
       second.close();
 
       assertThat(answer.status()).as(answer.text()).isEqualTo(200);
@@ -130,7 +130,7 @@ class SplitDecodeFailuresTest {
   void aPermanentlyFailingDecodeWorkerLeavesNothingHeld() throws IOException {
     try (SplitCluster cluster = nixl().set("decode-serves-whole", false).start()) {
       fail(cluster.decodes.getFirst(), 1, new Fault.Status(500, 0));
-      Answer answer = cluster.post(PATH, BODY);
+      HttpAnswer answer = cluster.post(PATH, BODY);
       assertThat(answer.status()).isEqualTo(500);
       cluster.awaitQuiet();
       assertThat(cluster.prefills.getFirst().kvState().held().released()).isEqualTo(1);
@@ -165,7 +165,7 @@ class SplitDecodeFailuresTest {
       cluster.expectWrongFields();
       fail(cluster.decodes.getFirst(), 1, new Fault.ResetAfterBytes(bytes, false));
       for (int i = 0; i < 2; i++) {
-        Answer answer = cluster.post(PATH, body(5, stream));
+        HttpAnswer answer = cluster.post(PATH, body(5, stream));
         assertThat(answer.status()).as(answer.text()).isEqualTo(200);
         assertThat(answer.complete()).isTrue();
       }
@@ -195,7 +195,7 @@ class SplitDecodeFailuresTest {
     try (SplitCluster cluster =
         nixl().set("decode-timeout", "1s").set("decode-serves-whole", false).start()) {
       fail(cluster.decodes, 1, new Fault.Hang(0));
-      Answer answer = cluster.post(PATH, BODY);
+      HttpAnswer answer = cluster.post(PATH, BODY);
       assertThat(answer.status()).as(answer.text()).isEqualTo(504);
       cluster.awaitQuiet();
       assertThat(cluster.prefills.getFirst().kvState().held().released()).isEqualTo(1);
@@ -206,7 +206,7 @@ class SplitDecodeFailuresTest {
   void aFailureOfDecodeDuringAStreamIsVisibleToTheClient() throws IOException {
     try (SplitCluster cluster = nixl().start()) {
       fail(cluster.decodes, 1, new Fault.ResetAfterBytes(3000, false));
-      Answer answer = cluster.post(PATH, LONG_STREAM);
+      HttpAnswer answer = cluster.post(PATH, LONG_STREAM);
       assertThat(answer.status()).isEqualTo(200);
       assertThat(answer.complete()).isTrue();
       assertThat(answer.text())
@@ -223,16 +223,16 @@ class SplitDecodeFailuresTest {
         nixl().engines(1, 2).options(o -> o.withLink(1_000_000_000L, 20)).start()) {
       cluster.expectWrongFields();
       RawClient client = send(cluster, BODY);
-      Await.until(
+      WaitFor.until(
           "one fetches",
-          Await.LONG,
+          WaitFor.LONG,
           () -> cluster.decodes.stream().anyMatch(SplitDecodeFailuresTest::fetches));
       cluster.decodes.stream()
           .filter(SplitDecodeFailuresTest::fetches)
           .findAny()
           .orElseThrow()
           .stop();
-      Answer answer = client.read();
+      HttpAnswer answer = client.read();
       client.close();
       assertThat(answer.status()).as(answer.text()).isEqualTo(200);
     }
@@ -278,7 +278,7 @@ class SplitDecodeFailuresTest {
       SimEngine failing = awaitHung(cluster.decodes);
       Thread.sleep(5); // the lease, if there were one
       goOnWith(failing, new Fault.Status(500, 0));
-      Answer answer = client.read();
+      HttpAnswer answer = client.read();
       client.close();
       assertThat(answer.status()).as(answer.text()).isEqualTo(200);
       assertThat(asked(cluster.prefills)).isEqualTo(1);
@@ -298,7 +298,7 @@ class SplitDecodeFailuresTest {
       SimEngine busy = awaitHung(cluster.decodes);
       Thread.sleep(5); // the lease
       goOnWith(busy, new Fault.Status(503, 1));
-      Answer answer = client.read();
+      HttpAnswer answer = client.read();
       client.close();
       assertThat(answer.status()).as(answer.text()).isEqualTo(200);
       assertThat(asked(cluster.prefills)).as("computed again").isEqualTo(2);

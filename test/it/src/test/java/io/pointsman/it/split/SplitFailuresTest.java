@@ -15,9 +15,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.CircuitBreaker.State;
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.failure.Fault;
 import io.pointsman.tool.sim.kv.KvConnector;
@@ -39,7 +39,7 @@ class SplitFailuresTest {
   void aClientErrorComesFromPrefillOnce(int status) throws IOException {
     try (SplitCluster cluster = nixl().engines(2, 2).start()) {
       fail(cluster.prefills, 9, new Fault.Status(status, 0));
-      Answer answer = cluster.post(PATH, BODY);
+      HttpAnswer answer = cluster.post(PATH, BODY);
       assertThat(answer.status()).isEqualTo(status);
       assertThat(asked(cluster.prefills)).as("asked once").isEqualTo(1);
       assertThat(cluster.decodes).allMatch(e -> e.requestLog().isEmpty());
@@ -57,7 +57,7 @@ class SplitFailuresTest {
     try (SplitCluster cluster =
         SplitCluster.of("sglang", KvConnector.SGLANG).engines(2, 2).start()) {
       fail(cluster.prefills, 9, new Fault.Status(status, 0));
-      Answer answer = cluster.post(PATH, BODY);
+      HttpAnswer answer = cluster.post(PATH, BODY);
       assertThat(answer.status()).isEqualTo(status);
       cluster.awaitQuiet();
       assertThat(asked(cluster.prefills)).as("asked once").isEqualTo(1);
@@ -76,12 +76,12 @@ class SplitFailuresTest {
   }
 
   /** Checks that the response equals the engine's own, byte for byte, with all its headers. */
-  private static void isThatOf(SimEngine engine, Answer answer) throws IOException {
-    Answer own = RawClient.call(engine.port(), "POST", PATH, BODY);
+  private static void isThatOf(SimEngine engine, HttpAnswer answer) throws IOException {
+    HttpAnswer own = RawClient.call(engine.port(), "POST", PATH, BODY);
     assertThat(answer.status()).isEqualTo(own.status());
     assertThat(answer.body()).isNotEmpty().isEqualTo(own.body());
     assertThat(own.head().headers()).isNotEmpty();
-    for (Answer.Header header : own.head().headers()) {
+    for (HttpAnswer.Header header : own.head().headers()) {
       assertThat(answer.head().headers())
           .filteredOn(each -> each.name().equalsIgnoreCase(header.name()))
           .containsExactly(header);
@@ -96,7 +96,7 @@ class SplitFailuresTest {
   private static void anotherPrefillDoes(SplitCluster cluster, Fault fault) throws IOException {
     fail(cluster.prefills.getFirst(), 1, fault);
     for (int i = 0; i < 2; i++) {
-      Answer answer = succeeds(cluster);
+      HttpAnswer answer = succeeds(cluster);
       assertThat(answer.header("x-pointsman-split")).isEqualTo("split");
     }
     assertThat(asked(cluster.prefills)).isEqualTo(3);
@@ -149,7 +149,7 @@ class SplitFailuresTest {
     try (SplitCluster cluster = inTurns().set("prefill-timeout", "2s").start()) {
       fail(cluster.prefills.getFirst(), 9, new Fault.Hang(0));
       for (int i = 0; i < 2; i++) {
-        Answer answer = succeeds(cluster);
+        HttpAnswer answer = succeeds(cluster);
         assertThat(answer.header("x-pointsman-split")).isEqualTo("split");
       }
       cluster.prefills.getFirst().failures().clear();
@@ -160,7 +160,7 @@ class SplitFailuresTest {
   void decodeServesAloneWhenAllPrefillsFail() throws IOException {
     try (SplitCluster cluster = nixl().engines(2, 1).direct().start()) {
       fail(cluster.prefills, 9, new Fault.Status(500, 0));
-      Answer answer = succeeds(cluster);
+      HttpAnswer answer = succeeds(cluster);
       assertThat(answer.header("x-pointsman-split")).isEqualTo("prefill_failed");
       assertThat(answer.header("x-pointsman-prefill-worker")).isNull();
       assertThat(cluster.decodes.getFirst().kvState().legs().direct()).isEqualTo(1);
@@ -174,7 +174,7 @@ class SplitFailuresTest {
   void theErrorOfPrefillIsReturnedIfDecodeMayNotServeAlone() throws IOException {
     try (SplitCluster cluster = nixl().engines(2, 1).set("decode-serves-whole", false).start()) {
       fail(cluster.prefills, 9, new Fault.Status(500, 0));
-      Answer answer = cluster.post(PATH, BODY);
+      HttpAnswer answer = cluster.post(PATH, BODY);
       assertThat(answer.status()).isEqualTo(500);
       assertThat(cluster.decodes.getFirst().requestLog()).isEmpty();
     }
@@ -185,7 +185,7 @@ class SplitFailuresTest {
   void decodeServesAloneWhenAllPrefillsAreTooSlow() throws IOException {
     try (SplitCluster cluster = nixl().direct().set("prefill-timeout", "1s").start()) {
       fail(cluster.prefills, 9, new Fault.Hang(0));
-      Answer answer = succeeds(cluster);
+      HttpAnswer answer = succeeds(cluster);
       assertThat(answer.header("x-pointsman-split")).isEqualTo("prefill_failed");
       assertThat(prefillsEnded(cluster, "timeout")).isEqualTo(1);
     }
@@ -197,7 +197,7 @@ class SplitFailuresTest {
     try (SplitCluster cluster =
         nixl().set("prefill-timeout", "1s").set("decode-serves-whole", false).start()) {
       fail(cluster.prefills, 9, new Fault.Hang(0));
-      Answer answer = cluster.post(PATH, BODY);
+      HttpAnswer answer = cluster.post(PATH, BODY);
       assertThat(answer.status()).as(answer.text()).isEqualTo(504);
       assertThat(answer.text()).contains("\"code\":\"upstream_timeout\"");
       assertThat(asked(cluster.decodes)).isZero();
@@ -260,9 +260,9 @@ class SplitFailuresTest {
       fail(cluster.prefills, 1, new Fault.Hang(0));
       SimEngine decode = cluster.decodes.getFirst();
       RawClient client = send(cluster, LONG_STREAM);
-      Await.until("decode waits", Await.LONG, () -> decode.state().requests().inFlight() == 1);
-      Await.until(
-          "decode is cancelled", Await.LONG, () -> decode.state().requests().inFlight() == 0);
+      WaitFor.until("decode waits", WaitFor.LONG, () -> decode.state().requests().inFlight() == 1);
+      WaitFor.until(
+          "decode is cancelled", WaitFor.LONG, () -> decode.state().requests().inFlight() == 0);
       assertThat(cluster.router().running()).as("the request waits to be tried again").isEqualTo(1);
       assertThat(decode.state().abortedInAll()).isEqualTo(1);
       assertThat(prefillsEnded(cluster, "timeout")).isEqualTo(1);
@@ -284,9 +284,10 @@ class SplitFailuresTest {
       fail(cluster.decodes, 1, new Fault.Hang(0));
       SimEngine prefill = cluster.prefills.getFirst();
       RawClient client = send(cluster, LONG_STREAM);
-      Await.until("prefill waits", Await.LONG, () -> prefill.state().requests().inFlight() == 1);
-      Await.until(
-          "prefill is cancelled", Await.LONG, () -> prefill.state().requests().inFlight() == 0);
+      WaitFor.until(
+          "prefill waits", WaitFor.LONG, () -> prefill.state().requests().inFlight() == 1);
+      WaitFor.until(
+          "prefill is cancelled", WaitFor.LONG, () -> prefill.state().requests().inFlight() == 0);
       assertThat(cluster.router().running()).as("the request waits to be tried again").isEqualTo(1);
       assertThat(prefill.state().abortedInAll()).isEqualTo(1);
       assertThat(prefillsEnded(cluster, "aborted")).isEqualTo(1);
@@ -300,7 +301,7 @@ class SplitFailuresTest {
   void aClientErrorFromDecodeIsReturnedAndItsPrefillCancelled() throws IOException {
     try (SplitCluster cluster = SplitCluster.of("sglang", KvConnector.SGLANG).start()) {
       fail(cluster.decodes, 1, new Fault.Status(400, 0));
-      Answer answer = cluster.post(PATH, body(5, true));
+      HttpAnswer answer = cluster.post(PATH, body(5, true));
       assertThat(answer.status()).isEqualTo(400);
     }
   }

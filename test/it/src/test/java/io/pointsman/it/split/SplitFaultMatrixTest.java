@@ -11,13 +11,13 @@ import static io.pointsman.it.split.SplitFaults.stream;
 import static io.pointsman.it.split.SplitFaults.succeeds;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.WaitFor;
+import io.pointsman.testkit.SplitFault;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.failure.Fault;
 import io.pointsman.tool.sim.kv.KvConnector;
-import io.pointsman.testkit.SplitFault;
 import java.io.IOException;
 import java.util.EnumMap;
 import java.util.EnumSet;
@@ -140,9 +140,9 @@ class SplitFaultMatrixTest {
       cluster.awaitSplit(8);
       double before = cluster.metric("pointsman_retries_total", "");
       RawClient client = failDecode(cluster, connector);
-      Await.until(
+      WaitFor.until(
           "it waits to be tried again",
-          Await.LONG,
+          WaitFor.LONG,
           () -> cluster.metric("pointsman_retries_total", "") == before + 1);
       client.leave();
       check(cluster, connector, SplitFault.CLIENT_LEAVES_BETWEEN);
@@ -174,9 +174,9 @@ class SplitFaultMatrixTest {
     inject(cluster, connector, fault);
     Seen seen = Seen.of(fault);
     if (seen != null) {
-      Await.until(
+      WaitFor.until(
           () -> fault + " is seen: " + cluster.state(),
-          Await.LONG,
+          WaitFor.LONG,
           () -> seen.count(cluster) > before.getOrDefault(seen, 0.0));
     }
     if (fault != SplitFault.PREFILL_HANGS && fault != SplitFault.DECODE_HANGS) {
@@ -234,7 +234,7 @@ class SplitFaultMatrixTest {
     cluster.awaitWell();
     cluster.awaitQuiet();
     assertThat(cluster.leaked()).as(what + ": " + cluster.state()).isEqualTo(left);
-    Answer next = succeeds(cluster);
+    HttpAnswer next = succeeds(cluster);
     assertThat(next.header("x-pointsman-split")).as(what).isEqualTo("split");
     cluster.awaitQuiet();
   }
@@ -251,9 +251,9 @@ class SplitFaultMatrixTest {
         RawClient client = hang(cluster.prefills, cluster);
         SimEngine prefill = awaitHung(cluster.prefills);
         if (atOnce(connector)) {
-          Await.until(
+          WaitFor.until(
               "decode waits for it",
-              Await.LONG,
+              WaitFor.LONG,
               () -> prefill.kvState().transfers().waiting() == 1);
         }
         // Before the first byte it would count as a stale connection and be sent again.
@@ -294,7 +294,7 @@ class SplitFaultMatrixTest {
 
   private static void served(RawClient client) throws IOException {
     try (client) {
-      Answer answer = client.read();
+      HttpAnswer answer = client.read();
       assertThat(answer.status()).as(answer.text()).isEqualTo(200);
     }
   }
@@ -308,16 +308,16 @@ class SplitFaultMatrixTest {
     SimEngine decode = awaitHung(cluster.decodes);
     boolean ahead = AHEAD_OF_DECODE.contains(connector);
     if (ahead) {
-      Await.until(
+      WaitFor.until(
           "prefill has answered",
-          Await.LONG,
+          WaitFor.LONG,
           () -> prefillsEnded(cluster, "done") == prefilled + 1);
     }
     goOnWith(decode, new Fault.Status(500, 0));
     if (ahead) {
-      Await.until(
+      WaitFor.until(
           () -> "its blocks are freed by decode: " + cluster.state(),
-          Await.LONG,
+          WaitFor.LONG,
           () -> handovers(cluster, "released") == released + 1);
     }
     return client;
@@ -333,7 +333,7 @@ class SplitFaultMatrixTest {
     }
     cluster.decodes.forEach(SimEngine::refuse);
     try (RawClient client = send(cluster, BODY)) {
-      Answer answer = client.read();
+      HttpAnswer answer = client.read();
       assertThat(answer.status()).as(answer.text()).isIn(502, 503);
       assertThat(answer.text()).startsWith("{\"error\":");
     } finally {

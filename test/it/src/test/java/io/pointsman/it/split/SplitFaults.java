@@ -3,12 +3,12 @@ package io.pointsman.it.split;
 import static io.pointsman.it.split.SplitProtocolsTest.WORDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.SimEngine;
-import io.pointsman.tool.sim.failure.Failure;
 import io.pointsman.tool.sim.failure.Fault;
+import io.pointsman.tool.sim.failure.ScheduledFault;
 import io.pointsman.tool.sim.kv.KvConnector;
 import java.io.IOException;
 import java.util.List;
@@ -40,7 +40,7 @@ final class SplitFaults {
   }
 
   static void fail(SimEngine engine, int times, Fault fault) {
-    engine.failures().add(Failure.times(times, fault).on(PATH));
+    engine.failures().add(ScheduledFault.times(times, fault).on(PATH));
   }
 
   /**
@@ -49,7 +49,8 @@ final class SplitFaults {
    * @param engines engines with {@link Fault.Hang}
    */
   static SimEngine awaitHung(List<SimEngine> engines) {
-    Await.until("a request hangs", Await.LONG, () -> engines.stream().anyMatch(SplitFaults::busy));
+    WaitFor.until(
+        "a request hangs", WaitFor.LONG, () -> engines.stream().anyMatch(SplitFaults::busy));
     engines.forEach(each -> each.failures().clear());
     return engines.stream().filter(SplitFaults::busy).findAny().orElseThrow();
   }
@@ -62,7 +63,7 @@ final class SplitFaults {
    * Makes the hanging request on an engine fail in another way; the request must still be there.
    */
   static void goOnWith(SimEngine engine, Fault fault) {
-    int id = engine.failures().add(Failure.times(1, fault).on(PATH));
+    int id = engine.failures().add(ScheduledFault.times(1, fault).on(PATH));
     engine.resumeHung();
     assertThat(engine.failures().active())
         .as("the fault has struck")
@@ -93,14 +94,14 @@ final class SplitFaults {
     return client;
   }
 
-  static Answer succeeds(SplitCluster cluster) throws IOException {
-    Answer answer = cluster.post(PATH, BODY);
+  static HttpAnswer succeeds(SplitCluster cluster) throws IOException {
+    HttpAnswer answer = cluster.post(PATH, BODY);
     assertThat(answer.status()).as(answer.text()).isEqualTo(200);
     return answer;
   }
 
   /** Checks the router's own refusal in OpenAI's format, with {@code Retry-After}. */
-  static void refused(Answer answer, String code) {
+  static void refused(HttpAnswer answer, String code) {
     assertThat(answer.status()).as(answer.text()).isEqualTo(503);
     assertThat(answer.header("content-type")).startsWith("application/json");
     assertThat(answer.text())
@@ -114,9 +115,9 @@ final class SplitFaults {
 
   /** Waits until this number of requests waits for workers. */
   static void waits(SplitCluster cluster, int requests) {
-    Await.until(
+    WaitFor.until(
         requests + " wait",
-        Await.LONG,
+        WaitFor.LONG,
         () -> cluster.metric("pointsman_split_waiting", "") == requests);
   }
 

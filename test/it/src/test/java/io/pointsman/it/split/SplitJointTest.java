@@ -3,9 +3,9 @@ package io.pointsman.it.split;
 import static io.pointsman.it.split.SplitFaults.PATH;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.kv.KvConnector;
 import java.io.IOException;
@@ -34,7 +34,7 @@ class SplitJointTest {
   }
 
   private static void ask(SplitCluster cluster, int turn) throws IOException {
-    Answer answer = cluster.post(PATH, turn(turn, 3, false));
+    HttpAnswer answer = cluster.post(PATH, turn(turn, 3, false));
     assertThat(answer.status()).as(answer.text()).isEqualTo(200);
     assertThat(answer.header("x-pointsman-split")).isEqualTo("split");
     cluster.awaitQuiet();
@@ -83,13 +83,13 @@ class SplitJointTest {
       try (RawClient stream = RawClient.connect(cluster.port())) {
         stream.send("POST", PATH, turn(1, 20_000, true)).readHead();
         assertThat(holder.state().requests().inFlight()).isEqualTo(1);
-        Answer answer = cluster.post(PATH, turn(2, 3, false));
+        HttpAnswer answer = cluster.post(PATH, turn(2, 3, false));
         assertThat(answer.status()).as(answer.text()).isEqualTo(200);
         assertThat(holder.kvState().legs().decode()).isEqualTo(2);
         assertThat(legs(cluster)).containsExactly(1L, 2L);
         stream.leave();
       }
-      Await.until("the stream is gone", Await.LONG, () -> cluster.router().running() == 0);
+      WaitFor.until("the stream is gone", WaitFor.LONG, () -> cluster.router().running() == 0);
     }
   }
 

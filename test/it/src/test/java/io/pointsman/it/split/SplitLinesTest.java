@@ -14,7 +14,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import java.io.IOException;
 import java.util.List;
@@ -44,7 +44,7 @@ class SplitLinesTest {
   }
 
   private static void served(RawClient client, String rule) throws IOException {
-    Answer answer = client.read();
+    HttpAnswer answer = client.read();
     assertThat(answer.status()).as(answer.text()).isEqualTo(200);
     assertThat(answer.header("x-pointsman-split")).isEqualTo(rule);
     client.close();
@@ -66,7 +66,7 @@ class SplitLinesTest {
       RawClient second = send(cluster, named(BODY, "second"));
       waits(cluster, 2);
 
-      Answer quick = cluster.post(PATH, named(shortBody(BODY), "quick"));
+      HttpAnswer quick = cluster.post(PATH, named(shortBody(BODY), "quick"));
       assertThat(quick.status()).as(quick.text()).isEqualTo(200);
       assertThat(quick.header("x-pointsman-split")).isEqualTo("short_input");
       waits(cluster, 2);

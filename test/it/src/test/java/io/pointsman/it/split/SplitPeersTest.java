@@ -3,8 +3,8 @@ package io.pointsman.it.split;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Role;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.kv.KvConnector;
 import java.io.IOException;
@@ -30,7 +30,7 @@ final class SplitPeersTest {
       for (boolean stream : new boolean[] {false, true}) {
         for (String path : List.of("/v1/completions", "/v1/chat/completions")) {
           String body = path.contains("chat") ? chat(stream) : PeerRig.fresh(stream);
-          Answer answer = rig.ask(path, body);
+          HttpAnswer answer = rig.ask(path, body);
           assertThat(answer.status())
               .as(path + ": " + answer.text() + rig.reasons())
               .isEqualTo(200);
@@ -80,9 +80,9 @@ final class SplitPeersTest {
       SimEngine engine = rig.prefillEngines().getFirst();
       String before = engine.kvState().engineId();
       engine.stop();
-      Await.until(
+      WaitFor.until(
           () -> "it is out",
-          Await.LONG,
+          WaitFor.LONG,
           () -> rig.workers().stream().anyMatch(worker -> !worker.health().healthy()));
       engine.restart();
       assertThat(engine.kvState().engineId()).isNotEqualTo(before);

@@ -15,9 +15,9 @@ import static io.pointsman.it.split.SplitFaults.waits;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.failure.Fault;
 import java.io.IOException;
@@ -35,7 +35,7 @@ class SplitPlacesTest {
   void withoutPrefillDecodeServesIfItMay() throws IOException {
     try (SplitCluster cluster = nixl().direct().start()) {
       cluster.router().workers().getFirst().drain(true);
-      Answer answer = succeeds(cluster);
+      HttpAnswer answer = succeeds(cluster);
       assertThat(answer.header("x-pointsman-split")).isEqualTo("no_prefill");
     }
   }
@@ -44,7 +44,7 @@ class SplitPlacesTest {
   void withoutDecodePrefillServesIfItMay() throws IOException {
     try (SplitCluster cluster = nixl().direct().set("prefill-serves-whole", true).start()) {
       cluster.worker(cluster.decodes.getFirst()).drain(true);
-      Answer answer = succeeds(cluster);
+      HttpAnswer answer = succeeds(cluster);
       assertThat(answer.header("x-pointsman-split")).isEqualTo("no_decode");
     }
   }
@@ -73,7 +73,7 @@ class SplitPlacesTest {
       for (SimEngine down : List.of(cluster.prefills.getFirst(), cluster.decodes.getFirst())) {
         Worker worker = cluster.worker(down);
         down.stop();
-        Await.until("it is known to be down", Await.LONG, () -> !worker.health().healthy());
+        WaitFor.until("it is known to be down", WaitFor.LONG, () -> !worker.health().healthy());
       }
       for (int i = 0; i < 4; i++) {
         assertThat(succeeds(cluster).header("x-pointsman-split")).isEqualTo("split");
@@ -117,7 +117,7 @@ class SplitPlacesTest {
       RawClient second = send(cluster, BODY);
       waits(cluster, 1);
       first.leave();
-      Answer answer = second.read();
+      HttpAnswer answer = second.read();
       second.close();
       assertThat(answer.status()).as(answer.text()).isEqualTo(200);
       assertThat(cluster.metric("pointsman_split_stage_seconds_count", "stage=\"slot\""))
@@ -136,7 +136,7 @@ class SplitPlacesTest {
       assertThat(decode.inFlight()).isEqualTo(1);
       assertThat(decode.reserved()).isZero();
       client.leave();
-      Await.until("decode is free", Await.LONG, () -> decode.inFlight() == 0);
+      WaitFor.until("decode is free", WaitFor.LONG, () -> decode.inFlight() == 0);
     }
   }
 
@@ -163,7 +163,7 @@ class SplitPlacesTest {
     try (SplitCluster cluster =
         nixl().set("slot-wait", "10m").set("decode-serves-whole", false).start()) {
       fail(cluster.decodes.getFirst(), 1, new Fault.Status(503, 1));
-      Answer answer = cluster.post(PATH, BODY);
+      HttpAnswer answer = cluster.post(PATH, BODY);
       assertThat(answer.status()).as(answer.text()).isEqualTo(503);
       assertThat(answer.header("retry-after")).isEqualTo("1");
       cluster.awaitQuiet();

@@ -3,7 +3,7 @@ package io.pointsman.it.split;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.tool.sim.kv.KvConnector;
 import java.io.IOException;
 import java.util.regex.Matcher;
@@ -21,7 +21,7 @@ class SplitPlanesTest {
           + "\",\"max_tokens\":5,\"seed\":7,\"min_tokens\":2}";
   private static final Pattern TEXT = Pattern.compile("\"text\":\"((?:[^\"\\\\]|\\\\.)*)\"");
 
-  private static String text(Answer answer) {
+  private static String text(HttpAnswer answer) {
     Matcher matcher = TEXT.matcher(answer.text());
     assertThat(matcher.find()).as(answer.text()).isTrue();
     return matcher.group(1);
@@ -43,7 +43,7 @@ class SplitPlanesTest {
       assertThat(served.decision().path("worker")).isEqualTo(served.decision().path("decode"));
       assertThat(cluster.prefills.getFirst().kvState().legs().prefill()).as(what).isEqualTo(1);
       assertThat(cluster.decodes.getFirst().kvState().legs().decode()).as(what).isEqualTo(1);
-      Answer proxied = cluster.post(PATH, BODY);
+      HttpAnswer proxied = cluster.post(PATH, BODY);
       assertThat(text(served.answer())).as(what).isEqualTo(text(proxied));
     }
   }

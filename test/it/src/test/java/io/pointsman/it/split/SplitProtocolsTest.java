@@ -3,7 +3,7 @@ package io.pointsman.it.split;
 import static io.pointsman.it.split.SplitFaults.prefillsEnded;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.tool.sim.SimConfig;
 import io.pointsman.tool.sim.SimEngine;
@@ -92,7 +92,7 @@ class SplitProtocolsTest {
       for (Route route : Route.values()) {
         for (boolean stream : new boolean[] {false, true}) {
           legs++;
-          Answer answer =
+          HttpAnswer answer =
               cluster.post(route.path, route.body(stream), "x-request-id: mine-" + legs);
           String what = spoken + " " + route + " stream " + stream + ": " + answer.text();
           assertThat(answer.status()).as(what).isEqualTo(200);
@@ -117,7 +117,8 @@ class SplitProtocolsTest {
     }
   }
 
-  private static Answer direct(SimEngine engine, Route route, boolean stream) throws IOException {
+  private static HttpAnswer direct(SimEngine engine, Route route, boolean stream)
+      throws IOException {
     return RawClient.call(engine.port(), "POST", route.path, route.body(stream));
   }
 
@@ -126,7 +127,7 @@ class SplitProtocolsTest {
           "\"(?:content|text|delta|token_ids)\":(\"(?:[^\"\\\\]|\\\\.)*\"|\\[[0-9,]*])");
 
   /** The generated text, independent of its division into pieces. */
-  private static String texts(Answer answer) {
+  private static String texts(HttpAnswer answer) {
     Matcher matcher = TEXT.matcher(answer.text());
     StringBuilder found = new StringBuilder();
     while (matcher.find()) {

@@ -7,9 +7,9 @@ import static io.pointsman.it.split.SplitFaults.fail;
 import static io.pointsman.it.split.SplitFaults.succeeds;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.failure.Fault;
 import io.pointsman.tool.sim.kv.KvConnector;
@@ -35,7 +35,7 @@ class SplitPushTest {
 
   private static void servedUnderItsId(RawClient client) throws IOException {
     try (client) {
-      Answer answer = client.read();
+      HttpAnswer answer = client.read();
       assertThat(answer.status()).as(answer.text()).isEqualTo(200);
       assertThat(answer.header("x-request-id")).isEqualTo("same");
     }
@@ -62,7 +62,7 @@ class SplitPushTest {
       fail(prefill, 2, new Fault.Hang(0));
       RawClient one = sendSame(cluster);
       RawClient other = sendSame(cluster);
-      Await.until("both wait", Await.LONG, () -> prefill.state().requests().inFlight() == 2);
+      WaitFor.until("both wait", WaitFor.LONG, () -> prefill.state().requests().inFlight() == 2);
       prefill.resumeHung();
       servedUnderItsId(one);
       servedUnderItsId(other);

@@ -12,7 +12,7 @@ import static io.pointsman.it.split.SplitFaults.stream;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.failure.Fault;
@@ -63,7 +63,7 @@ class SplitRanksTest {
       SimEngine prefill = cluster.prefills.getFirst();
       SimEngine decode = cluster.decodes.getFirst();
       for (int i = 0; i < REQUESTS; i++) {
-        Answer answer = cluster.post(PATH, body(5, stream), "x-data-parallel-rank: 7");
+        HttpAnswer answer = cluster.post(PATH, body(5, stream), "x-data-parallel-rank: 7");
         assertThat(answer.status()).as(answer.text()).isEqualTo(200);
         assertThat(answer.header("x-pointsman-split")).isEqualTo("split");
       }
@@ -95,7 +95,7 @@ class SplitRanksTest {
       String mine = "{\"routed_dp_rank\":1,\"data_parallel_rank\":1,\"disagg_prefill_dp_rank\":1,";
       String body = mine + body(5, stream).substring(1);
       for (int i = 0; i < REQUESTS; i++) {
-        Answer answer = cluster.post(PATH, body, "x-data-parallel-rank: 1");
+        HttpAnswer answer = cluster.post(PATH, body, "x-data-parallel-rank: 1");
         assertThat(answer.status()).as(answer.text()).isEqualTo(200);
         assertThat(answer.header("x-pointsman-split")).isEqualTo("split");
       }

@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.kv.KvConnector;
 import java.io.IOException;
@@ -42,7 +42,7 @@ class SplitRulesTest {
       })
   void unsplittableRequestsBypassPrefill(String more) throws IOException {
     try (SplitCluster cluster = nixl().start()) {
-      Answer answer = cluster.post("/v1/completions", prompt(more));
+      HttpAnswer answer = cluster.post("/v1/completions", prompt(more));
       assertThat(answer.header("x-pointsman-split")).as(answer.text()).isEqualTo("unsplittable");
       assertThat(cluster.prefills.getFirst().requestLog()).isEmpty();
       assertThat(SplitCluster.body(cluster.decodes.getFirst().requestLog().getFirst()))
@@ -57,7 +57,7 @@ class SplitRulesTest {
     try (SplitCluster cluster = nixl().set("threshold", 40).start()) {
       String text =
           "{\"model\":\"sim\",\"max_tokens\":3,\"prompt\":\"%s\"}".formatted("abc ".repeat(tokens));
-      Answer answer = cluster.post("/v1/completions", text);
+      HttpAnswer answer = cluster.post("/v1/completions", text);
       assertThat(answer.status()).as(answer.text()).isEqualTo(200);
       assertThat(answer.header("x-pointsman-split")).isEqualTo(rule);
       assertThat(cluster.metric("pointsman_split_decisions_total", "rule=\"" + rule + "\""))
@@ -89,12 +89,12 @@ class SplitRulesTest {
     try (SplitCluster cluster = nixl().set("uncached-threshold", 100).start()) {
       String text =
           "{\"model\":\"sim\",\"max_tokens\":3,\"prompt\":\"%s\"}".formatted("abc ".repeat(1200));
-      Answer first = cluster.post("/v1/completions", text);
+      HttpAnswer first = cluster.post("/v1/completions", text);
       assertThat(first.header("x-pointsman-split")).as(first.text()).isEqualTo("split");
       cluster.awaitQuiet();
       decided(cluster, "few_uncached", 0);
       for (String body : new String[] {text, prompt("")}) {
-        Answer answer = cluster.post("/v1/completions", body);
+        HttpAnswer answer = cluster.post("/v1/completions", body);
         assertThat(answer.status()).as(answer.text()).isEqualTo(200);
         assertThat(answer.header("x-pointsman-split")).isEqualTo("few_uncached");
         assertThat(answer.header("x-pointsman-prefill-worker")).isNull();
@@ -113,7 +113,7 @@ class SplitRulesTest {
       assertThat(cluster.post("/v1/completions", prompt("")).header("x-pointsman-split"))
           .isEqualTo("split");
       Lease above = requireNonNull(prefill.tryLease(System.nanoTime(), 1, 0, (_, _) -> {}));
-      Answer answer = cluster.post("/v1/completions", prompt(",\"user\":\"other\""));
+      HttpAnswer answer = cluster.post("/v1/completions", prompt(",\"user\":\"other\""));
       assertThat(answer.status()).as(answer.text()).isEqualTo(200);
       assertThat(answer.header("x-pointsman-split")).isEqualTo("prefill_loaded");
       assertThat(answer.header("x-pointsman-prefill-worker")).isNull();
@@ -128,16 +128,16 @@ class SplitRulesTest {
   @Test
   void otherRoutesGoToAWorkerThatCanServeThem() throws IOException {
     try (SplitCluster cluster = nixl().start()) {
-      Answer embedded =
+      HttpAnswer embedded =
           cluster.post("/v1/embeddings", "{\"model\":\"sim\",\"input\":\"a few words\"}");
       assertThat(embedded.status()).as(embedded.text()).isEqualTo(200);
       assertThat(embedded.header("x-pointsman-split")).isEqualTo("unsplittable");
-      Answer ranked =
+      HttpAnswer ranked =
           cluster.post("/v1/rerank", "{\"model\":\"sim\",\"query\":\"a\",\"documents\":[\"b\"]}");
       assertThat(ranked.status()).as(ranked.text()).isEqualTo(200);
-      Answer tokens = cluster.post("/tokenize", "{\"model\":\"sim\",\"prompt\":\"a b\"}");
+      HttpAnswer tokens = cluster.post("/tokenize", "{\"model\":\"sim\",\"prompt\":\"a b\"}");
       assertThat(tokens.status()).as(tokens.text()).isEqualTo(200);
-      Answer models = RawClient.call(cluster.port(), "GET", "/v1/models", "");
+      HttpAnswer models = RawClient.call(cluster.port(), "GET", "/v1/models", "");
       assertThat(models.status()).isEqualTo(200);
       assertThat(models.text()).contains("\"sim\"");
       assertThat(cluster.prefills.getFirst().requestLog()).isEmpty();
@@ -149,16 +149,16 @@ class SplitRulesTest {
     try (SplitCluster cluster = nixl().engines(1, 3).start()) {
       String first =
           "{\"model\":\"sim\",\"input\":\"%s\",\"max_output_tokens\":3}".formatted(WORDS);
-      Answer made = cluster.post("/v1/responses", first);
+      HttpAnswer made = cluster.post("/v1/responses", first);
       assertThat(made.header("x-pointsman-split")).isEqualTo("split");
       String id = made.text().replaceFirst("(?s).*?\"id\":\"(resp[^\"]+)\".*", "$1");
-      Answer read = RawClient.call(cluster.port(), "GET", "/v1/responses/" + id, "");
+      HttpAnswer read = RawClient.call(cluster.port(), "GET", "/v1/responses/" + id, "");
       assertThat(read.status()).as(read.text()).isEqualTo(200);
       assertThat(read.header("x-pointsman-worker")).isEqualTo(made.header("x-pointsman-worker"));
       String next =
           "{\"model\":\"sim\",\"input\":\"%s\",\"previous_response_id\":\"%s\",\"max_output_tokens\":3}"
               .formatted(WORDS, id);
-      Answer continued = cluster.post("/v1/responses", next);
+      HttpAnswer continued = cluster.post("/v1/responses", next);
       assertThat(continued.status()).as(continued.text()).isEqualTo(200);
       assertThat(continued.header("x-pointsman-worker"))
           .isEqualTo(made.header("x-pointsman-worker"));
@@ -182,7 +182,7 @@ class SplitRulesTest {
 
       cluster.worker(cluster.decodes.getFirst()).drain(true);
       add(cluster, decode, "decode");
-      Answer answer = cluster.post("/v1/completions", prompt(""));
+      HttpAnswer answer = cluster.post("/v1/completions", prompt(""));
       assertThat(answer.status()).as(answer.text()).isEqualTo(200);
       assertThat(answer.header("x-pointsman-prefill-worker"))
           .isEqualTo(cluster.worker(prefill).id());
@@ -193,13 +193,13 @@ class SplitRulesTest {
   }
 
   private static void add(SplitCluster cluster, SimEngine engine, String role) throws IOException {
-    Answer added =
+    HttpAnswer added =
         cluster.post(
             "/workers", "{\"url\":\"%s\",\"worker_type\":\"%s\"}".formatted(engine.url(), role));
     assertThat(added.status()).as(added.text()).isEqualTo(200);
-    Await.until(
+    WaitFor.until(
         "its models are known",
-        Await.LONG,
+        WaitFor.LONG,
         () -> {
           Worker worker = cluster.worker(engine);
           return worker.health().healthy() && !worker.models().isEmpty();
@@ -213,12 +213,12 @@ class SplitRulesTest {
     try (SplitCluster cluster = nixl().engines(1, 2).set("decode-policy", "round_robin").start()) {
       String more =
           ",\"stream\":" + stream + (stream ? ",\"stream_options\":{\"include_usage\":true}" : "");
-      Answer first = cluster.post("/v1/completions", prompt(more));
+      HttpAnswer first = cluster.post("/v1/completions", prompt(more));
       assertThat(figure(first)).isZero();
-      Answer again = cluster.post("/v1/completions", prompt(more));
+      HttpAnswer again = cluster.post("/v1/completions", prompt(more));
       assertThat(again.complete()).isTrue();
       assertThat(cluster.decodes).allMatch(each -> each.requestLog().size() == 1);
-      Answer prefilled =
+      HttpAnswer prefilled =
           RawClient.call(
               cluster.prefills.getFirst().port(),
               "POST",
@@ -228,7 +228,7 @@ class SplitRulesTest {
     }
   }
 
-  private static int figure(Answer answer) {
+  private static int figure(HttpAnswer answer) {
     Matcher figures = CACHED.matcher(answer.text());
     assertThat(figures.find()).as(answer.text()).isTrue();
     int figure = Integer.parseInt(figures.group(1));
@@ -245,9 +245,9 @@ class SplitRulesTest {
             .start()) {
       try (RawClient client = RawClient.connect(cluster.port())) {
         client.send("POST", "/v1/completions", prompt(",\"stream\":true"));
-        Await.until(
+        WaitFor.until(
             "both work",
-            Await.LONG,
+            WaitFor.LONG,
             () ->
                 cluster.prefills.getFirst().state().sequences().running() == 1
                     && cluster.decodes.getFirst().state().requests().inFlight() == 1);
@@ -279,7 +279,7 @@ class SplitRulesTest {
   @Test
   void onlyDecodeMayEncodeItsAnswer() throws IOException {
     try (SplitCluster cluster = nixl().start()) {
-      Answer answer =
+      HttpAnswer answer =
           cluster.post("/v1/completions", prompt(""), "accept-encoding: identity, gzip");
       assertThat(answer.status()).isEqualTo(200);
       assertThat(cluster.prefills.getFirst().requestLog()).hasSize(1);

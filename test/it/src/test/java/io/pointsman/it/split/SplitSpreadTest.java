@@ -9,12 +9,12 @@ import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.key.DisaggKeys;
 import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.OperationKeys;
-import io.pointsman.tool.demo.SplitFleet;
-import io.pointsman.server.wiring.Router;
-import io.pointsman.it.support.Await;
-import io.pointsman.it.support.Crowd;
+import io.pointsman.it.support.ConcurrentClients;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.Scale;
+import io.pointsman.it.support.WaitFor;
+import io.pointsman.server.wiring.Router;
+import io.pointsman.tool.demo.PdEngines;
 import io.pointsman.tool.sim.SimConfig;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.kv.KvConnector;
@@ -46,13 +46,13 @@ final class SplitSpreadTest {
   /** A split fleet, the router, and the checks at the end. */
   private static final class Rig implements AutoCloseable {
     private final EventLoopGroup loops = SimEngine.newGroup(2);
-    private final SplitFleet fleet;
+    private final PdEngines fleet;
     private final Router router;
 
     Rig(int prefills, int decodes, String prefillPolicy, String decodePolicy) {
       SimConfig engine = SimConfig.instant().withModels("sim").withLinearLatency(0, 1);
       fleet =
-          SplitFleet.start(
+          PdEngines.start(
               prefills, decodes, KvConnector.NIXL, engine, UnaryOperator.identity(), loops);
       ConfigValues values =
           fleet
@@ -62,9 +62,9 @@ final class SplitSpreadTest {
               .set(DisaggKeys.PREFILL_POLICY, prefillPolicy)
               .set(DisaggKeys.DECODE_POLICY, decodePolicy);
       router = Router.start(PointsmanConfig.from(values), "test");
-      Await.until(
+      WaitFor.until(
           () -> "all workers healthy",
-          Await.LONG,
+          WaitFor.LONG,
           () ->
               router.fleet().snapshot().workers().stream()
                   .allMatch(worker -> worker.health().healthy()));
@@ -74,14 +74,14 @@ final class SplitSpreadTest {
     void serve(List<String> bodies) throws Exception {
       int port = URI.create(router.url()).getPort();
       List<Integer> statuses =
-          Crowd.of(
+          ConcurrentClients.of(
               bodies.size(),
               AT_ONCE,
               i -> () -> RawClient.call(port, "POST", "/v1/completions", bodies.get(i)).status());
       assertThat(statuses).containsOnly(200);
-      Await.until(
+      WaitFor.until(
           () -> "nothing in flight and nothing held: " + fleet.handovers(),
-          Await.LONG,
+          WaitFor.LONG,
           () -> router.inFlight() == 0 && fleet.handovers().held() == 0);
       assertThat(fleet.handovers().leaked()).isZero();
       assertThat(fleet.handovers().fieldErrors()).isZero();

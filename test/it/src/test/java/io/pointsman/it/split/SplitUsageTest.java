@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.it.split.SplitProtocolsTest.Route;
-import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.kv.KvConnector;
@@ -53,7 +53,7 @@ class SplitUsageTest {
 
   private static List<JsonNode> split(SplitCluster cluster, Route route, String body)
       throws IOException {
-    Answer answer = cluster.post(route.path, body);
+    HttpAnswer answer = cluster.post(route.path, body);
     assertThat(answer.status()).as(answer.text()).isEqualTo(200);
     assertThat(answer.complete()).isTrue();
     assertThat(answer.header("x-pointsman-split")).isEqualTo("split");
@@ -67,7 +67,7 @@ class SplitUsageTest {
   }
 
   /** All token usages in a response, in order. */
-  private static List<JsonNode> usages(Answer answer) throws IOException {
+  private static List<JsonNode> usages(HttpAnswer answer) throws IOException {
     String text = answer.text();
     List<JsonNode> usages = new ArrayList<>();
     for (String line : text.startsWith("{") ? List.of(text) : text.lines().toList()) {

@@ -8,8 +8,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
+import io.pointsman.it.support.HttpAnswer;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.kv.KvConnector;
 import io.pointsman.tool.sim.kv.RequestLog.Logged;
@@ -58,7 +58,7 @@ final class TurnsTest {
       throws IOException {
     ObjectNode body = JSON.createObjectNode().put("model", "sim").put("max_tokens", 20);
     body.put("stream", stream).set("messages", messages);
-    Answer answer = cluster.post(CHAT, body.toString(), headers);
+    HttpAnswer answer = cluster.post(CHAT, body.toString(), headers);
     assertThat(answer.status()).as(answer.text()).isEqualTo(200);
     assertThat(answer.header("x-pointsman-split")).isEqualTo("split");
     return stream ? streamed(answer.text()) : whole(answer.text());
@@ -113,9 +113,9 @@ final class TurnsTest {
       ask(cluster, next(second, more, "is that all?"), stream, SESSION);
       assertThat(lastPrefill(cluster)).contains(fromDecode(cluster));
       // Blocks of two prefills and two decodes are released; those of the third turn are kept.
-      Await.until(
+      WaitFor.until(
           "two turns were fetched",
-          Await.LONG,
+          WaitFor.LONG,
           () -> cluster.decodes.getFirst().kvState().held().released() == 2);
       assertThat(cluster.decodes.getFirst().kvState().held().requests()).isEqualTo(1);
       end(cluster);
@@ -206,7 +206,8 @@ final class TurnsTest {
       SimEngine decode = cluster.decodes.getFirst();
       ArrayNode first = asked(WORDS);
       String said = ask(cluster, first, false, SESSION);
-      Await.until("decode has let go", Await.LONG, () -> decode.kvState().held().requests() == 0);
+      WaitFor.until(
+          "decode has let go", WaitFor.LONG, () -> decode.kvState().held().requests() == 0);
       ask(cluster, next(first, said, "and why?"), false, SESSION);
       assertThat(List.of(lastPrefill(cluster, 0), lastPrefill(cluster, 1)))
           .anyMatch(sent -> sent.contains(fromDecode(cluster)))
@@ -224,7 +225,7 @@ final class TurnsTest {
       while (decode.health().outages() == before) {
         decode.probed(false);
       }
-      Await.until("decode is well again", Await.LONG, () -> decode.health().healthy());
+      WaitFor.until("decode is well again", WaitFor.LONG, () -> decode.health().healthy());
       ask(cluster, next(first, said, "and why?"), false, SESSION);
       assertThat(lastPrefill(cluster)).contains(NOTHING);
       end(cluster);

@@ -21,9 +21,9 @@ public final class Announcements {
    */
   public static void awaitFollowed(Cluster cluster) {
     int engines = cluster.engines().size();
-    Await.until(
+    WaitFor.until(
         "a subscriber of each engine, and nothing missing",
-        Await.LONG,
+        WaitFor.LONG,
         () ->
             cluster.engines().stream().allMatch(engine -> engine.events().subscribers() == 1)
                 && cluster.router().metric("pointsman_kv_event_sources_live", "") == engines);
@@ -31,16 +31,16 @@ public final class Announcements {
 
   /** Waits until the router knows this many blocks, all of them from KV events. */
   public static void awaitBlocks(Cluster cluster, int blocks) {
-    Await.until(
+    WaitFor.until(
         () -> blocks + " blocks, not " + cluster.router().gauge("pointsman_kv_index_blocks"),
-        Await.LONG,
+        WaitFor.LONG,
         () -> cluster.router().gauge("pointsman_kv_index_blocks") == (double) blocks);
   }
 
   /** The engine that a completion would be sent to. */
   public static SimEngine chosen(Cluster cluster, String body) throws IOException {
     String question = "{\"path\":\"/v1/completions\",\"hold\":false,\"body\":" + body + "}";
-    Answer answer = RawClient.call(cluster.port(), "POST", "/v1/decide", question);
+    HttpAnswer answer = RawClient.call(cluster.port(), "POST", "/v1/decide", question);
     assertThat(answer.status()).as(answer.text()).isEqualTo(200);
     Matcher port = DECIDED.matcher(answer.text());
     assertThat(port.find()).as(answer.text()).isTrue();

@@ -108,9 +108,9 @@ public final class Cluster implements AutoCloseable {
   }
 
   private void awaitEligible(int count) {
-    Await.until(
+    WaitFor.until(
         () -> "all workers healthy: " + router.workers(),
-        Await.LONG,
+        WaitFor.LONG,
         () ->
             router.workers().size() == count
                 && router.workers().stream()
@@ -146,7 +146,7 @@ public final class Cluster implements AutoCloseable {
 
   /** Waits until nothing is in flight in the router and in the engines. */
   public void awaitQuiet() {
-    Await.until(this::inFlight, Await.LONG, this::quiet);
+    WaitFor.until(this::inFlight, WaitFor.LONG, this::quiet);
   }
 
   private boolean quiet() {
@@ -186,9 +186,9 @@ public final class Cluster implements AutoCloseable {
     Map<String, Long> before = new TreeMap<>();
     router.workers().forEach(worker -> before.put(worker.id(), worker.served()));
     int[] calls = {0};
-    Await.until(
+    WaitFor.until(
         () -> "each worker serves again: " + states(),
-        Await.LONG,
+        WaitFor.LONG,
         () -> {
           serves("everyone, call " + calls[0]++);
           return router.workers().stream()
@@ -227,8 +227,8 @@ public final class Cluster implements AutoCloseable {
       awaitQuiet();
       engines.forEach(engine -> engine.failures().clear());
       if (!engines.isEmpty()) {
-        Await.until(
-            () -> "the router serves: " + states(), Await.LONG, () -> serves("still there?"));
+        WaitFor.until(
+            () -> "the router serves: " + states(), WaitFor.LONG, () -> serves("still there?"));
         awaitQuiet();
       }
       watch.verify();

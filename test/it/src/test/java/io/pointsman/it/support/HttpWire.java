@@ -1,7 +1,7 @@
 package io.pointsman.it.support;
 
-import io.pointsman.it.support.Answer.Head;
-import io.pointsman.it.support.Answer.Header;
+import io.pointsman.it.support.HttpAnswer.Head;
+import io.pointsman.it.support.HttpAnswer.Header;
 import java.io.ByteArrayOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
@@ -72,22 +72,22 @@ final class HttpWire {
   }
 
   /** The body for {@code head}; incomplete if the stream ends or breaks early. */
-  Answer answer(Head head, boolean bodiless) throws IOException {
+  HttpAnswer answer(Head head, boolean bodiless) throws IOException {
     boolean none = bodiless || head.status() == 204 || head.status() == 304;
     if (none) {
-      return new Answer(head, new byte[0], true);
+      return new HttpAnswer(head, new byte[0], true);
     }
     if (head.chunked()) {
       ByteArrayOutputStream body = new ByteArrayOutputStream();
       boolean complete = chunks(body);
-      return new Answer(head, body.toByteArray(), complete);
+      return new HttpAnswer(head, body.toByteArray(), complete);
     }
     long length = head.contentLength();
     if (length >= 0) {
       byte[] body = in.readNBytes(Math.toIntExact(length));
-      return new Answer(head, body, body.length == length);
+      return new HttpAnswer(head, body, body.length == length);
     }
-    return new Answer(head, in.readAllBytes(), true);
+    return new HttpAnswer(head, in.readAllBytes(), true);
   }
 
   /** The size of the next chunk; 0 for the last. */

@@ -1,6 +1,6 @@
 package io.pointsman.it.support;
 
-import io.pointsman.it.support.Answer.Head;
+import io.pointsman.it.support.HttpAnswer.Head;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -61,7 +61,7 @@ public final class RawClient implements AutoCloseable {
   }
 
   /** Sends one request on a new connection. */
-  public static Answer call(int port, String method, String target, String body)
+  public static HttpAnswer call(int port, String method, String target, String body)
       throws IOException {
     try (RawClient client = connect(port)) {
       return client.send(method, target, body).read();
@@ -128,7 +128,7 @@ public final class RawClient implements AutoCloseable {
   }
 
   /** The complete next response. */
-  public Answer read() throws IOException {
+  public HttpAnswer read() throws IOException {
     return wire.answer(readHead(), head);
   }
 
@@ -138,7 +138,7 @@ public final class RawClient implements AutoCloseable {
   }
 
   /** The body of the response with this head. */
-  public Answer readBody(Head answerHead) throws IOException {
+  public HttpAnswer readBody(Head answerHead) throws IOException {
     return wire.answer(answerHead, head);
   }
 

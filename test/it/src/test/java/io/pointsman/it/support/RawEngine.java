@@ -1,6 +1,6 @@
 package io.pointsman.it.support;
 
-import io.pointsman.it.support.Answer.Header;
+import io.pointsman.it.support.HttpAnswer.Header;
 import io.pointsman.testkit.engine.Faults;
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
@@ -34,7 +34,7 @@ public final class RawEngine implements AutoCloseable {
   public record Received(String line, List<Header> headers, byte[] body) {
     /** The first value of a header, in any case; null if it is missing. */
     public @Nullable String header(String name) {
-      return new Answer.Head(0, headers).header(name);
+      return new HttpAnswer.Head(0, headers).header(name);
     }
   }
 
@@ -162,7 +162,7 @@ public final class RawEngine implements AutoCloseable {
     if (!wanted.isEmpty() && !wanted.equals(request.header("authorization"))) {
       out.write(UNAUTHORIZED);
     } else if (request.line().startsWith("GET /health")) {
-      Await.pause(probesTake.toMillis());
+      WaitFor.pause(probesTake.toMillis());
       out.write(unwell ? UNWELL : answer("text/plain", new byte[0]));
     } else if (request.line().startsWith("GET /v1/models")) {
       out.write(answer("application/json", models()));
@@ -187,7 +187,7 @@ public final class RawEngine implements AutoCloseable {
   }
 
   private static byte[] body(Received head, HttpWire wire, InputStream in) throws IOException {
-    Answer.Head framing = new Answer.Head(0, head.headers());
+    HttpAnswer.Head framing = new HttpAnswer.Head(0, head.headers());
     if (framing.chunked()) {
       ByteArrayOutputStream body = new ByteArrayOutputStream();
       wire.chunks(body);

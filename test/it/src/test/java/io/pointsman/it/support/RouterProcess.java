@@ -136,7 +136,7 @@ public final class RouterProcess implements AutoCloseable {
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
     RouterProcess router = new RouterProcess(builder.redirectOutput(log.toFile()).start(), log);
     try {
-      Await.until(router::output, START_LIMIT, router::ready);
+      WaitFor.until(router::output, START_LIMIT, router::ready);
     } catch (AssertionError e) {
       router.process.destroyForcibly();
       throw e;
@@ -167,7 +167,7 @@ public final class RouterProcess implements AutoCloseable {
     }
     port = Integer.parseInt(greeting.group(1));
     try {
-      Answer answer = RawClient.call(port, "GET", "/readiness", "");
+      HttpAnswer answer = RawClient.call(port, "GET", "/readiness", "");
       return answer.status() == 200 && ALL_HEALTHY.matcher(answer.text()).find();
     } catch (IOException e) {
       return false;
@@ -311,14 +311,14 @@ public final class RouterProcess implements AutoCloseable {
     awaitLeft(streams);
     for (int i = 0; i < 2; i++) {
       collectGarbage();
-      Await.pause(2L * betweenEventsMillis);
+      WaitFor.pause(2L * betweenEventsMillis);
     }
     verifyOutput();
   }
 
   /** Waits until no more is held than at the start, plus the resources of this many streams. */
   private void awaitLeft(int streams) {
-    Await.until(() -> "in flight: " + inFlight(), Await.LONG, () -> inFlight() == streams);
+    WaitFor.until(() -> "in flight: " + inFlight(), WaitFor.LONG, () -> inFlight() == streams);
     int held = descriptorsAtFirst + DESCRIPTORS_OF_A_STREAM * streams;
     awaitAtMost("descriptors", this::descriptors, held + MORE);
     awaitAtMost("threads", this::threads, threadsAtFirst + MORE);
@@ -330,9 +330,9 @@ public final class RouterProcess implements AutoCloseable {
   }
 
   private static void awaitAtMost(String what, IntSupplier count, int most) {
-    Await.until(
+    WaitFor.until(
         () -> what + ": " + count.getAsInt() + " (expected: at most " + most + ")",
-        Await.LONG,
+        WaitFor.LONG,
         () -> count.getAsInt() <= most);
   }
 
@@ -354,7 +354,8 @@ public final class RouterProcess implements AutoCloseable {
 
   /** Waits until the output contains this text. */
   public void awaitOutput(String text) {
-    Await.until(() -> "'" + text + "' in: " + output(), Await.LONG, () -> output().contains(text));
+    WaitFor.until(
+        () -> "'" + text + "' in: " + output(), WaitFor.LONG, () -> output().contains(text));
   }
 
   /** Makes the process stop (SIGTERM). */
@@ -368,7 +369,7 @@ public final class RouterProcess implements AutoCloseable {
    * @return the exit code
    */
   public int awaitExit() {
-    Await.until("the router ends", Await.LONG, () -> !process.isAlive());
+    WaitFor.until("the router ends", WaitFor.LONG, () -> !process.isAlive());
     return process.exitValue();
   }
 

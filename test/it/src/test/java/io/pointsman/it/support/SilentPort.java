@@ -31,7 +31,7 @@ public final class SilentPort implements AutoCloseable {
    */
   public static SilentPort at(int port) throws IOException {
     ServerSocket listener = new ServerSocket();
-    Await.until("port " + port + " is free", Await.LONG, () -> bound(listener, port));
+    WaitFor.until("port " + port + " is free", WaitFor.LONG, () -> bound(listener, port));
     SilentPort silent = new SilentPort(listener);
     silent.fill();
     return silent;

@@ -96,7 +96,7 @@ public final class SlowRelay implements AutoCloseable {
         for (int read = in.read(bytes); read > 0; read = in.read(bytes)) {
           if (new String(bytes, 0, read, StandardCharsets.ISO_8859_1).contains(mark)) {
             asked.incrementAndGet();
-            Await.pause(delay.toMillis());
+            WaitFor.pause(delay.toMillis());
             delayed = true;
           }
           out.write(bytes, 0, read);
@@ -109,7 +109,7 @@ public final class SlowRelay implements AutoCloseable {
 
     private void awaitAnswer() {
       try {
-        if (delayed && !answer.await(Await.LONG.toSeconds(), TimeUnit.SECONDS)) {
+        if (delayed && !answer.await(WaitFor.LONG.toSeconds(), TimeUnit.SECONDS)) {
           throw new AssertionError("the server does not answer");
         }
       } catch (InterruptedException e) {

@@ -11,8 +11,8 @@ import java.util.stream.Stream;
 
 /**
  * The inputs of a fuzz target: {@code src/test/corpus/NAME} in its module. A coverage-guided fuzzer
- * starts from them and adds to them ({@code test/it/fuzz}). Every build runs them and a fixed number of
- * mutations, the same each time.
+ * starts from them and adds to them ({@code test/it/fuzz}). Every build runs them and a fixed
+ * number of mutations, the same each time.
  */
 public final class Corpus {
   /** The check of one input; throws if the code under test is wrong. */

@@ -1,8 +1,8 @@
 package io.pointsman.tool.bench;
 
 import io.pointsman.tool.bench.contender.Contender;
+import io.pointsman.tool.bench.contender.ContenderProcess;
 import io.pointsman.tool.bench.contender.Contenders;
-import io.pointsman.tool.bench.contender.RouterProcess;
 import io.pointsman.tool.sim.SimConfig;
 import io.pointsman.tool.sim.SimEngine;
 import java.net.URI;
@@ -173,8 +173,8 @@ final class BestOfN implements Callable<Integer> {
       }
       List<String> urls = fleet.stream().map(SimEngine::url).toList();
       int cores = Runtime.getRuntime().availableProcessors();
-      try (RouterProcess router =
-          RouterProcess.start(contender, urls, "", cores, prompts * samples)) {
+      try (ContenderProcess router =
+          ContenderProcess.start(contender, urls, "", cores, prompts * samples)) {
         router.awaitReady("/readiness", START_LIMIT);
         int failures = send(router.url());
         return result(contender.name(), fleet, failures);

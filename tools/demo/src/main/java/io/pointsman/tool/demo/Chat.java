@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** The messages of one conversation. Used by one thread at a time, see {@link Conversations}. */
+/** The messages of one conversation. Used by one thread at a time, see {@link DemoChats}. */
 final class Chat {
   private static final ObjectMapper JSON = new ObjectMapper();
 

@@ -9,15 +9,15 @@ import io.pointsman.config.key.DisaggKeys;
 import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.RoutingKeys;
-import io.pointsman.plane.haproxy.HaproxyPlane;
-import io.pointsman.plane.haproxy.HaproxySettings;
-import io.pointsman.server.wiring.Router;
-import io.pointsman.server.wiring.StartException;
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.plane.haproxy.HaproxyPlane;
+import io.pointsman.plane.haproxy.HaproxySettings;
+import io.pointsman.server.wiring.Router;
+import io.pointsman.server.wiring.StartException;
 import io.pointsman.tool.sim.SimConfig;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.live.EngineState;
@@ -52,7 +52,7 @@ public final class Demo implements AutoCloseable {
   private final DemoSettings settings;
   private final EventLoopGroup loops = SimEngine.newGroup(1);
   private final List<SimEngine> engines = new ArrayList<>();
-  private final @Nullable SplitFleet split;
+  private final @Nullable PdEngines split;
   private final Readings readings = new Readings();
   private final Router router;
   private final @Nullable HaproxyPlane haproxy;
@@ -61,7 +61,7 @@ public final class Demo implements AutoCloseable {
   /** Owned by the thread that runs {@link DemoShow}. */
   private final Map<Worker, Long> servedBefore = new HashMap<>();
 
-  private Demo(DemoSettings settings, String version, Ticker ticker, Dice dice) {
+  private Demo(DemoSettings settings, String version, Ticker ticker, RandomSource dice) {
     this.settings = settings;
     SimConfig config = SimConfig.DEFAULT.withModels(MODEL).withKv(KV_BLOCKS, BLOCK_SIZE);
     DemoSettings.Split roles = settings.split();
@@ -72,7 +72,7 @@ public final class Demo implements AutoCloseable {
       }
     } else {
       split =
-          SplitFleet.start(
+          PdEngines.start(
               roles.prefills(),
               roles.decodes(),
               roles.connector(),
@@ -97,7 +97,8 @@ public final class Demo implements AutoCloseable {
    *
    * @throws io.pointsman.server.wiring.StartException if the router cannot start
    */
-  public static Demo start(DemoSettings settings, String version, Ticker ticker, Dice dice) {
+  public static Demo start(
+      DemoSettings settings, String version, Ticker ticker, RandomSource dice) {
     return new Demo(settings, version, ticker, dice);
   }
 
@@ -226,7 +227,7 @@ public final class Demo implements AutoCloseable {
     if (split == null) {
       return "";
     }
-    SplitFleet.Handovers all = split.handovers();
+    PdEngines.Handovers all = split.handovers();
     return String.format(
         Locale.ROOT,
         "hand-overs %d, %.1f M tokens moved, held %d, leaks %d, wrong fields %d",

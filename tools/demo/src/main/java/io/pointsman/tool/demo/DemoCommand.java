@@ -1,15 +1,14 @@
 package io.pointsman.tool.demo;
 
+import io.pointsman.config.key.RoutingKeys;
+import io.pointsman.config.settings.LogSettings;
+import io.pointsman.config.value.Raw;
+import io.pointsman.control.env.SystemTicker;
+import io.pointsman.control.env.ThreadRandomSource;
+import io.pointsman.observe.logging.LogSetup;
 import io.pointsman.server.cli.Signals;
 import io.pointsman.server.cli.VersionCommand;
-
-import io.pointsman.config.key.RoutingKeys;
-import io.pointsman.config.value.Raw;
-import io.pointsman.config.settings.LogSettings;
-import io.pointsman.observe.logging.LogSetup;
 import io.pointsman.server.wiring.StartException;
-import io.pointsman.control.env.SystemTicker;
-import io.pointsman.control.env.ThreadDice;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.concurrent.Callable;
@@ -120,13 +119,14 @@ final class DemoCommand implements Callable<Integer> {
 
   private Demo start(DemoSettings settings) {
     try {
-      return Demo.start(settings, VersionCommand.version(), new SystemTicker(), new ThreadDice());
+      return Demo.start(
+          settings, VersionCommand.version(), new SystemTicker(), new ThreadRandomSource());
     } catch (StartException e) {
       if (port != null) {
         throw e;
       }
       return Demo.start(
-          settings(0), VersionCommand.version(), new SystemTicker(), new ThreadDice());
+          settings(0), VersionCommand.version(), new SystemTicker(), new ThreadRandomSource());
     }
   }
 

@@ -1,6 +1,6 @@
 package io.pointsman.tool.demo;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,23 +19,23 @@ final class DemoTraffic implements AutoCloseable {
 
   private final String model;
   private final double rate;
-  private final Conversations conversations;
+  private final DemoChats conversations;
   private final ChatClient client;
   private final Readings readings;
-  private final Dice dice;
+  private final RandomSource dice;
   private final Semaphore places = new Semaphore(MOST_AT_ONCE);
   private final CountDownLatch closed = new CountDownLatch(1);
 
   /**
    * @param rate mean requests per second
    */
-  DemoTraffic(String model, double rate, ChatClient client, Readings readings, Dice dice) {
+  DemoTraffic(String model, double rate, ChatClient client, Readings readings, RandomSource dice) {
     this.model = model;
     this.rate = rate;
     this.client = client;
     this.readings = readings;
     this.dice = dice;
-    conversations = new Conversations(dice);
+    conversations = new DemoChats(dice);
   }
 
   /**

@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.netty.channel.EventLoopGroup;
 import io.pointsman.control.env.SystemTicker;
-import io.pointsman.control.env.ThreadDice;
+import io.pointsman.control.env.ThreadRandomSource;
 import io.pointsman.tool.sim.SimConfig;
 import io.pointsman.tool.sim.SimEngine;
 import java.io.BufferedReader;
@@ -75,7 +75,7 @@ public final class Training {
     ChatClient client = new ChatClient(url, ticker);
     awaitAnswer(client, ticker);
     try (DemoTraffic traffic =
-        new DemoTraffic(MODEL, 1, client, new Readings(), new ThreadDice())) {
+        new DemoTraffic(MODEL, 1, client, new Readings(), new ThreadRandomSource())) {
       for (int i = 0; i < ROUNDS; i++) {
         traffic.warmUp(CHATS_AT_ONCE);
       }

@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.control.env.SystemTicker;
-import io.pointsman.control.env.ThreadDice;
+import io.pointsman.control.env.ThreadRandomSource;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintWriter;
@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class DemoTest {
   private static String show(DemoSettings settings, CountDownLatch stop) throws Exception {
     StringWriter out = new StringWriter();
-    try (Demo demo = Demo.start(settings, "test", new SystemTicker(), new ThreadDice())) {
+    try (Demo demo = Demo.start(settings, "test", new SystemTicker(), new ThreadRandomSource())) {
       new DemoShow(demo, settings, new PrintWriter(out)).run(stop);
     }
     return out.toString();
@@ -70,7 +70,7 @@ class DemoTest {
           }
         };
     DemoSettings settings = new DemoSettings(1, "random", 0, 1, Duration.ofHours(1), false);
-    try (Demo demo = Demo.start(settings, "test", new SystemTicker(), new ThreadDice())) {
+    try (Demo demo = Demo.start(settings, "test", new SystemTicker(), new ThreadRandomSource())) {
       new DemoShow(demo, settings, new PrintWriter(closed, false, UTF_8))
           .run(new CountDownLatch(1));
     }

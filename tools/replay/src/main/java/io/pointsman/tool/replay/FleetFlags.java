@@ -1,6 +1,6 @@
 package io.pointsman.tool.replay;
 
-import io.pointsman.engine.deferral.HoldBackSettings;
+import io.pointsman.engine.deferral.DeferralSettings;
 import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.tool.replay.run.SimulationSettings;
@@ -153,8 +153,8 @@ final class FleetFlags {
     return changes.stream().map(FleetFlags::change).toList();
   }
 
-  private HoldBackSettings holdBack() {
-    HoldBackSettings usual = HoldBackSettings.DEFAULTS;
+  private DeferralSettings holdBack() {
+    DeferralSettings usual = DeferralSettings.DEFAULTS;
     if (holdBeyond == null) {
       return usual;
     }

@@ -4,8 +4,8 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.engine.policy.LostHit;
-import io.pointsman.engine.policy.LostHits;
+import io.pointsman.engine.policy.CacheMiss;
+import io.pointsman.engine.policy.CacheMissAttribution;
 import io.pointsman.tool.replay.run.PredictionErrors;
 import io.pointsman.tool.replay.run.Presence;
 import io.pointsman.tool.replay.run.RunResult;
@@ -105,10 +105,10 @@ record ReplayRow(String policy, double load, double rate, double took, RunResult
     if (!errors.isEmpty()) {
       write(errors, row.putObject("prediction_ms"));
     }
-    LostHits lost = result.lostHits();
+    CacheMissAttribution lost = result.lostHits();
     if (lost != null) {
       ObjectNode tokens = row.putObject("lost_hit_tokens");
-      for (LostHit reason : LostHit.values()) {
+      for (CacheMiss reason : CacheMiss.values()) {
         tokens.put(reason.name().toLowerCase(Locale.ROOT), lost.tokens(reason));
       }
     }

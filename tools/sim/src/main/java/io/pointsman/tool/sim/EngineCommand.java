@@ -1,15 +1,15 @@
 package io.pointsman.tool.sim;
 
 import io.pointsman.tool.sim.api.FailureJson;
-import io.pointsman.tool.sim.failure.Failure;
-import io.pointsman.tool.sim.http.ConnectionOptions;
+import io.pointsman.tool.sim.failure.ScheduledFault;
+import io.pointsman.tool.sim.http.SimConnectionOptions;
 import io.pointsman.tool.sim.kv.KvState;
 import io.pointsman.tool.sim.live.EngineProfile;
 import io.pointsman.tool.sim.schedule.EngineLimits;
-import io.pointsman.tool.sim.schedule.LatencyModel;
 import io.pointsman.tool.sim.schedule.LinearLatency;
 import io.pointsman.tool.sim.schedule.ServiceProfile;
 import io.pointsman.tool.sim.schedule.ServiceProfiles;
+import io.pointsman.tool.sim.schedule.SimLatencyModel;
 import io.pointsman.tool.sim.zmq.EventPublisher;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
@@ -232,8 +232,9 @@ public final class EngineCommand implements Callable<Integer> {
     EngineProfile answers =
         new EngineProfile(
             models, outputTokens, embeddingDimensions, maxStoredResponses, scaleOut, seed);
-    ConnectionOptions connections = new ConnectionOptions(keepAliveSeconds, gzip, maxBodyBytes);
-    List<Failure> parsed = failures.stream().map(FailureJson::parse).toList();
+    SimConnectionOptions connections =
+        new SimConnectionOptions(keepAliveSeconds, gzip, maxBodyBytes);
+    List<ScheduledFault> parsed = failures.stream().map(FailureJson::parse).toList();
     return new SimConfig(
         host,
         port,
@@ -302,7 +303,7 @@ public final class EngineCommand implements Callable<Integer> {
     }
   }
 
-  private LatencyModel latency(ServiceProfile kind) {
+  private SimLatencyModel latency(ServiceProfile kind) {
     Double prefill = prefillTokensPerSecond;
     Double decode = decodeMillis;
     if (prefill == null && decode == null) {

@@ -6,8 +6,8 @@ import io.pointsman.tool.sim.cache.CacheListener;
 import io.pointsman.tool.sim.cache.Offload;
 import io.pointsman.tool.sim.cache.OffloadListener;
 import io.pointsman.tool.sim.cache.PromptOrigin;
-import io.pointsman.tool.sim.live.Announcer;
-import io.pointsman.tool.sim.live.Engine;
+import io.pointsman.tool.sim.live.CacheAnnouncer;
+import io.pointsman.tool.sim.live.EngineCore;
 import io.pointsman.tool.sim.zmq.CacheChange;
 import io.pointsman.tool.sim.zmq.EventFaults;
 import io.pointsman.tool.sim.zmq.EventFormat;
@@ -23,10 +23,10 @@ import org.jspecify.annotations.Nullable;
  * Publishes an engine's prefix cache changes as KV events. The changes of one turn of the event
  * loop form one batch. Owned by the event loop, except for opening and closing.
  */
-final class EventSide implements Announcer, CacheListener, OffloadListener, AutoCloseable {
+final class EventSide implements CacheAnnouncer, CacheListener, OffloadListener, AutoCloseable {
   private final EventOptions options;
   private final String host;
-  private final Engine engine;
+  private final EngineCore engine;
   private final EventLoop loop;
   private final InstantSource clock = InstantSource.system();
   private List<CacheChange> changes = new ArrayList<>();
@@ -35,7 +35,7 @@ final class EventSide implements Announcer, CacheListener, OffloadListener, Auto
   private int replayPort;
   private volatile @Nullable EventPublisher publisher;
 
-  EventSide(EventOptions options, String host, Engine engine, EventLoop loop) {
+  EventSide(EventOptions options, String host, EngineCore engine, EventLoop loop) {
     this.options = options;
     this.host = host;
     this.engine = engine;

@@ -6,14 +6,14 @@ import io.netty.channel.ServerChannel;
 import io.netty.channel.epoll.EpollServerSocketChannel;
 import io.netty.channel.epoll.EpollSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
-import io.pointsman.tool.sim.http.ConnectionOptions;
-import io.pointsman.tool.sim.http.Endpoint;
 import io.pointsman.tool.sim.http.HttpListener;
+import io.pointsman.tool.sim.http.SimConnectionOptions;
+import io.pointsman.tool.sim.http.SimEndpoint;
 import io.pointsman.tool.sim.kv.KvConnector;
 import io.pointsman.tool.sim.kv.KvOptions;
 import io.pointsman.tool.sim.kv.KvRole;
 import io.pointsman.tool.sim.kv.link.KvNode;
-import io.pointsman.tool.sim.live.Engine;
+import io.pointsman.tool.sim.live.EngineCore;
 import io.pointsman.tool.sim.zmq.ProxyNotifications;
 import io.pointsman.tool.sim.zmq.Registration;
 import io.pointsman.tool.sim.zmq.RegistrationPings;
@@ -40,7 +40,7 @@ final class KvSide implements AutoCloseable {
   KvSide(
       KvOptions options,
       String host,
-      Engine engine,
+      EngineCore engine,
       EventLoop loop,
       Class<? extends ServerChannel> servers) {
     this.options = options;
@@ -61,8 +61,8 @@ final class KvSide implements AutoCloseable {
   }
 
   private HttpListener listener(
-      Endpoint endpoint, Engine engine, Class<? extends ServerChannel> servers) {
-    ConnectionOptions connections = new ConnectionOptions(0, false, 64 << 20);
+      SimEndpoint endpoint, EngineCore engine, Class<? extends ServerChannel> servers) {
+    SimConnectionOptions connections = new SimConnectionOptions(0, false, 64 << 20);
     return new HttpListener(loop, servers, connections, endpoint, engine::id);
   }
 

@@ -1,12 +1,12 @@
 package io.pointsman.tool.sim;
 
-import io.pointsman.tool.sim.failure.Failure;
-import io.pointsman.tool.sim.http.ConnectionOptions;
+import io.pointsman.tool.sim.failure.ScheduledFault;
+import io.pointsman.tool.sim.http.SimConnectionOptions;
 import io.pointsman.tool.sim.kv.KvOptions;
 import io.pointsman.tool.sim.live.EngineProfile;
 import io.pointsman.tool.sim.schedule.EngineLimits;
-import io.pointsman.tool.sim.schedule.LatencyModel;
 import io.pointsman.tool.sim.schedule.LinearLatency;
+import io.pointsman.tool.sim.schedule.SimLatencyModel;
 import io.pointsman.tool.sim.schedule.StepLatency;
 import io.pointsman.tool.sim.zmq.EventOptions;
 import java.util.Arrays;
@@ -37,10 +37,10 @@ public record SimConfig(
     String id,
     EngineProfile profile,
     EngineLimits limits,
-    LatencyModel latency,
+    SimLatencyModel latency,
     double speed,
-    ConnectionOptions connections,
-    List<Failure> failures,
+    SimConnectionOptions connections,
+    List<ScheduledFault> failures,
     @Nullable KvOptions kv,
     @Nullable EventOptions events) {
   /** An engine on any free port of the loopback address with the step model and default limits. */
@@ -54,7 +54,7 @@ public record SimConfig(
           EngineLimits.DEFAULT,
           new StepLatency(),
           1,
-          ConnectionOptions.DEFAULT,
+          SimConnectionOptions.DEFAULT,
           List.of(),
           null,
           null);
@@ -178,7 +178,7 @@ public record SimConfig(
         events);
   }
 
-  public SimConfig withLatency(LatencyModel newLatency) {
+  public SimConfig withLatency(SimLatencyModel newLatency) {
     return new SimConfig(
         host,
         port,
@@ -219,7 +219,7 @@ public record SimConfig(
         events);
   }
 
-  public SimConfig withConnections(ConnectionOptions newConnections) {
+  public SimConfig withConnections(SimConnectionOptions newConnections) {
     return new SimConfig(
         host,
         port,
@@ -236,7 +236,7 @@ public record SimConfig(
   }
 
   /** Returns a copy with failures active from the start. */
-  public SimConfig withFailures(List<Failure> newFailures) {
+  public SimConfig withFailures(List<ScheduledFault> newFailures) {
     return new SimConfig(
         host,
         port,

@@ -18,7 +18,7 @@ import io.pointsman.tool.sim.http.HttpListener;
 import io.pointsman.tool.sim.kv.KvState;
 import io.pointsman.tool.sim.kv.RequestLog;
 import io.pointsman.tool.sim.kv.link.KvNode;
-import io.pointsman.tool.sim.live.Engine;
+import io.pointsman.tool.sim.live.EngineCore;
 import io.pointsman.tool.sim.live.EngineDriver;
 import io.pointsman.tool.sim.live.EngineState;
 import io.pointsman.tool.sim.schedule.Scheduler;
@@ -45,7 +45,7 @@ public final class SimEngine implements AutoCloseable {
   private final SimConfig config;
   private final EventLoop loop;
   private final @Nullable EventLoopGroup ownGroup;
-  private final Engine engine;
+  private final EngineCore engine;
   private final EngineApi api;
   private final HttpListener listener;
   private final HttpListener adminListener;
@@ -62,7 +62,8 @@ public final class SimEngine implements AutoCloseable {
     EngineDriver driver = new EngineDriver(scheduler, loop, System::nanoTime, config.speed());
     FailureTable failures =
         new FailureTable(new SplittableRandom(config.profile().seed()), this::refuseFor);
-    this.engine = new Engine(config.profile(), scheduler, driver, failures, InstantSource.system());
+    this.engine =
+        new EngineCore(config.profile(), scheduler, driver, failures, InstantSource.system());
     Class<? extends ServerChannel> type = channelType(group);
     this.kvSide =
         config.kv() == null ? null : new KvSide(config.kv(), config.host(), engine, loop, type);

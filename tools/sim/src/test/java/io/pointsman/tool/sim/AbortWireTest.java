@@ -2,11 +2,11 @@ package io.pointsman.tool.sim;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.testkit.Await;
 import io.pointsman.tool.sim.failure.Fault;
 import io.pointsman.tool.sim.live.AbortPhase;
 import io.pointsman.tool.sim.live.EngineState;
 import io.pointsman.tool.sim.schedule.EngineLimits;
-import io.pointsman.testkit.Await;
 import java.io.IOException;
 import java.net.Socket;
 import java.util.concurrent.atomic.AtomicReference;
@@ -29,7 +29,7 @@ class AbortWireTest {
 
   @Test
   void clientThatLeavesWhilePrefillingIsNoticed() throws IOException {
-    Socket client = WireClient.open(engine.port(), "/v1/completions", LONG);
+    Socket client = SimWireClient.open(engine.port(), "/v1/completions", LONG);
     await(state -> state.sequences().running() == 1);
     client.close();
 
@@ -38,9 +38,9 @@ class AbortWireTest {
 
   @Test
   void clientThatLeavesWhileQueuedIsNoticed() throws IOException {
-    try (Socket first = WireClient.open(engine.port(), "/v1/completions", LONG)) {
+    try (Socket first = SimWireClient.open(engine.port(), "/v1/completions", LONG)) {
       await(state -> state.sequences().running() == 1);
-      Socket second = WireClient.open(engine.port(), "/v1/completions", LONG);
+      Socket second = SimWireClient.open(engine.port(), "/v1/completions", LONG);
       await(state -> state.sequences().waiting() == 1);
       second.close();
 
@@ -54,8 +54,8 @@ class AbortWireTest {
   @Test
   void clientThatLeavesMidStreamIsNoticed() throws IOException {
     try (SimEngine fast = SimEngine.start(SimConfig.DEFAULT.withLinearLatency(0, 200))) {
-      Socket client = WireClient.open(fast.port(), "/v1/completions", LONG);
-      WireClient.readUntil(client.getInputStream(), "data: ");
+      Socket client = SimWireClient.open(fast.port(), "/v1/completions", LONG);
+      SimWireClient.readUntil(client.getInputStream(), "data: ");
       client.close();
       await(fast, state -> state.abortedIn(AbortPhase.DECODING) == 1);
 
@@ -67,7 +67,7 @@ class AbortWireTest {
   @Test
   void clientThatLeavesBeforeTheHeadersIsNoticed() throws IOException {
     Socket client =
-        WireClient.open(engine.port(), "/v1/completions", LONG.replace("true", "false"));
+        SimWireClient.open(engine.port(), "/v1/completions", LONG.replace("true", "false"));
     await(state -> state.sequences().running() == 1);
     client.close();
 
@@ -77,7 +77,7 @@ class AbortWireTest {
   @Test
   void clientThatLeavesAHangingRequestIsNoticed() throws IOException {
     engine.failures().always(new Fault.Hang(0));
-    Socket client = WireClient.open(engine.port(), "/v1/completions", LONG);
+    Socket client = SimWireClient.open(engine.port(), "/v1/completions", LONG);
     await(state -> state.requests().inFlight() == 1);
     client.close();
 
@@ -88,7 +88,7 @@ class AbortWireTest {
   void clientThatStoppedReadingIsNoticedWhenItLeaves() throws IOException {
     try (SimEngine fast = SimEngine.start(SimConfig.instant())) {
       String body = LONG.replace("1000", "100000");
-      Socket client = WireClient.open(fast.port(), "/v1/completions", body);
+      Socket client = SimWireClient.open(fast.port(), "/v1/completions", body);
       await(fast, state -> state.tokens().generated() == 100_000);
       assertThat(fast.state().requests().inFlight()).isEqualTo(1);
       client.close();
@@ -102,10 +102,10 @@ class AbortWireTest {
     EngineLimits huge = new EngineLimits(20_000_000, 16, 256, 8192, 200_000_000, 0, 0);
     String endless = LONG.replace("1000", "100000000");
     try (SimEngine fast = SimEngine.start(SimConfig.instant().withLimits(huge));
-        Socket client = WireClient.open(fast.port(), "/v1/completions", endless)) {
-      WireClient.readUntil(client.getInputStream(), "data: ");
+        Socket client = SimWireClient.open(fast.port(), "/v1/completions", endless)) {
+      SimWireClient.readUntil(client.getInputStream(), "data: ");
       String body = "{\"prompt\":\"short\",\"max_tokens\":1}";
-      WireClient.post(fast.url() + "/v1/completions", body);
+      SimWireClient.post(fast.url() + "/v1/completions", body);
 
       assertThat(fast.state().sequences().maxRunning()).isEqualTo(2);
     }

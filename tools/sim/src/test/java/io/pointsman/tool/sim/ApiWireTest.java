@@ -108,10 +108,11 @@ class ApiWireTest {
   void plainEngineServesNoScaleOutEndpoints() throws IOException {
     try (SimEngine plain = SimEngine.start(SimConfig.instant().withScaleOut(false))) {
       for (String path : List.of("/inference/v1/generate", "/v1/chat/completions/render")) {
-        assertThat(WireClient.post(plain.url() + path, "{}").statusCode()).isEqualTo(404);
+        assertThat(SimWireClient.post(plain.url() + path, "{}").statusCode()).isEqualTo(404);
       }
       assertThat(
-              WireClient.post(plain.url() + "/custom/generate", "{\"token_ids\":[1]}").statusCode())
+              SimWireClient.post(plain.url() + "/custom/generate", "{\"token_ids\":[1]}")
+                  .statusCode())
           .isEqualTo(200);
     }
   }
@@ -128,20 +129,20 @@ class ApiWireTest {
     assertThat(first.at("/output/0/content/0/text").asText()).isNotEmpty();
     assertThat(next.at("/usage/input_tokens").asInt())
         .isGreaterThan(first.at("/usage/total_tokens").asInt());
-    assertThat(WireClient.json(WireClient.get(url).body())).isEqualTo(first);
+    assertThat(SimWireClient.json(SimWireClient.get(url).body())).isEqualTo(first);
     assertThat(get("/v1/responses/" + id + "/input").at("/data/0/content/0/text").asText())
         .isEqualTo("Hi");
-    assertThat(WireClient.send("DELETE", url, "").statusCode()).isEqualTo(200);
-    assertThat(WireClient.get(url).statusCode()).isEqualTo(404);
+    assertThat(SimWireClient.send("DELETE", url, "").statusCode()).isEqualTo(200);
+    assertThat(SimWireClient.get(url).statusCode()).isEqualTo(404);
   }
 
   @Test
   void backgroundResponseIsCancelled() throws IOException {
     try (SimEngine slow = SimEngine.start(SimConfig.DEFAULT.withLinearLatency(1, 1000))) {
       String url = slow.url() + "/v1/responses";
-      JsonNode begun = WireClient.postJson(url, "{\"input\":\"Hi\",\"background\":true}");
+      JsonNode begun = SimWireClient.postJson(url, "{\"input\":\"Hi\",\"background\":true}");
       String one = url + "/" + begun.at("/id").asText();
-      JsonNode cancelled = WireClient.postJson(one + "/cancel", "");
+      JsonNode cancelled = SimWireClient.postJson(one + "/cancel", "");
 
       assertThat(begun.at("/status").asText()).isIn("queued", "in_progress");
       assertThat(cancelled.at("/status").asText()).isEqualTo("cancelled");
@@ -153,8 +154,10 @@ class ApiWireTest {
   void responsesAreCreatedBeforeAnythingIsComputed() throws IOException {
     try (SimEngine slow = SimEngine.start(SimConfig.DEFAULT.withLinearLatency(0.01, 1));
         Socket client =
-            WireClient.open(slow.port(), "/v1/responses", "{\"input\":\"Hi\",\"stream\":true}")) {
-      String begun = WireClient.readUntil(client.getInputStream(), "event: response.in_progress");
+            SimWireClient.open(
+                slow.port(), "/v1/responses", "{\"input\":\"Hi\",\"stream\":true}")) {
+      String begun =
+          SimWireClient.readUntil(client.getInputStream(), "event: response.in_progress");
 
       assertThat(begun).contains("event: response.created", "\"status\":\"in_progress\"");
     }
@@ -163,7 +166,7 @@ class ApiWireTest {
   @Test
   void responsesStreamTheirEventsInOrder() throws IOException {
     String stream =
-        WireClient.post(
+        SimWireClient.post(
                 engine.url() + "/v1/responses",
                 "{\"input\":\"Hi\",\"stream\":true,\"max_output_tokens\":2}")
             .body();
@@ -189,7 +192,7 @@ class ApiWireTest {
             + "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Hi\"}]}]";
     JsonNode answer = post("/v1/messages", body + "}");
     String stream =
-        WireClient.post(engine.url() + "/v1/messages", body + ",\"stream\":true}").body();
+        SimWireClient.post(engine.url() + "/v1/messages", body + ",\"stream\":true}").body();
 
     assertThat(answer.at("/content/0/text").asText().split(" ", -1)).hasSize(4);
     assertThat(answer.at("/stop_reason").asText()).isEqualTo("max_tokens");
@@ -207,8 +210,8 @@ class ApiWireTest {
     JsonNode one = post("/generate", "{\"text\":\"Hi there\"," + params + "}");
     JsonNode batch = post("/generate", "{\"input_ids\":[[1,2],[3]]," + params + "}");
     List<String> events =
-        WireClient.events(
-            WireClient.post(
+        SimWireClient.events(
+            SimWireClient.post(
                     engine.url() + "/generate", "{\"text\":\"Hi\",\"stream\":true," + params + "}")
                 .body());
 
@@ -216,15 +219,15 @@ class ApiWireTest {
     assertThat(one.at("/output_ids")).hasSize(3);
     assertThat(batch).hasSize(2);
     assertThat(events).hasSize(4);
-    assertThat(WireClient.json(events.get(2)).at("/text").asText())
-        .startsWith(WireClient.json(events.get(0)).at("/text").asText() + " ");
+    assertThat(SimWireClient.json(events.get(2)).at("/text").asText())
+        .startsWith(SimWireClient.json(events.get(0)).at("/text").asText() + " ");
   }
 
   @Test
   void transcriptionTakesAForm() throws IOException {
     JsonNode answer =
-        WireClient.json(
-            WireClient.postForm(engine.url() + "/v1/audio/transcriptions", "m", new byte[64_000])
+        SimWireClient.json(
+            SimWireClient.postForm(engine.url() + "/v1/audio/transcriptions", "m", new byte[64_000])
                 .body());
 
     assertThat(answer.at("/text").asText()).isNotEmpty();
@@ -237,12 +240,14 @@ class ApiWireTest {
     String body = "{\"token_ids\":[1,2],\"sampling_params\":{\"max_tokens\":2,\"seed\":5}";
     JsonNode whole = post("/inference/v1/generate", body + "}").at("/choices/0/token_ids");
     List<String> events =
-        WireClient.events(
-            WireClient.post(engine.url() + "/inference/v1/generate", body + ",\"stream\":true}")
+        SimWireClient.events(
+            SimWireClient.post(engine.url() + "/inference/v1/generate", body + ",\"stream\":true}")
                 .body());
 
-    assertThat(WireClient.json(events.get(0)).at("/choices/0/token_ids/0")).isEqualTo(whole.get(0));
-    assertThat(WireClient.json(events.get(1)).at("/choices/0/token_ids/0")).isEqualTo(whole.get(1));
+    assertThat(SimWireClient.json(events.get(0)).at("/choices/0/token_ids/0"))
+        .isEqualTo(whole.get(0));
+    assertThat(SimWireClient.json(events.get(1)).at("/choices/0/token_ids/0"))
+        .isEqualTo(whole.get(1));
     assertThat(events.getLast()).isEqualTo("[DONE]");
   }
 
@@ -257,7 +262,7 @@ class ApiWireTest {
     assertThat(get("/get_load").at("/load").asInt(-1)).isZero();
     assertThat(get("/v1/loads").at("/loads/0/num_running_reqs").asInt(-1)).isZero();
     for (String path : List.of("/health", "/health_generate", "/ping")) {
-      assertThat(WireClient.get(engine.url() + path).statusCode()).isEqualTo(200);
+      assertThat(SimWireClient.get(engine.url() + path).statusCode()).isEqualTo(200);
     }
   }
 
@@ -266,7 +271,7 @@ class ApiWireTest {
     String body = "{\"prompt\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17],\"max_tokens\":1}";
     post("/v1/completions", body);
     post("/v1/completions", body);
-    String metrics = WireClient.get(engine.url() + "/metrics").body();
+    String metrics = SimWireClient.get(engine.url() + "/metrics").body();
 
     assertThat(metrics)
         .contains("vllm:prefix_cache_queries_total{engine=\"0\",model_name=\"m\"} 34\n")
@@ -280,11 +285,11 @@ class ApiWireTest {
     String body = "{\"prompt\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17],\"max_tokens\":1}";
     for (String path : List.of("/flush_cache", "/reset_prefix_cache")) {
       post("/v1/completions", body);
-      assertThat(WireClient.post(engine.url() + path, "").statusCode()).isEqualTo(200);
+      assertThat(SimWireClient.post(engine.url() + path, "").statusCode()).isEqualTo(200);
 
       assertThat(post("/v1/completions", body).at("/usage/prompt_tokens_details/cached_tokens"))
           .hasToString("0");
-      WireClient.post(engine.url() + path, "");
+      SimWireClient.post(engine.url() + path, "");
     }
   }
 
@@ -304,14 +309,14 @@ class ApiWireTest {
   }
 
   private int status(String path, String body) throws IOException {
-    return WireClient.post(engine.url() + path, body).statusCode();
+    return SimWireClient.post(engine.url() + path, body).statusCode();
   }
 
   private JsonNode post(String path, String body) throws IOException {
-    return WireClient.postJson(engine.url() + path, body);
+    return SimWireClient.postJson(engine.url() + path, body);
   }
 
   private JsonNode get(String path) throws IOException {
-    return WireClient.json(WireClient.get(engine.url() + path).body());
+    return SimWireClient.json(SimWireClient.get(engine.url() + path).body());
   }
 }

@@ -9,7 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.kv.KvConnector;
 import io.pointsman.tool.sim.kv.KvOptions;
 import io.pointsman.tool.sim.kv.KvRole;
@@ -78,7 +78,7 @@ class ContentWireTest {
     try (KvPair pair = new KvPair(KvConnector.ORCHESTRATED)) {
       ObjectNode body = decodeBody();
       body.set("disagg_prefill_resp", ok(pair.prefill, COMPLETIONS, prefillBody()));
-      body.set(field, WireClient.json(value));
+      body.set(field, SimWireClient.json(value));
       refused(pair.decode, named, COMPLETIONS, body);
     }
   }
@@ -94,7 +94,7 @@ class ContentWireTest {
       throws IOException {
     try (KvPair pair = new KvPair(KvConnector.ORCHESTRATED)) {
       ObjectNode reply = (ObjectNode) ok(pair.prefill, COMPLETIONS, prefillBody());
-      reply.set(field, WireClient.json(value));
+      reply.set(field, SimWireClient.json(value));
       refused(pair.decode, named, COMPLETIONS, decodeBody().set("disagg_prefill_resp", reply));
     }
   }
@@ -102,10 +102,10 @@ class ContentWireTest {
   @Test
   void orchestratedPrefillTakesNoParameters() throws IOException {
     try (KvPair pair = new KvPair(KvConnector.ORCHESTRATED)) {
-      ObjectNode body = prefillBody().set("kv_transfer_params", Json.object());
+      ObjectNode body = prefillBody().set("kv_transfer_params", SimJson.object());
       refused(pair.prefill, "kv_transfer_params", COMPLETIONS, body);
       refused(pair.prefill, "stream", COMPLETIONS, prefillBody().put("stream", true));
-      ObjectNode again = prefillBody().set("disagg_prefill_resp", Json.object());
+      ObjectNode again = prefillBody().set("disagg_prefill_resp", SimJson.object());
       refused(pair.prefill, "disagg_prefill_resp", COMPLETIONS, again);
     }
   }

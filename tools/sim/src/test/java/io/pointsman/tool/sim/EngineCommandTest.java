@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.tool.sim.cache.OffloadTier;
-import io.pointsman.tool.sim.failure.Failure;
 import io.pointsman.tool.sim.failure.Fault;
-import io.pointsman.tool.sim.http.ConnectionOptions;
+import io.pointsman.tool.sim.failure.ScheduledFault;
+import io.pointsman.tool.sim.http.SimConnectionOptions;
 import io.pointsman.tool.sim.kv.KvConnector;
 import io.pointsman.tool.sim.kv.KvOptions;
 import io.pointsman.tool.sim.kv.KvRole;
@@ -72,8 +72,8 @@ class EngineCommandTest {
                 new EngineLimits(7, 8, 9, 10, 11_000, 12, 32_768),
                 new LinearLatency(5, 6),
                 16,
-                new ConnectionOptions(18, true, 19),
-                List.of(Failure.times(2, new Fault.Hang(0))),
+                new SimConnectionOptions(18, true, 19),
+                List.of(ScheduledFault.times(2, new Fault.Hang(0))),
                 null,
                 null));
   }

@@ -20,10 +20,10 @@ class GenerationWireTest {
   @Test
   void chatAnswersTheRequestedNumberOfTokens() throws IOException {
     var response =
-        WireClient.post(
+        SimWireClient.post(
             engine.url() + "/v1/chat/completions",
             "{\"model\":\"m\",\"max_tokens\":5,\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}");
-    JsonNode answer = WireClient.json(response.body());
+    JsonNode answer = SimWireClient.json(response.body());
 
     assertThat(response.statusCode()).isEqualTo(200);
     assertThat(response.headers().firstValue("x-engine-id")).contains("e1");
@@ -37,28 +37,29 @@ class GenerationWireTest {
   @Test
   void streamedChatHasOneEventPerTokenAndEndsWithDone() throws IOException {
     var response =
-        WireClient.post(
+        SimWireClient.post(
             engine.url() + "/v1/chat/completions",
             "{\"stream\":true,\"stream_options\":{\"include_usage\":true},\"max_tokens\":3,"
                 + "\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}");
-    List<String> events = WireClient.events(response.body());
+    List<String> events = SimWireClient.events(response.body());
 
     assertThat(response.headers().firstValue("content-type"))
         .contains("text/event-stream; charset=utf-8");
     assertThat(events).hasSize(1 + 3 + 1 + 1 + 1);
-    assertThat(WireClient.json(events.getFirst()).at("/choices/0/delta/role").asText())
+    assertThat(SimWireClient.json(events.getFirst()).at("/choices/0/delta/role").asText())
         .isEqualTo("assistant");
-    assertThat(WireClient.json(events.get(4)).at("/choices/0/finish_reason").asText())
+    assertThat(SimWireClient.json(events.get(4)).at("/choices/0/finish_reason").asText())
         .isEqualTo("length");
-    assertThat(WireClient.json(events.get(5)).at("/usage/completion_tokens").asInt()).isEqualTo(3);
+    assertThat(SimWireClient.json(events.get(5)).at("/usage/completion_tokens").asInt())
+        .isEqualTo(3);
     assertThat(events.getLast()).isEqualTo("[DONE]");
   }
 
   @Test
   void repeatedPromptIsReportedAsCached() throws IOException {
     String body = "{\"prompt\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18],\"max_tokens\":1}";
-    JsonNode first = WireClient.postJson(engine.url() + "/v1/completions", body);
-    JsonNode second = WireClient.postJson(engine.url() + "/v1/completions", body);
+    JsonNode first = SimWireClient.postJson(engine.url() + "/v1/completions", body);
+    JsonNode second = SimWireClient.postJson(engine.url() + "/v1/completions", body);
 
     assertThat(first.at("/usage/prompt_tokens_details/cached_tokens").asInt(-1)).isZero();
     assertThat(second.at("/usage/prompt_tokens_details/cached_tokens").asInt()).isEqualTo(16);
@@ -69,9 +70,9 @@ class GenerationWireTest {
   @Test
   void otherModelSharesNoPrefix() throws IOException {
     String body = "\"prompt\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18],\"max_tokens\":1}";
-    WireClient.postJson(engine.url() + "/v1/completions", "{\"model\":\"m\"," + body);
+    SimWireClient.postJson(engine.url() + "/v1/completions", "{\"model\":\"m\"," + body);
     JsonNode other =
-        WireClient.postJson(engine.url() + "/v1/completions", "{\"model\":\"adapter\"," + body);
+        SimWireClient.postJson(engine.url() + "/v1/completions", "{\"model\":\"adapter\"," + body);
 
     assertThat(other.at("/usage/prompt_tokens_details/cached_tokens").asInt(-1)).isZero();
   }
@@ -80,8 +81,8 @@ class GenerationWireTest {
   void sameSeedGivesTheSameTokensOnBothGeneratePaths() throws IOException {
     String body =
         "{\"token_ids\":[1,2,3],\"sampling_params\":{\"max_tokens\":4,\"seed\":7,\"n\":2}}";
-    JsonNode typed = WireClient.postJson(engine.url() + "/inference/v1/generate", body);
-    JsonNode custom = WireClient.postJson(engine.url() + "/custom/generate", body);
+    JsonNode typed = SimWireClient.postJson(engine.url() + "/inference/v1/generate", body);
+    JsonNode custom = SimWireClient.postJson(engine.url() + "/custom/generate", body);
 
     assertThat(typed.at("/choices/0/token_ids")).hasSize(4);
     assertThat(custom.at("/choices")).isEqualTo(typed.at("/choices"));
@@ -91,10 +92,10 @@ class GenerationWireTest {
   @Test
   void unknownModelIsNotFound() throws IOException {
     var response =
-        WireClient.post(engine.url() + "/v1/completions", "{\"model\":\"x\",\"prompt\":\"a\"}");
+        SimWireClient.post(engine.url() + "/v1/completions", "{\"model\":\"x\",\"prompt\":\"a\"}");
 
     assertThat(response.statusCode()).isEqualTo(404);
-    assertThat(WireClient.json(response.body()).at("/error/code").asInt()).isEqualTo(404);
+    assertThat(SimWireClient.json(response.body()).at("/error/code").asInt()).isEqualTo(404);
     assertThat(engine.state().requests().failed()).isEqualTo(1);
   }
 }

@@ -3,7 +3,7 @@ package io.pointsman.tool.sim;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.pointsman.tool.sim.http.ConnectionOptions;
+import io.pointsman.tool.sim.http.SimConnectionOptions;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 class HttpWireTest {
   private final SimEngine engine =
       SimEngine.start(
-          SimConfig.instant().withConnections(new ConnectionOptions(60, true, 1 << 20)));
+          SimConfig.instant().withConnections(new SimConnectionOptions(60, true, 1 << 20)));
 
   @AfterEach
   void close() {
@@ -29,7 +29,8 @@ class HttpWireTest {
     try (Socket client = connect()) {
       for (int i = 0; i < 3; i++) {
         write(client, "GET /version HTTP/1.1\nHost: e\n\n");
-        assertThat(WireClient.readUntil(client.getInputStream(), "}")).startsWith("HTTP/1.1 200");
+        assertThat(SimWireClient.readUntil(client.getInputStream(), "}"))
+            .startsWith("HTTP/1.1 200");
       }
     }
   }
@@ -60,7 +61,7 @@ class HttpWireTest {
 
   @Test
   void idleConnectionIsClosed() throws IOException {
-    ConnectionOptions brief = new ConnectionOptions(1, false, 1 << 20);
+    SimConnectionOptions brief = new SimConnectionOptions(1, false, 1 << 20);
     try (SimEngine closing = SimEngine.start(SimConfig.instant().withConnections(brief));
         Socket client = connect(closing)) {
       long start = System.nanoTime();
@@ -85,11 +86,11 @@ class HttpWireTest {
   void expectContinueIsAnsweredBeforeTheBody() throws IOException {
     try (Socket client = connect()) {
       write(client, "POST /echo/x HTTP/1.1\nHost: e\nExpect: 100-continue\nContent-Length: 2\n\n");
-      assertThat(WireClient.readUntil(client.getInputStream(), "\r\n\r\n"))
+      assertThat(SimWireClient.readUntil(client.getInputStream(), "\r\n\r\n"))
           .startsWith("HTTP/1.1 100");
       write(client, "hi");
 
-      assertThat(WireClient.readUntil(client.getInputStream(), "body_length\":2")).isNotEmpty();
+      assertThat(SimWireClient.readUntil(client.getInputStream(), "body_length\":2")).isNotEmpty();
     }
   }
 
@@ -111,16 +112,16 @@ class HttpWireTest {
 
           """);
 
-      assertThat(WireClient.readUntil(client.getInputStream(), "\"}"))
+      assertThat(SimWireClient.readUntil(client.getInputStream(), "\"}"))
           .contains("\"body_length\":5");
       write(client, "GET /version HTTP/1.1\nHost: e\n\n");
-      assertThat(WireClient.readUntil(client.getInputStream(), "version")).isNotEmpty();
+      assertThat(SimWireClient.readUntil(client.getInputStream(), "version")).isNotEmpty();
     }
   }
 
   @Test
   void bodyAboveTheLimitIsTooLarge() throws IOException {
-    var response = WireClient.post(engine.url() + "/echo/x", "x".repeat((1 << 20) + 1));
+    var response = SimWireClient.post(engine.url() + "/echo/x", "x".repeat((1 << 20) + 1));
 
     assertThat(response.statusCode()).isEqualTo(413);
   }
@@ -130,7 +131,7 @@ class HttpWireTest {
     try (Socket client = connect()) {
       write(client, "GET /version HTTP/1.1\nHost: e\nAccept-Encoding: gzip\nConnection: close\n\n");
       InputStream in = client.getInputStream();
-      String head = WireClient.readUntil(in, "\r\n\r\n");
+      String head = SimWireClient.readUntil(in, "\r\n\r\n");
       byte[] body = new GZIPInputStream(new ByteArrayInputStream(in.readAllBytes())).readAllBytes();
 
       assertThat(head).contains("content-encoding: gzip");
@@ -141,8 +142,8 @@ class HttpWireTest {
   @Test
   void echoReturnsTheRequest() throws IOException {
     var response =
-        WireClient.send("PATCH", engine.url() + "/echo/a%20b?x=1&x=2&y=%2F", "{\"a\": 1.0}");
-    JsonNode echo = WireClient.json(response.body());
+        SimWireClient.send("PATCH", engine.url() + "/echo/a%20b?x=1&x=2&y=%2F", "{\"a\": 1.0}");
+    JsonNode echo = SimWireClient.json(response.body());
 
     assertThat(echo.path("method").asText()).isEqualTo("PATCH");
     assertThat(echo.path("path").asText()).isEqualTo("/echo/a%20b");
@@ -154,7 +155,7 @@ class HttpWireTest {
 
   @Test
   void refusedMethodGetsTheAllowedOnes() throws IOException {
-    var response = WireClient.send("PUT", engine.url() + "/v1/models", "");
+    var response = SimWireClient.send("PUT", engine.url() + "/v1/models", "");
 
     assertThat(response.statusCode()).isEqualTo(405);
     assertThat(response.headers().firstValue("allow")).contains("GET");

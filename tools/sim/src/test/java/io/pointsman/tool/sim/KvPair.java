@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.netty.channel.EventLoopGroup;
-import io.pointsman.tool.sim.http.Json;
+import io.pointsman.testkit.Await;
+import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.kv.KvConnector;
 import io.pointsman.tool.sim.kv.KvOptions;
 import io.pointsman.tool.sim.kv.KvRole;
 import io.pointsman.tool.sim.kv.KvState;
-import io.pointsman.testkit.Await;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -63,17 +63,17 @@ final class KvPair implements AutoCloseable {
 
   /** A completion request for one token, the basis of every prefill request. */
   static ObjectNode prefillBody() {
-    return Json.object().put("prompt", WORDS).put("max_tokens", 1).put("stream", false);
+    return SimJson.object().put("prompt", WORDS).put("max_tokens", 1).put("stream", false);
   }
 
   /** The client's own request. */
   static ObjectNode decodeBody() {
-    return Json.object().put("prompt", WORDS).put("max_tokens", 5);
+    return SimJson.object().put("prompt", WORDS).put("max_tokens", 5);
   }
 
   /** NIXL's parameters for prefill. */
   static ObjectNode asks() {
-    ObjectNode params = Json.object().put("do_remote_decode", true);
+    ObjectNode params = SimJson.object().put("do_remote_decode", true);
     params.put("do_remote_prefill", false).putNull("remote_engine_id").putNull("remote_block_ids");
     return params.putNull("remote_host").putNull("remote_port");
   }
@@ -109,7 +109,7 @@ final class KvPair implements AutoCloseable {
       throws IOException {
     HttpResponse<String> response = post(engine, path, body, headers);
     assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
-    return WireClient.json(response.body());
+    return SimWireClient.json(response.body());
   }
 
   /** Sends a request that must be refused and counted because of a field. */
@@ -118,7 +118,7 @@ final class KvPair implements AutoCloseable {
     long before = engine.kvState().fieldErrors().getOrDefault(field, 0L);
     HttpResponse<String> response = post(engine, path, body, headers);
     assertThat(response.statusCode()).as(response.body()).isIn(400, 500);
-    JsonNode error = WireClient.json(response.body()).path("error");
+    JsonNode error = SimWireClient.json(response.body()).path("error");
     assertThat(error.path("param").asText()).as(response.body()).isEqualTo(field);
     KvState state = engine.kvState();
     assertThat(state.fieldErrors()).containsEntry(field, before + 1);

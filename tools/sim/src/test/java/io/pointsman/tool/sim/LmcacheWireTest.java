@@ -9,7 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.kv.KvConnector;
 import io.pointsman.tool.sim.kv.KvState;
 import java.io.IOException;
@@ -87,7 +87,7 @@ class LmcacheWireTest {
   })
   void prefillNoticesEveryWrongField(String field, String value) throws IOException {
     ObjectNode body = gives();
-    spec(body).set(field, WireClient.json(value));
+    spec(body).set(field, SimWireClient.json(value));
     HttpResponse<String> response = post(pair.prefill, COMPLETIONS, body);
 
     assertThat(response.statusCode()).as(response.body()).isIn(400, 500);
@@ -133,18 +133,18 @@ class LmcacheWireTest {
   })
   void prefillsFirstTokenIsForPlainRequestsOnly(String name, String value) throws IOException {
     ObjectNode body = gives();
-    refused(pair.prefill, name, COMPLETIONS, body.deepCopy().set(name, WireClient.json(value)));
+    refused(pair.prefill, name, COMPLETIONS, body.deepCopy().set(name, SimWireClient.json(value)));
     int first =
         ok(pair.prefill, COMPLETIONS, body).path("kv_transfer_params").path("first_tok").asInt();
     router.next();
     router.next();
-    refused(pair.decode, name, COMPLETIONS, takes(first).set(name, WireClient.json(value)));
-    ok(pair.decode, COMPLETIONS, prompt().set(name, WireClient.json(value)));
+    refused(pair.decode, name, COMPLETIONS, takes(first).set(name, SimWireClient.json(value)));
+    ok(pair.decode, COMPLETIONS, prompt().set(name, SimWireClient.json(value)));
     ok(pair.decode, COMPLETIONS, takes(first));
   }
 
   private static ObjectNode prompt() {
-    return Json.object().put("max_tokens", 4).set("prompt", tokens());
+    return SimJson.object().put("max_tokens", 4).set("prompt", tokens());
   }
 
   @Test
@@ -188,7 +188,7 @@ class LmcacheWireTest {
   }
 
   private static ArrayNode tokens() {
-    ArrayNode prompt = Json.array();
+    ArrayNode prompt = SimJson.array();
     for (int i = 0; i < 40; i++) {
       prompt.add(1000 + i);
     }
@@ -196,7 +196,7 @@ class LmcacheWireTest {
   }
 
   private ObjectNode gives() {
-    ObjectNode body = Json.object().put("max_tokens", 1).put("stream", false);
+    ObjectNode body = SimJson.object().put("max_tokens", 1).put("stream", false);
     body.set("prompt", tokens());
     ObjectNode params = body.putObject("kv_transfer_params").put("ret_first_tok", true);
     params.putObject("disagg_spec").put("req_id", "42").put("receiver_host", "127.0.0.1");
@@ -207,7 +207,7 @@ class LmcacheWireTest {
   }
 
   private static ObjectNode takes(int firstToken) {
-    ObjectNode body = Json.object().put("max_tokens", 4);
+    ObjectNode body = SimJson.object().put("max_tokens", 4);
     return body.set("prompt", tokens().add(firstToken));
   }
 }

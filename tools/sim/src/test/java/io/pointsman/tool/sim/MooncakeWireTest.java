@@ -10,7 +10,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.kv.KvConnector;
 import java.io.IOException;
 import java.net.http.HttpResponse;
@@ -90,7 +90,7 @@ class MooncakeWireTest {
   @Test
   void missingPrefillEndsTheWait() throws IOException {
     try (KvPair brief = new KvPair(KvConnector.MOONCAKE, options -> options.withWait(0.2))) {
-      ObjectNode params = Json.object().put("do_remote_decode", false);
+      ObjectNode params = SimJson.object().put("do_remote_decode", false);
       params.put("do_remote_prefill", true).put("transfer_id", "none");
       params.put("remote_engine_id", brief.prefill.kvState().engineId());
       params.put("remote_bootstrap_addr", "http://127.0.0.1:" + brief.prefill.kvState().port());
@@ -114,7 +114,7 @@ class MooncakeWireTest {
   void decodeNoticesEveryWrongField(String field, String value) throws IOException {
     ok(pair.prefill, COMPLETIONS, gives("t7"));
     ObjectNode body = takes("t7", 0);
-    ((ObjectNode) body.path("kv_transfer_params")).set(field, WireClient.json(value));
+    ((ObjectNode) body.path("kv_transfer_params")).set(field, SimWireClient.json(value));
     HttpResponse<String> response = KvPair.post(pair.decode, COMPLETIONS, body);
 
     assertThat(response.statusCode()).as(response.body()).isIn(400, 500);
@@ -123,8 +123,8 @@ class MooncakeWireTest {
   }
 
   private JsonNode query() throws IOException {
-    return WireClient.json(
-        WireClient.get("http://127.0.0.1:" + pair.prefill.kvState().port() + "/query").body());
+    return SimWireClient.json(
+        SimWireClient.get("http://127.0.0.1:" + pair.prefill.kvState().port() + "/query").body());
   }
 
   private String engineId(int rank) throws IOException {
@@ -132,12 +132,14 @@ class MooncakeWireTest {
   }
 
   private static ObjectNode gives(String transfer) {
-    ObjectNode params = Json.object().put("do_remote_decode", true).put("do_remote_prefill", false);
+    ObjectNode params =
+        SimJson.object().put("do_remote_decode", true).put("do_remote_prefill", false);
     return prefillBody().set("kv_transfer_params", params.put("transfer_id", transfer));
   }
 
   private ObjectNode takes(String transfer, int rank) throws IOException {
-    ObjectNode params = Json.object().put("do_remote_decode", false).put("do_remote_prefill", true);
+    ObjectNode params =
+        SimJson.object().put("do_remote_decode", false).put("do_remote_prefill", true);
     params.put("transfer_id", transfer).put("remote_engine_id", engineId(rank));
     params.put("remote_bootstrap_addr", "http://127.0.0.1:" + pair.prefill.kvState().port());
     return decodeBody().set("kv_transfer_params", params);

@@ -11,7 +11,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.kv.KvConnector;
 import io.pointsman.tool.sim.kv.KvOptions;
 import io.pointsman.tool.sim.kv.KvRole;
@@ -70,7 +70,7 @@ class MoriioWireTest {
   void prefillNoticesEveryWrongField(String field, String value) throws IOException {
     try (KvPair pair = pair(KvConnector.MORIIO_WRITE)) {
       ObjectNode body = gives("t1");
-      ((ObjectNode) body.path("kv_transfer_params")).set(field, WireClient.json(value));
+      ((ObjectNode) body.path("kv_transfer_params")).set(field, SimWireClient.json(value));
       notices(pair.prefill, field, post(pair.prefill, COMPLETIONS, body, ID, id(pair)));
     }
   }
@@ -91,7 +91,7 @@ class MoriioWireTest {
     try (KvPair pair = pair(KvConnector.MORIIO_WRITE)) {
       ok(pair.prefill, COMPLETIONS, gives("t1"), ID, id(pair), RANK, "1");
       ObjectNode body = takes("t1");
-      ((ObjectNode) body.path("kv_transfer_params")).set(field, WireClient.json(value));
+      ((ObjectNode) body.path("kv_transfer_params")).set(field, SimWireClient.json(value));
       notices(pair.decode, field, post(pair.decode, COMPLETIONS, body, ID, id(pair)));
     }
   }
@@ -146,14 +146,16 @@ class MoriioWireTest {
   }
 
   private static ObjectNode gives(String transfer) {
-    ObjectNode params = Json.object().put("do_remote_decode", true).put("do_remote_prefill", false);
+    ObjectNode params =
+        SimJson.object().put("do_remote_decode", true).put("do_remote_prefill", false);
     params.putNull("remote_engine_id").putNull("remote_block_ids").put("transfer_id", transfer);
     params.put("remote_dp_size", 3).put("remote_tp_size", 4);
     return prefillBody().set("kv_transfer_params", params);
   }
 
   private static ObjectNode takes(String transfer) {
-    ObjectNode params = Json.object().put("do_remote_decode", false).put("do_remote_prefill", true);
+    ObjectNode params =
+        SimJson.object().put("do_remote_decode", false).put("do_remote_prefill", true);
     params.putNull("remote_engine_id").putNull("remote_block_ids").put("transfer_id", transfer);
     params.put("remote_dp_size", 2).put("remote_tp_size", 1).put("remote_dp_rank", 1);
     return decodeBody().set("kv_transfer_params", params);

@@ -50,7 +50,7 @@ class NixlFieldsWireTest {
   void decodeNoticesEveryWrongField(String field, String value) throws IOException {
     ObjectNode params = produce().deepCopy();
     ObjectNode wrong = params.deepCopy();
-    wrong.set(field, WireClient.json(value));
+    wrong.set(field, SimWireClient.json(value));
     HttpResponse<String> response =
         KvPair.post(pair.decode, COMPLETIONS, decodeBody().set("kv_transfer_params", wrong));
 
@@ -78,7 +78,7 @@ class NixlFieldsWireTest {
   void prefillNoticesFieldsThatWereNotNormalised(String field, String value, String named)
       throws IOException {
     ObjectNode body = prefillBody();
-    body.set(field, WireClient.json(value));
+    body.set(field, SimWireClient.json(value));
     refused(pair.prefill, named, COMPLETIONS, body.set("kv_transfer_params", KvPair.asks()));
     assertThat(pair.prefill.kvState().held().requests()).isZero();
   }

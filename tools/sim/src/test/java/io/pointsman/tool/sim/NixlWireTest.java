@@ -11,7 +11,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.kv.KvConnector;
 import io.pointsman.tool.sim.kv.KvState;
 import java.io.IOException;
@@ -63,7 +63,7 @@ class NixlWireTest {
 
   @Test
   void chatIsHandedOverAndStreamed() throws IOException {
-    ObjectNode chat = Json.object();
+    ObjectNode chat = SimJson.object();
     chat.putArray("messages").addObject().put("role", "user").put("content", KvPair.WORDS);
     ObjectNode first = chat.deepCopy().put("max_tokens", 1);
     first.set("kv_transfer_params", KvPair.asks());
@@ -73,7 +73,7 @@ class NixlWireTest {
         KvPair.post(pair.decode, CHAT, second.set("kv_transfer_params", params));
 
     assertThat(stream.statusCode()).isEqualTo(200);
-    assertThat(WireClient.events(stream.body())).hasSize(6).endsWith("[DONE]");
+    assertThat(SimWireClient.events(stream.body())).hasSize(6).endsWith("[DONE]");
     pair.settled(1);
   }
 
@@ -91,7 +91,7 @@ class NixlWireTest {
               assertThat(header.getKey()).isEqualToIgnoringCase("X-Request-Id");
               assertThat(header.getValue()).isEqualTo("abc");
             });
-    assertThat(WireClient.get(pair.decode.url() + "/sim/requests").body()).contains("abc");
+    assertThat(SimWireClient.get(pair.decode.url() + "/sim/requests").body()).contains("abc");
   }
 
   @Test
@@ -179,7 +179,7 @@ class NixlWireTest {
       ObjectNode first = prefillBody().set("kv_transfer_params", KvPair.asks());
       JsonNode params = ok(slow.prefill, COMPLETIONS, first).path("kv_transfer_params");
       String body = decodeBody().set("kv_transfer_params", params).toString();
-      Socket client = WireClient.open(slow.decode.port(), COMPLETIONS, body);
+      Socket client = SimWireClient.open(slow.decode.port(), COMPLETIONS, body);
       KvPair.await(slow.decode, s -> s.transfers().inProgress() == 1);
       client.close();
 
@@ -200,7 +200,7 @@ class NixlWireTest {
       ObjectNode first = prefillBody().set("kv_transfer_params", KvPair.asks());
       JsonNode params = ok(slow.prefill, COMPLETIONS, first).path("kv_transfer_params");
       String body = decodeBody().set("kv_transfer_params", params).toString();
-      try (Socket client = WireClient.open(slow.decode.port(), COMPLETIONS, body)) {
+      try (Socket client = SimWireClient.open(slow.decode.port(), COMPLETIONS, body)) {
         KvState state = KvPair.await(slow.prefill, s -> s.held().renewals() >= 2);
         assertThat(client.isConnected()).isTrue();
         assertThat(state.held().leaked()).isZero();
@@ -259,11 +259,11 @@ class NixlWireTest {
   @Test
   void pushedResponsesHaveTheirIdInTheBody() throws IOException {
     try (KvPair push = new KvPair(KvConnector.NIXL_PUSH)) {
-      ObjectNode first = Json.object().put("input", KvPair.WORDS).put("max_output_tokens", 1);
+      ObjectNode first = SimJson.object().put("input", KvPair.WORDS).put("max_output_tokens", 1);
       first.put("stream", false).set("kv_transfer_params", KvPair.asks());
       String[] header = {"X-Request-Id", "a"};
       JsonNode apart = ok(push.prefill, RESPONSES, first, header).path("kv_transfer_params");
-      ObjectNode fetch = Json.object().put("input", KvPair.WORDS).put("max_output_tokens", 5);
+      ObjectNode fetch = SimJson.object().put("input", KvPair.WORDS).put("max_output_tokens", 5);
       fetch.set("kv_transfer_params", apart);
       refused(push.decode, "request_id", RESPONSES, fetch, header);
 
@@ -276,7 +276,7 @@ class NixlWireTest {
   @Test
   void nextTurnFetchesItsHistoryFromDecode() throws IOException {
     try (KvPair back = new KvPair(KvConnector.NIXL, options -> options.withBidirectional(true))) {
-      ObjectNode chat = Json.object().put("max_tokens", 20).put("stream", true);
+      ObjectNode chat = SimJson.object().put("max_tokens", 20).put("stream", true);
       chat.putArray("messages").addObject().put("role", "user").put("content", KvPair.WORDS);
       ObjectNode first = chat.deepCopy().put("max_tokens", 1).put("stream", false);
       first.set("kv_transfer_params", KvPair.asks());
@@ -284,10 +284,10 @@ class NixlWireTest {
       String stream =
           KvPair.post(back.decode, CHAT, chat.deepCopy().set("kv_transfer_params", params)).body();
       StringBuilder said = new StringBuilder();
-      JsonNode kept = Json.object();
-      for (String event : WireClient.events(stream)) {
+      JsonNode kept = SimJson.object();
+      for (String event : SimWireClient.events(stream)) {
         if (!event.equals("[DONE]")) {
-          JsonNode chunk = WireClient.json(event);
+          JsonNode chunk = SimWireClient.json(event);
           said.append(chunk.path("choices").path(0).path("delta").path("content").asText(""));
           kept = chunk.has("kv_transfer_params") ? chunk.path("kv_transfer_params") : kept;
         }

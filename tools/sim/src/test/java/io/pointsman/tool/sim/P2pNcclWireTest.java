@@ -9,7 +9,7 @@ import static io.pointsman.tool.sim.KvPair.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.kv.KvConnector;
 import io.pointsman.tool.sim.kv.KvOptions;
 import io.pointsman.tool.sim.kv.KvRole;
@@ -72,9 +72,9 @@ class P2pNcclWireTest {
   @Test
   void responsesHaveTheirIdInTheBody() throws IOException {
     String id = "resp_" + id(prefill, decode, UUID);
-    ObjectNode first = Json.object().put("input", KvPair.WORDS).put("max_output_tokens", 1);
+    ObjectNode first = SimJson.object().put("input", KvPair.WORDS).put("max_output_tokens", 1);
     first.put("stream", false);
-    ObjectNode second = Json.object().put("input", KvPair.WORDS).put("max_output_tokens", 5);
+    ObjectNode second = SimJson.object().put("input", KvPair.WORDS).put("max_output_tokens", 5);
     refused(pair.prefill, "request_id", RESPONSES, first, ID, id(prefill, decode, UUID));
     refused(pair.decode, "request_id", RESPONSES, second, ID, id(prefill, decode, UUID));
     ok(pair.prefill, RESPONSES, first.put("request_id", id));

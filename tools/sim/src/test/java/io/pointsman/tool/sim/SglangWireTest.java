@@ -8,7 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.kv.KvConnector;
 import io.pointsman.tool.sim.kv.KvState;
 import java.io.IOException;
@@ -37,10 +37,10 @@ class SglangWireTest {
     KvPair.await(pair.prefill, s -> s.legs().prefill() == 1);
     assertThat(pair.prefill.kvState().held().requests()).isZero();
     HttpResponse<String> decode = post(pair.decode, "/generate", generate(1));
-    JsonNode whole = WireClient.json(decode.body());
+    JsonNode whole = SimWireClient.json(decode.body());
 
     assertThat(whole.path("meta_info").path("completion_tokens").asInt()).isEqualTo(4);
-    JsonNode first = WireClient.json(early.get(60, TimeUnit.SECONDS).body());
+    JsonNode first = SimWireClient.json(early.get(60, TimeUnit.SECONDS).body());
     assertThat(first.path("meta_info").path("completion_tokens").asInt()).isEqualTo(1);
     pair.settled(1);
 
@@ -54,13 +54,13 @@ class SglangWireTest {
 
   @Test
   void streamedChatIsTheSameInBothRequests() throws Exception {
-    ObjectNode chat = room(Json.object().put("max_tokens", 3).put("stream", true), 3);
+    ObjectNode chat = room(SimJson.object().put("max_tokens", 3).put("stream", true), 3);
     chat.putArray("messages").addObject().put("role", "user").put("content", KvPair.WORDS);
     CompletableFuture<HttpResponse<String>> prefill = postAsync(pair.prefill, CHAT, chat);
     HttpResponse<String> decode = post(pair.decode, CHAT, chat);
 
-    assertThat(WireClient.events(decode.body())).hasSize(6).endsWith("[DONE]");
-    assertThat(WireClient.events(prefill.get(60, TimeUnit.SECONDS).body())).endsWith("[DONE]");
+    assertThat(SimWireClient.events(decode.body())).hasSize(6).endsWith("[DONE]");
+    assertThat(SimWireClient.events(prefill.get(60, TimeUnit.SECONDS).body())).endsWith("[DONE]");
     pair.settled(1);
   }
 
@@ -75,7 +75,7 @@ class SglangWireTest {
   })
   void bothEnginesNoticeEveryWrongField(String field, String value) throws IOException {
     ObjectNode body = generate(4);
-    body.set(field, WireClient.json(value));
+    body.set(field, SimWireClient.json(value));
     refused(pair.prefill, field, "/generate", body);
     refused(pair.decode, field, "/generate", body);
   }
@@ -92,7 +92,7 @@ class SglangWireTest {
   @Test
   void roomInUseIsNoticed() throws IOException {
     String body = generate(6).toString();
-    try (Socket first = WireClient.open(pair.prefill.port(), "/generate", body)) {
+    try (Socket first = SimWireClient.open(pair.prefill.port(), "/generate", body)) {
       KvPair.await(pair.prefill, s -> s.legs().prefill() == 1);
       assertThat(first.isConnected()).isTrue();
       refused(pair.prefill, "bootstrap_room", "/generate", generate(6));
@@ -143,7 +143,7 @@ class SglangWireTest {
 
   @Test
   void cancelledDecodeRequestLeavesTheRoom() throws IOException {
-    Socket client = WireClient.open(pair.decode.port(), "/generate", generate(8).toString());
+    Socket client = SimWireClient.open(pair.decode.port(), "/generate", generate(8).toString());
     KvPair.await(pair.prefill, s -> s.transfers().waiting() == 1);
     client.close();
 
@@ -151,7 +151,7 @@ class SglangWireTest {
   }
 
   private ObjectNode generate(long room) {
-    ObjectNode body = Json.object().put("text", KvPair.WORDS);
+    ObjectNode body = SimJson.object().put("text", KvPair.WORDS);
     body.putObject("sampling_params").put("max_new_tokens", 4);
     return room(body, room);
   }

@@ -22,7 +22,7 @@ class SimEngineTest {
       engines.add(SimEngine.start(SimConfig.instant(), group));
     }
     for (SimEngine engine : engines) {
-      assertThat(WireClient.post(engine.url() + "/v1/completions", BODY).statusCode())
+      assertThat(SimWireClient.post(engine.url() + "/v1/completions", BODY).statusCode())
           .isEqualTo(200);
       assertThat(engine.state().requests().served()).isEqualTo(1);
     }
@@ -34,12 +34,12 @@ class SimEngineTest {
   void restartedEngineHasItsPortAndAnEmptyCache() throws IOException {
     try (SimEngine engine = SimEngine.start(SimConfig.instant().withKv(64, 1))) {
       String url = engine.url() + "/v1/completions";
-      WireClient.post(url, BODY);
+      SimWireClient.post(url, BODY);
       engine.stop();
-      assertThatThrownBy(() -> WireClient.post(url, BODY)).isInstanceOf(IOException.class);
+      assertThatThrownBy(() -> SimWireClient.post(url, BODY)).isInstanceOf(IOException.class);
       engine.restart();
 
-      assertThat(WireClient.postJson(url, BODY).at("/usage/prompt_tokens_details/cached_tokens"))
+      assertThat(SimWireClient.postJson(url, BODY).at("/usage/prompt_tokens_details/cached_tokens"))
           .hasToString("0");
       assertThat(engine.state().requests().served()).isEqualTo(2);
     }
@@ -49,7 +49,7 @@ class SimEngineTest {
   void stoppedEngineCountsNoClientsAsLeft() throws IOException {
     SimConfig slow = SimConfig.DEFAULT.withLinearLatency(1, 1000);
     try (SimEngine engine = SimEngine.start(slow);
-        Socket client = WireClient.open(engine.port(), "/v1/completions", BODY)) {
+        Socket client = SimWireClient.open(engine.port(), "/v1/completions", BODY)) {
       Await.until("a request runs", () -> engine.state().sequences().running() > 0);
       engine.stop();
 
@@ -66,10 +66,10 @@ class SimEngineTest {
     try (SimEngine engine = SimEngine.start(SimConfig.instant())) {
       String url = engine.url() + "/v1/completions";
       engine.refuse();
-      assertThatThrownBy(() -> WireClient.post(url, BODY)).isInstanceOf(IOException.class);
+      assertThatThrownBy(() -> SimWireClient.post(url, BODY)).isInstanceOf(IOException.class);
       engine.accept();
 
-      assertThat(WireClient.post(url, BODY).statusCode()).isEqualTo(200);
+      assertThat(SimWireClient.post(url, BODY).statusCode()).isEqualTo(200);
     }
   }
 }

@@ -1,6 +1,6 @@
 package io.pointsman.engine.policy.cache;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.LoadRange;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
@@ -8,7 +8,7 @@ import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
-import io.pointsman.engine.prefix.Crowd;
+import io.pointsman.engine.prefix.HolderBitmap;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
 import org.jspecify.annotations.Nullable;
@@ -36,9 +36,9 @@ public final class CacheAwarePolicy implements Policy {
   private final CacheAwareSettings settings;
   private final PrefixLearner learner;
   private final PrefixIndex index;
-  private final Dice dice;
+  private final RandomSource dice;
 
-  public CacheAwarePolicy(CacheAwareSettings settings, PrefixLearner learner, Dice dice) {
+  public CacheAwarePolicy(CacheAwareSettings settings, PrefixLearner learner, RandomSource dice) {
     this.settings = settings;
     this.learner = learner;
     this.dice = dice;
@@ -78,7 +78,7 @@ public final class CacheAwarePolicy implements Policy {
     PrefixBlocks prefix = request.prefix();
     int blocks = index.match(prefix);
     while (prefix.ratio(blocks) > settings.cacheThreshold()) {
-      Crowd crowd = index.crowd(prefix, blocks);
+      HolderBitmap crowd = index.crowd(prefix, blocks);
       int holder =
           crowd == null
               ? leastLoadedOfFew(pool, blocks, request, now)
@@ -119,7 +119,7 @@ public final class CacheAwarePolicy implements Policy {
    * load.
    */
   private int leastLoadedOf(
-      Crowd crowd, Pool pool, RoutingRequest request, LoadRange loads, long now) {
+      HolderBitmap crowd, Pool pool, RoutingRequest request, LoadRange loads, long now) {
     int chosen = Pool.ABSENT;
     int least = Pool.NOT_ELIGIBLE;
     int size = pool.size();

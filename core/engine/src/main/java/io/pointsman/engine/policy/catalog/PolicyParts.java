@@ -2,8 +2,8 @@ package io.pointsman.engine.policy.catalog;
 
 import static java.util.Objects.requireNonNull;
 
-import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.env.LargePages;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.kv.KvKnowledge;
 
@@ -17,7 +17,7 @@ import io.pointsman.engine.kv.KvKnowledge;
  */
 public record PolicyParts(
     Ticker ticker,
-    Dice dice,
+    RandomSource dice,
     int maxWorkers,
     PolicySettings settings,
     KvKnowledge kv,
@@ -25,7 +25,7 @@ public record PolicyParts(
     boolean acts) {
   /** Parts of a policy that acts, without large pages. */
   public PolicyParts(
-      Ticker ticker, Dice dice, int maxWorkers, PolicySettings settings, KvKnowledge kv) {
+      Ticker ticker, RandomSource dice, int maxWorkers, PolicySettings settings, KvKnowledge kv) {
     this(ticker, dice, maxWorkers, settings, kv, LargePages.NONE);
   }
 
@@ -41,14 +41,14 @@ public record PolicyParts(
   }
 
   /** Parts for engines without KV events. */
-  public PolicyParts(Ticker ticker, Dice dice, int maxWorkers, PolicySettings settings) {
+  public PolicyParts(Ticker ticker, RandomSource dice, int maxWorkers, PolicySettings settings) {
     this(ticker, dice, maxWorkers, settings, KvKnowledge.none(ticker));
   }
 
   /** Parts of a policy that acts. */
   public PolicyParts(
       Ticker ticker,
-      Dice dice,
+      RandomSource dice,
       int maxWorkers,
       PolicySettings settings,
       KvKnowledge kv,

@@ -12,8 +12,8 @@ final class AnnouncedHolders {
   /** Slots looked at, beside few holders: a prompt that a crowd holds is found among them. */
   private static final int MOST_SLOTS = 256;
 
-  private final HeldBlocks known;
-  private final Grain grain;
+  private final CachedPrefix known;
+  private final BlockScale grain;
   private final IntFunction<@Nullable WorkerModel> bySlot;
   private final WorkerModel chosen;
   private final int longest;
@@ -28,8 +28,8 @@ final class AnnouncedHolders {
    * @param longest the same of the worker that was thought to hold most
    */
   AnnouncedHolders(
-      HeldBlocks known,
-      Grain grain,
+      CachedPrefix known,
+      BlockScale grain,
       IntFunction<@Nullable WorkerModel> bySlot,
       WorkerModel chosen,
       int held,

@@ -1,8 +1,8 @@
 package io.pointsman.engine.policy.cost;
 
 import io.pointsman.engine.policy.cost.CachedRuns.Run;
+import io.pointsman.engine.prefix.IndexedLengths;
 import io.pointsman.engine.prefix.Lengths;
-import io.pointsman.engine.prefix.Milestones;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import java.util.ArrayList;
 import java.util.List;
@@ -150,7 +150,7 @@ final class CacheModel {
   static int knownBeyond(PrefixBlocks prefix, int held, GhostList ghosts) {
     int ends = ends(prefix);
     int known = held;
-    for (int i = held == 0 ? 0 : Milestones.upTo(held); i < ends; i++) {
+    for (int i = held == 0 ? 0 : IndexedLengths.upTo(held); i < ends; i++) {
       int end = end(prefix, i, ends);
       if (ghosts.fate(prefix.hashes()[end - 1]) != GhostList.Fate.EVICTED) {
         return known;
@@ -350,7 +350,7 @@ final class CacheModel {
 
   /** How many lengths of a prompt are kept: the indexed ones, and the whole. */
   static int ends(PrefixBlocks prefix) {
-    return prefix.count() == 0 ? 0 : Milestones.upTo(prefix.count() - 1) + 1;
+    return prefix.count() == 0 ? 0 : IndexedLengths.upTo(prefix.count() - 1) + 1;
   }
 
   /** The blocks that so many lengths reach to. */
@@ -359,7 +359,7 @@ final class CacheModel {
   }
 
   static int end(PrefixBlocks prefix, int i, int ends) {
-    return i == ends - 1 ? prefix.count() : Milestones.blocks(i);
+    return i == ends - 1 ? prefix.count() : IndexedLengths.blocks(i);
   }
 
   static long hash(PrefixBlocks prefix, int i, int ends) {

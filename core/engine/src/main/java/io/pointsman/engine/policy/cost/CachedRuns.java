@@ -1,7 +1,7 @@
 package io.pointsman.engine.policy.cost;
 
+import io.pointsman.engine.prefix.IndexedLengths;
 import io.pointsman.engine.prefix.Lengths;
-import io.pointsman.engine.prefix.Milestones;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -118,12 +118,12 @@ final class CachedRuns {
     }
 
     int tokens(int block) {
-      int before = first + block == 0 ? 0 : Milestones.blocks(first + block - 1);
+      int before = first + block == 0 ? 0 : IndexedLengths.blocks(first + block - 1);
       return (int) Math.round((end(block) - before) * tokensPerBlock);
     }
 
     private int end(int block) {
-      return block == hashes.length - 1 ? end : Milestones.blocks(first + block);
+      return block == hashes.length - 1 ? end : IndexedLengths.blocks(first + block);
     }
 
     /** Takes its last blocks off. */

@@ -2,10 +2,10 @@ package io.pointsman.engine.policy.cost;
 
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.CacheMissAttribution;
 import io.pointsman.engine.policy.Candidate;
 import io.pointsman.engine.policy.Candidate.Verdict;
 import io.pointsman.engine.policy.Insight;
-import io.pointsman.engine.policy.LostHits;
 import io.pointsman.engine.policy.RoutingRequest;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -35,7 +35,7 @@ public final class CostInsight implements Insight {
   }
 
   @Override
-  public LostHits lostHits() {
+  public CacheMissAttribution lostHits() {
     return learner.lostHits();
   }
 
@@ -51,7 +51,7 @@ public final class CostInsight implements Insight {
 
   @Override
   public List<Candidate> explain(Pool pool, RoutingRequest request, Worker chosen, long now) {
-    HeldBlocks holdings = learner.heldAgain(request, now);
+    CachedPrefix holdings = learner.heldAgain(request, now);
     List<Looked> looked = new ArrayList<>();
     Looked winner = null;
     for (int i : indexes(pool, chosen, holdings)) {
@@ -84,7 +84,7 @@ public final class CostInsight implements Insight {
   }
 
   /** Of a large pool those from the chosen one on, and the few that hold a part of the prompt. */
-  private static Set<Integer> indexes(Pool pool, Worker chosen, @Nullable HeldBlocks holdings) {
+  private static Set<Integer> indexes(Pool pool, Worker chosen, @Nullable CachedPrefix holdings) {
     Set<Integer> found = new LinkedHashSet<>();
     int first = Math.max(0, pool.indexOfSlot(chosen.slot()));
     for (int n = 0; n < Math.min(pool.size(), MOST_LOOKED); n++) {

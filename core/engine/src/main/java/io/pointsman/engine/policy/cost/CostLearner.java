@@ -13,8 +13,8 @@ import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.kv.PendingPrompts;
 import io.pointsman.engine.policy.AnswerLearner;
+import io.pointsman.engine.policy.CacheMissAttribution;
 import io.pointsman.engine.policy.Insight;
-import io.pointsman.engine.policy.LostHits;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
@@ -127,7 +127,7 @@ public final class CostLearner implements AnswerLearner {
     return shared.memory();
   }
 
-  LostHits lostHits() {
+  CacheMissAttribution lostHits() {
     return ledger.sums();
   }
 
@@ -141,20 +141,20 @@ public final class CostLearner implements AnswerLearner {
   }
 
   /** Who holds how much of a prompt; null if nobody holds anything. */
-  @Nullable HeldBlocks held(RoutingRequest request, long now) {
+  @Nullable CachedPrefix held(RoutingRequest request, long now) {
     if (kv.index().allClears() != clearsSeen) {
       emptyModels(now);
     }
-    return HeldBlocks.of(index, pending, kv, credits, request, now);
+    return CachedPrefix.of(index, pending, kv, credits, request, now);
   }
 
   /** The same for a decision that was made already, without counting what is looked up. */
-  @Nullable HeldBlocks heldAgain(RoutingRequest request, long now) {
-    return HeldBlocks.of(index, pending, unseen, credits, request, now);
+  @Nullable CachedPrefix heldAgain(RoutingRequest request, long now) {
+    return CachedPrefix.of(index, pending, unseen, credits, request, now);
   }
 
   /** The same where engines announce their caches; else null. */
-  private @Nullable HeldBlocks announced(RoutingRequest request, long now) {
+  private @Nullable CachedPrefix announced(RoutingRequest request, long now) {
     return kv.index().blocks() > 0 ? heldAgain(request, now) : null;
   }
 
@@ -285,8 +285,8 @@ public final class CostLearner implements AnswerLearner {
   /** Blocks that a request's worker holds, if announcements tell. */
   private int told(RoutingRequest request, Lease lease) {
     int slot = lease.worker().slot();
-    HeldBlocks held = kv.index().comparable(slot) ? heldAgain(request, lease.placedAt()) : null;
-    return held == null ? HeldBlocks.UNTOLD : held.told(slot);
+    CachedPrefix held = kv.index().comparable(slot) ? heldAgain(request, lease.placedAt()) : null;
+    return held == null ? CachedPrefix.UNTOLD : held.told(slot);
   }
 
   /** Has whoever has most of the memory give some of it back; under no lock but that one's. */

@@ -1,6 +1,6 @@
 package io.pointsman.engine.policy.cost;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
@@ -29,12 +29,12 @@ public final class CostPolicy implements Policy {
 
   private final CostSettings settings;
   private final CostLearner learner;
-  private final Dice dice;
+  private final RandomSource dice;
 
   /** Counts picks; some may be lost. */
   private int turn;
 
-  public CostPolicy(CostSettings settings, CostLearner learner, Dice dice) {
+  public CostPolicy(CostSettings settings, CostLearner learner, RandomSource dice) {
     this.settings = settings;
     this.learner = learner;
     this.dice = dice;
@@ -60,7 +60,7 @@ public final class CostPolicy implements Policy {
     // A pool stays as it is when one of its workers tells what it serves, or comes back: in turn
     // each is looked at.
     learner.revisit(models[Math.floorMod(turn++, models.length)], now);
-    HeldBlocks holdings = learner.held(request, now);
+    CachedPrefix holdings = learner.held(request, now);
     all.begin(models, request, holdings, now);
     int size = pool.size();
     int first = size <= COMPARED ? 0 : dice.roll(size);
@@ -109,7 +109,7 @@ public final class CostPolicy implements Policy {
     private static final WorkerModel[] NO_MODELS = {};
 
     /** Candidates of one decision: some of a large fleet, and those that hold the prompt. */
-    private static final int MOST = COMPARED + HeldBlocks.MOST_PLACES;
+    private static final int MOST = COMPARED + CachedPrefix.MOST_PLACES;
 
     /** Those that may be chosen, in the order in which they were looked at. */
     private final int[] indexes = new int[MOST];
@@ -132,7 +132,7 @@ public final class CostPolicy implements Policy {
 
     private WorkerModel[] models = NO_MODELS;
     private RoutingRequest request = NO_REQUEST;
-    private @Nullable HeldBlocks holdings;
+    private @Nullable CachedPrefix holdings;
     private long now;
     private double least;
 
@@ -140,7 +140,7 @@ public final class CostPolicy implements Policy {
     private double leastWait;
 
     void begin(
-        WorkerModel[] models, RoutingRequest request, @Nullable HeldBlocks holdings, long now) {
+        WorkerModel[] models, RoutingRequest request, @Nullable CachedPrefix holdings, long now) {
       this.models = models;
       this.request = request;
       this.holdings = holdings;
@@ -191,7 +191,7 @@ public final class CostPolicy implements Policy {
      * Of those within one request of the least loaded who holds most, then the least loaded, then
      * any.
      */
-    int leastLoaded(Dice dice) {
+    int leastLoaded(RandomSource dice) {
       int best = plain;
       int ties = 0;
       for (int n = 0; n < count; n++) {
@@ -208,7 +208,7 @@ public final class CostPolicy implements Policy {
     }
 
     /** Whose cost is about the least: of those the least loaded, then who holds most, then any. */
-    int best(double tie, Dice dice) {
+    int best(double tie, RandomSource dice) {
       double most = least + tie;
       int best = 0;
       int ties = 0;

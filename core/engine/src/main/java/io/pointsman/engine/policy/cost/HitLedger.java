@@ -2,13 +2,13 @@ package io.pointsman.engine.policy.cost;
 
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.engine.policy.LostHit;
-import io.pointsman.engine.policy.LostHits;
+import io.pointsman.engine.policy.CacheMiss;
+import io.pointsman.engine.policy.CacheMissAttribution;
 import io.pointsman.engine.policy.PickNotes;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
-import io.pointsman.engine.prefix.Crowd;
-import io.pointsman.engine.prefix.Milestones;
+import io.pointsman.engine.prefix.HolderBitmap;
+import io.pointsman.engine.prefix.IndexedLengths;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
 import java.util.concurrent.TimeUnit;
@@ -45,7 +45,12 @@ final class HitLedger {
    * @param rest why nobody has what is beyond
    */
   record Prospect(
-      int held, int elsewhere, LostHit notThere, int remembered, LostHit lost, LostHit rest) {}
+      int held,
+      int elsewhere,
+      CacheMiss notThere,
+      int remembered,
+      CacheMiss lost,
+      CacheMiss rest) {}
 
   private final PrefixIndex index;
   private final GhostList ghosts;
@@ -53,13 +58,13 @@ final class HitLedger {
   private final IntFunction<@Nullable WorkerModel> bySlot;
   private final int slots;
   private final Announcements announcements;
-  private final LostHits sums = new LostHits();
+  private final CacheMissAttribution sums = new CacheMissAttribution();
 
   /** Looks a prompt up for its holders, those included that are known by announcements alone. */
   @FunctionalInterface
   interface Announcements {
     /** Null if nobody holds anything. */
-    @Nullable HeldBlocks held(RoutingRequest request, long now);
+    @Nullable CachedPrefix held(RoutingRequest request, long now);
   }
 
   /**
@@ -79,7 +84,7 @@ final class HitLedger {
     this.announcements = announcements;
   }
 
-  LostHits sums() {
+  CacheMissAttribution sums() {
     return sums;
   }
 
@@ -89,7 +94,8 @@ final class HitLedger {
    * @param grain of its key; all blocks are counted in it
    * @param held blocks that the chosen worker holds
    */
-  Prospect prospect(RoutingRequest request, Grain grain, int held, WorkerModel chosen, long now) {
+  Prospect prospect(
+      RoutingRequest request, BlockScale grain, int held, WorkerModel chosen, long now) {
     PrefixBlocks key = request.prefix();
     PrefixBlocks prefix = grain.coarse();
     PickNotes notes = request.notes();
@@ -98,14 +104,14 @@ final class HitLedger {
     Elsewhere elsewhere =
         longest > held
             ? elsewhere(request, grain, held, longest, chosen, now)
-            : new Elsewhere(held, LostHit.NEVER_SEEN, held);
+            : new Elsewhere(held, CacheMiss.NEVER_SEEN, held);
     int from = elsewhere.evicted;
     int remembered = remembered(prefix, from);
-    LostHit lost = from > elsewhere.blocks ? LostHit.EVICTED : LostHit.NEVER_SEEN;
-    if (lost == LostHit.NEVER_SEEN && remembered > from) {
+    CacheMiss lost = from > elsewhere.blocks ? CacheMiss.EVICTED : CacheMiss.NEVER_SEEN;
+    if (lost == CacheMiss.NEVER_SEEN && remembered > from) {
       lost = fate(prefix, from);
     }
-    LostHit rest = remembered == 0 ? newOrSalted(key) : LostHit.NEVER_SEEN;
+    CacheMiss rest = remembered == 0 ? newOrSalted(key) : CacheMiss.NEVER_SEEN;
     if (key.count() > 0) {
       salts.add(key.start(), key.hashes()[0]);
     }
@@ -126,11 +132,16 @@ final class HitLedger {
    * @param evicted blocks that were placed somewhere and then announced as evicted; at least {@code
    *     blocks}
    */
-  private record Elsewhere(int blocks, LostHit notThere, int evicted) {}
+  private record Elsewhere(int blocks, CacheMiss notThere, int evicted) {}
 
   private Elsewhere elsewhere(
-      RoutingRequest request, Grain grain, int held, int longest, WorkerModel chosen, long now) {
-    HeldBlocks known = announcements.held(request, now);
+      RoutingRequest request,
+      BlockScale grain,
+      int held,
+      int longest,
+      WorkerModel chosen,
+      long now) {
+    CachedPrefix known = announcements.held(request, now);
     if (known == null || !known.announced()) {
       return new Elsewhere(longest, notThere(grain.coarse(), longest, chosen, now), longest);
     }
@@ -138,38 +149,38 @@ final class HitLedger {
         new AnnouncedHolders(known, grain, bySlot, chosen, held, longest, now);
     WorkerModel holder = holders.find(slots);
     int blocks = holders.blocks();
-    LostHit notThere = holder == null ? LostHit.EVICTED : notWith(holder, chosen, now);
+    CacheMiss notThere = holder == null ? CacheMiss.EVICTED : notWith(holder, chosen, now);
     // The last block of a prompt is seldom full, and is not announced then.
     return new Elsewhere(blocks, notThere, longest - blocks > 1 ? longest : blocks);
   }
 
   /** Why a request is not where most of its prompt is held, as far as placements tell. */
-  private LostHit notThere(PrefixBlocks prefix, int blocks, WorkerModel chosen, long now) {
-    Crowd crowd = index.crowd(prefix, blocks);
+  private CacheMiss notThere(PrefixBlocks prefix, int blocks, WorkerModel chosen, long now) {
+    HolderBitmap crowd = index.crowd(prefix, blocks);
     if (crowd != null) {
-      return crowd.holds(chosen.worker().slot()) ? LostHit.EVICTED : LostHit.LOAD;
+      return crowd.holds(chosen.worker().slot()) ? CacheMiss.EVICTED : CacheMiss.LOAD;
     }
-    @Nullable LostHit reason = null;
+    @Nullable CacheMiss reason = null;
     for (int holder = index.holder(prefix, blocks, 0);
         holder != PrefixIndex.NOBODY;
         holder = index.holder(prefix, blocks, PrefixIndex.after(holder))) {
       WorkerModel model = bySlot.apply(PrefixIndex.slotOf(holder));
       if (model == chosen) {
-        return LostHit.EVICTED;
+        return CacheMiss.EVICTED;
       }
       if (reason == null || (model != null && choosable(model.worker(), now))) {
-        reason = model == null ? LostHit.WORKER_GONE : notWith(model, chosen, now);
+        reason = model == null ? CacheMiss.WORKER_GONE : notWith(model, chosen, now);
       }
     }
     return reason != null ? reason : fate(prefix.hashes()[blocks - 1]);
   }
 
-  private static LostHit notWith(WorkerModel holder, WorkerModel chosen, long now) {
+  private static CacheMiss notWith(WorkerModel holder, WorkerModel chosen, long now) {
     if (!choosable(holder.worker(), now)) {
-      return LostHit.WORKER_GONE;
+      return CacheMiss.WORKER_GONE;
     }
     boolean younger = chosen.joinedAt() - holder.joinedAt() > SAME_AGE_NANOS;
-    return younger && now - chosen.joinedAt() < NEW_NANOS ? LostHit.NEW_WORKER : LostHit.LOAD;
+    return younger && now - chosen.joinedAt() < NEW_NANOS ? CacheMiss.NEW_WORKER : CacheMiss.LOAD;
   }
 
   static boolean choosable(Worker worker, long now) {
@@ -180,7 +191,7 @@ final class HitLedger {
   private int remembered(PrefixBlocks prefix, int from) {
     int ends = CacheModel.ends(prefix);
     int known = from;
-    for (int i = from == 0 ? 0 : Milestones.upTo(from); i < ends; i++) {
+    for (int i = from == 0 ? 0 : IndexedLengths.upTo(from); i < ends; i++) {
       int end = CacheModel.end(prefix, i, ends);
       if (end > known) {
         if (ghosts.fate(prefix.hashes()[end - 1]) == null) {
@@ -193,21 +204,21 @@ final class HitLedger {
   }
 
   /** How the first block behind {@code from}, which is remembered, was lost. */
-  private LostHit fate(PrefixBlocks prefix, int from) {
+  private CacheMiss fate(PrefixBlocks prefix, int from) {
     int ends = CacheModel.ends(prefix);
-    int at = from == 0 ? 0 : Math.min(Milestones.upTo(from), ends - 1);
+    int at = from == 0 ? 0 : Math.min(IndexedLengths.upTo(from), ends - 1);
     int end = CacheModel.end(prefix, at, ends);
     return fate(prefix.hashes()[end - 1]);
   }
 
-  private LostHit fate(long hash) {
-    return ghosts.fate(hash) == GhostList.Fate.EVICTED ? LostHit.EVICTED : LostHit.WORKER_GONE;
+  private CacheMiss fate(long hash) {
+    return ghosts.fate(hash) == GhostList.Fate.EVICTED ? CacheMiss.EVICTED : CacheMiss.WORKER_GONE;
   }
 
-  private LostHit newOrSalted(PrefixBlocks prefix) {
+  private CacheMiss newOrSalted(PrefixBlocks prefix) {
     return prefix.count() > 0 && salts.underAnother(prefix.start(), prefix.hashes()[0])
-        ? LostHit.OTHER_SALT
-        : LostHit.NEVER_SEEN;
+        ? CacheMiss.OTHER_SALT
+        : CacheMiss.NEVER_SEEN;
   }
 
   /** Books a request that has ended well. */
@@ -238,14 +249,14 @@ final class HitLedger {
   }
 
   /** Why a worker did not find what it was sent. */
-  private static LostHit notFound(InFlight entry) {
+  private static CacheMiss notFound(InFlight entry) {
     if (entry.emptied) {
-      return LostHit.WORKER_GONE;
+      return CacheMiss.WORKER_GONE;
     }
-    return entry.mayBeEvicted ? LostHit.EVICTED : LostHit.TOKENS_DIFFER;
+    return entry.mayBeEvicted ? CacheMiss.EVICTED : CacheMiss.TOKENS_DIFFER;
   }
 
-  private void lost(PickNotes notes, LostHit reason, int tokens) {
+  private void lost(PickNotes notes, CacheMiss reason, int tokens) {
     if (tokens > 0) {
       sums.lost(reason, tokens);
       notes.lost(reason, tokens);

@@ -47,7 +47,7 @@ final class WorkerModel {
   private final KvIndex announced;
   private final CacheMemory.Part memory;
   private final CacheModel cache;
-  private final CacheTruth truth;
+  private final CapacityEstimator truth;
   private final PrefillTracker progress;
   private final long joinedAt;
   private final Map<Lease, InFlight> inFlight = new HashMap<>();
@@ -104,7 +104,7 @@ final class WorkerModel {
     tenancy = index.tenancy(worker.slot());
     memory = shared.memory().join();
     cache = new CacheModel(memory, this::evicted, this::withdrawn, this::foresee);
-    truth = new CacheTruth(worker, announced, kvTokens);
+    truth = new CapacityEstimator(worker, announced, kvTokens);
     pool.workers(1);
     progress = new PrefillTracker(pool);
     state = figures();
@@ -260,18 +260,18 @@ final class WorkerModel {
    *
    * @param tokens of its prompt, 0 if it has none
    * @param told blocks of its key that the worker holds, if announcements tell; else {@link
-   *     HeldBlocks#UNTOLD}
+   *     CachedPrefix#UNTOLD}
    */
   synchronized void placed(RoutingRequest request, Lease lease, int tokens, int told) {
     if (closed) {
       return;
     }
-    Grain grain = Grain.of(request.prefix());
+    BlockScale grain = BlockScale.of(request.prefix());
     PrefixBlocks prefix = grain.coarse();
     long now = lease.placedAt();
     noticeClears(now);
     int blocks = cache.match(prefix);
-    int here = told == HeldBlocks.UNTOLD ? blocks : grain.coarse(told);
+    int here = told == CachedPrefix.UNTOLD ? blocks : grain.coarse(told);
     int shared = tokensOf(here, prefix, tokens);
     int cached = keepsNothing() ? 0 : shared;
     int held = cached == 0 ? 0 : (int) Math.clamp(cached - pool.rounding(), 0, tokens - 1);
@@ -393,7 +393,7 @@ final class WorkerModel {
         pool.ended(entry.expected.own(), (now - entry.placedAt) / 1e6);
       }
     }
-    boolean shared = entry.shared >= CacheTruth.WORTH_TOKENS && usage.promptTokens() > 0;
+    boolean shared = entry.shared >= CapacityEstimator.WORTH_TOKENS && usage.promptTokens() > 0;
     boolean found = usage.cachedTokens() > 0;
     if (found || (shared && usage.cachedTokens() == 0)) {
       pool.found(found);

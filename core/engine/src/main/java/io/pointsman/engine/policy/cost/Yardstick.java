@@ -59,8 +59,8 @@ public final class Yardstick implements AnswerLearner {
     if (model == null) {
       return null;
     }
-    PrefixBlocks prefix = Grain.of(request.prefix()).coarse();
-    Holdings holdings = Holdings.of(learner.index(), prefix);
+    PrefixBlocks prefix = BlockScale.of(request.prefix()).coarse();
+    PrefixHolders holdings = PrefixHolders.of(learner.index(), prefix);
     int held = holdings == null ? 0 : holdings.blocks(worker.slot());
     Estimate estimate =
         new CostEstimator().about(model.kind(), prefix, now).estimate(model.state(now), held);

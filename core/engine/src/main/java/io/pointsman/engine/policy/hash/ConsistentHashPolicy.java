@@ -1,6 +1,6 @@
 package io.pointsman.engine.policy.hash;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
@@ -22,9 +22,9 @@ import org.jspecify.annotations.Nullable;
 public final class ConsistentHashPolicy implements Policy {
   private final int virtualNodes;
   private final LoadBound bound;
-  private final Dice dice;
+  private final RandomSource dice;
 
-  public ConsistentHashPolicy(int virtualNodes, LoadBound bound, Dice dice) {
+  public ConsistentHashPolicy(int virtualNodes, LoadBound bound, RandomSource dice) {
     this.virtualNodes = virtualNodes;
     this.bound = bound;
     this.dice = dice;

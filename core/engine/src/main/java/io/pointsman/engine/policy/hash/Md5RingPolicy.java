@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.stream.Collectors.groupingBy;
 import static java.util.stream.Collectors.toList;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
@@ -44,9 +44,9 @@ public final class Md5RingPolicy implements Policy {
 
   private static final ThreadLocal<Md5> MD5 = ThreadLocal.withInitial(Md5::new);
 
-  private final Dice dice;
+  private final RandomSource dice;
 
-  public Md5RingPolicy(Dice dice) {
+  public Md5RingPolicy(RandomSource dice) {
     this.dice = dice;
   }
 

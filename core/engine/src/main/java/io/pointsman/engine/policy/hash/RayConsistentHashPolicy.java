@@ -1,6 +1,6 @@
 package io.pointsman.engine.policy.hash;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
@@ -23,9 +23,9 @@ public final class RayConsistentHashPolicy implements Policy {
   private static final int SEED = 0xF9B4CA77;
 
   private final RingSettings settings;
-  private final Dice dice;
+  private final RandomSource dice;
 
-  public RayConsistentHashPolicy(RingSettings settings, Dice dice) {
+  public RayConsistentHashPolicy(RingSettings settings, RandomSource dice) {
     this.settings = settings;
     this.dice = dice;
   }

@@ -1,6 +1,6 @@
 package io.pointsman.engine.policy.hash;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RendezvousHashPolicy implements Policy {
   private final LoadBound bound;
-  private final Dice dice;
+  private final RandomSource dice;
 
-  public RendezvousHashPolicy(LoadBound bound, Dice dice) {
+  public RendezvousHashPolicy(LoadBound bound, RandomSource dice) {
     this.bound = bound;
     this.dice = dice;
   }

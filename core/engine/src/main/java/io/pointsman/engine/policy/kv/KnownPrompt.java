@@ -5,7 +5,7 @@ import io.pointsman.engine.kv.KvHits;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvTally;
 import io.pointsman.engine.policy.RoutingRequest;
-import io.pointsman.engine.policy.cost.Holdings;
+import io.pointsman.engine.policy.cost.PrefixHolders;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
 import org.jspecify.annotations.Nullable;
@@ -35,7 +35,7 @@ final class KnownPrompt {
   private final @Nullable PrefixBlocks tokens;
   private final KvHits hits;
   private final long now;
-  private @Nullable Holdings placed;
+  private @Nullable PrefixHolders placed;
   private boolean lookedUp;
   private boolean announced;
   private boolean hit;
@@ -102,7 +102,7 @@ final class KnownPrompt {
   private int placedBlocks(int slot) {
     if (!lookedUp) {
       lookedUp = true;
-      placed = Holdings.of(learner.placements(), prompt);
+      placed = PrefixHolders.of(learner.placements(), prompt);
     }
     return placed == null ? 0 : placed.blocks(slot);
   }

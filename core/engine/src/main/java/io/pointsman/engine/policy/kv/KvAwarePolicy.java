@@ -1,6 +1,6 @@
 package io.pointsman.engine.policy.kv;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
@@ -27,9 +27,9 @@ import org.jspecify.annotations.Nullable;
 public final class KvAwarePolicy implements Policy {
   private final KvAwareSettings settings;
   private final KvLearner learner;
-  private final Dice dice;
+  private final RandomSource dice;
 
-  public KvAwarePolicy(KvAwareSettings settings, KvLearner learner, Dice dice) {
+  public KvAwarePolicy(KvAwareSettings settings, KvLearner learner, RandomSource dice) {
     this.settings = settings;
     this.learner = learner;
     this.dice = dice;

@@ -13,7 +13,7 @@ import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.cache.PrefixLearner;
-import io.pointsman.engine.policy.cost.Holdings;
+import io.pointsman.engine.policy.cost.PrefixHolders;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
 import java.util.concurrent.ConcurrentHashMap;
@@ -118,7 +118,7 @@ public final class KvLearner implements AnswerLearner {
     PrefixBlocks prompt = request.prefix();
     int slot = lease.worker().slot();
     boolean told = request.role() != Role.DECODE && knowledge.index().live(slot);
-    Holdings held = told ? Holdings.of(placements(), prompt) : null;
+    PrefixHolders held = told ? PrefixHolders.of(placements(), prompt) : null;
     int blocks = held == null ? 0 : held.blocks(slot);
     long late = lease.placedAt() - KvKnowledge.LATE_NANOS;
     boolean fresh =

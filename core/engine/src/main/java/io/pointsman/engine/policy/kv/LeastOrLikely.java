@@ -1,6 +1,6 @@
 package io.pointsman.engine.policy.kv;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Pool;
 
 /**
@@ -13,14 +13,14 @@ final class LeastOrLikely {
   private static final int FACES = 1 << 30;
 
   private final double temperature;
-  private final Dice dice;
+  private final RandomSource dice;
   private int chosen = Pool.ABSENT;
   private double least = Double.POSITIVE_INFINITY;
   private int fewest;
   private int ties;
   private double weights;
 
-  LeastOrLikely(double temperature, Dice dice) {
+  LeastOrLikely(double temperature, RandomSource dice) {
     this.temperature = temperature;
     this.dice = dice;
   }

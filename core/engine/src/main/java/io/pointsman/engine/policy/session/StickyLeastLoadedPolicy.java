@@ -1,6 +1,6 @@
 package io.pointsman.engine.policy.session;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.LeastLoadPolicy;
@@ -22,9 +22,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class StickyLeastLoadedPolicy implements Policy {
   private final SessionTable sessions;
-  private final Dice dice;
+  private final RandomSource dice;
 
-  public StickyLeastLoadedPolicy(SessionTable sessions, Dice dice) {
+  public StickyLeastLoadedPolicy(SessionTable sessions, RandomSource dice) {
     this.sessions = sessions;
     this.dice = dice;
   }

@@ -1,6 +1,6 @@
 package io.pointsman.engine.policy.tier;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.LoadRange;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
@@ -25,7 +25,7 @@ public final class AdapterPolicy implements Policy {
   private final Policy inner;
   private final AdapterTable table;
   private final AdapterSettings settings;
-  private final Dice dice;
+  private final RandomSource dice;
 
   /** Serialises calls of the policy, as {@link Policy} requires. */
   private final ReentrantLock building = new ReentrantLock();
@@ -33,7 +33,8 @@ public final class AdapterPolicy implements Policy {
   /**
    * @param table must be one of the engine's learners and follow its fleet
    */
-  public AdapterPolicy(Policy inner, AdapterTable table, AdapterSettings settings, Dice dice) {
+  public AdapterPolicy(
+      Policy inner, AdapterTable table, AdapterSettings settings, RandomSource dice) {
     this.inner = inner;
     this.table = table;
     this.settings = settings;

@@ -1,6 +1,6 @@
 package io.pointsman.engine.policy.tier;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.catalog.PolicySetup;
@@ -15,7 +15,7 @@ public final class Tiers {
   private final LocalitySettings locality;
   private final AdapterSettings adapterSettings;
   private final @Nullable AdapterTable adapters;
-  private final Dice dice;
+  private final RandomSource dice;
 
   /**
    * @param adapters the holders of adapters; null to treat adapter requests like others
@@ -24,7 +24,7 @@ public final class Tiers {
       LocalitySettings locality,
       AdapterSettings adapterSettings,
       @Nullable AdapterTable adapters,
-      Dice dice) {
+      RandomSource dice) {
     this.locality = locality;
     this.adapterSettings = adapterSettings;
     this.adapters = adapters;

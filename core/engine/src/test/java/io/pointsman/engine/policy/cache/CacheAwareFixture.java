@@ -20,7 +20,7 @@ import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
 import io.pointsman.testkit.FakeClock;
-import io.pointsman.testkit.ScriptedDice;
+import io.pointsman.testkit.ScriptedRandomSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,7 +38,7 @@ final class CacheAwareFixture {
   }
 
   CacheAwareFixture(int count, CacheAwareSettings settings, long seed) {
-    ScriptedDice dice = ScriptedDice.seeded(seed);
+    ScriptedRandomSource dice = ScriptedRandomSource.seeded(seed);
     PolicySettings defaults = PolicySettings.DEFAULTS;
     PolicySettings all =
         new PolicySettings(

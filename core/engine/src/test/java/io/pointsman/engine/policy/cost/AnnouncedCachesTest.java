@@ -23,7 +23,7 @@ import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.kv.KvTier;
 import io.pointsman.engine.kv.TokenKeys;
-import io.pointsman.engine.policy.LostHit;
+import io.pointsman.engine.policy.CacheMiss;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.policy.cost.LatencyModel.Coefficients;
@@ -345,7 +345,7 @@ class AnnouncedCachesTest {
     assertThat(state(third).prefill().tokens()).isEqualTo(1);
     answer(lease, 20, new Usage(3201, 3200, 10));
     assertThat(learner.lostHits().expectedTokens()).isEqualTo(3200);
-    assertThat(learner.lostHits().tokens(LostHit.NEVER_SEEN)).isEqualTo(1);
+    assertThat(learner.lostHits().tokens(CacheMiss.NEVER_SEEN)).isEqualTo(1);
   }
 
   /** Gives a worker more to compute than any other. */
@@ -362,9 +362,9 @@ class AnnouncedCachesTest {
     }
   }
 
-  private void assertLost(LostHit reason, int tokens) {
-    for (LostHit each : LostHit.values()) {
-      int expected = each == reason ? tokens : each == LostHit.NEVER_SEEN ? 3201 - tokens : 0;
+  private void assertLost(CacheMiss reason, int tokens) {
+    for (CacheMiss each : CacheMiss.values()) {
+      int expected = each == reason ? tokens : each == CacheMiss.NEVER_SEEN ? 3201 - tokens : 0;
       assertThat(learner.lostHits().tokens(each)).as(each.name()).isEqualTo(expected);
     }
   }
@@ -379,7 +379,7 @@ class AnnouncedCachesTest {
     Lease lease = placed(engine, asking(PROMPT));
     assertThat(lease.worker()).isNotSameAs(third);
     answer(lease, 100, new Usage(3201, 0, 10));
-    assertLost(LostHit.LOAD, 3200);
+    assertLost(CacheMiss.LOAD, 3200);
   }
 
   @Test
@@ -394,7 +394,7 @@ class AnnouncedCachesTest {
     Lease lease = placed(engine, asking(PROMPT));
     assertThat(lease.worker()).isNotSameAs(third);
     answer(lease, 100, new Usage(3201, 0, 10));
-    assertLost(LostHit.WORKER_GONE, 3200);
+    assertLost(CacheMiss.WORKER_GONE, 3200);
   }
 
   @Test
@@ -412,9 +412,9 @@ class AnnouncedCachesTest {
     Lease lease = placed(engine, asking(PROMPT));
     assertThat(lease.worker()).isNotSameAs(home);
     answer(lease, 100, new Usage(3201, 0, 10));
-    assertThat(learner.lostHits().tokens(LostHit.EVICTED)).isEqualTo(3201);
-    assertThat(learner.lostHits().tokens(LostHit.LOAD)).isZero();
-    assertThat(learner.lostHits().tokens(LostHit.WORKER_GONE)).isZero();
+    assertThat(learner.lostHits().tokens(CacheMiss.EVICTED)).isEqualTo(3201);
+    assertThat(learner.lostHits().tokens(CacheMiss.LOAD)).isZero();
+    assertThat(learner.lostHits().tokens(CacheMiss.WORKER_GONE)).isZero();
   }
 
   @Test
@@ -448,7 +448,7 @@ class AnnouncedCachesTest {
     assertThat(state(home).prefill().tokens()).isEqualTo(3201);
     answer(lease, 100, new Usage(3201, 0, 10));
     assertThat(learner.lostHits().expectedTokens()).isZero();
-    assertThat(learner.lostHits().tokens(LostHit.EVICTED)).isEqualTo(3201);
+    assertThat(learner.lostHits().tokens(CacheMiss.EVICTED)).isEqualTo(3201);
   }
 
   /** How much of a text its home holds, after something has happened there that was heard. */

@@ -55,7 +55,7 @@ class CacheMemoryTest {
   }
 
   private boolean kept(PrefixBlocks prompt) {
-    return learner.index().match(Grain.of(prompt).coarse()) > 0;
+    return learner.index().match(BlockScale.of(prompt).coarse()) > 0;
   }
 
   private long bytes(Worker worker) {

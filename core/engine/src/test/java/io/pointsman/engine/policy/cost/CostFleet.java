@@ -10,9 +10,9 @@ import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.CacheMiss;
+import io.pointsman.engine.policy.CacheMissAttribution;
 import io.pointsman.engine.policy.Insight;
-import io.pointsman.engine.policy.LostHit;
-import io.pointsman.engine.policy.LostHits;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.engine.policy.catalog.PolicyParts;
@@ -26,7 +26,7 @@ final class CostFleet implements EngineListener {
   final TestFleet fleet;
   final RoutingEngine engine;
   final Insight insight;
-  final LostHits lost;
+  final CacheMissAttribution lost;
 
   /** Whether every decision is explained. */
   boolean explains;
@@ -83,7 +83,7 @@ final class CostFleet implements EngineListener {
   /** Tokens lost for all reasons. */
   long lostTokens() {
     long all = 0;
-    for (LostHit reason : LostHit.values()) {
+    for (CacheMiss reason : CacheMiss.values()) {
       all += lost.tokens(reason);
     }
     return all;

@@ -7,12 +7,12 @@ import static org.assertj.core.api.Assertions.within;
 import io.pointsman.engine.choice.Choice;
 import io.pointsman.engine.choice.Choices;
 import io.pointsman.engine.choice.EndReport;
-import io.pointsman.engine.choice.HoldAnswer;
-import io.pointsman.engine.choice.HoldSettings;
+import io.pointsman.engine.choice.ExternalLeaseSettings;
+import io.pointsman.engine.choice.LeaseResult;
 import io.pointsman.engine.choice.TokenCounts;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
-import io.pointsman.engine.policy.LostHit;
+import io.pointsman.engine.policy.CacheMiss;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import java.time.Duration;
@@ -36,7 +36,7 @@ class CostOnOtherPlanesTest {
   private final Choices choices = choices(fleet);
 
   private static Choices choices(CostFleet of) {
-    return new Choices(of.engine, HoldSettings.DEFAULTS, of.fleet::now, of.fleet.dice);
+    return new Choices(of.engine, ExternalLeaseSettings.DEFAULTS, of.fleet::now, of.fleet.dice);
   }
 
   private static String held(Choices choices, RoutingRequest request) {
@@ -168,9 +168,9 @@ class CostOnOtherPlanesTest {
     String lease = held(choices, request(Prompt.of(1, BLOCKS)));
     fleet.fleet.clock.advance(Duration.ofMillis(100));
 
-    HoldAnswer answer = choices.settle(lease, Outcome.SUCCEEDED, after(Duration.ofHours(3)));
+    LeaseResult answer = choices.settle(lease, Outcome.SUCCEEDED, after(Duration.ofHours(3)));
 
-    assertThat(answer.kind()).isEqualTo(HoldAnswer.Kind.DONE);
+    assertThat(answer.kind()).isEqualTo(LeaseResult.Kind.DONE);
     assertThat(expected(fleet)).isLessThan(1000);
   }
 
@@ -230,8 +230,8 @@ class CostOnOtherPlanesTest {
         });
     fleet.served(Prompt.of(1, BLOCKS), 0);
 
-    assertThat(fleet.lost.tokens(LostHit.EVICTED)).isZero();
-    assertThat(fleet.lost.tokens(LostHit.NEVER_SEEN)).isEqualTo(16 * BLOCKS);
+    assertThat(fleet.lost.tokens(CacheMiss.EVICTED)).isZero();
+    assertThat(fleet.lost.tokens(CacheMiss.NEVER_SEEN)).isEqualTo(16 * BLOCKS);
   }
 
   @Test

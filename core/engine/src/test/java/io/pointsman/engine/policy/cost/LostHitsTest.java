@@ -6,7 +6,7 @@ import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.engine.policy.LostHit;
+import io.pointsman.engine.policy.CacheMiss;
 import io.pointsman.engine.policy.PickNotes.Loss;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
@@ -19,13 +19,13 @@ import org.junit.jupiter.api.Test;
 class LostHitsTest {
   private final CostFleet on = new CostFleet(4, CostSettings.DEFAULTS);
 
-  private void assertLost(CostFleet on, LostHit reason, int tokens) {
+  private void assertLost(CostFleet on, CacheMiss reason, int tokens) {
     assertThat(on.lost.tokens(reason)).as(reason.name()).isEqualTo(tokens);
     assertThat(on.lost.hits(reason)).as(reason.name()).isEqualTo(1);
   }
 
   /** Asks for a prompt and forgets what was lost before. */
-  private void assertLoses(CostFleet on, PrefixBlocks prompt, LostHit reason, int tokens) {
+  private void assertLoses(CostFleet on, PrefixBlocks prompt, CacheMiss reason, int tokens) {
     long lostBefore = on.lost.tokens(reason);
     long before = on.lostTokens();
     on.served(prompt, 0);
@@ -45,7 +45,7 @@ class LostHitsTest {
   void nobodyWasSentIt() {
     on.served(Prompt.of(1, 100), 0);
 
-    assertLost(on, LostHit.NEVER_SEEN, 1600);
+    assertLost(on, CacheMiss.NEVER_SEEN, 1600);
     assertThat(on.lostTokens()).isEqualTo(1600);
     assertThat(on.lost.promptTokens()).isEqualTo(1600);
     assertThat(on.lost.expectedTokens()).isZero();
@@ -68,7 +68,7 @@ class LostHitsTest {
     on.served(Prompt.of(1, 50, 2, 50), 800);
 
     // 50 blocks of each were new.
-    assertThat(on.lost.tokens(LostHit.NEVER_SEEN)).isEqualTo(800 + 800);
+    assertThat(on.lost.tokens(CacheMiss.NEVER_SEEN)).isEqualTo(800 + 800);
     assertThat(on.lostTokens()).isEqualTo(1600);
   }
 
@@ -89,7 +89,7 @@ class LostHitsTest {
       small.served(Prompt.of(100 + i, 150), 0);
     }
 
-    assertLoses(small, Prompt.of(1, 100), LostHit.EVICTED, 1600);
+    assertLoses(small, Prompt.of(1, 100), CacheMiss.EVICTED, 1600);
   }
 
   @Test
@@ -102,7 +102,7 @@ class LostHitsTest {
 
     small.served(Prompt.of(4, 100), 1600);
     small.served(Prompt.of(5, 100), 0);
-    assertLoses(small, Prompt.of(4, 100), LostHit.EVICTED, 1600);
+    assertLoses(small, Prompt.of(4, 100), CacheMiss.EVICTED, 1600);
   }
 
   /** Whatever was sent there before: it was used a moment ago. */
@@ -115,7 +115,7 @@ class LostHitsTest {
 
     small.served(Prompt.of(4, 100), 160);
 
-    assertLost(small, LostHit.TOKENS_DIFFER, 1440);
+    assertLost(small, CacheMiss.TOKENS_DIFFER, 1440);
   }
 
   @Test
@@ -123,7 +123,7 @@ class LostHitsTest {
     Worker holder = on.served(Prompt.of(1, 100), 0).worker();
     on.fleet.fleet.remove(holder.id());
 
-    assertLoses(on, Prompt.of(1, 100), LostHit.WORKER_GONE, 1600);
+    assertLoses(on, Prompt.of(1, 100), CacheMiss.WORKER_GONE, 1600);
   }
 
   @Test
@@ -132,7 +132,7 @@ class LostHitsTest {
     refused(on, Prompt.of(1, 100));
     refused(on, Prompt.of(1, 100));
 
-    assertLoses(on, Prompt.of(1, 100), LostHit.WORKER_GONE, 1600);
+    assertLoses(on, Prompt.of(1, 100), CacheMiss.WORKER_GONE, 1600);
   }
 
   /** It may have been the network, or an engine that was too busy to accept. */
@@ -218,7 +218,7 @@ class LostHitsTest {
     }
     one.served(Prompt.of(3, 100), -1);
 
-    assertLoses(one, Prompt.of(1, 100), LostHit.WORKER_GONE, 1600);
+    assertLoses(one, Prompt.of(1, 100), CacheMiss.WORKER_GONE, 1600);
     assertThat(one.place(Prompt.of(2, 100)).cachedTokens()).isZero();
   }
 
@@ -229,8 +229,8 @@ class LostHitsTest {
     one.served(Prompt.of(2, 100), 0);
     refused(one, Prompt.of(1, 100));
 
-    assertLoses(one, Prompt.of(1, 100), LostHit.WORKER_GONE, 1600);
-    assertLoses(one, Prompt.of(2, 100), LostHit.WORKER_GONE, 1600);
+    assertLoses(one, Prompt.of(1, 100), CacheMiss.WORKER_GONE, 1600);
+    assertLoses(one, Prompt.of(2, 100), CacheMiss.WORKER_GONE, 1600);
   }
 
   @Test
@@ -260,7 +260,7 @@ class LostHitsTest {
     Worker holder = on.served(Prompt.of(1, 100), 0).worker();
     on.fleet.kill(holder);
 
-    assertLoses(on, Prompt.of(1, 100), LostHit.WORKER_GONE, 1600);
+    assertLoses(on, Prompt.of(1, 100), CacheMiss.WORKER_GONE, 1600);
   }
 
   /** An engine need not find what it computes in the same step. */
@@ -275,7 +275,7 @@ class LostHitsTest {
     assertThat(siblings.getLast().cachedTokens()).isPositive();
     siblings.forEach(each -> one.serve(each, 1600, 0));
 
-    assertThat(one.lost.tokens(LostHit.WORKER_GONE)).isZero();
+    assertThat(one.lost.tokens(CacheMiss.WORKER_GONE)).isZero();
     assertThat(one.place(Prompt.of(2, 100)).cachedTokens()).isPositive();
   }
 
@@ -287,11 +287,11 @@ class LostHitsTest {
     one.served(Prompt.of(1, 100), 0);
     one.served(Prompt.of(1, 100), 1599);
     for (int i = 0; i < 3; i++) {
-      assertLoses(one, Prompt.of(1, 100), LostHit.TOKENS_DIFFER, 1600);
+      assertLoses(one, Prompt.of(1, 100), CacheMiss.TOKENS_DIFFER, 1600);
     }
 
-    assertLoses(one, Prompt.of(1, 100), LostHit.WORKER_GONE, 1600);
-    assertLoses(one, old, LostHit.WORKER_GONE, 1600);
+    assertLoses(one, Prompt.of(1, 100), CacheMiss.WORKER_GONE, 1600);
+    assertLoses(one, old, CacheMiss.WORKER_GONE, 1600);
     // The new one has computed this four times.
     long lost = one.lostTokens();
     one.served(Prompt.of(1, 100), 1599);
@@ -311,7 +311,7 @@ class LostHitsTest {
     assertThat(elsewhere).isNotEmpty();
     on.serve(elsewhere.getFirst(), 4064 * 16, 0);
 
-    assertLost(on, LostHit.LOAD, 1024);
+    assertLost(on, CacheMiss.LOAD, 1024);
   }
 
   @Test
@@ -319,14 +319,14 @@ class LostHitsTest {
     Worker holder = on.served(Prompt.of(1, 100), 0).worker();
     holder.rest(Duration.ofSeconds(10).toNanos());
 
-    assertLoses(on, Prompt.of(1, 100), LostHit.LOAD, 1600);
+    assertLoses(on, Prompt.of(1, 100), CacheMiss.LOAD, 1600);
   }
 
   @Test
   void knownUnderAnotherAdapterOrSaltOnly() {
     on.served(Prompt.of(1, 100), 0);
 
-    assertLoses(on, Prompt.salted(8, 1, 100), LostHit.OTHER_SALT, 1600);
+    assertLoses(on, Prompt.salted(8, 1, 100), CacheMiss.OTHER_SALT, 1600);
     // Under its own it is known from here on.
     on.served(Prompt.salted(8, 1, 100), 1600);
     assertThat(on.lostTokens()).isEqualTo(3200);
@@ -341,9 +341,9 @@ class LostHitsTest {
     one.fleet.add(TestFleet.spec("late", TestFleet.MODEL));
     holder.rest(Duration.ofMinutes(5).toNanos());
 
-    assertLoses(one, Prompt.of(1, 100), LostHit.NEW_WORKER, 1600);
+    assertLoses(one, Prompt.of(1, 100), CacheMiss.NEW_WORKER, 1600);
     one.fleet.clock.advance(Duration.ofMinutes(1));
-    assertLoses(one, Prompt.of(2, 100), LostHit.LOAD, 1600);
+    assertLoses(one, Prompt.of(2, 100), CacheMiss.LOAD, 1600);
   }
 
   @Test
@@ -352,7 +352,7 @@ class LostHitsTest {
     one.served(Prompt.of(1, 100), 0);
     one.served(Prompt.of(1, 100), 160);
 
-    assertLost(one, LostHit.TOKENS_DIFFER, 1440);
+    assertLost(one, CacheMiss.TOKENS_DIFFER, 1440);
   }
 
   @Test
@@ -374,6 +374,6 @@ class LostHitsTest {
     on.serve(on.place(explained), 1600, 800);
 
     assertThat(plain.notes().losses()).isEmpty();
-    assertThat(explained.notes().losses()).containsExactly(new Loss(LostHit.NEVER_SEEN, 800));
+    assertThat(explained.notes().losses()).containsExactly(new Loss(CacheMiss.NEVER_SEEN, 800));
   }
 }

@@ -2,7 +2,7 @@ package io.pointsman.engine.policy.cost;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.engine.policy.LostHit;
+import io.pointsman.engine.policy.CacheMiss;
 import io.pointsman.engine.policy.cost.WorkerState.Phase;
 import io.pointsman.engine.policy.cost.WorkerState.Prefill;
 import java.util.ArrayDeque;
@@ -27,7 +27,7 @@ class StepTrackerTest {
             tokens,
             0,
             new HitLedger.Prospect(
-                0, 0, LostHit.NEVER_SEEN, 0, LostHit.NEVER_SEEN, LostHit.NEVER_SEEN),
+                0, 0, CacheMiss.NEVER_SEEN, 0, CacheMiss.NEVER_SEEN, CacheMiss.NEVER_SEEN),
             now,
             new CostEstimator.Expectation(10, 10, 0, Phase.FREE, false));
     pending.add(entry);

@@ -33,7 +33,7 @@ class WorkerModelTest {
 
   private static void place(WorkerModel model, Lease lease, PrefixBlocks prompt) {
     RoutingRequest request = RoutingRequest.builder().prefix(prompt).build();
-    model.placed(request, lease, prompt.tokens(), HeldBlocks.UNTOLD);
+    model.placed(request, lease, prompt.tokens(), CachedPrefix.UNTOLD);
   }
 
   private Lease placed(WorkerModel model, PrefixBlocks prompt) {
@@ -48,7 +48,7 @@ class WorkerModelTest {
 
   /** Blocks that the index has of a prompt, while it is in flight and when it was given up. */
   private int[] indexed(WorkerModel model, PrefixBlocks prompt) {
-    PrefixBlocks key = Grain.of(prompt).coarse();
+    PrefixBlocks key = BlockScale.of(prompt).coarse();
     Lease lease = fleet.lease(fleet.worker(0));
     place(model, lease, prompt);
     int whileInFlight = index.match(key);
@@ -70,7 +70,7 @@ class WorkerModelTest {
   @Test
   void indexHasWhatTheModelOfTheCacheHasRoomFor() {
     PrefixBlocks prompt = Prompt.of(1, 40_000);
-    int whole = Grain.of(prompt).coarse().count();
+    int whole = BlockScale.of(prompt).coarse().count();
     assertThat(indexed(model(1 << 20), prompt)).containsExactly(whole, 0);
 
     // Four more leave room for a part of it.

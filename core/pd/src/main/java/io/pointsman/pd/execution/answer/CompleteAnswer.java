@@ -1,9 +1,9 @@
 package io.pointsman.pd.execution.answer;
 
-import io.pointsman.request.splice.BodyEdit;
+import io.pointsman.pd.body.ReplyReader;
 import io.pointsman.pd.plan.PrefillReply;
 import io.pointsman.proxy.reply.Reply;
-import io.pointsman.pd.body.ReplyReader;
+import io.pointsman.request.splice.BodyEdit;
 import io.pointsman.request.splice.Splice;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;

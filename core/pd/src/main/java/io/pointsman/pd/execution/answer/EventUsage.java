@@ -1,7 +1,7 @@
 package io.pointsman.pd.execution.answer;
 
-import io.pointsman.pd.plan.PrefillReply;
 import io.pointsman.pd.body.ReplyReader;
+import io.pointsman.pd.plan.PrefillReply;
 
 /** Reader of the count of cached prompt tokens in a complete event stream. */
 public final class EventUsage {

@@ -1,13 +1,13 @@
 package io.pointsman.pd.execution.answer;
 
-import io.pointsman.pd.execution.StageSettings;
-import io.pointsman.request.TurnReader;
-import io.pointsman.request.splice.BodyEditor;
 import io.pointsman.pd.body.CachedTokens;
 import io.pointsman.pd.body.ChatText;
 import io.pointsman.pd.body.FirstText;
 import io.pointsman.pd.body.ReplyReader;
 import io.pointsman.pd.body.SplitFactsReader;
+import io.pointsman.pd.execution.StageSettings;
+import io.pointsman.request.TurnReader;
+import io.pointsman.request.splice.BodyEditor;
 
 /** Readers, editors and buffers of one event loop, with their scratch memory. */
 public record SplitTools(

@@ -2,15 +2,15 @@ package io.pointsman.pd.execution.step;
 
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
-import io.pointsman.proxy.handler.Served;
+import io.pointsman.pd.telemetry.SplitListener;
+import io.pointsman.pd.telemetry.SplitListener.PrefillEnd;
+import io.pointsman.proxy.handler.ClientExchange;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
-import io.pointsman.proxy.retry.HeldAnswer;
+import io.pointsman.proxy.retry.BufferedResponse;
 import io.pointsman.proxy.retry.RetryPlan;
 import io.pointsman.proxy.telemetry.RetryReason;
-import io.pointsman.pd.telemetry.SplitListener;
-import io.pointsman.pd.telemetry.SplitListener.PrefillEnd;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,12 +31,12 @@ public final class PrefillRetries {
 
   private final LoopState state;
   private final SplitListener listener;
-  private final Served served;
+  private final ClientExchange served;
   private final RetryPlan plan;
   private Trouble trouble = Trouble.NONE;
   private boolean spent;
 
-  public PrefillRetries(LoopState state, SplitListener listener, Served served) {
+  public PrefillRetries(LoopState state, SplitListener listener, ClientExchange served) {
     this.state = state;
     this.listener = listener;
     this.served = served;
@@ -53,12 +53,13 @@ public final class PrefillRetries {
    *
    * @return reason to try another worker; null if the error is the client's
    */
-  public @Nullable RetryReason settle(SideLeg leg, HeldAnswer error) {
+  public @Nullable RetryReason settle(PrefillRequest leg, BufferedResponse error) {
     return settle(listener, leg, error);
   }
 
-  /** As {@link #settle(SideLeg, HeldAnswer)}, for a prefill that no request needs. */
-  static @Nullable RetryReason settle(SplitListener listener, SideLeg leg, HeldAnswer error) {
+  /** As {@link #settle(PrefillRequest, BufferedResponse)}, for a prefill that no request needs. */
+  static @Nullable RetryReason settle(
+      SplitListener listener, PrefillRequest leg, BufferedResponse error) {
     Lease lease = leg.lease();
     if (error.busy()) {
       lease.worker().rest(error.restNanos(), error.status());
@@ -77,7 +78,7 @@ public final class PrefillRetries {
   }
 
   /** Keeps the error of a prefill for the client, if nothing else succeeds. */
-  public void keep(HeldAnswer error) {
+  public void keep(BufferedResponse error) {
     plan.hold(error);
   }
 
@@ -158,7 +159,7 @@ public final class PrefillRetries {
 
   /** Sends the best available error to the client. */
   public void giveUp() {
-    HeldAnswer held = plan.takeHeld(false);
+    BufferedResponse held = plan.takeHeld(false);
     ProxyError error = plan.lastError();
     if (held != null) {
       served.pass(held, held.busy() ? Math.max(1, plan.shortestRestSeconds(0)) : 0);

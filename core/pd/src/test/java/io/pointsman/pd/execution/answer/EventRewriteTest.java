@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import io.pointsman.request.splice.BodyEdit;
 import io.pointsman.pd.plan.FirstToken;
 import io.pointsman.pd.plan.PdEndpoint;
+import io.pointsman.request.splice.BodyEdit;
 import io.pointsman.request.splice.RawJson;
 import java.nio.charset.StandardCharsets;
 import java.util.List;

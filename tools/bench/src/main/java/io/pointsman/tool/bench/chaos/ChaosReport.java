@@ -12,7 +12,7 @@ public final class ChaosReport {
   private final double seconds;
   private final List<Strikes.Strike> strikes;
   private final Witness witness;
-  private final Tally tally;
+  private final ResultTally tally;
   private final List<Sample> samples;
   private final RouterUnderTest.Metrics metrics;
   private final String log;
@@ -44,7 +44,7 @@ public final class ChaosReport {
       double seconds,
       List<Strikes.Strike> strikes,
       Witness witness,
-      Tally tally,
+      ResultTally tally,
       List<Sample> samples,
       RouterUnderTest.Metrics metrics,
       String log) {
@@ -78,7 +78,7 @@ public final class ChaosReport {
         && ends.getOrDefault(End.SERVED, 0) > 0
         && witness.cutOnEngines() > 0
         && cutStreams() <= witness.cutOnEngines()
-        && (setup.seconds() < ALL_KINDS_SECONDS || byFault().size() == EngineFault.values().length)
+        && (setup.seconds() < ALL_KINDS_SECONDS || byFault().size() == ChaosFault.values().length)
         && ends.keySet().stream().allMatch(End::allowed);
   }
 
@@ -198,8 +198,8 @@ public final class ChaosReport {
         : String.format(Locale.ROOT, "%.1f to %.1f", loads[0], loads[loads.length - 1]);
   }
 
-  private Map<EngineFault, int[]> byFault() {
-    Map<EngineFault, int[]> found = new EnumMap<>(EngineFault.class);
+  private Map<ChaosFault, int[]> byFault() {
+    Map<ChaosFault, int[]> found = new EnumMap<>(ChaosFault.class);
     for (Strikes.Strike strike : strikes) {
       int[] figures = found.computeIfAbsent(strike.fault(), _ -> new int[2]);
       figures[0]++;

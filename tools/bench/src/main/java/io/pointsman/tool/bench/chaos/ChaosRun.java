@@ -49,7 +49,7 @@ public final class ChaosRun {
 
   private final Setup setup;
   private final List<Strikes.Strike> strikes;
-  private final Tally tally = new Tally();
+  private final ResultTally tally = new ResultTally();
   private final Afflictions afflictions = new Afflictions();
   private final List<Sample> samples = new ArrayList<>();
   private double heapMb;

@@ -85,7 +85,7 @@ public final class EngineHost {
     }
     int engine = Integer.parseInt(words[1]);
     int millis = Integer.parseInt(words[2]);
-    EngineFault fault = EngineFault.valueOf(words[0]);
+    ChaosFault fault = ChaosFault.valueOf(words[0]);
     mender.execute(() -> orEnd(() -> strike(fault, engine, millis)));
   }
 
@@ -100,7 +100,7 @@ public final class EngineHost {
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // The mender lives as long as the process.
-  private void strike(EngineFault fault, int index, int millis) {
+  private void strike(ChaosFault fault, int index, int millis) {
     SimEngine engine = engines.get(index);
     Runnable mend =
         switch (fault) {

@@ -14,7 +14,7 @@ final class Strikes {
   /** Time after the end of a fault until the engine counts as healthy again, in milliseconds. */
   static final int RECOVERY_MILLIS = 4000;
 
-  private static final EngineFault[] FAULTS = EngineFault.values();
+  private static final ChaosFault[] FAULTS = ChaosFault.values();
 
   /**
    * One fault.
@@ -23,7 +23,7 @@ final class Strikes {
    * @param engine index of the engine
    * @param lastsMillis duration in milliseconds
    */
-  record Strike(int atMillis, int engine, EngineFault fault, int lastsMillis) {
+  record Strike(int atMillis, int engine, ChaosFault fault, int lastsMillis) {
     int endMillis() {
       return atMillis + lastsMillis;
     }
@@ -46,7 +46,7 @@ final class Strikes {
     List<Strike> strikes = new ArrayList<>();
     for (int second = 0; second < seconds; second++) {
       int at = second * 1000 + dice.nextInt(500);
-      EngineFault fault = FAULTS[dice.nextInt(FAULTS.length)];
+      ChaosFault fault = FAULTS[dice.nextInt(FAULTS.length)];
       int lasts = dice.nextInt(fault.leastMillis(), fault.mostMillis() + 1);
       int[] able = able(at, freeAt, soundAt);
       int pick = dice.nextInt(Integer.MAX_VALUE);

@@ -30,7 +30,7 @@ final class Traffic implements AutoCloseable {
   private static final long NO_END_SECONDS = 60;
 
   private final String url;
-  private final Tally tally;
+  private final ResultTally tally;
   private final Afflictions afflictions;
   private final Texts texts;
   private final SplittableRandom dice;
@@ -45,7 +45,7 @@ final class Traffic implements AutoCloseable {
    * @param afflictions faults that can explain a stream that ends with an error event
    * @param texts expected texts, for each of {@link #CONVERSATIONS}
    */
-  Traffic(String url, Tally tally, Afflictions afflictions, Texts texts, long seed) {
+  Traffic(String url, ResultTally tally, Afflictions afflictions, Texts texts, long seed) {
     this.url = url;
     this.tally = tally;
     this.afflictions = afflictions;

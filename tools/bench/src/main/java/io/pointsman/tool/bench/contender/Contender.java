@@ -20,7 +20,7 @@ public record Contender(
   /** Writes the configuration and creates the command line. */
   @FunctionalInterface
   public interface Launcher {
-    Launch launch(Place place) throws IOException;
+    Launch launch(StartParameters place) throws IOException;
   }
 
   /**

@@ -303,7 +303,7 @@ public final class Contenders {
     return Pattern.compile("\\s+").splitAsStream(line.strip()).toList();
   }
 
-  private static Path write(Place place, String name, String text) throws IOException {
+  private static Path write(StartParameters place, String name, String text) throws IOException {
     return Files.writeString(place.directory().resolve(name), text);
   }
 }

@@ -101,7 +101,7 @@ public final class PlaneContenders {
   }
 
   private static String configuration(
-      String template, Place place, int router, boolean firstToken) {
+      String template, StartParameters place, int router, boolean firstToken) {
     String filled =
         template
             .replace("@DIRECTORY@", place.directory().toString())
@@ -117,7 +117,7 @@ public final class PlaneContenders {
         : filled.replaceFirst("\\s*body_filter_by_lua_block \\{[^}]*\\}", "");
   }
 
-  private static Launch launch(Place place, String script, int router, String last) {
+  private static Launch launch(StartParameters place, String script, int router, String last) {
     return Launch.of(
         List.of(
             "/bin/sh",

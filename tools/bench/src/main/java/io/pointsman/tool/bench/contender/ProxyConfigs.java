@@ -18,7 +18,7 @@ final class ProxyConfigs {
 
   private ProxyConfigs() {}
 
-  static String haproxy(Place place) {
+  static String haproxy(StartParameters place) {
     return """
     global
       nbthread %d
@@ -47,7 +47,7 @@ final class ProxyConfigs {
             each(place.addresses(), (i, address) -> "  server w%d %s".formatted(i, address)));
   }
 
-  static String nginx(Place place) {
+  static String nginx(StartParameters place) {
     return """
     daemon off;
     worker_processes %d;
@@ -92,7 +92,7 @@ final class ProxyConfigs {
             place.port());
   }
 
-  static String envoy(Place place) {
+  static String envoy(StartParameters place) {
     String workers =
         each(
             place.addresses(),
@@ -149,7 +149,7 @@ final class ProxyConfigs {
         .formatted(place.port(), workers.indent(4).stripTrailing());
   }
 
-  static String litellm(Place place) {
+  static String litellm(StartParameters place) {
     return "model_list:\n"
         + each(
             place.workers(),

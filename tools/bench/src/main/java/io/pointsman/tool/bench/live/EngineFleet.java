@@ -41,7 +41,7 @@ final class EngineFleet implements AutoCloseable {
         SimConfig config =
             SimConfig.DEFAULT
                 .withId("engine-" + i)
-                .withModels(Prompts.MODEL)
+                .withModels(TracePrompts.MODEL)
                 .withScaleOut(true)
                 .withLimits(limits)
                 .withSpeed(speed);

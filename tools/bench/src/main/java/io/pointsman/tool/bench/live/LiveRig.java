@@ -3,7 +3,7 @@ package io.pointsman.tool.bench.live;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import io.pointsman.tool.bench.contender.Contender;
-import io.pointsman.tool.bench.contender.RouterProcess;
+import io.pointsman.tool.bench.contender.ContenderProcess;
 import io.pointsman.tool.bench.proxies.Machine;
 import io.pointsman.tool.bench.wire.Wire;
 import io.pointsman.tool.replay.trace.Trace;
@@ -62,9 +62,9 @@ record LiveRig(Trace trace, int engines, int kvTokens, double speed, Duration li
 
   private LiveRow measure(Contender contender) throws IOException, InterruptedException {
     try (EngineFleet fleet = EngineFleet.start(engines, kvTokens, speed);
-        RouterProcess router =
-            RouterProcess.start(contender, fleet.urls(), "", Machine.cores(), STREAMS)) {
-      router.awaitRouted(new String(Prompts.greeting(0), US_ASCII), START_LIMIT);
+        ContenderProcess router =
+            ContenderProcess.start(contender, fleet.urls(), "", Machine.cores(), STREAMS)) {
+      router.awaitRouted(new String(TracePrompts.greeting(0), US_ASCII), START_LIMIT);
       greetAll(fleet, router.url());
       fleet.resetCounters();
       boolean predicts = contender.name().equals(PREDICTS);
@@ -76,10 +76,10 @@ record LiveRig(Trace trace, int engines, int kvTokens, double speed, Duration li
   }
 
   private LiveRow play(
-      Contender contender, EngineFleet fleet, RouterProcess router, @Nullable PredictionLog log)
+      Contender contender, EngineFleet fleet, ContenderProcess router, @Nullable PredictionLog log)
       throws IOException, InterruptedException {
     Processors processors = new Processors(router.tree());
-    List<Course> courses = OpenLoop.play(trace, speed, limit, _ -> router.url());
+    List<RequestTimes> courses = OpenLoop.play(trace, speed, limit, _ -> router.url());
     LiveRow.Use use = processors.since();
     return new LiveRow(
         contender.name(),
@@ -99,7 +99,7 @@ record LiveRig(Trace trace, int engines, int kvTokens, double speed, Duration li
     long begin = System.nanoTime();
     for (int i = 1; i <= GREETINGS && fleet.unused() > 0; i++) {
       try (Wire wire = new Wire(url, PATIENCE)) {
-        wire.send("/v1/chat/completions", Prompts.greeting(i));
+        wire.send("/v1/chat/completions", TracePrompts.greeting(i));
         wire.read();
       }
       if (System.nanoTime() - begin > PATIENCE.toNanos()) {

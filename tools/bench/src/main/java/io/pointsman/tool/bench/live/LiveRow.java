@@ -22,7 +22,7 @@ record LiveRow(
     String contender,
     String version,
     double speed,
-    List<Course> courses,
+    List<RequestTimes> courses,
     double imbalance,
     Use use,
     @Nullable Prediction prediction,
@@ -43,8 +43,8 @@ record LiveRow(
         contender, version, 1, List.of(), 1, new Use(0, 0, 0), null, List.of(), problem);
   }
 
-  private List<Course> answered() {
-    return courses.stream().filter(Course::answered).toList();
+  private List<RequestTimes> answered() {
+    return courses.stream().filter(RequestTimes::answered).toList();
   }
 
   int requests() {
@@ -59,7 +59,7 @@ record LiveRow(
   String worstProblem() {
     return courses.stream()
         .filter(course -> !course.answered())
-        .collect(Collectors.groupingBy(Course::problem, Collectors.counting()))
+        .collect(Collectors.groupingBy(RequestTimes::problem, Collectors.counting()))
         .entrySet()
         .stream()
         .max(Map.Entry.comparingByValue())
@@ -69,26 +69,28 @@ record LiveRow(
 
   /** Share of prompt tokens that the engines report as cached, 0 to 1. */
   double hit() {
-    double prompt = answered().stream().mapToLong(Course::promptTokens).sum();
-    return prompt == 0 ? 0 : answered().stream().mapToLong(Course::cachedTokens).sum() / prompt;
+    double prompt = answered().stream().mapToLong(RequestTimes::promptTokens).sum();
+    return prompt == 0
+        ? 0
+        : answered().stream().mapToLong(RequestTimes::cachedTokens).sum() / prompt;
   }
 
   /** Times from the schedule to the first token. */
   Times ttft() {
-    return times(Course::first);
+    return times(RequestTimes::first);
   }
 
   /** Times from the schedule to the end of the response. */
   Times endToEnd() {
-    return times(Course::end);
+    return times(RequestTimes::end);
   }
 
   /** Times from the schedule to the sending: delay of the load generator itself. */
   Times late() {
-    return times(Course::sent);
+    return times(RequestTimes::sent);
   }
 
-  private Times times(ToLongFunction<Course> until) {
+  private Times times(ToLongFunction<RequestTimes> until) {
     return new Times(
         answered().stream()
             .mapToDouble(each -> (until.applyAsLong(each) - each.due()) / 1e6 * speed)

@@ -49,7 +49,7 @@ final class OpenLoop {
   private final Map<Integer, List<Integer>> followers = new HashMap<>();
   private final DelayQueue<Arrival> arrivals = new DelayQueue<>();
   private final Set<Wire> open = ConcurrentHashMap.newKeySet();
-  private final @Nullable Course[] courses;
+  private final @Nullable RequestTimes[] courses;
   private final CountDownLatch missing;
   private volatile boolean stopped;
 
@@ -70,7 +70,7 @@ final class OpenLoop {
     this.speed = speed;
     this.targets = targets;
     int count = trace.requests().size();
-    courses = new Course[count];
+    courses = new RequestTimes[count];
     missing = new CountDownLatch(count);
     begin = System.nanoTime() + START_NANOS;
     stop = begin + limit.toNanos();
@@ -92,12 +92,13 @@ final class OpenLoop {
    * @param targets base URL by index of the request
    * @return one result per request, in the order of the trace
    */
-  static List<Course> play(Trace trace, double speed, Duration limit, IntFunction<String> targets)
+  static List<RequestTimes> play(
+      Trace trace, double speed, Duration limit, IntFunction<String> targets)
       throws InterruptedException {
     return new OpenLoop(trace, speed, limit, targets).play();
   }
 
-  private List<Course> play() throws InterruptedException {
+  private List<RequestTimes> play() throws InterruptedException {
     try (ExecutorService clients = Executors.newVirtualThreadPerTaskExecutor()) {
       while (missing.getCount() > 0 && System.nanoTime() - stop < 0) {
         Arrival next = arrivals.poll(20, TimeUnit.MILLISECONDS);
@@ -110,10 +111,10 @@ final class OpenLoop {
         close(wire);
       }
     }
-    List<Course> all = new ArrayList<>();
+    List<RequestTimes> all = new ArrayList<>();
     for (int i = 0; i < courses.length; i++) {
-      Course course = courses[i];
-      all.add(course == null ? Course.failed(i, stop, "not sent within the limit") : course);
+      RequestTimes course = courses[i];
+      all.add(course == null ? RequestTimes.failed(i, stop, "not sent within the limit") : course);
     }
     return all;
   }
@@ -123,7 +124,7 @@ final class OpenLoop {
   }
 
   private void follow(Arrival arrival) {
-    Course course = ask(arrival);
+    RequestTimes course = ask(arrival);
     courses[arrival.index()] = course;
     missing.countDown();
     long now = System.nanoTime();
@@ -132,9 +133,9 @@ final class OpenLoop {
     }
   }
 
-  private Course ask(Arrival arrival) {
+  private RequestTimes ask(Arrival arrival) {
     int index = arrival.index();
-    byte[] body = Prompts.chat(trace, trace.requests().get(index));
+    byte[] body = TracePrompts.chat(trace, trace.requests().get(index));
     try (Wire wire = new Wire(targets.apply(index), PATIENCE)) {
       open.add(wire);
       try {
@@ -144,14 +145,14 @@ final class OpenLoop {
       }
     } catch (IOException e) {
       String what = stopped ? "not answered within the limit" : firstLine(e);
-      return Course.failed(index, arrival.due(), what);
+      return RequestTimes.failed(index, arrival.due(), what);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      return Course.failed(index, arrival.due(), "interrupted");
+      return RequestTimes.failed(index, arrival.due(), "interrupted");
     }
   }
 
-  private Course ask(Arrival arrival, Wire wire, byte[] body)
+  private RequestTimes ask(Arrival arrival, Wire wire, byte[] body)
       throws IOException, InterruptedException {
     TimeUnit.NANOSECONDS.sleep(Math.max(0, arrival.due() - System.nanoTime()));
     if (stopped) {
@@ -161,7 +162,7 @@ final class OpenLoop {
     wire.send("/v1/chat/completions", body);
     Wire.Reply reply = wire.read();
     JsonNode usage = usage(reply.body());
-    return new Course(
+    return new RequestTimes(
         arrival.index(),
         arrival.due(),
         sent,

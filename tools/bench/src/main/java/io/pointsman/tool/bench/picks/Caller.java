@@ -36,7 +36,7 @@ final class Caller implements AutoCloseable {
     if (way == Way.LEASE) {
       int from = answer.indexOf(LEASE) + LEASE.length();
       String lease = answer.substring(from, answer.indexOf('"', from));
-      call(Prompts.request("/v1/leases/" + lease + "/settle", "{\"outcome\":\"succeeded\"}"));
+      call(RayPrompts.request("/v1/leases/" + lease + "/settle", "{\"outcome\":\"succeeded\"}"));
     }
   }
 

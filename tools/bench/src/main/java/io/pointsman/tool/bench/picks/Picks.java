@@ -138,11 +138,11 @@ public final class Picks implements Callable<Integer> {
    * them.
    */
   private void measure(PicksRig rig, List<Way> chosen) throws IOException, InterruptedException {
-    List<String> chats = Prompts.chats(PicksRig.MODEL);
+    List<String> chats = RayPrompts.chats(PicksRig.MODEL);
     Map<Way, List<byte[]>> requests = new EnumMap<>(Way.class);
     for (Way way : chosen) {
-      requests.put(way, Prompts.requests(way, chats));
-      PickLoad.run(way, rig.port(way), Prompts.requests(way, chats), 4, duration(warmup));
+      requests.put(way, RayPrompts.requests(way, chats));
+      PickLoad.run(way, rig.port(way), RayPrompts.requests(way, chats), 4, duration(warmup));
     }
     for (int rep = 0; rep < reps; rep++) {
       for (int callers : concurrency) {

@@ -1,9 +1,9 @@
 package io.pointsman.tool.bench.picks;
 
 import io.pointsman.tool.bench.contender.ChildProcess;
+import io.pointsman.tool.bench.contender.ContenderProcess;
 import io.pointsman.tool.bench.contender.Contenders;
-import io.pointsman.tool.bench.contender.RouterProcess;
-import io.pointsman.tool.bench.proxies.Backend;
+import io.pointsman.tool.bench.proxies.NativeBackend;
 import io.pointsman.tool.bench.proxies.NativeTools;
 import io.pointsman.tool.sim.FreePorts;
 import java.io.IOException;
@@ -30,7 +30,7 @@ final class PicksRig implements AutoCloseable {
   private static final int OUTPUT_SHOWN = 2_000;
   private static final String BODY =
       "{\"model\":\"" + MODEL + "\",\"messages\":[{\"role\":\"user\",\"content\":\"up?\"}]}";
-  private static final byte[] CHAT = Prompts.request("/v1/chat/completions", BODY);
+  private static final byte[] CHAT = RayPrompts.request("/v1/chat/completions", BODY);
 
   private final Deque<AutoCloseable> opened = new ArrayDeque<>();
   private final Map<Way, Integer> ports = new EnumMap<>(Way.class);
@@ -56,7 +56,7 @@ final class PicksRig implements AutoCloseable {
 
   private void open(Path home, List<String> start, String policy, List<Way> ways)
       throws IOException, InterruptedException {
-    Backend backend = Backend.start(NativeTools.build(home), WORKERS, "");
+    NativeBackend backend = NativeBackend.start(NativeTools.build(home), WORKERS, "");
     opened.push(backend);
     int router = FreePorts.next();
     String spoe = "127.0.0.1:" + FreePorts.next();
@@ -71,7 +71,8 @@ final class PicksRig implements AutoCloseable {
     }
   }
 
-  private int port(Way way, Path home, List<String> start, Backend backend, int router, String spoe)
+  private int port(
+      Way way, Path home, List<String> start, NativeBackend backend, int router, String spoe)
       throws IOException, InterruptedException {
     return switch (way) {
       case DIRECT -> URI.create(backend.urls().getFirst()).getPort();
@@ -82,9 +83,9 @@ final class PicksRig implements AutoCloseable {
     };
   }
 
-  private int plain(Path home, Backend backend) throws IOException, InterruptedException {
-    RouterProcess plain =
-        RouterProcess.start(
+  private int plain(Path home, NativeBackend backend) throws IOException, InterruptedException {
+    ContenderProcess plain =
+        ContenderProcess.start(
             new Contenders(home)
                 .all().stream().filter(each -> each.name().equals("haproxy")).findFirst().get(),
             backend.urls(),

@@ -11,7 +11,11 @@ import java.util.Map;
  * @param error the error; empty if there is none
  */
 record Measurement(
-    String workload, String contender, int repetition, Map<Metric, Double> values, String error) {
+    String workload,
+    String contender,
+    int repetition,
+    Map<MeasuredMetric, Double> values,
+    String error) {
 
   /**
    * Smallest permitted share of due events that arrive, in percent. Below it, the run has a
@@ -28,7 +32,7 @@ record Measurement(
 
   /** True if too few of the due events arrived. */
   boolean isBehind() {
-    return value(Metric.CAME) < LEAST_CAME;
+    return value(MeasuredMetric.CAME) < LEAST_CAME;
   }
 
   /** True if the run counts. */
@@ -45,10 +49,10 @@ record Measurement(
         Locale.ROOT,
         "%.1f %% of the events due came (the backend sent %.1f %%, of these 99 %% within %.0f ms"
             + " of when they were due, all within %.0f)",
-        value(Metric.CAME),
-        value(Metric.SENT),
-        value(Metric.SENT_LATE_P99),
-        value(Metric.SENT_LATE_MAX));
+        value(MeasuredMetric.CAME),
+        value(MeasuredMetric.SENT),
+        value(MeasuredMetric.SENT_LATE_P99),
+        value(MeasuredMetric.SENT_LATE_MAX));
   }
 
   /** First line of the problem, shortened, for tables. */
@@ -58,7 +62,7 @@ record Measurement(
   }
 
   /** Value of the metric; NaN if it is missing. */
-  private double value(Metric metric) {
+  private double value(MeasuredMetric metric) {
     return values.getOrDefault(metric, Double.NaN);
   }
 }

@@ -20,7 +20,8 @@ public record NativeTools(Path directory) {
    */
   public static NativeTools build(Path home) throws IOException, InterruptedException {
     Path into = home.resolve("tools/bench/target/native");
-    List<String> line = List.of(home.resolve("tools/bench/native/build").toString(), into.toString());
+    List<String> line =
+        List.of(home.resolve("tools/bench/native/build").toString(), into.toString());
     Process process = new ProcessBuilder(line).redirectErrorStream(true).start();
     String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     if (process.waitFor() != 0) {

@@ -47,7 +47,7 @@ final class Plot {
 
   private static List<Bar> bars(Workload workload, List<Contender> contenders, Results results) {
     List<Bar> bars = new ArrayList<>();
-    Metric metric = workload.kind().leading();
+    MeasuredMetric metric = workload.kind().leading();
     for (Contender contender : contenders) {
       OptionalDouble value = results.median(workload.name(), contender.name(), metric);
       if (value.isPresent() && value.getAsDouble() > 0) {
@@ -60,7 +60,7 @@ final class Plot {
 
   private void panel(Workload workload, List<Bar> bars) {
     text(16, y + 18, "font-size=\"13\" font-weight=\"bold\"", workload.title());
-    Metric metric = workload.kind().leading();
+    MeasuredMetric metric = workload.kind().leading();
     text(16, y + 34, "fill=\"#666\" font-size=\"11\"", metric.title() + ": " + metric.meaning());
     y += PANEL_HEAD;
     // The axis covers whole decades around all values.

@@ -149,7 +149,7 @@ public final class Proxies implements Callable<Integer> {
     NativeTools tools = NativeTools.build(home);
     Rig.Warmup warmups = new Rig.Warmup(duration(warmup), duration(warmupOfOthers()));
     Rig rig = new Rig(tools, warmups, duration(seconds), Machine.cores());
-    Report report = new Report(header(contenders), workloads, contenders, new Results());
+    ProxyReport report = new ProxyReport(header(contenders), workloads, contenders, new Results());
     report.header().forEach(console::println);
     console.println();
     for (Workload workload : workloads) {
@@ -170,7 +170,7 @@ public final class Proxies implements Callable<Integer> {
    * Runs the contenders in turn, A/B/C, A/B/C, because changes on the machine then affect all of
    * them.
    */
-  private void alternate(Rig rig, Workload workload, Report report, PrintWriter console)
+  private void alternate(Rig rig, Workload workload, ProxyReport report, PrintWriter console)
       throws InterruptedException {
     for (int repetition = 1; repetition <= repetitions; repetition++) {
       for (Contender contender : report.contenders()) {
@@ -195,7 +195,7 @@ public final class Proxies implements Callable<Integer> {
         && workload.kind() != Workload.Kind.START_UP;
   }
 
-  private static int verdict(Report report, PrintWriter console) {
+  private static int verdict(ProxyReport report, PrintWriter console) {
     List<Target.Outcome> outcomes = report.outcomes();
     List<Target.Outcome> unmeasured =
         outcomes.stream().filter(o -> o.verdict() == Target.Verdict.NOT_MEASURED).toList();

@@ -25,14 +25,14 @@ final class Results {
   }
 
   /** Median of the valid repetitions; empty if none has the metric. */
-  OptionalDouble median(String workload, String contender, Metric metric) {
-    Metric through = metric.addedTo();
+  OptionalDouble median(String workload, String contender, MeasuredMetric metric) {
+    MeasuredMetric through = metric.addedTo();
     return through == null
         ? measured(workload, contender, metric)
         : added(workload, contender, through);
   }
 
-  private OptionalDouble added(String workload, String contender, Metric metric) {
+  private OptionalDouble added(String workload, String contender, MeasuredMetric metric) {
     OptionalDouble through = measured(workload, contender, metric);
     OptionalDouble direct = measured(workload, "direct", metric);
     return through.isPresent() && direct.isPresent()
@@ -40,17 +40,17 @@ final class Results {
         : OptionalDouble.empty();
   }
 
-  private OptionalDouble measured(String workload, String contender, Metric metric) {
+  private OptionalDouble measured(String workload, String contender, MeasuredMetric metric) {
     return median(of(workload, contender).stream().filter(Measurement::valid), metric);
   }
 
   /** Median of the runs that are invalid because too few events arrived; not for verdicts. */
-  OptionalDouble medianBehind(String workload, String contender, Metric metric) {
+  OptionalDouble medianBehind(String workload, String contender, MeasuredMetric metric) {
     return median(
         of(workload, contender).stream().filter(m -> m.error().isEmpty() && m.isBehind()), metric);
   }
 
-  private static OptionalDouble median(Stream<Measurement> runs, Metric metric) {
+  private static OptionalDouble median(Stream<Measurement> runs, MeasuredMetric metric) {
     double[] values =
         runs.filter(m -> m.values().containsKey(metric))
             .mapToDouble(m -> m.values().getOrDefault(metric, 0.0))
@@ -68,7 +68,7 @@ final class Results {
    * Ratio of the medians of {@code contender} and {@code base}; empty if one is missing or the
    * second is 0.
    */
-  OptionalDouble ratio(String workload, String contender, String base, Metric metric) {
+  OptionalDouble ratio(String workload, String contender, String base, MeasuredMetric metric) {
     OptionalDouble own = median(workload, contender, metric);
     OptionalDouble other = median(workload, base, metric);
     return own.isPresent() && other.isPresent() && other.getAsDouble() > 0

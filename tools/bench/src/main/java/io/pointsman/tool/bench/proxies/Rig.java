@@ -2,8 +2,8 @@ package io.pointsman.tool.bench.proxies;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.tool.bench.contender.Contender;
+import io.pointsman.tool.bench.contender.ContenderProcess;
 import io.pointsman.tool.bench.contender.ProcessTree;
-import io.pointsman.tool.bench.contender.RouterProcess;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.EnumMap;
@@ -57,7 +57,7 @@ final class Rig {
   /** Measures a contender. A failure of the contender is returned as a result, not thrown. */
   Measurement measure(Contender contender, Workload workload, int repetition)
       throws InterruptedException {
-    Map<Metric, Double> values = new EnumMap<>(Metric.class);
+    Map<MeasuredMetric, Double> values = new EnumMap<>(MeasuredMetric.class);
     String problem;
     try {
       problem = measure(contender, workload, values);
@@ -67,17 +67,17 @@ final class Rig {
     return new Measurement(workload.name(), contender.name(), repetition, values, problem);
   }
 
-  private String measure(Contender contender, Workload workload, Map<Metric, Double> values)
+  private String measure(Contender contender, Workload workload, Map<MeasuredMetric, Double> values)
       throws IOException, InterruptedException {
     boolean apart = workload.pinned() && cores > 1;
     String forRig = !apart ? "" : cores == 2 ? "1" : "1-" + (cores - 1);
-    try (Backend backend = Backend.start(tools, workload.workers(), forRig)) {
+    try (NativeBackend backend = NativeBackend.start(tools, workload.workers(), forRig)) {
       backend.set(workload.chunks(), workload.gapMicros(), contender.render());
       if (contender.isDirect()) {
         return load(workload, backend, backend.firstPort(), null, forRig, values);
       }
-      try (RouterProcess router =
-          RouterProcess.start(
+      try (ContenderProcess router =
+          ContenderProcess.start(
               contender,
               backend.urls(),
               apart ? "0" : "",
@@ -87,14 +87,14 @@ final class Rig {
         Thread.sleep(SETTLING);
         return switch (workload.kind()) {
           case START_UP -> {
-            values.put(Metric.START, start);
-            values.put(Metric.RESIDENT, router.tree().residentMb());
+            values.put(MeasuredMetric.START, start);
+            values.put(MeasuredMetric.RESIDENT, router.tree().residentMb());
             yield "";
           }
           case MEMORY, UNARY, SHARED_PREFIX, OPEN_LOOP, STREAMS -> {
             if (workload.connections() == 0) {
               Thread.sleep(measured);
-              values.put(Metric.RESIDENT, router.tree().residentMb());
+              values.put(MeasuredMetric.RESIDENT, router.tree().residentMb());
               yield "";
             }
             yield load(workload, backend, router.port(), router.tree(), forRig, values);
@@ -106,11 +106,11 @@ final class Rig {
 
   private String load(
       Workload workload,
-      Backend backend,
+      NativeBackend backend,
       int port,
       @Nullable ProcessTree contender,
       String cores,
-      Map<Metric, Double> values)
+      Map<MeasuredMetric, Double> values)
       throws IOException, InterruptedException {
     RunWindow window = new RunWindow(contender, backend, workload);
     Duration before = warmup.of(contender != null && contender.hasJvm());
@@ -124,36 +124,36 @@ final class Rig {
       LoadResult result,
       RunWindow window,
       boolean hasProcess,
-      Map<Metric, Double> values) {
+      Map<MeasuredMetric, Double> values) {
     double seconds = result.seconds();
-    values.put(Metric.RIG_BUSY, 100 * (window.backendUsed + result.cpuSeconds()) / seconds);
+    values.put(MeasuredMetric.RIG_BUSY, 100 * (window.backendUsed + result.cpuSeconds()) / seconds);
     if (hasProcess) {
-      values.put(Metric.BUSY, 100 * window.contender / seconds);
-      values.put(Metric.RESIDENT, window.resident);
+      values.put(MeasuredMetric.BUSY, 100 * window.contender / seconds);
+      values.put(MeasuredMetric.RESIDENT, window.resident);
     }
     if (workload.isStreaming()) {
-      values.put(Metric.CHUNKS, result.events() / seconds);
-      values.put(Metric.DELAY_P50, result.millis("delay_us", "p50"));
-      values.put(Metric.DELAY_P99, result.millis("delay_us", "p99"));
-      values.put(Metric.STALL_P99, result.millis("stall_us", "p99"));
-      values.put(Metric.STALL_MAX, result.millis("stall_us", "max"));
+      values.put(MeasuredMetric.CHUNKS, result.events() / seconds);
+      values.put(MeasuredMetric.DELAY_P50, result.millis("delay_us", "p50"));
+      values.put(MeasuredMetric.DELAY_P99, result.millis("delay_us", "p99"));
+      values.put(MeasuredMetric.STALL_P99, result.millis("stall_us", "p99"));
+      values.put(MeasuredMetric.STALL_MAX, result.millis("stall_us", "max"));
       if (workload.isPaced()) {
-        values.put(Metric.CAME, 100 * result.events() / workload.eventsDue(seconds));
+        values.put(MeasuredMetric.CAME, 100 * result.events() / workload.eventsDue(seconds));
         values.putAll(window.sent);
       }
       if (hasProcess && result.events() > 0) {
-        values.put(Metric.CPU_PER_CHUNK, 1e6 * window.contender / result.events());
+        values.put(MeasuredMetric.CPU_PER_CHUNK, 1e6 * window.contender / result.events());
       }
       return;
     }
-    values.put(Metric.RATE, result.requests() / seconds);
-    values.put(Metric.P50, result.millis("latency_us", "p50"));
-    values.put(Metric.P99, result.millis("latency_us", "p99"));
-    values.put(Metric.P999, result.millis("latency_us", "p999"));
+    values.put(MeasuredMetric.RATE, result.requests() / seconds);
+    values.put(MeasuredMetric.P50, result.millis("latency_us", "p50"));
+    values.put(MeasuredMetric.P99, result.millis("latency_us", "p99"));
+    values.put(MeasuredMetric.P999, result.millis("latency_us", "p999"));
     if (hasProcess && result.requests() > 0 && window.contender > 0) {
-      values.put(Metric.CAPACITY, result.requests() / window.contender);
-      values.put(Metric.CPU_PER_1000, 1_000 * window.contender / result.requests());
-      values.put(Metric.CPU_PER_MB, 1_000 * window.contender / result.bodyMb());
+      values.put(MeasuredMetric.CAPACITY, result.requests() / window.contender);
+      values.put(MeasuredMetric.CPU_PER_1000, 1_000 * window.contender / result.requests());
+      values.put(MeasuredMetric.CPU_PER_MB, 1_000 * window.contender / result.bodyMb());
     }
   }
 
@@ -162,9 +162,9 @@ final class Rig {
    */
   private static final class RunWindow implements Load.Window {
     private final @Nullable ProcessTree process;
-    private final Backend backend;
+    private final NativeBackend backend;
     private final Workload workload;
-    private final Map<Metric, Double> sent = new EnumMap<>(Metric.class);
+    private final Map<MeasuredMetric, Double> sent = new EnumMap<>(MeasuredMetric.class);
 
     private double contender;
     private double backendUsed;
@@ -172,7 +172,7 @@ final class Rig {
     private long sentBefore;
     private double from;
 
-    RunWindow(@Nullable ProcessTree process, Backend backend, Workload workload) {
+    RunWindow(@Nullable ProcessTree process, NativeBackend backend, Workload workload) {
       this.process = process;
       this.backend = backend;
       this.workload = workload;
@@ -200,9 +200,9 @@ final class Rig {
         JsonNode counts = backend.counts();
         double seconds = (counts.path("now_us").asDouble() - from) / 1e6;
         long chunks = counts.path("chunks").asLong() - sentBefore;
-        sent.put(Metric.SENT, 100 * chunks / workload.eventsDue(seconds));
-        sent.put(Metric.SENT_LATE_P99, counts.path("late_p99_us").asDouble() / 1000);
-        sent.put(Metric.SENT_LATE_MAX, counts.path("latest_us").asDouble() / 1000);
+        sent.put(MeasuredMetric.SENT, 100 * chunks / workload.eventsDue(seconds));
+        sent.put(MeasuredMetric.SENT_LATE_P99, counts.path("late_p99_us").asDouble() / 1000);
+        sent.put(MeasuredMetric.SENT_LATE_MAX, counts.path("latest_us").asDouble() / 1000);
       }
     }
 

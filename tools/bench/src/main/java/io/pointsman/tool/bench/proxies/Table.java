@@ -14,7 +14,7 @@ record Table(String title, List<String> header, List<List<String>> rows, List<St
 
   static Table of(Workload workload, List<Contender> contenders, Results results) {
     List<String> header = new ArrayList<>(List.of("contender"));
-    for (Metric metric : workload.kind().shown()) {
+    for (MeasuredMetric metric : workload.kind().shown()) {
       header.add(metric.title());
       if (metric.isCompared()) {
         header.add("x HAProxy");
@@ -34,7 +34,7 @@ record Table(String title, List<String> header, List<List<String>> rows, List<St
 
   private static List<String> row(Workload workload, String contender, Results results) {
     List<String> row = new ArrayList<>(List.of(contender));
-    for (Metric metric : workload.kind().shown()) {
+    for (MeasuredMetric metric : workload.kind().shown()) {
       OptionalDouble median = results.median(workload.name(), contender, metric);
       OptionalDouble behind = results.medianBehind(workload.name(), contender, metric);
       // Parentheses mark a value that does not count.

@@ -21,7 +21,7 @@ record Target(
     String row,
     String contender,
     String workload,
-    Metric metric,
+    MeasuredMetric metric,
     boolean atLeast,
     double limit,
     String reference) {
@@ -79,7 +79,7 @@ record Target(
         cells[0].strip(),
         cells[1].strip(),
         cells[2].strip(),
-        Metric.valueOf(cells[3].strip()),
+        MeasuredMetric.valueOf(cells[3].strip()),
         switch (cells[4].strip()) {
           case "at least" -> true;
           case "at most" -> false;

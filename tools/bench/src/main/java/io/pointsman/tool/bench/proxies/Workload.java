@@ -1,6 +1,6 @@
 package io.pointsman.tool.bench.proxies;
 
-import static io.pointsman.tool.bench.proxies.Metric.*;
+import static io.pointsman.tool.bench.proxies.MeasuredMetric.*;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -72,22 +72,22 @@ record Workload(
     MEMORY(RESIDENT, RESIDENT),
     START_UP(START, START, RESIDENT);
 
-    private final Metric leading;
+    private final MeasuredMetric leading;
 
     @SuppressWarnings("ImmutableEnumChecker") // List.of makes an immutable list.
-    private final List<Metric> shown;
+    private final List<MeasuredMetric> shown;
 
-    Kind(Metric leading, Metric... shown) {
+    Kind(MeasuredMetric leading, MeasuredMetric... shown) {
       this.leading = leading;
       this.shown = List.of(shown);
     }
 
     /** The metric for plots. */
-    Metric leading() {
+    MeasuredMetric leading() {
       return leading;
     }
 
-    List<Metric> shown() {
+    List<MeasuredMetric> shown() {
       return shown;
     }
   }

@@ -1,7 +1,7 @@
 package io.pointsman.tool.bench.split;
 
 import io.pointsman.tool.sim.SimConfig;
-import io.pointsman.tool.sim.http.ConnectionOptions;
+import io.pointsman.tool.sim.http.SimConnectionOptions;
 
 /**
  * Requests and engines of {@code bench pd-delay}.
@@ -51,9 +51,9 @@ record DelayOptions(
    * Configuration of the engines. Idle connections stay open, because the other ways may take long.
    */
   SimConfig engine() {
-    ConnectionOptions common = ConnectionOptions.DEFAULT;
+    SimConnectionOptions common = SimConnectionOptions.DEFAULT;
     return SimConfig.DEFAULT
         .withLinearLatency(prefillRate, stepMillis)
-        .withConnections(new ConnectionOptions(0, common.gzip(), common.maxBodyBytes()));
+        .withConnections(new SimConnectionOptions(0, common.gzip(), common.maxBodyBytes()));
   }
 }

@@ -36,8 +36,8 @@ final class DelayRun {
   }
 
   static Map<Route, List<Timed>> of(DelayOptions options) throws IOException, InterruptedException {
-    try (SplitRig rig =
-            SplitRig.start(
+    try (PdBenchRig rig =
+            PdBenchRig.start(
                 1,
                 1,
                 KvConnector.NIXL,
@@ -62,7 +62,7 @@ final class DelayRun {
   }
 
   /** Checks that the engines received the expected numbers of requests. */
-  private static void verify(SplitRig rig, DelayOptions options) {
+  private static void verify(PdBenchRig rig, DelayOptions options) {
     long each = 2L * (options.warmup() + options.rounds());
     KvState.Legs decode = rig.fleet().decodes().getFirst().kvState().legs();
     if (rig.prefilled() != each || decode.decode() != each || decode.direct() != each) {

@@ -3,8 +3,8 @@ package io.pointsman.tool.bench.split;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.demo.SplitFleet;
 import io.pointsman.tool.bench.wire.Wire;
+import io.pointsman.tool.demo.PdEngines;
 import io.pointsman.tool.sim.kv.KvState;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -23,8 +23,8 @@ final class HandClient implements AutoCloseable {
   private final Random random;
   private int serial;
 
-  HandClient(SplitRig rig, Random random) throws IOException {
-    SplitFleet fleet = rig.fleet();
+  HandClient(PdBenchRig rig, Random random) throws IOException {
+    PdEngines fleet = rig.fleet();
     this.random = random;
     router = new Wire(rig.url(), PATIENCE);
     prefill = new Wire(fleet.prefills().getFirst().url(), PATIENCE);
@@ -112,7 +112,7 @@ final class HandClient implements AutoCloseable {
   /** Each prompt is new and therefore in no cache. */
   private ObjectNode request(int prompt, int answer) {
     return JSON.createObjectNode()
-        .put("model", SplitRig.MODEL)
+        .put("model", PdBenchRig.MODEL)
         .put("prompt", SessionClient.words(prompt, random))
         .put("max_tokens", answer)
         .put("stream", true);

@@ -2,8 +2,8 @@ package io.pointsman.tool.bench.split;
 
 import io.pointsman.config.key.DisaggKeys;
 import io.pointsman.tool.bench.split.Turns.Way;
-import io.pointsman.tool.sim.failure.Failure;
 import io.pointsman.tool.sim.failure.Fault;
+import io.pointsman.tool.sim.failure.ScheduledFault;
 import io.pointsman.tool.sim.kv.KvConnector;
 import java.io.IOException;
 import java.time.Duration;
@@ -58,14 +58,14 @@ final class OverlapRun {
    *
    * @param before prefills before the measurement
    */
-  private record Asked(KvConnector connector, SplitRig rig, HandClient client, long before)
+  private record Asked(KvConnector connector, PdBenchRig rig, HandClient client, long before)
       implements AutoCloseable {
     /**
      * Starts them and waits until requests are split. Engines may register after they are healthy.
      */
     static Asked of(KvConnector connector, DelayOptions options)
         throws IOException, InterruptedException {
-      SplitRig rig = started(connector, options);
+      PdBenchRig rig = started(connector, options);
       try {
         HandClient client = new HandClient(rig, new Random(2));
         awaitSplit(rig, client, options);
@@ -125,23 +125,24 @@ final class OverlapRun {
     }
   }
 
-  private static SplitRig started(KvConnector connector, DelayOptions options)
+  private static PdBenchRig started(KvConnector connector, DelayOptions options)
       throws InterruptedException {
-    SplitRig rig =
-        SplitRig.start(
+    PdBenchRig rig =
+        PdBenchRig.start(
             1,
             1,
             connector,
             options.engine(),
             values -> values.set(DisaggKeys.HELD_SHARE, Rule.NEVER_HELD));
     if (options.decodeWait() > 0) {
-      Failure wait = Failure.always(new Fault.Hang(options.decodeWait())).on("/v1/completions");
+      ScheduledFault wait =
+          ScheduledFault.always(new Fault.Hang(options.decodeWait())).on("/v1/completions");
       rig.fleet().decodes().getFirst().failures().add(wait);
     }
     return rig;
   }
 
-  private static void awaitSplit(SplitRig rig, HandClient client, DelayOptions options)
+  private static void awaitSplit(PdBenchRig rig, HandClient client, DelayOptions options)
       throws InterruptedException {
     long begin = System.nanoTime();
     IOException refused = null;

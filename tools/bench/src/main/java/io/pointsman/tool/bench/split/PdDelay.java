@@ -151,7 +151,7 @@ public final class PdDelay implements Callable<Integer> {
   }
 
   private static double median(List<Double> values) {
-    return Outcome.percentile(values, 0.5);
+    return RuleResult.percentile(values, 0.5);
   }
 
   private static List<Double> late(List<Timed> answers, double step) {
@@ -170,10 +170,10 @@ public final class PdDelay implements Callable<Integer> {
               "%-46s %12.2f / %6.2f %9.2f %13.2f / %6.2f%n",
               route.label(),
               median(first),
-              Outcome.percentile(first, 0.95),
+              RuleResult.percentile(first, 0.95),
               median(Turns.later(answers, delays.getOrDefault(other(route), List.of()))),
               median(late),
-              Outcome.percentile(late, 0.99));
+              RuleResult.percentile(late, 0.99));
         });
   }
 
@@ -188,7 +188,7 @@ public final class PdDelay implements Callable<Integer> {
               "%-46s %12.2f / %6.2f %9.2f%n",
               order.label(),
               median(first),
-              Outcome.percentile(first, 0.95),
+              RuleResult.percentile(first, 0.95),
               saved(orders, order));
         });
   }

@@ -90,10 +90,10 @@ public final class PdSweep implements Callable<Integer> {
   @Override
   public Integer call() throws InterruptedException, IOException {
     SweepOptions options = new SweepOptions(prefills, decodes, rate, seconds, speed, seed);
-    List<Outcome> outcomes = new ArrayList<>();
+    List<RuleResult> outcomes = new ArrayList<>();
     head();
     for (Rule rule : rules()) {
-      Outcome outcome = SweepRun.of(rule, options);
+      RuleResult outcome = SweepRun.of(rule, options);
       outcomes.add(outcome);
       print(outcome);
     }
@@ -127,7 +127,7 @@ public final class PdSweep implements Callable<Integer> {
         "leaks");
   }
 
-  private static void print(Outcome each) {
+  private static void print(RuleResult each) {
     System.out.printf(
         Locale.ROOT,
         "%-18s %8d %7.1f  %15s  %15s  %15s  %9.1f %9.0f %6d %5d%n",
@@ -145,7 +145,7 @@ public final class PdSweep implements Callable<Integer> {
   }
 
   /** One line per reason, the most frequent first. */
-  static String reasons(Outcome outcome) {
+  static String reasons(RuleResult outcome) {
     StringBuilder lines = new StringBuilder();
     outcome.failed().entrySet().stream()
         .sorted(
@@ -159,11 +159,11 @@ public final class PdSweep implements Callable<Integer> {
     return lines.toString();
   }
 
-  private static String pair(Outcome.Pair pair) {
+  private static String pair(RuleResult.Pair pair) {
     return String.format(Locale.ROOT, "%.0f / %.0f", pair.p50(), pair.p95());
   }
 
-  static boolean holds(List<Outcome> outcomes) {
+  static boolean holds(List<RuleResult> outcomes) {
     boolean clean = outcomes.stream().allMatch(each -> each.failures() + each.leaks() == 0);
     double latency = best(outcomes, Kind.UNCACHED, PdSweep::latency);
     double inputLatency = best(outcomes, Kind.INPUT, PdSweep::latency);
@@ -181,11 +181,12 @@ public final class PdSweep implements Callable<Integer> {
         && throughput >= THROUGHPUT_SLACK * inputThroughput;
   }
 
-  private static double latency(Outcome outcome) {
+  private static double latency(RuleResult outcome) {
     return (outcome.ttft().p50() + outcome.ttft().p95()) / 2;
   }
 
-  private static double best(List<Outcome> outcomes, Kind kind, ToDoubleFunction<Outcome> figure) {
+  private static double best(
+      List<RuleResult> outcomes, Kind kind, ToDoubleFunction<RuleResult> figure) {
     return outcomes.stream()
         .filter(each -> each.rule().kind() == kind)
         .mapToDouble(figure)
@@ -193,7 +194,7 @@ public final class PdSweep implements Callable<Integer> {
         .orElse(Double.NaN);
   }
 
-  private String svg(List<Outcome> outcomes) {
+  private String svg(List<RuleResult> outcomes) {
     String title =
         String.format(
             Locale.ROOT,
@@ -205,12 +206,12 @@ public final class PdSweep implements Callable<Integer> {
     panel(lines, "TTFT p95, ms", outcomes, each -> each.ttft().p95());
     panel(lines, "TTFT p95 of short chats, ms", outcomes, each -> each.shortTtft().p95());
     panel(lines, "TTFT p50 of long texts, ms", outcomes, each -> each.longTtft().p50());
-    panel(lines, "tokens per second", outcomes, Outcome::tokensPerSecond);
+    panel(lines, "tokens per second", outcomes, RuleResult::tokensPerSecond);
     return lines.svg();
   }
 
   private static void panel(
-      LinePlot plot, String name, List<Outcome> outcomes, ToDoubleFunction<Outcome> figure) {
+      LinePlot plot, String name, List<RuleResult> outcomes, ToDoubleFunction<RuleResult> figure) {
     plot.panel(
         name,
         line("input", Kind.INPUT, outcomes, figure),
@@ -220,10 +221,10 @@ public final class PdSweep implements Callable<Integer> {
 
   /** Results over the thresholds; the value at 0 is for the rule that splits all. */
   private static Line line(
-      String name, Kind kind, List<Outcome> outcomes, ToDoubleFunction<Outcome> figure) {
+      String name, Kind kind, List<RuleResult> outcomes, ToDoubleFunction<RuleResult> figure) {
     List<Double> x = new ArrayList<>();
     List<Double> y = new ArrayList<>();
-    for (Outcome each : outcomes) {
+    for (RuleResult each : outcomes) {
       boolean all = each.rule().kind() == Kind.ALWAYS;
       if (all || each.rule().kind() == kind) {
         x.add(each.rule().threshold() / 1024.0);
@@ -233,7 +234,7 @@ public final class PdSweep implements Callable<Integer> {
     return new Line(name, x, y);
   }
 
-  private static Line never(List<Outcome> outcomes, ToDoubleFunction<Outcome> figure) {
+  private static Line never(List<RuleResult> outcomes, ToDoubleFunction<RuleResult> figure) {
     double value = best(outcomes, Kind.NEVER, figure);
     double right =
         outcomes.stream().mapToDouble(each -> each.rule().threshold() / 1024.0).max().orElse(1);

@@ -28,16 +28,16 @@ final class SweepRun {
     this.options = options;
   }
 
-  static Outcome of(Rule rule, SweepOptions options) throws InterruptedException {
+  static RuleResult of(Rule rule, SweepOptions options) throws InterruptedException {
     return new SweepRun(rule, options).run();
   }
 
-  private Outcome run() throws InterruptedException {
+  private RuleResult run() throws InterruptedException {
     SimConfig engine = SimConfig.DEFAULT.withSpeed(options.speed());
-    try (SplitRig rig =
-            SplitRig.start(
+    try (PdBenchRig rig =
+            PdBenchRig.start(
                 options.prefills(), options.decodes(), KvConnector.NIXL, engine, rule::configure);
-        SessionClient client = new SessionClient(rig.url(), SplitRig.MODEL)) {
+        SessionClient client = new SessionClient(rig.url(), PdBenchRig.MODEL)) {
       long begin = System.nanoTime();
       play(client, begin);
       return outcome(rig, (System.nanoTime() - begin) / 1e9 * options.speed());
@@ -45,21 +45,22 @@ final class SweepRun {
   }
 
   private void play(SessionClient client, long begin) {
-    List<Session> sessions = Session.draw(options.rate(), options.seconds(), options.seed());
+    List<ClientSession> sessions =
+        ClientSession.draw(options.rate(), options.seconds(), options.seed());
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       for (int i = 0; i < sessions.size(); i++) {
-        Session session = sessions.get(i);
+        ClientSession session = sessions.get(i);
         Random random = new Random(options.seed() * 31 + i);
         threads.execute(() -> play(session, client, random, begin));
       }
     }
   }
 
-  private void play(Session session, SessionClient client, Random random, long begin) {
+  private void play(ClientSession session, SessionClient client, Random random, long begin) {
     StringBuilder prompt = new StringBuilder();
     try {
       sleepUntil(begin + wall(session.startSeconds()));
-      for (Session.Turn turn : session.turns()) {
+      for (ClientSession.Turn turn : session.turns()) {
         sleepUntil(System.nanoTime() + wall(turn.thinkSeconds()));
         prompt.append(SessionClient.words(turn.words(), random));
         SessionClient.Answer answer = client.ask(prompt.toString(), turn.output());
@@ -73,7 +74,7 @@ final class SweepRun {
     }
   }
 
-  private void note(Session session, Session.Turn turn, SessionClient.Answer answer) {
+  private void note(ClientSession session, ClientSession.Turn turn, SessionClient.Answer answer) {
     double millis = options.speed() / 1e6;
     (session.longText() ? longTtft : shortTtft).add(answer.ttftNanos() * millis);
     tokenMillis.add((answer.nanos() - answer.ttftNanos()) * millis / (turn.output() - 1));
@@ -91,18 +92,18 @@ final class SweepRun {
     }
   }
 
-  private Outcome outcome(SplitRig rig, double engineSeconds) {
+  private RuleResult outcome(PdBenchRig rig, double engineSeconds) {
     List<Double> all = new ArrayList<>(shortTtft);
     all.addAll(longTtft);
-    return new Outcome(
+    return new RuleResult(
         rule,
         all.size(),
         failures.counts(),
         all.isEmpty() ? 0 : 100.0 * rig.prefilled() / all.size(),
-        Outcome.Pair.of(all),
-        Outcome.Pair.of(shortTtft),
-        Outcome.Pair.of(longTtft),
-        Outcome.percentile(tokenMillis, 0.95),
+        RuleResult.Pair.of(all),
+        RuleResult.Pair.of(shortTtft),
+        RuleResult.Pair.of(longTtft),
+        RuleResult.percentile(tokenMillis, 0.95),
         tokens.get() / engineSeconds,
         rig.fleet().handovers().leaked());
   }

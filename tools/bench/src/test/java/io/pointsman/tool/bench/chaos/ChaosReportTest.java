@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 class ChaosReportTest {
   private static final long SECOND = 1_000_000_000L;
 
-  private final Tally tally = new Tally();
+  private final ResultTally tally = new ResultTally();
   private List<Strikes.Strike> strikes = List.of();
   private int seconds = 1;
   private int available = 1;
@@ -84,9 +84,7 @@ class ChaosReportTest {
   void aRunWithFewerPollsThanFaultsFails() {
     ended(End.SERVED, 10);
     strikes =
-        Stream.of(EngineFault.values())
-            .map(fault -> new Strikes.Strike(0, 0, fault, 1000))
-            .toList();
+        Stream.of(ChaosFault.values()).map(fault -> new Strikes.Strike(0, 0, fault, 1000)).toList();
     looks = strikes.size() + 1;
     assertThat(reached(5)).isTrue();
 
@@ -126,9 +124,7 @@ class ChaosReportTest {
     ended(End.SERVED, 10);
     seconds = 60;
     strikes =
-        Stream.of(EngineFault.values())
-            .map(fault -> new Strikes.Strike(0, 0, fault, 1000))
-            .toList();
+        Stream.of(ChaosFault.values()).map(fault -> new Strikes.Strike(0, 0, fault, 1000)).toList();
     assertThat(reached(5)).isTrue();
 
     strikes = strikes.subList(1, strikes.size());

@@ -57,7 +57,7 @@ class StrikesTest {
 
     assertThat(strikes).hasSize(600);
     assertThat(strikes.stream().map(Strike::fault).collect(Collectors.toSet()))
-        .containsExactlyInAnyOrder(EngineFault.values());
+        .containsExactlyInAnyOrder(ChaosFault.values());
     assertThat(strikes.stream().map(Strike::engine).collect(Collectors.toSet())).hasSize(8);
   }
 }

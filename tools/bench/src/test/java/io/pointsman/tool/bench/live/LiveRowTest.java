@@ -9,13 +9,13 @@ import org.junit.jupiter.api.Test;
 final class LiveRowTest {
   private static final long MILLI = 1_000_000;
 
-  private static Course course(long ttftMillis, int prompt, int cached) {
+  private static RequestTimes course(long ttftMillis, int prompt, int cached) {
     long due = 5 * MILLI;
-    return new Course(
+    return new RequestTimes(
         0, due, due + MILLI, due + ttftMillis * MILLI, due + 100 * MILLI, prompt, cached, "");
   }
 
-  private static LiveRow row(Course... courses) {
+  private static LiveRow row(RequestTimes... courses) {
     LiveRow.Use use = new LiveRow.Use(0, 0, 0);
     return new LiveRow("c", "1", 2, List.of(courses), 1, use, null, List.of(), "");
   }
@@ -34,8 +34,8 @@ final class LiveRowTest {
 
   @Test
   void errorsAreCountedAndExcludedFromOtherFigures() {
-    Course cut = Course.failed(1, 0, "cut");
-    LiveRow row = row(cut, course(10, 100, 50), Course.failed(2, 0, "503"), cut);
+    RequestTimes cut = RequestTimes.failed(1, 0, "cut");
+    LiveRow row = row(cut, course(10, 100, 50), RequestTimes.failed(2, 0, "503"), cut);
 
     assertThat(row.requests()).isEqualTo(1);
     assertThat(row.errors()).isEqualTo(3);

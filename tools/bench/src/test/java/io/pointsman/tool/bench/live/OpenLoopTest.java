@@ -32,11 +32,11 @@ final class OpenLoopTest {
     Trace trace = trace(request(0, -1), request(10_000, -1), request(100, 0));
     try (EngineFleet fleet = EngineFleet.start(1, 10_000, 2)) {
       String url = fleet.urls().getFirst();
-      List<Course> courses = OpenLoop.play(trace, 2, LONG, _ -> url);
+      List<RequestTimes> courses = OpenLoop.play(trace, 2, LONG, _ -> url);
 
-      assertThat(courses).extracting(Course::problem).containsOnly("");
-      assertThat(courses).extracting(Course::index).containsExactly(0, 1, 2);
-      Course first = courses.getFirst();
+      assertThat(courses).extracting(RequestTimes::problem).containsOnly("");
+      assertThat(courses).extracting(RequestTimes::index).containsExactly(0, 1, 2);
+      RequestTimes first = courses.getFirst();
       assertThat(courses.get(1).due() - first.due()).isEqualTo(TimeUnit.SECONDS.toNanos(5));
       assertThat(courses.get(2).due() - first.end())
           .isGreaterThanOrEqualTo(TimeUnit.MILLISECONDS.toNanos(50));
@@ -59,10 +59,10 @@ final class OpenLoopTest {
     Trace trace = trace(request(0, -1), request(100_000, -1), request(1, 0));
     try (ServerSocket silent = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
       String url = "http://127.0.0.1:" + silent.getLocalPort();
-      List<Course> courses = OpenLoop.play(trace, 1, Duration.ofMillis(500), _ -> url);
+      List<RequestTimes> courses = OpenLoop.play(trace, 1, Duration.ofMillis(500), _ -> url);
 
       assertThat(courses)
-          .extracting(Course::problem)
+          .extracting(RequestTimes::problem)
           .containsExactly(
               "not answered within the limit",
               "not sent within the limit",
@@ -75,7 +75,7 @@ final class OpenLoopTest {
     Trace trace = trace(new TraceRequest(0, -1, 50_000, 3, new long[] {1}));
     try (EngineFleet fleet = EngineFleet.start(1, 10_000, 2)) {
       String url = fleet.urls().getFirst();
-      List<Course> courses = OpenLoop.play(trace, 2, LONG, _ -> url);
+      List<RequestTimes> courses = OpenLoop.play(trace, 2, LONG, _ -> url);
 
       assertThat(courses.getFirst().problem()).startsWith("HTTP/1.1 400 ");
     }

@@ -58,7 +58,7 @@ final class PicksTest {
 
   @Test
   void promptsHaveTheDocumentedShape() {
-    List<String> chats = Prompts.chats("m");
+    List<String> chats = RayPrompts.chats("m");
 
     assertThat(chats).hasSize(4096).doesNotHaveDuplicates();
     assertThat(chats.stream().map(chat -> chat.substring(0, 800)).distinct()).hasSize(8);

@@ -3,8 +3,8 @@ package io.pointsman.tool.bench.proxies;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.pointsman.tool.bench.BuiltRouter;
 import io.pointsman.testkit.engine.RefusedPort;
+import io.pointsman.tool.bench.BuiltRouter;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;

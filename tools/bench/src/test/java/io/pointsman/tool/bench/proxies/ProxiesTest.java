@@ -110,9 +110,17 @@ final class ProxiesTest {
     // The share that arrives in this short time depends on the machine, so it is not checked.
     assertThat(measurement.error()).isEmpty();
     assertThat(measurement.values())
-        .containsKeys(Metric.CHUNKS, Metric.CPU_PER_CHUNK, Metric.STALL_P99, Metric.RESIDENT)
-        .containsKeys(Metric.CAME, Metric.SENT, Metric.SENT_LATE_P99, Metric.SENT_LATE_MAX)
-        .hasEntrySatisfying(Metric.DELAY_P50, delay -> assertThat(delay).isPositive());
+        .containsKeys(
+            MeasuredMetric.CHUNKS,
+            MeasuredMetric.CPU_PER_CHUNK,
+            MeasuredMetric.STALL_P99,
+            MeasuredMetric.RESIDENT)
+        .containsKeys(
+            MeasuredMetric.CAME,
+            MeasuredMetric.SENT,
+            MeasuredMetric.SENT_LATE_P99,
+            MeasuredMetric.SENT_LATE_MAX)
+        .hasEntrySatisfying(MeasuredMetric.DELAY_P50, delay -> assertThat(delay).isPositive());
   }
 
   /** Demands 5 million events per second, more than any machine can send. */
@@ -127,9 +135,11 @@ final class ProxiesTest {
     assertThat(measurement.isBehind()).isTrue();
     assertThat(measurement.problem()).contains("of the events due came (the backend sent ");
     assertThat(measurement.values())
-        .hasEntrySatisfying(Metric.SENT, sent -> assertThat(sent).isBetween(0.1, 95.0))
-        .hasEntrySatisfying(Metric.SENT_LATE_MAX, late -> assertThat(late).isGreaterThan(100))
-        .hasEntrySatisfying(Metric.DELAY_P50, delay -> assertThat(delay).isGreaterThan(100));
+        .hasEntrySatisfying(MeasuredMetric.SENT, sent -> assertThat(sent).isBetween(0.1, 95.0))
+        .hasEntrySatisfying(
+            MeasuredMetric.SENT_LATE_MAX, late -> assertThat(late).isGreaterThan(100))
+        .hasEntrySatisfying(
+            MeasuredMetric.DELAY_P50, delay -> assertThat(delay).isGreaterThan(100));
   }
 
   @Test
@@ -148,11 +158,11 @@ final class ProxiesTest {
     Workload open = named("memory-1000").withConnections(50);
 
     assertThat(rig().measure(pointsman(), start, 1).values())
-        .hasEntrySatisfying(Metric.START, millis -> assertThat(millis).isPositive());
+        .hasEntrySatisfying(MeasuredMetric.START, millis -> assertThat(millis).isPositive());
     assertThat(rig().measure(pointsman(), idle, 1).values())
-        .hasEntrySatisfying(Metric.RESIDENT, mb -> assertThat(mb).isGreaterThan(10));
+        .hasEntrySatisfying(MeasuredMetric.RESIDENT, mb -> assertThat(mb).isGreaterThan(10));
     assertThat(rig().measure(pointsman(), open, 1).values())
-        .hasEntrySatisfying(Metric.RESIDENT, mb -> assertThat(mb).isGreaterThan(10));
+        .hasEntrySatisfying(MeasuredMetric.RESIDENT, mb -> assertThat(mb).isGreaterThan(10));
   }
 
   @Test

@@ -16,20 +16,21 @@ final class TargetTest {
 
   private final Results results = new Results();
 
-  private void measured(String workload, String contender, Metric metric, double... values) {
+  private void measured(
+      String workload, String contender, MeasuredMetric metric, double... values) {
     for (double value : values) {
       results.add(new Measurement(workload, contender, 1, Map.of(metric, value), ""));
     }
   }
 
   private void streamed(String contender, double came, String error) {
-    Map<Metric, Double> values =
+    Map<MeasuredMetric, Double> values =
         Map.of(
-            Metric.STALL_P99, 100.0,
-            Metric.CAME, came,
-            Metric.SENT, 97.0,
-            Metric.SENT_LATE_P99, 12.0,
-            Metric.SENT_LATE_MAX, 345.0);
+            MeasuredMetric.STALL_P99, 100.0,
+            MeasuredMetric.CAME, came,
+            MeasuredMetric.SENT, 97.0,
+            MeasuredMetric.SENT_LATE_P99, 12.0,
+            MeasuredMetric.SENT_LATE_MAX, 345.0);
     results.add(new Measurement("sse-10000", contender, 1, values, error));
   }
 
@@ -64,36 +65,36 @@ final class TargetTest {
 
   @Test
   void aRatioOfMediansDecides() {
-    measured("unary-2k", "haproxy", Metric.CAPACITY, 90, 100, 1_000);
-    measured("unary-2k", "pointsman", Metric.CAPACITY, 111);
+    measured("unary-2k", "haproxy", MeasuredMetric.CAPACITY, 90, 100, 1_000);
+    measured("unary-2k", "pointsman", MeasuredMetric.CAPACITY, 111);
     assertThat(verdict("2 KB POST, one core")).isEqualTo(Verdict.REACHED);
 
-    measured("unary-2k", "pointsman", Metric.CAPACITY, 1, 109);
+    measured("unary-2k", "pointsman", MeasuredMetric.CAPACITY, 1, 109);
     assertThat(verdict("2 KB POST, one core")).isEqualTo(Verdict.MISSED);
   }
 
   @Test
   void anUpperLimitIsReachedBelowIt() {
-    measured("memory-0", "pointsman", Metric.RESIDENT, 119);
+    measured("memory-0", "pointsman", MeasuredMetric.RESIDENT, 119);
     assertThat(verdict("idle memory, MB")).isEqualTo(Verdict.REACHED);
 
-    measured("memory-0", "pointsman", Metric.RESIDENT, 130, 130);
+    measured("memory-0", "pointsman", MeasuredMetric.RESIDENT, 130, 130);
     assertThat(verdict("idle memory, MB")).isEqualTo(Verdict.MISSED);
   }
 
   @Test
   void aWorkloadCanBeComparedWithAnother() {
-    measured("workers-4", "pointsman", Metric.CAPACITY, 100);
-    measured("workers-4000", "pointsman", Metric.CAPACITY, 89);
+    measured("workers-4", "pointsman", MeasuredMetric.CAPACITY, 100);
+    measured("workers-4000", "pointsman", MeasuredMetric.CAPACITY, 89);
 
     assertThat(verdict("4,000 workers")).isEqualTo(Verdict.MISSED);
   }
 
   @Test
   void addedLatencyIsTheDifferenceToDirect() {
-    measured("rate-1000", "direct", Metric.P99, 1);
-    measured("rate-1000", "vllm-router-render", Metric.P99, 5);
-    measured("rate-1000", "pointsman", Metric.P99, 2.9);
+    measured("rate-1000", "direct", MeasuredMetric.P99, 1);
+    measured("rate-1000", "vllm-router-render", MeasuredMetric.P99, 5);
+    measured("rate-1000", "pointsman", MeasuredMetric.P99, 2.9);
 
     assertThat(verdict("vllm-router cache_aware with render, added p99 at 1,000/s"))
         .isEqualTo(Verdict.REACHED);
@@ -101,9 +102,9 @@ final class TargetTest {
 
   @Test
   void differencesBelowZeroAreNotCompared() {
-    measured("rate-1000", "direct", Metric.P99, 3);
-    measured("rate-1000", "vllm-router-render", Metric.P99, 2.9);
-    measured("rate-1000", "pointsman", Metric.P99, 8);
+    measured("rate-1000", "direct", MeasuredMetric.P99, 3);
+    measured("rate-1000", "vllm-router-render", MeasuredMetric.P99, 2.9);
+    measured("rate-1000", "pointsman", MeasuredMetric.P99, 8);
 
     assertThat(verdict("vllm-router cache_aware with render, added p99 at 1,000/s"))
         .isEqualTo(Verdict.NOT_MEASURED);
@@ -111,7 +112,7 @@ final class TargetTest {
 
   @Test
   void aReducedWorkloadShowsItsConnections() {
-    measured("sse-10000", "pointsman", Metric.RESIDENT, 200);
+    measured("sse-10000", "pointsman", MeasuredMetric.RESIDENT, 200);
     Workload whole = Workload.named("sse-10000");
 
     assertThat(outcomes(whole.withConnections(9_800))).contains("with 9,800 of 10,000 streams");
@@ -119,7 +120,7 @@ final class TargetTest {
   }
 
   private String outcomes(Workload workload) {
-    return new Report(List.of(), List.of(workload), List.of(), results).targets();
+    return new ProxyReport(List.of(), List.of(workload), List.of(), results).targets();
   }
 
   @Test
@@ -181,7 +182,7 @@ final class TargetTest {
 
   @Test
   void aFailedReferenceIsNamedAndFailsTheCheck() {
-    measured("unary-2k", "pointsman", Metric.CAPACITY, 111);
+    measured("unary-2k", "pointsman", MeasuredMetric.CAPACITY, 111);
     assertThat(verdict("2 KB POST, one core")).isEqualTo(Verdict.NOT_MEASURED);
     results.add(new Measurement("unary-2k", "haproxy", 1, Map.of(), "3 closed"));
 
@@ -196,8 +197,8 @@ final class TargetTest {
 
   @Test
   void aReferenceWithSomeFailedRunsCountsWithItsOtherRuns() {
-    measured("unary-2k", "pointsman", Metric.CAPACITY, 111);
-    measured("unary-2k", "haproxy", Metric.CAPACITY, 100);
+    measured("unary-2k", "pointsman", MeasuredMetric.CAPACITY, 111);
+    measured("unary-2k", "haproxy", MeasuredMetric.CAPACITY, 100);
     results.add(new Measurement("unary-2k", "haproxy", 2, Map.of(), "3 closed"));
 
     assertThat(outcomes(Workload.named("unary-2k")))
@@ -206,8 +207,8 @@ final class TargetTest {
 
   @Test
   void addedLatencyWithoutAValidRunOfDirectHasNoReference() {
-    measured("rate-1000", "vllm-router-render", Metric.P99, 5);
-    measured("rate-1000", "pointsman", Metric.P99, 2.9);
+    measured("rate-1000", "vllm-router-render", MeasuredMetric.P99, 5);
+    measured("rate-1000", "pointsman", MeasuredMetric.P99, 2.9);
     String row = "vllm-router cache_aware with render, added p99 at 1,000/s";
     assertThat(verdict(row)).isEqualTo(Verdict.NOT_MEASURED);
     results.add(new Measurement("rate-1000", "direct", 1, Map.of(), "1 timeout"));
@@ -217,7 +218,7 @@ final class TargetTest {
 
   @Test
   void addedLatencyOfAContenderThatDidNotRunIsNotMeasured() {
-    measured("rate-1000", "direct", Metric.P99, 1);
+    measured("rate-1000", "direct", MeasuredMetric.P99, 1);
     String row = "vllm-router cache_aware with render, added p99 at 1,000/s";
 
     assertThat(verdict(row)).isEqualTo(Verdict.NOT_MEASURED);
@@ -225,7 +226,7 @@ final class TargetTest {
 
   @Test
   void aFailedReferenceWorkloadOfTheRouterItselfInvalidatesTheReference() {
-    measured("workers-4000", "pointsman", Metric.CAPACITY, 89);
+    measured("workers-4000", "pointsman", MeasuredMetric.CAPACITY, 89);
     results.add(new Measurement("workers-4", "pointsman", 1, Map.of(), "2 status"));
 
     assertThat(verdict("4,000 workers")).isEqualTo(Verdict.REFERENCE_INVALID);
@@ -241,7 +242,7 @@ final class TargetTest {
 
   @Test
   void oneFailedRunAmongValidOnesIsAMiss() {
-    measured("memory-0", "pointsman", Metric.RESIDENT, 100, 100);
+    measured("memory-0", "pointsman", MeasuredMetric.RESIDENT, 100, 100);
     assertThat(verdict("idle memory, MB")).isEqualTo(Verdict.REACHED);
     results.add(new Measurement("memory-0", "pointsman", 3, Map.of(), "1 timeout"));
 
@@ -251,7 +252,8 @@ final class TargetTest {
   @Test
   void aTargetWithOnlyFailedRunsIsAMiss() {
     results.add(
-        new Measurement("memory-0", "pointsman", 1, Map.of(Metric.RESIDENT, 1.0), "3 closed"));
+        new Measurement(
+            "memory-0", "pointsman", 1, Map.of(MeasuredMetric.RESIDENT, 1.0), "3 closed"));
 
     assertThat(verdict("idle memory, MB")).isEqualTo(Verdict.MISSED);
     assertThat(verdict("4,000 workers")).isEqualTo(Verdict.NOT_MEASURED);

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.net.httpserver.HttpServer;
-import io.pointsman.tool.bench.split.Outcome.Pair;
 import io.pointsman.tool.bench.split.Rule.Kind;
+import io.pointsman.tool.bench.split.RuleResult.Pair;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -21,23 +21,23 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(180)
 class PdSweepTest {
-  private static Outcome outcome(Kind kind, double ttft, double tokensPerSecond, long failures) {
+  private static RuleResult outcome(Kind kind, double ttft, double tokensPerSecond, long failures) {
     Pair pair = new Pair(ttft, ttft);
     Map<String, Long> failed = failures == 0 ? Map.of() : Map.of("status 503", failures);
-    return new Outcome(
+    return new RuleResult(
         new Rule(kind, 1024), 10, failed, 50, pair, pair, pair, 10, tokensPerSecond, 0);
   }
 
   @Test
   void theSameSeedGivesTheSameSessionsOfBothKinds() {
-    List<Session> sessions = Session.draw(20, 60, 3);
-    assertThat(Session.draw(20, 60, 3)).isEqualTo(sessions);
-    assertThat(Session.draw(20, 60, 4)).isNotEqualTo(sessions);
+    List<ClientSession> sessions = ClientSession.draw(20, 60, 3);
+    assertThat(ClientSession.draw(20, 60, 3)).isEqualTo(sessions);
+    assertThat(ClientSession.draw(20, 60, 4)).isNotEqualTo(sessions);
     assertThat(sessions)
         .hasSizeBetween(1000, 1400)
-        .isSortedAccordingTo(Comparator.comparingDouble(Session::startSeconds));
+        .isSortedAccordingTo(Comparator.comparingDouble(ClientSession::startSeconds));
     double longShare =
-        sessions.stream().filter(Session::longText).count() / (double) sessions.size();
+        sessions.stream().filter(ClientSession::longText).count() / (double) sessions.size();
     assertThat(longShare).isBetween(0.2, 0.3);
     assertThat(sessions)
         .allSatisfy(
@@ -54,7 +54,7 @@ class PdSweepTest {
 
   @Test
   void theCheckFailsIfUncachedIsWorseOrAnythingFailed() {
-    Outcome input = outcome(Kind.INPUT, 100, 1000, 0);
+    RuleResult input = outcome(Kind.INPUT, 100, 1000, 0);
     assertThat(PdSweep.holds(List.of(input, outcome(Kind.UNCACHED, 104, 990, 0)))).isTrue();
     assertThat(PdSweep.holds(List.of(input, outcome(Kind.UNCACHED, 106, 1000, 0)))).isFalse();
     assertThat(PdSweep.holds(List.of(input, outcome(Kind.UNCACHED, 90, 970, 0)))).isFalse();
@@ -75,8 +75,9 @@ class PdSweepTest {
     }
     assertThat(failures.counts()).hasSize(Failures.MOST_REASONS + 1);
     Pair none = new Pair(0, 0);
-    Outcome outcome =
-        new Outcome(new Rule(Kind.ALWAYS, 0), 0, failures.counts(), 0, none, none, none, 0, 0, 0);
+    RuleResult outcome =
+        new RuleResult(
+            new Rule(Kind.ALWAYS, 0), 0, failures.counts(), 0, none, none, none, 0, 0, 0);
     assertThat(outcome.failures()).isEqualTo(103);
     assertThat(PdSweep.reasons(outcome).lines())
         .hasSize(Failures.MOST_REASONS + 1)
@@ -111,10 +112,10 @@ class PdSweepTest {
   @Tag("full")
   void eachRuleSplitsItsRequests() throws InterruptedException {
     SweepOptions options = new SweepOptions(1, 1, 2, 4, 4, 5);
-    Outcome always = SweepRun.of(new Rule(Kind.ALWAYS, 0), options);
-    Outcome never = SweepRun.of(new Rule(Kind.NEVER, 0), options);
-    Outcome input = SweepRun.of(new Rule(Kind.INPUT, 4096), options);
-    Outcome uncached = SweepRun.of(new Rule(Kind.UNCACHED, 4096), options);
+    RuleResult always = SweepRun.of(new Rule(Kind.ALWAYS, 0), options);
+    RuleResult never = SweepRun.of(new Rule(Kind.NEVER, 0), options);
+    RuleResult input = SweepRun.of(new Rule(Kind.INPUT, 4096), options);
+    RuleResult uncached = SweepRun.of(new Rule(Kind.UNCACHED, 4096), options);
     assertThat(List.of(always, never, input, uncached))
         .allSatisfy(
             each -> {

@@ -1,11 +1,11 @@
 package io.pointsman.tool.replay.peer;
 
 import io.pointsman.engine.env.Ticker;
-import io.pointsman.tool.replay.run.Exchange;
+import io.pointsman.tool.replay.run.ReplayedRequest;
 import io.pointsman.tool.replay.run.SimWorker;
-import io.pointsman.tool.sim.schedule.LatencyModel.Step;
 import io.pointsman.tool.sim.schedule.Scheduler;
 import io.pointsman.tool.sim.schedule.Sequence;
+import io.pointsman.tool.sim.schedule.SimLatencyModel.Step;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -26,7 +26,7 @@ final class Greedy implements Scorer {
   }
 
   @Override
-  public double cost(SimWorker engine, Exchange request) {
+  public double cost(SimWorker engine, ReplayedRequest request) {
     int uncached = request.inputTokens() - engine.held(request);
     double own = prefillMillis(engine, uncached);
     double ttft = Math.max(roomMillis(engine, uncached + request.outputTokens()), 0);
@@ -45,7 +45,7 @@ final class Greedy implements Scorer {
   /** Prompt tokens that no step has taken yet. */
   private static long ahead(SimWorker engine) {
     long tokens = 0;
-    for (Exchange exchange : engine.exchanges()) {
+    for (ReplayedRequest exchange : engine.exchanges()) {
       Sequence sequence = exchange.sequence();
       if (sequence != null && !exchange.answered()) {
         boolean queued = sequence.phase() == Sequence.Phase.QUEUED;
@@ -58,7 +58,7 @@ final class Greedy implements Scorer {
   private static double prefillMillis(SimWorker engine, long tokens) {
     long context = 0;
     int decoding = 0;
-    for (Exchange exchange : engine.exchanges()) {
+    for (ReplayedRequest exchange : engine.exchanges()) {
       Sequence sequence = exchange.sequence();
       if (sequence != null && exchange.answered()) {
         context += sequence.promptTokens() + sequence.produced();
@@ -80,7 +80,7 @@ final class Greedy implements Scorer {
     Scheduler scheduler = engine.scheduler();
     long waiting = 0;
     List<Sequence> decoding = new ArrayList<>();
-    for (Exchange exchange : engine.exchanges()) {
+    for (ReplayedRequest exchange : engine.exchanges()) {
       Sequence sequence = exchange.sequence();
       if (sequence == null) {
         continue;

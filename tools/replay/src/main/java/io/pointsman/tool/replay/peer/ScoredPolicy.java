@@ -1,24 +1,24 @@
 package io.pointsman.tool.replay.peer;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
-import io.pointsman.tool.replay.run.Exchange;
 import io.pointsman.tool.replay.run.FleetView;
+import io.pointsman.tool.replay.run.ReplayedRequest;
 import org.jspecify.annotations.Nullable;
 
 /** Chooses the eligible engine with the lowest cost; ties are broken at random, or by order. */
 final class ScoredPolicy implements Policy {
   private final FleetView view;
   private final Scorer scorer;
-  private final Dice dice;
+  private final RandomSource dice;
   private final boolean firstOfEquals;
 
-  ScoredPolicy(FleetView view, Scorer scorer, Dice dice, boolean firstOfEquals) {
+  ScoredPolicy(FleetView view, Scorer scorer, RandomSource dice, boolean firstOfEquals) {
     this.view = view;
     this.scorer = scorer;
     this.dice = dice;
@@ -32,7 +32,7 @@ final class ScoredPolicy implements Policy {
 
   private @Nullable Worker pick(Pool pool, RoutingRequest request, long now) {
     request.notes().because(PickReason.LEAST_COST);
-    Exchange exchange = view.exchange();
+    ReplayedRequest exchange = view.exchange();
     Worker chosen = null;
     double least = 0;
     int ties = 0;

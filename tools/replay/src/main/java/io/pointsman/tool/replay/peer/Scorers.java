@@ -1,6 +1,6 @@
 package io.pointsman.tool.replay.peer;
 
-import io.pointsman.tool.replay.run.Exchange;
+import io.pointsman.tool.replay.run.ReplayedRequest;
 import io.pointsman.tool.replay.run.SimWorker;
 
 /**
@@ -20,7 +20,7 @@ final class Scorers {
    * Tokens to compute including this request, times the requests in flight including it. This is
    * LMetric, and {@code kv_aware} of vllm-router 0.1.17 at temperature 0.
    */
-  static double uncachedTimesInFlight(SimWorker engine, Exchange request) {
+  static double uncachedTimesInFlight(SimWorker engine, ReplayedRequest request) {
     double tokens = uncached(engine, request) + engine.pendingTokens();
     return tokens * (engine.inFlight() + 1);
   }
@@ -39,14 +39,14 @@ final class Scorers {
    * fewest pending uncached tokens. Placed prompts count as cached at once, like its speculative
    * inserts.
    */
-  static double llmd(SimWorker engine, Exchange request) {
+  static double llmd(SimWorker engine, ReplayedRequest request) {
     int uncached = request.inputTokens() - engine.held(request);
     double load = engine.pendingTokens() + (double) uncached;
     boolean holder = uncached <= (1 - LLMD_AFFINITY) * request.inputTokens();
     return holder ? load : load + LLMD_GIVE_UP;
   }
 
-  private static int uncached(SimWorker engine, Exchange request) {
+  private static int uncached(SimWorker engine, ReplayedRequest request) {
     return request.inputTokens() - engine.cached(request);
   }
 }

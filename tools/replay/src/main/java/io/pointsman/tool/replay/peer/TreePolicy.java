@@ -1,6 +1,6 @@
 package io.pointsman.tool.replay.peer;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Pool;
@@ -33,10 +33,10 @@ final class TreePolicy implements Policy, Learner {
   private static final double RELATIVE = 1.5;
 
   private final Rules rules;
-  private final Dice dice;
+  private final RandomSource dice;
   private final PlacementTree tree = new PlacementTree();
 
-  TreePolicy(Rules rules, Dice dice) {
+  TreePolicy(Rules rules, RandomSource dice) {
     this.rules = rules;
     this.dice = dice;
   }

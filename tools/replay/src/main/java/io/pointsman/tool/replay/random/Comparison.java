@@ -46,7 +46,7 @@ record Comparison(Draw draw, double rate, Map<String, Measure> measures) {
   }
 
   /** The best other router by a metric; null if there is none. */
-  @Nullable Best best(Metric metric) {
+  @Nullable Best best(ComparedTime metric) {
     return measures.entrySet().stream()
         .filter(entry -> !entry.getKey().equals(subject()) && !BOUNDS.contains(entry.getKey()))
         .map(entry -> new Best(entry.getKey(), metric.of(entry.getValue())))
@@ -55,13 +55,13 @@ record Comparison(Draw draw, double rate, Map<String, Measure> measures) {
   }
 
   /** The subject's time relative to the best other router's; NaN if there is none. */
-  double ratio(Metric metric) {
+  double ratio(ComparedTime metric) {
     Best best = best(metric);
     return best == null ? Double.NaN : ratio(metric.of(measure(subject())), best.millis());
   }
 
   /** A policy's time relative to the best router other than the subject. */
-  double ratio(String policy, Metric metric) {
+  double ratio(String policy, ComparedTime metric) {
     Best best = best(metric);
     return best == null ? Double.NaN : ratio(metric.of(measure(policy)), best.millis());
   }

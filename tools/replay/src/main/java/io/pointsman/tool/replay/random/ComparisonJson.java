@@ -39,7 +39,7 @@ final class ComparisonJson {
     to.put("load", draw.load());
     to.put("rate", row.rate());
     to.put("subject", row.subject());
-    for (Metric metric : Metric.values()) {
+    for (ComparedTime metric : ComparedTime.values()) {
       Best best = row.best(metric);
       if (best != null) {
         to.putObject(metric.name().toLowerCase(Locale.ROOT))

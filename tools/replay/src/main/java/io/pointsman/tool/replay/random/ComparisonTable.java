@@ -22,7 +22,7 @@ final class ComparisonTable {
   /** One line for a workload. */
   static String row(Comparison row) {
     Draw draw = row.draw();
-    Best best = row.best(Metric.MEAN);
+    Best best = row.best(ComparedTime.MEAN);
     return String.format(
         Locale.ROOT,
         "%6d %-11s %-14s %3d %5d %5d %4.2f %9.1f %9s %-16s %6s %6s %6s %6s  %s",
@@ -36,9 +36,9 @@ final class ComparisonTable {
         row.measure(row.subject()).ttftMean(),
         best == null ? "-" : String.format(Locale.ROOT, "%.1f", best.millis()),
         best == null ? "-" : best.policy(),
-        ratio(row.ratio(Metric.MEAN)),
-        ratio(row.ratio(Metric.P99)),
-        ratio(row.ratio(Metric.END_TO_END)),
+        ratio(row.ratio(ComparedTime.MEAN)),
+        ratio(row.ratio(ComparedTime.P99)),
+        ratio(row.ratio(ComparedTime.END_TO_END)),
         ratio(row.ratioToRoundRobin()),
         draw.describe());
   }
@@ -91,9 +91,9 @@ final class ComparisonTable {
         measure.ttftMean(),
         measure.ttftP99(),
         measure.endToEndMean(),
-        ratio(row.ratio(policy, Metric.MEAN)),
-        ratio(row.ratio(policy, Metric.P99)),
-        ratio(row.ratio(policy, Metric.END_TO_END)),
+        ratio(row.ratio(policy, ComparedTime.MEAN)),
+        ratio(row.ratio(policy, ComparedTime.P99)),
+        ratio(row.ratio(policy, ComparedTime.END_TO_END)),
         measure.served(),
         measure.left(),
         Comparison.BOUNDS.contains(policy) ? "  bound" : "");
@@ -103,10 +103,10 @@ final class ComparisonTable {
   static String summary(List<Comparison> rows) {
     StringBuilder text = new StringBuilder(String.format("%n%d workloads%n", rows.size()));
     List<Comparison> compared =
-        rows.stream().filter(row -> !Double.isNaN(row.ratio(Metric.MEAN))).toList();
+        rows.stream().filter(row -> !Double.isNaN(row.ratio(ComparedTime.MEAN))).toList();
     if (!compared.isEmpty()) {
       text.append(heading("ratio to the best"));
-      for (Metric metric : Metric.values()) {
+      for (ComparedTime metric : ComparedTime.values()) {
         text.append(line(metric.title(), Statistics.of(compared, row -> row.ratio(metric))));
       }
       group(text, "family", compared, row -> row.draw().family().label());
@@ -128,7 +128,8 @@ final class ComparisonTable {
     Map<String, List<Comparison>> groups =
         rows.stream().collect(Collectors.groupingBy(key, TreeMap::new, Collectors.toList()));
     groups.forEach(
-        (label, of) -> text.append(line(label, Statistics.of(of, r -> r.ratio(Metric.MEAN)))));
+        (label, of) ->
+            text.append(line(label, Statistics.of(of, r -> r.ratio(ComparedTime.MEAN)))));
   }
 
   private static String heading(String title) {

@@ -8,13 +8,13 @@ import org.jspecify.annotations.Nullable;
 /** The simulated engines of the workers, and the exchange of a routing request. */
 public final class FleetView {
   private final Map<Worker, SimWorker> byWorker = new HashMap<>();
-  private @Nullable Exchange present;
+  private @Nullable ReplayedRequest present;
 
   void put(SimWorker worker) {
     byWorker.put(worker.worker(), worker);
   }
 
-  void decidingOn(Exchange exchange) {
+  void decidingOn(ReplayedRequest exchange) {
     present = exchange;
   }
 
@@ -28,8 +28,8 @@ public final class FleetView {
   }
 
   /** The request that is being decided. */
-  public Exchange exchange() {
-    Exchange exchange = present;
+  public ReplayedRequest exchange() {
+    ReplayedRequest exchange = present;
     if (exchange == null) {
       throw new IllegalStateException("request: none (expected: one that is being decided on)");
     }

@@ -11,7 +11,7 @@ public final class PredictionErrors {
   /** End of the first band; each further one is twice as wide. */
   private static final double FIRST_BAND_MILLIS = 32;
 
-  private final List<Served> served;
+  private final List<ReplayedResponse> served;
 
   /**
    * Requests with about the same prediction; times in milliseconds.
@@ -33,8 +33,8 @@ public final class PredictionErrors {
       double meanAbsolute,
       double bias) {}
 
-  PredictionErrors(List<Served> all) {
-    served = all.stream().filter(Served::predicted).toList();
+  PredictionErrors(List<ReplayedResponse> all) {
+    served = all.stream().filter(ReplayedResponse::predicted).toList();
   }
 
   /** Returns true if there are no predictions. */
@@ -52,7 +52,7 @@ public final class PredictionErrors {
     return served.stream().mapToDouble(PredictionErrors::error).average().orElse(Double.NaN);
   }
 
-  private static double error(Served each) {
+  private static double error(ReplayedResponse each) {
     return each.predictedMillis() - each.answeredMillis();
   }
 
@@ -64,7 +64,7 @@ public final class PredictionErrors {
     for (int left = served.size(); left > 0 && from < Double.POSITIVE_INFINITY; to *= 2) {
       double least = from;
       double most = to;
-      List<Served> within =
+      List<ReplayedResponse> within =
           served.stream()
               .filter(e -> e.predictedMillis() >= least && e.predictedMillis() < most)
               .toList();
@@ -77,14 +77,14 @@ public final class PredictionErrors {
     return bands;
   }
 
-  private static Band band(double from, double to, List<Served> within) {
+  private static Band band(double from, double to, List<ReplayedResponse> within) {
     PredictionErrors errors = new PredictionErrors(within);
     return new Band(
         from,
         to,
         within.size(),
-        within.stream().mapToDouble(Served::predictedMillis).average().orElse(0),
-        within.stream().mapToDouble(Served::answeredMillis).average().orElse(0),
+        within.stream().mapToDouble(ReplayedResponse::predictedMillis).average().orElse(0),
+        within.stream().mapToDouble(ReplayedResponse::answeredMillis).average().orElse(0),
         errors.meanAbsolute(),
         errors.bias());
   }
@@ -99,7 +99,7 @@ public final class PredictionErrors {
    */
   public int[][] cells(double fromMillis, int perDecade, int cells) {
     int[][] counts = new int[cells][cells];
-    for (Served each : served) {
+    for (ReplayedResponse each : served) {
       int predicted = cell(each.predictedMillis() / fromMillis, perDecade, cells);
       counts[predicted][cell(each.answeredMillis() / fromMillis, perDecade, cells)]++;
     }

@@ -1,6 +1,6 @@
 package io.pointsman.tool.replay.run;
 
-import io.pointsman.engine.policy.LostHits;
+import io.pointsman.engine.policy.CacheMissAttribution;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The result of a run. Times are milliseconds, shares 0 to 1. */
 public final class RunResult {
-  private final List<Served> served = new ArrayList<>();
+  private final List<ReplayedResponse> served = new ArrayList<>();
   private final double[] ttft;
   private final double endToEndMean;
   private final double hit;
@@ -20,7 +20,7 @@ public final class RunResult {
   private final List<Presence> engines;
   private final double mergedHit;
   private final double[] held;
-  private final @Nullable LostHits lostHits;
+  private final @Nullable CacheMissAttribution lostHits;
 
   /**
    * @param workers in the order in which they joined
@@ -28,13 +28,13 @@ public final class RunResult {
    * @param lostHits the policy's account of lost hits; null if it does not predict
    */
   RunResult(
-      Exchange[] exchanges,
+      ReplayedRequest[] exchanges,
       List<SimWorker> workers,
       long nanos,
       double mergedHit,
-      @Nullable LostHits lostHits) {
-    List<Exchange> ended = new ArrayList<>();
-    for (Exchange exchange : exchanges) {
+      @Nullable CacheMissAttribution lostHits) {
+    List<ReplayedRequest> ended = new ArrayList<>();
+    for (ReplayedRequest exchange : exchanges) {
       if (exchange != null && exchange.ended()) {
         ended.add(exchange);
         if (exchange.answered()) {
@@ -42,18 +42,18 @@ public final class RunResult {
         }
       }
     }
-    ttft = ended.stream().mapToDouble(Exchange::ttftMillis).sorted().toArray();
-    left = (int) ended.stream().filter(Exchange::left).count();
-    endToEndMean = ended.stream().mapToDouble(Exchange::endToEndMillis).average().orElse(0);
-    double prompt = ended.stream().mapToLong(Exchange::inputTokens).sum();
-    hit = ended.stream().mapToLong(Exchange::cachedTokens).sum() / Math.max(1, prompt);
+    ttft = ended.stream().mapToDouble(ReplayedRequest::ttftMillis).sorted().toArray();
+    left = (int) ended.stream().filter(ReplayedRequest::left).count();
+    endToEndMean = ended.stream().mapToDouble(ReplayedRequest::endToEndMillis).average().orElse(0);
+    double prompt = ended.stream().mapToLong(ReplayedRequest::inputTokens).sum();
+    hit = ended.stream().mapToLong(ReplayedRequest::cachedTokens).sum() / Math.max(1, prompt);
     imbalance = imbalance(workers);
     requestsByWorker = workers.stream().map(SimWorker::requests).toList();
     engines = workers.stream().map(SimWorker::presence).toList();
     rejected = exchanges.length - ended.size();
     seconds = nanos / 1e9;
     this.mergedHit = mergedHit;
-    held = ended.stream().mapToDouble(Exchange::heldMillis).filter(t -> t > 0).toArray();
+    held = ended.stream().mapToDouble(ReplayedRequest::heldMillis).filter(t -> t > 0).toArray();
     this.lostHits = lostHits;
   }
 
@@ -63,7 +63,7 @@ public final class RunResult {
   }
 
   /** The policy's reasons for computed prompt tokens; null if it does not predict. */
-  public @Nullable LostHits lostHits() {
+  public @Nullable CacheMissAttribution lostHits() {
     return lostHits;
   }
 

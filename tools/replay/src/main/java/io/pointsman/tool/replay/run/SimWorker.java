@@ -2,9 +2,9 @@ package io.pointsman.tool.replay.run;
 
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.tool.sim.schedule.EngineLimits;
-import io.pointsman.tool.sim.schedule.LatencyModel;
 import io.pointsman.tool.sim.schedule.Scheduler;
 import io.pointsman.tool.sim.schedule.Sequence;
+import io.pointsman.tool.sim.schedule.SimLatencyModel;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -22,8 +22,8 @@ public final class SimWorker {
   private final int ordinal;
   private final long joinedAt;
   private final Scheduler scheduler;
-  private final LatencyModel latency;
-  private final Set<Exchange> exchanges = new LinkedHashSet<>();
+  private final SimLatencyModel latency;
+  private final Set<ReplayedRequest> exchanges = new LinkedHashSet<>();
 
   /** Prompt blocks dispatched and not computed yet, with the number of their requests. */
   private final Map<Long, Integer> coming = new HashMap<>();
@@ -47,7 +47,7 @@ public final class SimWorker {
       int ordinal,
       long joinedAt,
       EngineLimits limits,
-      LatencyModel latency,
+      SimLatencyModel latency,
       double slowness) {
     this.worker = worker;
     this.index = index;
@@ -80,7 +80,7 @@ public final class SimWorker {
     next = scheduler.advance(now);
   }
 
-  void submit(Exchange exchange, Sequence sequence, long now) {
+  void submit(ReplayedRequest exchange, Sequence sequence, long now) {
     exchanges.add(exchange);
     requests++;
     for (long hash : exchange.engineBlocks()) {
@@ -94,18 +94,18 @@ public final class SimWorker {
   }
 
   /** Records the first token of a request. */
-  void computed(Exchange exchange, int tokens) {
+  void computed(ReplayedRequest exchange, int tokens) {
     computedTokens += tokens;
     leave(coming, exchange);
   }
 
-  void ended(Exchange exchange) {
+  void ended(ReplayedRequest exchange) {
     exchanges.remove(exchange);
     leave(active, exchange);
   }
 
   /** Records that a client has left: the engine stops working on its request. */
-  void abandoned(Exchange exchange, Sequence sequence) {
+  void abandoned(ReplayedRequest exchange, Sequence sequence) {
     if (!exchange.answered()) {
       leave(coming, exchange);
     }
@@ -113,16 +113,16 @@ public final class SimWorker {
     scheduler.abort(sequence);
   }
 
-  private static void leave(Map<Long, Integer> blocks, Exchange exchange) {
+  private static void leave(Map<Long, Integer> blocks, ReplayedRequest exchange) {
     for (long hash : exchange.engineBlocks()) {
       blocks.computeIfPresent(hash, (_, users) -> users == 1 ? null : users - 1);
     }
   }
 
   /** Records the loss of the engine with all requests in flight. */
-  List<Exchange> lose(long now) {
+  List<ReplayedRequest> lose(long now) {
     leftAt = now;
-    List<Exchange> lost = List.copyOf(exchanges);
+    List<ReplayedRequest> lost = List.copyOf(exchanges);
     exchanges.clear();
     coming.clear();
     active.clear();
@@ -136,27 +136,27 @@ public final class SimWorker {
   }
 
   /** Requests in flight, in the order of arrival. */
-  public List<Exchange> exchanges() {
+  public List<ReplayedRequest> exchanges() {
     return new ArrayList<>(exchanges);
   }
 
   /** Number of requests without a first token. */
   public int pending() {
     int pending = 0;
-    for (Exchange exchange : exchanges) {
+    for (ReplayedRequest exchange : exchanges) {
       pending += exchange.answered() ? 0 : 1;
     }
     return pending;
   }
 
   /** Prompt tokens in its cache, as its events report. */
-  public int cached(Exchange request) {
+  public int cached(ReplayedRequest request) {
     int blocks = scheduler.cache().known(request.engineBlocks());
     return Math.min(blocks * scheduler.limits().blockSize(), request.inputTokens() - 1);
   }
 
   /** Prompt tokens in its cache or being computed for it. */
-  public int held(Exchange request) {
+  public int held(ReplayedRequest request) {
     long[] hashes = request.engineBlocks();
     if (!scheduler.limits().rules().prefixCache()) {
       return 0;
@@ -171,7 +171,7 @@ public final class SimWorker {
   /** Uncached prompt tokens, as of placement, of requests without a first token. */
   public long pendingTokens() {
     long tokens = 0;
-    for (Exchange exchange : exchanges) {
+    for (ReplayedRequest exchange : exchanges) {
       tokens += exchange.answered() ? 0 : exchange.uncached();
     }
     return tokens;
@@ -181,12 +181,12 @@ public final class SimWorker {
    * Blocks of prompts and responses in flight including this request, with common blocks counted
    * once.
    */
-  public int activeBlocksWith(Exchange request) {
+  public int activeBlocksWith(ReplayedRequest request) {
     int blocks = active.size();
     for (long hash : request.engineBlocks()) {
       blocks += active.containsKey(hash) ? 0 : 1;
     }
-    for (Exchange exchange : exchanges) {
+    for (ReplayedRequest exchange : exchanges) {
       Sequence sequence = exchange.sequence();
       int answer = sequence == null ? 0 : sequence.produced();
       blocks += scheduler.cache().blocksFor(answer);
@@ -200,7 +200,7 @@ public final class SimWorker {
   }
 
   /** The model of its step times. */
-  public LatencyModel latency() {
+  public SimLatencyModel latency() {
     return latency;
   }
 

@@ -4,19 +4,19 @@ import io.pointsman.engine.Decision;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.RoutingEngine;
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.deferral.Deferral;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
-import io.pointsman.engine.deferral.HoldBack;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.kv.TokenKeys;
+import io.pointsman.engine.policy.CacheMissAttribution;
 import io.pointsman.engine.policy.Insight;
-import io.pointsman.engine.policy.LostHits;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
@@ -28,8 +28,8 @@ import io.pointsman.tool.replay.trace.Trace;
 import io.pointsman.tool.replay.trace.TraceRequest;
 import io.pointsman.tool.sim.cache.PromptOrigin;
 import io.pointsman.tool.sim.schedule.EngineLimits;
-import io.pointsman.tool.sim.schedule.LatencyModel;
 import io.pointsman.tool.sim.schedule.Scheduler;
+import io.pointsman.tool.sim.schedule.SimLatencyModel;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -63,7 +63,7 @@ public final class Simulation {
   private final Map<Worker, EventLine> lines = new LinkedHashMap<>();
   private final FleetView view = new FleetView();
   private final RoutingEngine engine;
-  private final HoldBack holdBack;
+  private final Deferral holdBack;
 
   /** Time of the next check of deferred requests. */
   private long wakeAt = Scheduler.NEVER;
@@ -89,7 +89,7 @@ public final class Simulation {
 
   private final Map<Integer, List<Integer>> followers = new HashMap<>();
   private final Queue<Change> changes;
-  private final Exchange[] exchanges;
+  private final ReplayedRequest[] exchanges;
   private final MergedCache merged;
 
   /** Converts prompts to the engines' blocks. */
@@ -108,9 +108,9 @@ public final class Simulation {
     int blocks = Math.max(1, settings.kvTokens() / cut.engineTokens());
     limits = settings.engine().limits(blocks, cut.engineTokens(), Integer.MAX_VALUE);
     merged = new MergedCache(trace.blockTokens(), (long) settings.workers() * settings.kvTokens());
-    exchanges = new Exchange[trace.requests().size()];
+    exchanges = new ReplayedRequest[trace.requests().size()];
     SplittableRandom random = new SplittableRandom(settings.seed());
-    Dice dice = random::nextInt;
+    RandomSource dice = random::nextInt;
     fleet = new Fleet(FleetSettings.DEFAULTS, time::nanos);
     int maxWorkers = FleetSettings.DEFAULTS.maxWorkers();
     kv = new KvIndex(KV_BYTES, maxWorkers, time::nanos);
@@ -127,7 +127,7 @@ public final class Simulation {
     engine =
         new RoutingEngine(
             fleet, setup, EngineSettings.DEFAULTS, new FaultsEndTheRun(), time::nanos, dice);
-    holdBack = new HoldBack(engine, settings.holdBack(), time::nanos);
+    holdBack = new Deferral(engine, settings.holdBack(), time::nanos);
     for (int i = 0; i < settings.workers(); i++) {
       add(i);
     }
@@ -149,7 +149,7 @@ public final class Simulation {
       worker.learnKvTokens(settings.kvTokens());
     }
     double slowness = settings.slow().getOrDefault(index, 1.0);
-    LatencyModel latency = settings.engine().latency();
+    SimLatencyModel latency = settings.engine().latency();
     SimWorker simulated =
         new SimWorker(worker, index, all.size(), time.nanos(), limits, latency, slowness);
     view.put(simulated);
@@ -176,7 +176,7 @@ public final class Simulation {
       }
     }
     while (step()) {}
-    LostHits lost = insight == null ? null : insight.lostHits();
+    CacheMissAttribution lost = insight == null ? null : insight.lostHits();
     return new RunResult(exchanges, all, time.nanos(), merged.hit(), lost);
   }
 
@@ -229,7 +229,7 @@ public final class Simulation {
 
   /** Lets a client leave at any stage of its request; dependent requests do not follow. */
   private void leave(Arrival departure) {
-    Exchange exchange = exchanges[departure.index()];
+    ReplayedRequest exchange = exchanges[departure.index()];
     if (exchange == null || exchange.ended()) {
       return;
     }
@@ -249,7 +249,7 @@ public final class Simulation {
 
   private void wakeLater() {
     long nanos = holdBack.wakeAfterNanos();
-    if (nanos != HoldBack.NO_WAKE) {
+    if (nanos != Deferral.NO_WAKE) {
       wakeAt = time.nanos() + nanos;
     }
   }
@@ -266,7 +266,8 @@ public final class Simulation {
     }
     merged.take(request);
     boolean told = settings.untold() == 0;
-    Exchange exchange = new Exchange(index, request, cut.blocks(request), told, time, this::ended);
+    ReplayedRequest exchange =
+        new ReplayedRequest(index, request, cut.blocks(request), told, time, this::ended);
     exchanges[index] = exchange;
     if (request.patience() < Double.POSITIVE_INFINITY) {
       departures.add(new Arrival(time.nanos() + nanos(request.patience()), index));
@@ -274,7 +275,7 @@ public final class Simulation {
     route(exchange, request);
   }
 
-  private void route(Exchange exchange, TraceRequest request) {
+  private void route(ReplayedRequest exchange, TraceRequest request) {
     PrefixBlocks prefix = key(exchange, request);
     RoutingRequest asked = RoutingRequest.builder().model("replayed").prefix(prefix).build();
     view.decidingOn(exchange);
@@ -288,18 +289,18 @@ public final class Simulation {
     }
   }
 
-  private void decided(Exchange exchange, RoutingRequest asked, Decision decision) {
+  private void decided(ReplayedRequest exchange, RoutingRequest asked, Decision decision) {
     if (decision instanceof Decision.Routed(Lease lease)) {
       exchange.send(view.engine(lease.worker()), lease, asked.notes().predictedMillis());
     }
   }
 
   /** A request that may be deferred. */
-  private final class Guest implements HoldBack.Guest {
-    private final Exchange exchange;
+  private final class Guest implements Deferral.Guest {
+    private final ReplayedRequest exchange;
     private final RoutingRequest request;
 
-    Guest(Exchange exchange, RoutingRequest request) {
+    Guest(ReplayedRequest exchange, RoutingRequest request) {
       this.exchange = exchange;
       this.request = request;
     }
@@ -322,7 +323,7 @@ public final class Simulation {
     }
   }
 
-  private PrefixBlocks key(Exchange exchange, TraceRequest request) {
+  private PrefixBlocks key(ReplayedRequest exchange, TraceRequest request) {
     long[] blocks = request.blocks();
     int length = request.inputTokens();
     PrefixBlocks text =
@@ -351,7 +352,7 @@ public final class Simulation {
   }
 
   /** Token ids that are equal where hashes are equal; without hashes they are unique. */
-  private int[] ids(Exchange exchange, long[] blocks, int length) {
+  private int[] ids(ReplayedRequest exchange, long[] blocks, int length) {
     int[] ids = new int[length];
     long[] engineBlocks = exchange.engineBlocks();
     long rest = ~(blocks.length == 0 ? exchange.index() : blocks[blocks.length - 1]);
@@ -364,7 +365,7 @@ public final class Simulation {
     return ids;
   }
 
-  private void ended(Exchange exchange) {
+  private void ended(ReplayedRequest exchange) {
     for (int follower : followers.getOrDefault(exchange.index(), List.of())) {
       long at = time.nanos() + nanos(trace.requests().get(follower).at());
       arrivals.add(new Arrival(at, follower));
@@ -380,7 +381,7 @@ public final class Simulation {
     running = present.values().toArray(new SimWorker[0]);
     lines.remove(lost.worker());
     fleet.remove(lost.worker().id());
-    for (Exchange exchange : lost.lose(time.nanos())) {
+    for (ReplayedRequest exchange : lost.lose(time.nanos())) {
       Lease lease = exchange.lost();
       if (lease != null) {
         lease.failed(Failure.ERROR);

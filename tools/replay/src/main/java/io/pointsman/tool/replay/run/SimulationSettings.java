@@ -1,6 +1,6 @@
 package io.pointsman.tool.replay.run;
 
-import io.pointsman.engine.deferral.HoldBackSettings;
+import io.pointsman.engine.deferral.DeferralSettings;
 import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.tool.sim.schedule.ServiceProfile;
 import io.pointsman.tool.sim.schedule.ServiceProfiles;
@@ -35,7 +35,7 @@ public record SimulationSettings(
     PolicySettings policies,
     @Nullable Announcements announcements,
     double untold,
-    HoldBackSettings holdBack,
+    DeferralSettings holdBack,
     ServiceProfile engine,
     int blockTokens) {
   /** Uses engines of the default kind. */
@@ -48,7 +48,7 @@ public record SimulationSettings(
       PolicySettings policies,
       @Nullable Announcements announcements,
       double untold,
-      HoldBackSettings holdBack) {
+      DeferralSettings holdBack) {
     this(
         workers,
         kvTokens,
@@ -82,7 +82,7 @@ public record SimulationSettings(
         policies,
         announcements,
         untold,
-        HoldBackSettings.DEFAULTS);
+        DeferralSettings.DEFAULTS);
   }
 
   /** Uses engines that report their cache hits. */

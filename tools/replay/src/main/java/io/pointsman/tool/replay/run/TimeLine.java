@@ -19,7 +19,8 @@ public final class TimeLine {
   private final double[] ttftSum;
   private final int[] arrived;
 
-  TimeLine(List<Presence> engines, List<Served> served, double length, double windowSeconds) {
+  TimeLine(
+      List<Presence> engines, List<ReplayedResponse> served, double length, double windowSeconds) {
     if (!(windowSeconds > 0)) {
       throw new IllegalArgumentException("window: " + windowSeconds + " (expected: above 0)");
     }
@@ -43,7 +44,7 @@ public final class TimeLine {
     }
   }
 
-  private void count(Served each) {
+  private void count(ReplayedResponse each) {
     int placed = window(each.placedAt());
     requests[each.engine()][placed]++;
     tokens[each.engine()][placed] += each.computedTokens();

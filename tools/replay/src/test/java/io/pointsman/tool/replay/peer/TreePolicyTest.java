@@ -3,7 +3,7 @@ package io.pointsman.tool.replay.peer;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
@@ -30,7 +30,7 @@ class TreePolicyTest {
 
   private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, () -> 0);
   private final List<Worker> workers = new ArrayList<>();
-  private Dice dice = _ -> 0;
+  private RandomSource dice = _ -> 0;
 
   private void workers(int... loads) {
     for (int i = 0; i < loads.length; i++) {

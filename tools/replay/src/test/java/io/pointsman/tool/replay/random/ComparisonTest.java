@@ -43,12 +43,12 @@ class ComparisonTest {
     measures.put("greedy", measure(10, 10, 10));
     Comparison row = comparison(1, measures);
 
-    assertThat(row.best(Metric.MEAN)).isEqualTo(new Comparison.Best("llm_d", 80));
-    assertThat(row.best(Metric.P99)).isEqualTo(new Comparison.Best("round_robin", 500));
-    assertThat(row.ratio(Metric.MEAN)).isEqualTo(1.25);
-    assertThat(row.ratio(Metric.P99)).isEqualTo(0.8);
-    assertThat(row.ratio(Metric.END_TO_END)).isEqualTo(0.5);
-    assertThat(row.ratio("greedy", Metric.MEAN)).isEqualTo(0.125);
+    assertThat(row.best(ComparedTime.MEAN)).isEqualTo(new Comparison.Best("llm_d", 80));
+    assertThat(row.best(ComparedTime.P99)).isEqualTo(new Comparison.Best("round_robin", 500));
+    assertThat(row.ratio(ComparedTime.MEAN)).isEqualTo(1.25);
+    assertThat(row.ratio(ComparedTime.P99)).isEqualTo(0.8);
+    assertThat(row.ratio(ComparedTime.END_TO_END)).isEqualTo(0.5);
+    assertThat(row.ratio("greedy", ComparedTime.MEAN)).isEqualTo(0.125);
     assertThat(row.ratioToRoundRobin()).isEqualTo(0.5);
   }
 
@@ -56,7 +56,7 @@ class ComparisonTest {
   void subjectAloneHasNoRatio() {
     Comparison row = comparison(1, Map.of("cost", measure(1, 1, 1)));
 
-    assertThat(row.ratio(Metric.MEAN)).isNaN();
+    assertThat(row.ratio(ComparedTime.MEAN)).isNaN();
     assertThat(row.ratioToRoundRobin()).isNaN();
     assertThat(ComparisonTable.row(row)).contains(" - ");
     assertThat(ComparisonTable.summary(List.of(row))).contains("1 workloads");
@@ -70,7 +70,7 @@ class ComparisonTest {
             comparison(2, 107, 100),
             comparison(3, 115, 100),
             comparison(4, 400, 100));
-    Statistics statistics = Statistics.of(rows, row -> row.ratio(Metric.MEAN));
+    Statistics statistics = Statistics.of(rows, row -> row.ratio(ComparedTime.MEAN));
 
     assertThat(statistics.count()).isEqualTo(4);
     assertThat(statistics.mean()).isCloseTo(Math.pow(1.07 * 1.15 * 4, 0.25), within(1e-9));

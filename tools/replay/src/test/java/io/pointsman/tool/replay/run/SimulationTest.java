@@ -2,7 +2,7 @@ package io.pointsman.tool.replay.run;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.engine.deferral.HoldBackSettings;
+import io.pointsman.engine.deferral.DeferralSettings;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.catalog.PolicyParts;
@@ -26,8 +26,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class SimulationTest {
-  private static final HoldBackSettings HELD = HoldBackSettings.DEFAULTS;
-  private static final HoldBackSettings NOT_HELD = HELD.withBeyond(Duration.ZERO);
+  private static final DeferralSettings HELD = DeferralSettings.DEFAULTS;
+  private static final DeferralSettings NOT_HELD = HELD.withBeyond(Duration.ZERO);
 
   private static final Trace SIBLINGS = Workloads.make("best-of-n", 1).first(1200);
   private static final Trace LOOPS = Workloads.make("tool-loops", 1).first(1500);
@@ -246,11 +246,11 @@ class SimulationTest {
     return new Trace("conversations", 512, requests);
   }
 
-  private static RunResult run(String policy, double rate, HoldBackSettings holdBack) {
+  private static RunResult run(String policy, double rate, DeferralSettings holdBack) {
     return run(policy, longPrompts(40).atRate(rate), 1, holdBack);
   }
 
-  private static RunResult run(String policy, Trace trace, long seed, HoldBackSettings holdBack) {
+  private static RunResult run(String policy, Trace trace, long seed, DeferralSettings holdBack) {
     SimulationSettings settings =
         new SimulationSettings(
             4, 400_000, Map.of(), List.of(), seed, PolicySettings.DEFAULTS, null, 0, holdBack);
@@ -276,7 +276,7 @@ class SimulationTest {
   }
 
   /** Sums several rates and seeds, because one decision changes all later ones. */
-  private static double sumOfMeans(int atATime, HoldBackSettings holdBack) {
+  private static double sumOfMeans(int atATime, DeferralSettings holdBack) {
     double sum = 0;
     for (int rate = 5; rate <= 9; rate++) {
       for (int seed = 1; seed <= 4; seed++) {

@@ -10,13 +10,13 @@ import org.junit.jupiter.api.Test;
 class TimeLineTest {
   private static final double STAYED = Double.POSITIVE_INFINITY;
 
-  private static Served served(double arrived, double placed, int engine, int tokens) {
+  private static ReplayedResponse served(double arrived, double placed, int engine, int tokens) {
     long at = Math.round(arrived * 1e9);
     long sent = Math.round(placed * 1e9);
-    return new Served(at, sent, sent + 100_000_000, engine, tokens, Double.NaN);
+    return new ReplayedResponse(at, sent, sent + 100_000_000, engine, tokens, Double.NaN);
   }
 
-  private static Served served(double at, int engine, int tokens) {
+  private static ReplayedResponse served(double at, int engine, int tokens) {
     return served(at, at, engine, tokens);
   }
 

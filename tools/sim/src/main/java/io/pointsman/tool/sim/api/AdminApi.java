@@ -3,30 +3,30 @@ package io.pointsman.tool.sim.api;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.failure.Failure;
-import io.pointsman.tool.sim.http.Exchange;
-import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.failure.ScheduledFault;
 import io.pointsman.tool.sim.http.RequestError;
+import io.pointsman.tool.sim.http.SimExchange;
+import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.kv.link.KvNode;
-import io.pointsman.tool.sim.live.Announcer;
-import io.pointsman.tool.sim.live.Engine;
+import io.pointsman.tool.sim.live.CacheAnnouncer;
+import io.pointsman.tool.sim.live.EngineCore;
 import io.pointsman.tool.sim.live.EngineState;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** {@code /sim/...}: the engine's actual state and its failures. */
 final class AdminApi {
-  private final Engine engine;
+  private final EngineCore engine;
   private final @Nullable KvNode node;
 
-  AdminApi(Engine engine, @Nullable KvNode node) {
+  AdminApi(EngineCore engine, @Nullable KvNode node) {
     this.engine = engine;
     this.node = node;
   }
 
-  void state(Exchange exchange) {
+  void state(SimExchange exchange) {
     EngineState state = engine.state();
-    ObjectNode root = Json.object().put("id", state.id());
+    ObjectNode root = SimJson.object().put("id", state.id());
     EngineState.Requests requests = state.requests();
     root.put("received", requests.received()).put("served", requests.served());
     root.put("failed", requests.failed()).put("in_flight", requests.inFlight());
@@ -57,17 +57,17 @@ final class AdminApi {
     exchange.respond(200, root);
   }
 
-  void resetCounters(Exchange exchange) {
+  void resetCounters(SimExchange exchange) {
     engine.resetCounters();
     if (node != null) {
       node.resetCounters();
     }
-    exchange.respond(200, Json.object().put("reset", true));
+    exchange.respond(200, SimJson.object().put("reset", true));
   }
 
   /** Sets the faults of KV events; omitted members are zero. */
-  void events(Exchange exchange) {
-    Announcer announcer = engine.announcer();
+  void events(SimExchange exchange) {
+    CacheAnnouncer announcer = engine.announcer();
     if (announcer == null) {
       throw RequestError.badRequest("kv-events: off (expected: --kv-events)", null);
     }
@@ -83,40 +83,40 @@ final class AdminApi {
     if (body.path("restart").asBoolean(false)) {
       announcer.restart();
     }
-    exchange.respond(200, Json.object().put("batches", announcer.batches()));
+    exchange.respond(200, SimJson.object().put("batches", announcer.batches()));
   }
 
-  void listFailures(Exchange exchange) {
-    ArrayNode list = Json.array();
+  void listFailures(SimExchange exchange) {
+    ArrayNode list = SimJson.array();
     engine.failures().active().forEach(active -> list.add(FailureJson.write(active)));
     exchange.respond(200, list);
   }
 
-  void addFailures(Exchange exchange) {
-    List<Failure> failures = FailureJson.read(exchange.json());
-    ArrayNode ids = Json.array();
+  void addFailures(SimExchange exchange) {
+    List<ScheduledFault> failures = FailureJson.read(exchange.json());
+    ArrayNode ids = SimJson.array();
     try {
       failures.forEach(failure -> ids.add(engine.failures().add(failure)));
     } catch (IllegalStateException e) {
       throw RequestError.badRequest(String.valueOf(e.getMessage()), null);
     }
-    ObjectNode root = Json.object();
+    ObjectNode root = SimJson.object();
     root.set("ids", ids);
     exchange.respond(200, root);
   }
 
-  void clearFailures(Exchange exchange) {
+  void clearFailures(SimExchange exchange) {
     engine.failures().clear();
-    exchange.respond(200, Json.object().put("cleared", true));
+    exchange.respond(200, SimJson.object().put("cleared", true));
   }
 
-  void removeFailure(Exchange exchange) {
+  void removeFailure(SimExchange exchange) {
     String id = exchange.path().substring("/sim/failures/".length());
     boolean known = id.matches("[0-9]{1,9}") && engine.failures().remove(Integer.parseInt(id));
     if (!known) {
       throw RequestError.notFound(
           "failure: " + id + " (expected: an id of GET /sim/failures)", null);
     }
-    exchange.respond(200, Json.object().put("removed", Integer.parseInt(id)));
+    exchange.respond(200, SimJson.object().put("removed", Integer.parseInt(id)));
   }
 }

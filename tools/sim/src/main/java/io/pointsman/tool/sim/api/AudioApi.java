@@ -3,11 +3,11 @@ package io.pointsman.tool.sim.api;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.tool.sim.http.EventStream;
-import io.pointsman.tool.sim.http.Exchange;
-import io.pointsman.tool.sim.http.Json;
 import io.pointsman.tool.sim.http.MultipartForm;
 import io.pointsman.tool.sim.http.RequestError;
-import io.pointsman.tool.sim.live.Engine;
+import io.pointsman.tool.sim.http.SimExchange;
+import io.pointsman.tool.sim.http.SimJson;
+import io.pointsman.tool.sim.live.EngineCore;
 import io.pointsman.tool.sim.live.Generation;
 import io.pointsman.tool.sim.live.GenerationRun;
 import io.pointsman.tool.sim.live.Generator;
@@ -23,24 +23,24 @@ final class AudioApi {
   private static final int BYTES_PER_TOKEN = 640;
   private static final int BYTES_PER_SECOND = 32_000;
 
-  private final Requests requests;
+  private final SimRequests requests;
   private final Generator generator;
 
-  AudioApi(Engine engine, Generator generator) {
-    this.requests = new Requests(engine);
+  AudioApi(EngineCore engine, Generator generator) {
+    this.requests = new SimRequests(engine);
     this.generator = generator;
   }
 
-  void handle(Exchange exchange) {
+  void handle(SimExchange exchange) {
     MultipartForm form = MultipartForm.read(exchange);
     byte[] file = form.bytes("file");
     if (file == null || file.length == 0) {
       throw RequestError.badRequest("file: missing (expected: an audio file)", "file");
     }
-    ObjectNode body = Json.object().put("model", form.text("model", ""));
+    ObjectNode body = SimJson.object().put("model", form.text("model", ""));
     requests.model(body);
     List<int[]> prompts = List.of(tokens(file));
-    Requests.Length length = requests.length(body, prompts, 0);
+    SimRequests.Length length = requests.length(body, prompts, 0);
     Generation request = requests.generation(body, body, prompts, length);
     if (form.text("stream", "false").equals("true")) {
       generator.answerStream(exchange, request, Events::new);
@@ -51,7 +51,7 @@ final class AudioApi {
   }
 
   private static JsonNode document(GenerationRun run, int seconds) {
-    ObjectNode root = Json.object();
+    ObjectNode root = SimJson.object();
     root.put("text", run.answer(0).firstWords(run.request().outputTokens()));
     root.putObject("usage").put("type", "duration").put("seconds", seconds);
     return root;
@@ -95,7 +95,7 @@ final class AudioApi {
           + "\",\"object\":\"transcription.chunk\",\"created\":"
           + run.created()
           + ",\"model\":"
-          + Json.quote(run.request().model())
+          + SimJson.quote(run.request().model())
           + ",\"choices\":[{\"delta\":{\"content\":\""
           + text
           + "\"},\"finish_reason\":"

@@ -4,10 +4,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.tool.sim.http.EventStream;
-import io.pointsman.tool.sim.http.Exchange;
-import io.pointsman.tool.sim.http.Json;
 import io.pointsman.tool.sim.http.RequestError;
-import io.pointsman.tool.sim.live.Engine;
+import io.pointsman.tool.sim.http.SimExchange;
+import io.pointsman.tool.sim.http.SimJson;
+import io.pointsman.tool.sim.live.EngineCore;
 import io.pointsman.tool.sim.live.Generation;
 import io.pointsman.tool.sim.live.GenerationRun;
 import io.pointsman.tool.sim.live.Generator;
@@ -17,19 +17,19 @@ import java.util.List;
 
 /** {@code POST /v1/chat/completions}. */
 final class ChatApi {
-  private final Requests requests;
+  private final SimRequests requests;
   private final Generator generator;
 
-  ChatApi(Engine engine, Generator generator) {
-    this.requests = new Requests(engine);
+  ChatApi(EngineCore engine, Generator generator) {
+    this.requests = new SimRequests(engine);
     this.generator = generator;
   }
 
-  void handle(Exchange exchange) {
+  void handle(SimExchange exchange) {
     JsonNode body = exchange.json();
     Generation request = read(body);
-    if (Requests.streams(body)) {
-      boolean usage = Requests.wantsUsage(body);
+    if (SimRequests.streams(body)) {
+      boolean usage = SimRequests.wantsUsage(body);
       generator.answerStream(exchange, request, run -> new Chunks(run, usage));
     } else {
       generator.answerWhole(exchange, request, ChatApi::document);
@@ -39,7 +39,7 @@ final class ChatApi {
   Generation read(JsonNode body) {
     requests.model(body);
     List<int[]> prompts = List.of(prompt(body));
-    Requests.Length length =
+    SimRequests.Length length =
         requests.length(body, prompts, 0, "max_completion_tokens", "max_tokens");
     return requests.generation(body, body, prompts, length);
   }
@@ -50,7 +50,7 @@ final class ChatApi {
       throw RequestError.badRequest("messages: missing (expected: a list of messages)", "messages");
     }
     return ChatTemplate.render(
-        body.path("tools"), Json.object().path("none"), messages, new int[0]);
+        body.path("tools"), SimJson.object().path("none"), messages, new int[0]);
   }
 
   private static JsonNode document(GenerationRun run) {
@@ -65,11 +65,11 @@ final class ChatApi {
       choice.putNull("logprobs").put("finish_reason", run.request().finishReason());
       choice.putNull("stop_reason");
     }
-    return root.set("usage", Usage.of(run));
+    return root.set("usage", SimUsage.of(run));
   }
 
   private static ObjectNode head(GenerationRun run, String object) {
-    return Json.object()
+    return SimJson.object()
         .put("id", run.id("chatcmpl-"))
         .put("object", object)
         .put("created", run.created())
@@ -105,13 +105,13 @@ final class ChatApi {
     @Override
     public void ended(EventStream out, int choice) {
       String last = choice(choice, "{}", "\"" + run.request().finishReason() + "\"");
-      out.data(Requests.handedOver(run, last));
+      out.data(SimRequests.handedOver(run, last));
     }
 
     @Override
     public void closed(EventStream out) {
       if (usage) {
-        out.data(head + "],\"usage\":" + Usage.of(run) + "}");
+        out.data(head + "],\"usage\":" + SimUsage.of(run) + "}");
       }
       out.data("[DONE]");
     }

@@ -4,9 +4,9 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.tool.sim.http.EventStream;
-import io.pointsman.tool.sim.http.Exchange;
-import io.pointsman.tool.sim.http.Json;
-import io.pointsman.tool.sim.live.Engine;
+import io.pointsman.tool.sim.http.SimExchange;
+import io.pointsman.tool.sim.http.SimJson;
+import io.pointsman.tool.sim.live.EngineCore;
 import io.pointsman.tool.sim.live.Generation;
 import io.pointsman.tool.sim.live.GenerationRun;
 import io.pointsman.tool.sim.live.Generator;
@@ -18,20 +18,20 @@ import java.util.List;
 final class CompletionsApi {
   private static final int DEFAULT_TOKENS = 16;
 
-  private final Requests requests;
+  private final SimRequests requests;
   private final Generator generator;
 
-  CompletionsApi(Engine engine, Generator generator) {
-    this.requests = new Requests(engine);
+  CompletionsApi(EngineCore engine, Generator generator) {
+    this.requests = new SimRequests(engine);
     this.generator = generator;
   }
 
-  void handle(Exchange exchange) {
+  void handle(SimExchange exchange) {
     JsonNode body = exchange.json();
     Generation request = read(body);
     boolean echo = body.path("echo").asBoolean(false);
-    if (Requests.streams(body)) {
-      boolean usage = Requests.wantsUsage(body);
+    if (SimRequests.streams(body)) {
+      boolean usage = SimRequests.wantsUsage(body);
       generator.answerStream(exchange, request, run -> new Chunks(run, usage, echo));
     } else {
       generator.answerWhole(exchange, request, run -> document(run, echo));
@@ -40,8 +40,8 @@ final class CompletionsApi {
 
   Generation read(JsonNode body) {
     requests.model(body);
-    List<int[]> prompts = Requests.prompts(body.path("prompt"), "prompt");
-    Requests.Length length = requests.length(body, prompts, DEFAULT_TOKENS, "max_tokens");
+    List<int[]> prompts = SimRequests.prompts(body.path("prompt"), "prompt");
+    SimRequests.Length length = requests.length(body, prompts, DEFAULT_TOKENS, "max_tokens");
     return requests.generation(body, body, prompts, length);
   }
 
@@ -58,7 +58,7 @@ final class CompletionsApi {
           .put("finish_reason", run.request().finishReason())
           .putNull("stop_reason");
     }
-    return root.set("usage", Usage.of(run));
+    return root.set("usage", SimUsage.of(run));
   }
 
   private static String promptText(GenerationRun run, int choice) {
@@ -66,7 +66,7 @@ final class CompletionsApi {
   }
 
   private static ObjectNode head(GenerationRun run) {
-    return Json.object()
+    return SimJson.object()
         .put("id", run.id("cmpl-"))
         .put("object", "text_completion")
         .put("created", run.created())
@@ -91,7 +91,7 @@ final class CompletionsApi {
     @Override
     public void opened(EventStream out) {
       for (int i = 0; echo && i < run.size(); i++) {
-        out.data(choice(i, Json.quote(promptText(run, i)), "null"));
+        out.data(choice(i, SimJson.quote(promptText(run, i)), "null"));
       }
     }
 
@@ -103,13 +103,13 @@ final class CompletionsApi {
     @Override
     public void ended(EventStream out, int choice) {
       String last = choice(choice, "\"\"", "\"" + run.request().finishReason() + "\"");
-      out.data(Requests.handedOver(run, last));
+      out.data(SimRequests.handedOver(run, last));
     }
 
     @Override
     public void closed(EventStream out) {
       if (usage) {
-        out.data(head + "],\"usage\":" + Usage.of(run) + "}");
+        out.data(head + "],\"usage\":" + SimUsage.of(run) + "}");
       }
       out.data("[DONE]");
     }

@@ -1,8 +1,8 @@
 package io.pointsman.tool.sim.api;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.http.Exchange;
-import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.http.SimExchange;
+import io.pointsman.tool.sim.http.SimJson;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
@@ -12,8 +12,8 @@ import java.util.Map;
 final class EchoApi {
   private EchoApi() {}
 
-  static void handle(Exchange exchange) {
-    ObjectNode root = Json.object();
+  static void handle(SimExchange exchange) {
+    ObjectNode root = SimJson.object();
     root.put("method", exchange.method()).put("path", exchange.path());
     root.put("query", exchange.rawQuery()).put("uri", exchange.uri());
     ObjectNode headers = root.putObject("headers");

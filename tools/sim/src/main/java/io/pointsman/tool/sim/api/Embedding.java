@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.TextNode;
 import io.pointsman.tool.sim.cache.BlockHashes;
-import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.http.SimJson;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Base64;
@@ -40,7 +40,7 @@ final class Embedding {
   }
 
   JsonNode floats() {
-    ArrayNode array = Json.array();
+    ArrayNode array = SimJson.array();
     for (float value : values) {
       array.add(value);
     }

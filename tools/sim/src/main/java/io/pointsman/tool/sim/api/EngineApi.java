@@ -1,13 +1,13 @@
 package io.pointsman.tool.sim.api;
 
 import io.pointsman.tool.sim.failure.Fault;
-import io.pointsman.tool.sim.http.Endpoint;
-import io.pointsman.tool.sim.http.Exchange;
-import io.pointsman.tool.sim.http.Json;
 import io.pointsman.tool.sim.http.RequestError;
+import io.pointsman.tool.sim.http.SimEndpoint;
+import io.pointsman.tool.sim.http.SimExchange;
+import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.kv.link.KvNode;
 import io.pointsman.tool.sim.live.AbortPhase;
-import io.pointsman.tool.sim.live.Engine;
+import io.pointsman.tool.sim.live.EngineCore;
 import io.pointsman.tool.sim.live.EngineCounters;
 import io.pointsman.tool.sim.live.Generator;
 import java.util.LinkedHashSet;
@@ -17,21 +17,21 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The engine's HTTP interface: finds the route, counts work, applies failures. */
-public final class EngineApi implements Endpoint {
-  private final Engine engine;
+public final class EngineApi implements SimEndpoint {
+  private final EngineCore engine;
   private final @Nullable KvNode node;
-  private final Routes routes = new Routes();
+  private final SimRoutes routes = new SimRoutes();
 
   /** Requests that hang, each on its own connection. */
   private final Set<Hung> hung = new LinkedHashSet<>();
 
-  private record Hung(Exchange exchange, Routes.Route route) {}
+  private record Hung(SimExchange exchange, SimRoutes.Route route) {}
 
   /**
    * Creates the interface of one engine; {@code node} is its part in KV transfers, if it has a
    * role.
    */
-  public EngineApi(Engine engine, @Nullable KvNode node) {
+  public EngineApi(EngineCore engine, @Nullable KvNode node) {
     this.engine = engine;
     this.node = node;
     generation(new Generator(engine));
@@ -43,16 +43,16 @@ public final class EngineApi implements Endpoint {
   }
 
   @Override
-  public void handle(Exchange exchange) {
-    Map<String, Routes.Route> methods = routes.at(exchange.path());
+  public void handle(SimExchange exchange) {
+    Map<String, SimRoutes.Route> methods = routes.at(exchange.path());
     if (methods == null) {
       exchange.fail(404, "NotFoundError", "Not Found: " + exchange.path(), null);
       return;
     }
-    Routes.Route route = route(methods, exchange.method());
+    SimRoutes.Route route = route(methods, exchange.method());
     if (route == null) {
       byte[] body =
-          Json.bytes(Json.error(405, "MethodNotAllowedError", "Method Not Allowed", null));
+          SimJson.bytes(SimJson.error(405, "MethodNotAllowedError", "Method Not Allowed", null));
       Map<String, String> allow = Map.of("Allow", String.join(", ", methods.keySet()));
       exchange.respond(405, "application/json", body, allow);
       return;
@@ -69,15 +69,16 @@ public final class EngineApi implements Endpoint {
     route.endpoint().handle(exchange);
   }
 
-  private static Routes.@Nullable Route route(Map<String, Routes.Route> methods, String method) {
-    Routes.Route route = methods.get(method);
+  private static SimRoutes.@Nullable Route route(
+      Map<String, SimRoutes.Route> methods, String method) {
+    SimRoutes.Route route = methods.get(method);
     if (route == null && method.equals("HEAD")) {
       route = methods.get("GET");
     }
     return route == null ? methods.get("*") : route;
   }
 
-  private void count(Exchange exchange) {
+  private void count(SimExchange exchange) {
     EngineCounters counters = engine.counters();
     counters.began();
     exchange.onEnded(
@@ -97,7 +98,7 @@ public final class EngineApi implements Endpoint {
    *
    * @return true if a failure has taken over the exchange
    */
-  private boolean strike(Exchange exchange, Routes.Route route) {
+  private boolean strike(SimExchange exchange, SimRoutes.Route route) {
     boolean taken = false;
     for (Fault fault : engine.failures().draw(exchange.path(), route.works())) {
       taken |= apply(fault, exchange, route);
@@ -105,7 +106,7 @@ public final class EngineApi implements Endpoint {
     return taken;
   }
 
-  private boolean apply(Fault fault, Exchange exchange, Routes.Route route) {
+  private boolean apply(Fault fault, SimExchange exchange, SimRoutes.Route route) {
     switch (fault) {
       case Fault.ResetAfterBytes reset -> exchange.breakAfter(reset.bytes(), reset.orderly());
       case Fault.SlowFirstToken slow -> exchange.delayFirstToken(slow.millis());
@@ -124,16 +125,16 @@ public final class EngineApi implements Endpoint {
     return false;
   }
 
-  private static void refuse(Exchange exchange, Fault.Status fault) {
+  private static void refuse(SimExchange exchange, Fault.Status fault) {
     int after = fault.retryAfterSeconds();
     String type = fault.code() == 503 ? "Service Unavailable" : "InternalServerError";
-    byte[] body = Json.bytes(Json.error(fault.code(), type, "failure: switched on", null));
+    byte[] body = SimJson.bytes(SimJson.error(fault.code(), type, "failure: switched on", null));
     Map<String, String> headers =
         after > 0 ? Map.of("Retry-After", Integer.toString(after)) : Map.of();
     exchange.respond(fault.code(), "application/json", body, headers);
   }
 
-  private void hang(Exchange exchange, Fault.Hang fault, Routes.Route route) {
+  private void hang(SimExchange exchange, Fault.Hang fault, SimRoutes.Route route) {
     Hung request = new Hung(exchange, route);
     hung.add(request);
     exchange.onGone(
@@ -157,7 +158,7 @@ public final class EngineApi implements Endpoint {
    * @param struck true if failures may strike it once more
    */
   private void resume(Hung request, boolean struck) {
-    Exchange exchange = request.exchange;
+    SimExchange exchange = request.exchange;
     if (!hung.remove(request) || exchange.done()) {
       return;
     }

@@ -2,11 +2,11 @@ package io.pointsman.tool.sim.api;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.failure.Failure;
 import io.pointsman.tool.sim.failure.FailureTable;
 import io.pointsman.tool.sim.failure.Fault;
-import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.failure.ScheduledFault;
 import io.pointsman.tool.sim.http.RequestError;
+import io.pointsman.tool.sim.http.SimJson;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,17 +24,17 @@ public final class FailureJson {
    *
    * @throws IllegalArgumentException if it is no failure
    */
-  public static Failure parse(String text) {
+  public static ScheduledFault parse(String text) {
     try {
-      return one(Json.parse(text.getBytes(StandardCharsets.UTF_8)));
+      return one(SimJson.parse(text.getBytes(StandardCharsets.UTF_8)));
     } catch (RequestError e) {
       throw new IllegalArgumentException(e.text(), e);
     }
   }
 
   /** Reads one failure or a list of them. */
-  static List<Failure> read(JsonNode node) {
-    List<Failure> failures = new ArrayList<>();
+  static List<ScheduledFault> read(JsonNode node) {
+    List<ScheduledFault> failures = new ArrayList<>();
     if (node.isArray()) {
       node.forEach(item -> failures.add(one(item)));
     } else {
@@ -44,8 +44,8 @@ public final class FailureJson {
   }
 
   static ObjectNode write(FailureTable.Active active) {
-    Failure failure = active.failure();
-    ObjectNode node = Json.object().put("id", active.id()).put("kind", failure.fault().kind());
+    ScheduledFault failure = active.failure();
+    ObjectNode node = SimJson.object().put("id", active.id()).put("kind", failure.fault().kind());
     node.put("probability", failure.probability()).put("count", failure.count());
     node.put("path", failure.path()).put("struck", active.struck());
     switch (failure.fault()) {
@@ -60,12 +60,12 @@ public final class FailureJson {
     return node;
   }
 
-  private static Failure one(JsonNode node) {
+  private static ScheduledFault one(JsonNode node) {
     Reader reader = new Reader(node);
     try {
       Fault fault = fault(reader);
       reader.refuseUnknown();
-      return new Failure(
+      return new ScheduledFault(
           fault,
           node.path("probability").asDouble(1),
           node.path("count").asInt(0),

@@ -2,11 +2,11 @@ package io.pointsman.tool.sim.api;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.http.Exchange;
-import io.pointsman.tool.sim.http.Json;
 import io.pointsman.tool.sim.http.RequestError;
-import io.pointsman.tool.sim.live.Announcer;
-import io.pointsman.tool.sim.live.Engine;
+import io.pointsman.tool.sim.http.SimExchange;
+import io.pointsman.tool.sim.http.SimJson;
+import io.pointsman.tool.sim.live.CacheAnnouncer;
+import io.pointsman.tool.sim.live.EngineCore;
 import io.pointsman.tool.sim.schedule.EngineLimits;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -16,16 +16,16 @@ import java.util.Map;
 final class InfoApi {
   private static final String VERSION = "0.30.0+pointsman.sim";
 
-  private final Engine engine;
+  private final EngineCore engine;
   private final long started;
 
-  InfoApi(Engine engine) {
+  InfoApi(EngineCore engine) {
     this.engine = engine;
     this.started = engine.epochSeconds();
   }
 
-  void models(Exchange exchange) {
-    ObjectNode root = Json.object().put("object", "list");
+  void models(SimExchange exchange) {
+    ObjectNode root = SimJson.object().put("object", "list");
     ArrayNode data = root.putArray("data");
     for (String model : engine.profile().models()) {
       ObjectNode entry = data.addObject();
@@ -39,32 +39,32 @@ final class InfoApi {
     exchange.respond(200, root);
   }
 
-  void health(Exchange exchange) {
+  void health(SimExchange exchange) {
     long millis = engine.driver().now() / 1_000_000;
     int status = engine.failures().healthIsDown(millis) ? 503 : 200;
     exchange.respond(status, "", new byte[0], Map.of());
   }
 
-  void version(Exchange exchange) {
-    exchange.respond(200, Json.object().put("version", VERSION));
+  void version(SimExchange exchange) {
+    exchange.respond(200, SimJson.object().put("version", VERSION));
   }
 
-  void serverLoad(Exchange exchange) {
-    exchange.respond(200, Json.object().put("server_load", engine.counters().inFlight()));
+  void serverLoad(SimExchange exchange) {
+    exchange.respond(200, SimJson.object().put("server_load", engine.counters().inFlight()));
   }
 
-  void load(Exchange exchange) {
-    exchange.respond(200, Json.object().put("load", engine.counters().inFlight()));
+  void load(SimExchange exchange) {
+    exchange.respond(200, SimJson.object().put("load", engine.counters().inFlight()));
   }
 
   /** Per-rank loads in SGLang's form; there is one rank. */
-  void loads(Exchange exchange) {
+  void loads(SimExchange exchange) {
     int running = engine.scheduler().running();
     int waiting = engine.scheduler().waiting();
     EngineLimits limits = engine.scheduler().limits();
     int used = engine.scheduler().cache().pinnedBlocks();
     double usage = used / (double) limits.kvBlocks();
-    ObjectNode root = Json.object();
+    ObjectNode root = SimJson.object();
     root.put("timestamp", engine.epochSeconds()).put("version", VERSION);
     root.put("dp_rank_count", 1);
     ObjectNode rank = root.putArray("loads").addObject();
@@ -81,25 +81,25 @@ final class InfoApi {
     exchange.respond(200, root);
   }
 
-  void modelInfo(Exchange exchange) {
+  void modelInfo(SimExchange exchange) {
     String model = engine.profile().model();
-    ObjectNode root = Json.object().put("model_path", model).put("tokenizer_path", model);
+    ObjectNode root = SimJson.object().put("model_path", model).put("tokenizer_path", model);
     exchange.respond(200, root.put("is_generation", true));
   }
 
-  void serverInfo(Exchange exchange) {
+  void serverInfo(SimExchange exchange) {
     EngineLimits limits = engine.scheduler().limits();
     String model = engine.profile().model();
-    ObjectNode root = Json.object().put("model_path", model).put("model_id", model);
+    ObjectNode root = SimJson.object().put("model_path", model).put("model_id", model);
     root.put("served_model_name", model).put("version", VERSION);
     root.put("instance_id", engine.id()).put("status", "ready");
     root.put("kv_block_size", limits.blockSize()).put("page_size", limits.blockSize());
     root.put("max_total_num_tokens", limits.capacityTokens());
     root.put("max_running_requests", limits.maxRunning());
     root.put("max_model_len", limits.longestRequest()).put("dp_size", 1);
-    Announcer announcer = engine.announcer();
+    CacheAnnouncer announcer = engine.announcer();
     if (announcer != null && announcer.place().amongArguments()) {
-      ObjectNode events = Json.object();
+      ObjectNode events = SimJson.object();
       tell(events, announcer.place());
       root.put("kv_events_config", events.toString());
     }
@@ -110,14 +110,14 @@ final class InfoApi {
    * vLLM's configuration, as text unless {@code config_format=json} is requested. SGLang's
    * arguments instead, if events are published in SGLang's form.
    */
-  void vllmConfig(Exchange exchange) {
-    Announcer announcer = engine.announcer();
+  void vllmConfig(SimExchange exchange) {
+    CacheAnnouncer announcer = engine.announcer();
     if (announcer != null && announcer.place().amongArguments()) {
       serverInfo(exchange);
       return;
     }
     EngineLimits limits = engine.scheduler().limits();
-    ObjectNode config = Json.object();
+    ObjectNode config = SimJson.object();
     ObjectNode model = config.putObject("model_config").put("model", engine.profile().model());
     model.put("max_model_len", limits.longestRequest());
     ObjectNode cache = config.putObject("cache_config").put("block_size", limits.blockSize());
@@ -131,7 +131,7 @@ final class InfoApi {
     if (announcer != null) {
       tell(config.putObject("kv_events_config"), announcer.place());
     }
-    ObjectNode root = Json.object();
+    ObjectNode root = SimJson.object();
     if (exchange.parameters().getOrDefault("config_format", List.of("text")).contains("json")) {
       root.set("vllm_config", config);
     } else {
@@ -141,20 +141,20 @@ final class InfoApi {
   }
 
   /** The endpoints of KV events, by rank. */
-  void eventSources(Exchange exchange) {
-    ObjectNode root = Json.object();
-    Announcer announcer = engine.announcer();
+  void eventSources(SimExchange exchange) {
+    ObjectNode root = SimJson.object();
+    CacheAnnouncer announcer = engine.announcer();
     if (announcer == null || announcer.place().amongArguments()) {
       throw RequestError.notFound("No such route.", null);
     }
-    Announcer.Place place = announcer.place();
+    CacheAnnouncer.Place place = announcer.place();
     ObjectNode source = root.putObject(Integer.toString(place.rank()));
     tell(source, place);
     source.put("encoding", "msgpack").put("schema_version", 1);
     exchange.respond(200, root);
   }
 
-  private static void tell(ObjectNode source, Announcer.Place place) {
+  private static void tell(ObjectNode source, CacheAnnouncer.Place place) {
     source.put("publisher", "zmq");
     if (!place.amongArguments()) {
       source.put("enable_kv_cache_events", true);
@@ -164,14 +164,14 @@ final class InfoApi {
   }
 
   /** Drops all cached blocks that no running request uses. */
-  void flushCache(Exchange exchange) {
+  void flushCache(SimExchange exchange) {
     engine.scheduler().cache().forgetIdle();
     byte[] text = "Cache flushed.\n".getBytes(StandardCharsets.UTF_8);
     exchange.respond(200, "text/plain; charset=utf-8", text, Map.of());
   }
 
   /** Drops unused cached blocks; vLLM's form with an empty 200. */
-  void resetPrefixCache(Exchange exchange) {
+  void resetPrefixCache(SimExchange exchange) {
     engine.scheduler().cache().forgetIdle();
     exchange.respond(200, "", new byte[0], Map.of());
   }

@@ -2,8 +2,8 @@ package io.pointsman.tool.sim.api;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.http.Exchange;
-import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.http.SimExchange;
+import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.kv.KvState;
 import io.pointsman.tool.sim.kv.RequestLog;
 import io.pointsman.tool.sim.kv.link.KvNode;
@@ -17,13 +17,13 @@ final class KvApi {
     this.node = node;
   }
 
-  void state(Exchange exchange) {
+  void state(SimExchange exchange) {
     exchange.respond(200, document(node.state()));
   }
 
   /** The last requests; bodies as text, which keeps every byte of valid UTF-8. */
-  void requests(Exchange exchange) {
-    ArrayNode list = Json.array();
+  void requests(SimExchange exchange) {
+    ArrayNode list = SimJson.array();
     for (RequestLog.Logged logged : node.log().all()) {
       ObjectNode item = list.addObject().put("path", logged.path());
       ArrayNode headers = item.putArray("headers");
@@ -35,12 +35,12 @@ final class KvApi {
     exchange.respond(200, list);
   }
 
-  void forgetRequests(Exchange exchange) {
+  void forgetRequests(SimExchange exchange) {
     node.log().clear();
-    exchange.respond(200, Json.object().put("cleared", true));
+    exchange.respond(200, SimJson.object().put("cleared", true));
   }
 
-  static void log(KvNode node, Exchange exchange) {
+  static void log(KvNode node, SimExchange exchange) {
     node.log()
         .add(
             new RequestLog.Logged(
@@ -51,7 +51,8 @@ final class KvApi {
   }
 
   static ObjectNode document(KvState state) {
-    ObjectNode root = Json.object().put("role", state.role()).put("connector", state.connector());
+    ObjectNode root =
+        SimJson.object().put("role", state.role()).put("connector", state.connector());
     root.put("engine_id", state.engineId()).put("port", state.port());
     ArrayNode inits = root.putArray("init_ports");
     state.initPorts().forEach(inits::add);

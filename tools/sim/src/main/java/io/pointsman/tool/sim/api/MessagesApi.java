@@ -3,10 +3,10 @@ package io.pointsman.tool.sim.api;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.tool.sim.http.EventStream;
-import io.pointsman.tool.sim.http.Exchange;
-import io.pointsman.tool.sim.http.Json;
 import io.pointsman.tool.sim.http.RequestError;
-import io.pointsman.tool.sim.live.Engine;
+import io.pointsman.tool.sim.http.SimExchange;
+import io.pointsman.tool.sim.http.SimJson;
+import io.pointsman.tool.sim.live.EngineCore;
 import io.pointsman.tool.sim.live.Generation;
 import io.pointsman.tool.sim.live.GenerationRun;
 import io.pointsman.tool.sim.live.Generator;
@@ -19,35 +19,35 @@ import java.util.List;
  * tokens.
  */
 final class MessagesApi {
-  private final Requests requests;
+  private final SimRequests requests;
   private final Generator generator;
 
-  MessagesApi(Engine engine, Generator generator) {
-    this.requests = new Requests(engine);
+  MessagesApi(EngineCore engine, Generator generator) {
+    this.requests = new SimRequests(engine);
     this.generator = generator;
   }
 
-  void create(Exchange exchange) {
+  void create(SimExchange exchange) {
     JsonNode body = exchange.json();
     Generation request = read(body);
-    if (Requests.streams(body)) {
+    if (SimRequests.streams(body)) {
       generator.answerStream(exchange, request, Events::new);
     } else {
       generator.answerWhole(exchange, request, MessagesApi::document);
     }
   }
 
-  void countTokens(Exchange exchange) {
+  void countTokens(SimExchange exchange) {
     JsonNode body = exchange.json();
     requests.model(body);
-    exchange.respond(200, Json.object().put("input_tokens", prompt(body).length));
+    exchange.respond(200, SimJson.object().put("input_tokens", prompt(body).length));
   }
 
   Generation read(JsonNode body) {
     requests.model(body);
     List<int[]> prompts = List.of(prompt(body));
-    Requests.Length length = requests.length(body, prompts, 0, "max_tokens");
-    return requests.generation(body, Json.object(), prompts, length);
+    SimRequests.Length length = requests.length(body, prompts, 0, "max_tokens");
+    return requests.generation(body, SimJson.object(), prompts, length);
   }
 
   private static int[] prompt(JsonNode body) {
@@ -67,7 +67,7 @@ final class MessagesApi {
   }
 
   private static ObjectNode head(GenerationRun run) {
-    ObjectNode root = Json.object().put("id", run.id("msg_")).put("type", "message");
+    ObjectNode root = SimJson.object().put("id", run.id("msg_")).put("type", "message");
     return root.put("role", "assistant").put("model", run.request().model());
   }
 
@@ -76,7 +76,7 @@ final class MessagesApi {
   }
 
   private static ObjectNode usage(GenerationRun run, int output) {
-    ObjectNode usage = Json.object();
+    ObjectNode usage = SimJson.object();
     usage.put("input_tokens", run.request().promptTokens() - run.cachedTokens());
     usage.put("cache_creation_input_tokens", 0);
     usage.put("cache_read_input_tokens", run.cachedTokens());
@@ -121,7 +121,7 @@ final class MessagesApi {
     }
 
     private static ObjectNode event(String type) {
-      return Json.object().put("type", type);
+      return SimJson.object().put("type", type);
     }
 
     private static void send(EventStream out, JsonNode event) {

@@ -1,28 +1,28 @@
 package io.pointsman.tool.sim.api;
 
-import io.pointsman.tool.sim.http.Exchange;
+import io.pointsman.tool.sim.http.SimExchange;
 import io.pointsman.tool.sim.live.AbortPhase;
-import io.pointsman.tool.sim.live.Engine;
+import io.pointsman.tool.sim.live.EngineCore;
 import io.pointsman.tool.sim.live.EngineCounters;
 import io.pointsman.tool.sim.live.Histogram;
+import io.pointsman.tool.sim.schedule.EngineRejection;
 import io.pointsman.tool.sim.schedule.EngineTotals;
-import io.pointsman.tool.sim.schedule.RejectReason;
 import io.pointsman.tool.sim.schedule.Scheduler;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 
 /** {@code GET /metrics}: vLLM's families in Prometheus text form. */
 final class MetricsApi {
-  private final Engine engine;
+  private final EngineCore engine;
   private final String labels;
 
-  MetricsApi(Engine engine) {
+  MetricsApi(EngineCore engine) {
     this.engine = engine;
     String model = engine.profile().model().replace("\\", "\\\\").replace("\"", "\\\"");
     this.labels = "engine=\"0\",model_name=\"" + model + "\"";
   }
 
-  void handle(Exchange exchange) {
+  void handle(SimExchange exchange) {
     Scheduler scheduler = engine.scheduler();
     EngineTotals totals = scheduler.totals();
     EngineCounters counters = engine.counters();
@@ -41,7 +41,7 @@ final class MetricsApi {
     counter(out, "num_preemptions", 0);
     finished(out, counters);
     type(out, "admission_rejections_total", "counter");
-    for (RejectReason reason : RejectReason.values()) {
+    for (EngineRejection reason : EngineRejection.values()) {
       String label = ",reason=\"" + reason.label() + "\"";
       sample(out, "admission_rejections_total", label, counters.rejectedCount(reason));
     }

@@ -3,10 +3,10 @@ package io.pointsman.tool.sim.api;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.http.Exchange;
-import io.pointsman.tool.sim.http.Json;
 import io.pointsman.tool.sim.http.RequestError;
-import io.pointsman.tool.sim.live.Engine;
+import io.pointsman.tool.sim.http.SimExchange;
+import io.pointsman.tool.sim.http.SimJson;
+import io.pointsman.tool.sim.live.EngineCore;
 import io.pointsman.tool.sim.live.GenerationRun;
 import io.pointsman.tool.sim.live.Generator;
 import io.pointsman.tool.sim.text.Tokeniser;
@@ -17,23 +17,23 @@ import java.util.stream.IntStream;
 
 /** Embeddings, rerank and score: prefill only; results depend only on the tokens. */
 final class PoolingApi {
-  private final Requests requests;
+  private final SimRequests requests;
   private final Generator generator;
   private final int dimensions;
 
-  PoolingApi(Engine engine, Generator generator) {
-    this.requests = new Requests(engine);
+  PoolingApi(EngineCore engine, Generator generator) {
+    this.requests = new SimRequests(engine);
     this.generator = generator;
     this.dimensions = engine.profile().embeddingDimensions();
   }
 
-  void embeddings(Exchange exchange) {
+  void embeddings(SimExchange exchange) {
     JsonNode body = exchange.json();
     requests.model(body);
     List<int[]> prompts =
         body.has("messages")
             ? List.of(ChatApi.prompt(body))
-            : Requests.prompts(body.path("input"), "input");
+            : SimRequests.prompts(body.path("input"), "input");
     boolean base64 = body.path("encoding_format").asText("float").equals("base64");
     int length = body.path("dimensions").asInt(dimensions);
     if (length < 1 || length > 65_536) {
@@ -43,7 +43,7 @@ final class PoolingApi {
         exchange,
         requests.prefill(body, prompts),
         run -> {
-          ObjectNode root = Json.object().put("id", run.id("embd-")).put("object", "list");
+          ObjectNode root = SimJson.object().put("id", run.id("embd-")).put("object", "list");
           root.put("created", run.created()).put("model", run.request().model());
           ArrayNode data = root.putArray("data");
           for (int i = 0; i < run.size(); i++) {
@@ -51,11 +51,11 @@ final class PoolingApi {
             ObjectNode entry = data.addObject().put("index", i).put("object", "embedding");
             entry.set("embedding", base64 ? vector.base64() : vector.floats());
           }
-          return root.set("usage", Usage.of(run));
+          return root.set("usage", SimUsage.of(run));
         });
   }
 
-  void rerank(Exchange exchange) {
+  void rerank(SimExchange exchange) {
     JsonNode body = exchange.json();
     requests.model(body);
     List<String> documents = texts(body.path("documents"), "documents");
@@ -65,8 +65,8 @@ final class PoolingApi {
         exchange,
         requests.prefill(body, prompts),
         run -> {
-          ObjectNode root = Json.object().put("id", run.id("rerank-"));
-          root.put("model", run.request().model()).set("usage", Usage.of(run));
+          ObjectNode root = SimJson.object().put("id", run.id("rerank-"));
+          root.put("model", run.request().model()).set("usage", SimUsage.of(run));
           ArrayNode results = root.putArray("results");
           IntStream.range(0, run.size())
               .boxed()
@@ -77,7 +77,7 @@ final class PoolingApi {
         });
   }
 
-  void score(Exchange exchange) {
+  void score(SimExchange exchange) {
     JsonNode body = exchange.json();
     requests.model(body);
     List<String> left = texts(either(body, "text_1", "queries"), "text_1");
@@ -86,19 +86,19 @@ final class PoolingApi {
         exchange,
         requests.prefill(body, pairs(left, right)),
         run -> {
-          ObjectNode root = Json.object().put("id", run.id("score-")).put("object", "list");
+          ObjectNode root = SimJson.object().put("id", run.id("score-")).put("object", "list");
           root.put("created", run.created()).put("model", run.request().model());
           ArrayNode data = root.putArray("data");
           for (int i = 0; i < run.size(); i++) {
             ObjectNode entry = data.addObject().put("index", i).put("object", "score");
             entry.put("score", score(run, i));
           }
-          return root.set("usage", Usage.of(run));
+          return root.set("usage", SimUsage.of(run));
         });
   }
 
   private static ObjectNode result(GenerationRun run, int index, String document) {
-    ObjectNode result = Json.object().put("index", index);
+    ObjectNode result = SimJson.object().put("index", index);
     result.putObject("document").put("text", document);
     return result.put("relevance_score", score(run, index));
   }

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.tool.sim.api.ResponseStore.Stored;
 import io.pointsman.tool.sim.http.EventStream;
-import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.live.GenerationRun;
 import io.pointsman.tool.sim.live.StreamReply;
 
@@ -68,7 +68,7 @@ final class ResponseEvents implements StreamReply {
   }
 
   private ObjectNode event(String type) {
-    return Json.object().put("type", type).put("sequence_number", number++);
+    return SimJson.object().put("type", type).put("sequence_number", number++);
   }
 
   private static void send(EventStream out, JsonNode event) {

@@ -3,10 +3,10 @@ package io.pointsman.tool.sim.api;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.tool.sim.api.ResponseStore.Stored;
-import io.pointsman.tool.sim.http.Exchange;
-import io.pointsman.tool.sim.http.Json;
 import io.pointsman.tool.sim.http.RequestError;
-import io.pointsman.tool.sim.live.Engine;
+import io.pointsman.tool.sim.http.SimExchange;
+import io.pointsman.tool.sim.http.SimJson;
+import io.pointsman.tool.sim.live.EngineCore;
 import io.pointsman.tool.sim.live.Generation;
 import io.pointsman.tool.sim.live.GenerationRun;
 import io.pointsman.tool.sim.live.Generator;
@@ -22,21 +22,21 @@ final class ResponsesApi {
 
   private static final Set<String> INPUT = Set.of("/input", "/input_items");
 
-  private final Requests requests;
+  private final SimRequests requests;
   private final Generator generator;
   private final ResponseStore store;
 
-  ResponsesApi(Engine engine, Generator generator) {
-    this.requests = new Requests(engine);
+  ResponsesApi(EngineCore engine, Generator generator) {
+    this.requests = new SimRequests(engine);
     this.generator = generator;
     this.store = new ResponseStore(engine.profile().maxStoredResponses());
   }
 
-  void create(Exchange exchange) {
+  void create(SimExchange exchange) {
     JsonNode body = exchange.json();
     Generation request = read(body);
     boolean keep = body.path("store").asBoolean(true);
-    if (Requests.streams(body)) {
+    if (SimRequests.streams(body)) {
       generator.answerStream(
           exchange,
           request,
@@ -59,7 +59,7 @@ final class ResponsesApi {
     }
   }
 
-  void retrieve(Exchange exchange) {
+  void retrieve(SimExchange exchange) {
     String rest = exchange.path().substring(PATH.length());
     int slash = rest.indexOf('/');
     if (slash < 0) {
@@ -74,7 +74,7 @@ final class ResponsesApi {
   /** Returns the request's input as a list of items. */
   private static ObjectNode input(Stored stored) {
     JsonNode given = stored.body().path("input");
-    ObjectNode root = Json.object().put("object", "list");
+    ObjectNode root = SimJson.object().put("object", "list");
     if (given.isArray()) {
       root.set("data", given);
     } else {
@@ -88,15 +88,15 @@ final class ResponsesApi {
     return root.put("has_more", false);
   }
 
-  void delete(Exchange exchange) {
+  void delete(SimExchange exchange) {
     String id = exchange.path().substring(PATH.length());
     find(id).run().drop();
     store.remove(id);
-    ObjectNode root = Json.object().put("id", id).put("object", "response");
+    ObjectNode root = SimJson.object().put("id", id).put("object", "response");
     exchange.respond(200, root.put("deleted", true));
   }
 
-  void cancel(Exchange exchange) {
+  void cancel(SimExchange exchange) {
     String rest = exchange.path().substring(PATH.length());
     if (!rest.endsWith("/cancel")) {
       throw RequestError.notFound("Not Found: " + exchange.path(), null);
@@ -122,7 +122,7 @@ final class ResponsesApi {
     int[] prompt =
         ChatTemplate.render(body.path("tools"), body.path("instructions"), input, history(body));
     List<int[]> prompts = List.of(prompt);
-    Requests.Length length = requests.length(body, prompts, 0, "max_output_tokens");
+    SimRequests.Length length = requests.length(body, prompts, 0, "max_output_tokens");
     return requests.generation(body, body, prompts, length);
   }
 
@@ -173,7 +173,7 @@ final class ResponsesApi {
   static ObjectNode document(Stored stored) {
     GenerationRun run = stored.run();
     String status = status(run);
-    ObjectNode root = Json.object().put("id", id(run, stored.body())).put("object", "response");
+    ObjectNode root = SimJson.object().put("id", id(run, stored.body())).put("object", "response");
     root.put("created_at", run.created()).put("status", status);
     root.put("background", stored.background()).put("model", run.request().model());
     root.set("previous_response_id", stored.body().get("previous_response_id"));
@@ -194,14 +194,14 @@ final class ResponsesApi {
 
   static ObjectNode message(GenerationRun run) {
     String text = run.answer(0).firstWords(run.request().outputTokens());
-    ObjectNode message = Json.object().put("id", run.id("msg_")).put("type", "message");
+    ObjectNode message = SimJson.object().put("id", run.id("msg_")).put("type", "message");
     message.put("role", "assistant").put("status", "completed");
     message.putArray("content").add(part(text));
     return message;
   }
 
   static ObjectNode part(String text) {
-    ObjectNode part = Json.object().put("type", "output_text").put("text", text);
+    ObjectNode part = SimJson.object().put("type", "output_text").put("text", text);
     part.putArray("annotations");
     return part;
   }
@@ -209,7 +209,7 @@ final class ResponsesApi {
   private static ObjectNode usage(GenerationRun run) {
     int prompt = run.request().promptTokens();
     int completion = run.completionTokens();
-    ObjectNode usage = Json.object().put("input_tokens", prompt);
+    ObjectNode usage = SimJson.object().put("input_tokens", prompt);
     usage.putObject("input_tokens_details").put("cached_tokens", run.cachedTokens());
     usage.put("output_tokens", completion);
     usage.putObject("output_tokens_details").put("reasoning_tokens", 0);

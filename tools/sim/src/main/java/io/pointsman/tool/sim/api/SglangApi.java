@@ -4,9 +4,9 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.tool.sim.http.EventStream;
-import io.pointsman.tool.sim.http.Exchange;
-import io.pointsman.tool.sim.http.Json;
-import io.pointsman.tool.sim.live.Engine;
+import io.pointsman.tool.sim.http.SimExchange;
+import io.pointsman.tool.sim.http.SimJson;
+import io.pointsman.tool.sim.live.EngineCore;
 import io.pointsman.tool.sim.live.Generation;
 import io.pointsman.tool.sim.live.GenerationRun;
 import io.pointsman.tool.sim.live.Generator;
@@ -20,18 +20,18 @@ import java.util.List;
 final class SglangApi {
   private static final int DEFAULT_TOKENS = 128;
 
-  private final Requests requests;
+  private final SimRequests requests;
   private final Generator generator;
 
-  SglangApi(Engine engine, Generator generator) {
-    this.requests = new Requests(engine);
+  SglangApi(EngineCore engine, Generator generator) {
+    this.requests = new SimRequests(engine);
     this.generator = generator;
   }
 
-  void handle(Exchange exchange) {
+  void handle(SimExchange exchange) {
     JsonNode body = exchange.json();
     Generation request = read(body);
-    if (Requests.streams(body)) {
+    if (SimRequests.streams(body)) {
       generator.answerStream(exchange, request, Events::new);
     } else {
       generator.answerWhole(exchange, request, SglangApi::document);
@@ -42,13 +42,13 @@ final class SglangApi {
     requests.model(body);
     List<int[]> prompts;
     if (body.has("input_ids")) {
-      prompts = Requests.prompts(body.path("input_ids"), "input_ids");
+      prompts = SimRequests.prompts(body.path("input_ids"), "input_ids");
     } else {
       prompts =
-          Requests.prompts(body.has("text") ? body.path("text") : body.path("prompt"), "text");
+          SimRequests.prompts(body.has("text") ? body.path("text") : body.path("prompt"), "text");
     }
     JsonNode params = body.path("sampling_params");
-    Requests.Length length =
+    SimRequests.Length length =
         requests.length(params, prompts, DEFAULT_TOKENS, "max_new_tokens", "max_tokens");
     return requests.generation(body, params, prompts, length);
   }
@@ -57,7 +57,7 @@ final class SglangApi {
     if (run.size() == 1) {
       return one(run, 0, run.request().outputTokens());
     }
-    ArrayNode all = Json.array();
+    ArrayNode all = SimJson.array();
     for (int i = 0; i < run.size(); i++) {
       all.add(one(run, i, run.request().outputTokens()));
     }
@@ -65,8 +65,8 @@ final class SglangApi {
   }
 
   private static ObjectNode one(GenerationRun run, int choice, int tokens) {
-    ObjectNode root = Json.object().put("text", run.answer(choice).firstWords(tokens));
-    root.set("output_ids", Json.array(run.answer(choice).ids(tokens)));
+    ObjectNode root = SimJson.object().put("text", run.answer(choice).firstWords(tokens));
+    root.set("output_ids", SimJson.array(run.answer(choice).ids(tokens)));
     ObjectNode meta = root.putObject("meta_info").put("id", run.id("sgl-") + "-" + choice);
     meta.putNull("finish_reason");
     if (tokens == run.request().outputTokens()) {

@@ -4,10 +4,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.tool.sim.http.EventStream;
-import io.pointsman.tool.sim.http.Exchange;
-import io.pointsman.tool.sim.http.Json;
 import io.pointsman.tool.sim.http.RequestError;
-import io.pointsman.tool.sim.live.Engine;
+import io.pointsman.tool.sim.http.SimExchange;
+import io.pointsman.tool.sim.http.SimJson;
+import io.pointsman.tool.sim.live.EngineCore;
 import io.pointsman.tool.sim.live.Generation;
 import io.pointsman.tool.sim.live.GenerationRun;
 import io.pointsman.tool.sim.live.Generator;
@@ -18,27 +18,27 @@ import java.util.List;
 final class TokensApi {
   private static final int DEFAULT_TOKENS = 16;
 
-  private final Requests requests;
+  private final SimRequests requests;
   private final Generator generator;
 
-  TokensApi(Engine engine, Generator generator) {
-    this.requests = new Requests(engine);
+  TokensApi(EngineCore engine, Generator generator) {
+    this.requests = new SimRequests(engine);
     this.generator = generator;
   }
 
-  void handle(Exchange exchange) {
+  void handle(SimExchange exchange) {
     JsonNode body = exchange.json();
     requests.model(body);
     JsonNode ids = body.path("token_ids");
     if (!ids.isArray()) {
       throw RequestError.badRequest("token_ids: missing (expected: a list of ids)", "token_ids");
     }
-    List<int[]> prompts = List.of(Requests.ids(ids, "token_ids"));
+    List<int[]> prompts = List.of(SimRequests.ids(ids, "token_ids"));
     JsonNode params = body.path("sampling_params");
-    Requests.Length length = requests.length(params, prompts, DEFAULT_TOKENS, "max_tokens");
+    SimRequests.Length length = requests.length(params, prompts, DEFAULT_TOKENS, "max_tokens");
     Generation request = requests.generation(body, params, prompts, length);
     String given = body.path("request_id").asText("");
-    if (Requests.streams(body)) {
+    if (SimRequests.streams(body)) {
       generator.answerStream(exchange, request, run -> new Chunks(run, id(run, given)));
     } else {
       generator.answerWhole(exchange, request, run -> document(run, id(run, given)));
@@ -50,15 +50,15 @@ final class TokensApi {
   }
 
   private static JsonNode document(GenerationRun run, String id) {
-    ObjectNode root = Json.object().put("request_id", id);
+    ObjectNode root = SimJson.object().put("request_id", id);
     ArrayNode choices = root.putArray("choices");
     for (int i = 0; i < run.size(); i++) {
       ObjectNode choice = choices.addObject().put("index", i).putNull("logprobs");
       choice.put("finish_reason", run.request().finishReason());
-      choice.set("token_ids", Json.array(run.answer(i).ids(run.request().outputTokens())));
+      choice.set("token_ids", SimJson.array(run.answer(i).ids(run.request().outputTokens())));
     }
     root.putNull("prompt_logprobs").putNull("kv_transfer_params");
-    return root.set("usage", Usage.of(run));
+    return root.set("usage", SimUsage.of(run));
   }
 
   /** The events of a streamed generation. */
@@ -68,7 +68,7 @@ final class TokensApi {
 
     Chunks(GenerationRun run, String id) {
       this.run = run;
-      this.head = "{\"request_id\":" + Json.quote(id) + ",\"choices\":[";
+      this.head = "{\"request_id\":" + SimJson.quote(id) + ",\"choices\":[";
     }
 
     @Override
@@ -86,7 +86,7 @@ final class TokensApi {
 
     @Override
     public void closed(EventStream out) {
-      out.data(head + "],\"usage\":" + Usage.of(run) + "}");
+      out.data(head + "],\"usage\":" + SimUsage.of(run) + "}");
       out.data("[DONE]");
     }
 

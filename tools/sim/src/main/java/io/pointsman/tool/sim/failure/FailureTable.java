@@ -36,7 +36,7 @@ public final class FailureTable {
    * @return its id; 0 for a refusal, which is not stored
    * @throws IllegalStateException if the table is full
    */
-  public int add(Failure failure) {
+  public int add(ScheduledFault failure) {
     if (failure.fault() instanceof Fault.Refuse refuse) {
       refuser.accept(refuse);
       return 0;
@@ -54,12 +54,12 @@ public final class FailureTable {
 
   /** Activates a fault for every request. */
   public int always(Fault fault) {
-    return add(Failure.always(fault));
+    return add(ScheduledFault.always(fault));
   }
 
   /** Activates a fault for the next {@code count} requests. */
   public int times(int count, Fault fault) {
-    return add(Failure.times(count, fault));
+    return add(ScheduledFault.times(count, fault));
   }
 
   /**
@@ -135,7 +135,7 @@ public final class FailureTable {
   }
 
   private boolean strikes(Entry entry) {
-    Failure failure = entry.failure;
+    ScheduledFault failure = entry.failure;
     boolean left = failure.count() == 0 || entry.struck < failure.count();
     boolean hit = left && (failure.probability() >= 1 || dice.nextDouble() < failure.probability());
     if (hit) {
@@ -144,12 +144,12 @@ public final class FailureTable {
     return hit;
   }
 
-  private static boolean concerns(Failure failure, String path, boolean works) {
+  private static boolean concerns(ScheduledFault failure, String path, boolean works) {
     boolean named = failure.path().isEmpty() ? works : path.startsWith(failure.path());
     return named && !(failure.fault() instanceof Fault.FlappingHealth);
   }
 
-  private static boolean isNew(List<Fault> drawn, Failure failure) {
+  private static boolean isNew(List<Fault> drawn, ScheduledFault failure) {
     return drawn.stream().noneMatch(fault -> fault.getClass() == failure.fault().getClass());
   }
 
@@ -159,14 +159,14 @@ public final class FailureTable {
    * @param id identifies it for removal
    * @param struck requests struck so far
    */
-  public record Active(int id, Failure failure, int struck) {}
+  public record Active(int id, ScheduledFault failure, int struck) {}
 
   private static final class Entry {
-    final Failure failure;
+    final ScheduledFault failure;
     int struck;
     private long since = -1;
 
-    Entry(Failure failure) {
+    Entry(ScheduledFault failure) {
       this.failure = failure;
     }
 

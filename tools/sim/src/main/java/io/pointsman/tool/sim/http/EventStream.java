@@ -8,10 +8,10 @@ import io.netty.buffer.ByteBufUtil;
  * {@link #end}.
  */
 public final class EventStream {
-  private final Exchange exchange;
+  private final SimExchange exchange;
   private final HttpConnection connection;
 
-  EventStream(Exchange exchange, HttpConnection connection) {
+  EventStream(SimExchange exchange, HttpConnection connection) {
     this.exchange = exchange;
     this.connection = connection;
   }

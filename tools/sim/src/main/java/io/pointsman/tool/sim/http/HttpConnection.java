@@ -39,21 +39,21 @@ import org.jspecify.annotations.Nullable;
 final class HttpConnection extends ChannelInboundHandlerAdapter {
   private static final int MAX_PIPELINED = 64;
 
-  private final Endpoint endpoint;
-  private final ConnectionOptions options;
+  private final SimEndpoint endpoint;
+  private final SimConnectionOptions options;
   private final Supplier<String> engineId;
   private final HttpListener listener;
   private final BreakFuse fuse;
   private final Queue<FullHttpRequest> pipelined = new ArrayDeque<>();
   private @Nullable ChannelHandlerContext context;
-  private @Nullable Exchange current;
+  private @Nullable SimExchange current;
   private boolean keepAlive = true;
   private boolean http10;
   private long requests;
 
   HttpConnection(
-      Endpoint endpoint,
-      ConnectionOptions options,
+      SimEndpoint endpoint,
+      SimConnectionOptions options,
       Supplier<String> engineId,
       HttpListener listener,
       BreakFuse fuse) {
@@ -124,8 +124,8 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     http10 = request.protocolVersion().equals(HttpVersion.HTTP_1_0);
     keepAlive = HttpUtil.isKeepAlive(request);
     byte[] body = ByteBufUtil.getBytes(request.content());
-    Exchange exchange =
-        new Exchange(this, request.method().name(), request.uri(), request.headers(), body);
+    SimExchange exchange =
+        new SimExchange(this, request.method().name(), request.uri(), request.headers(), body);
     boolean valid = request.decoderResult().isSuccess();
     request.release();
     current = exchange;
@@ -165,7 +165,11 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   }
 
   void writeWhole(
-      Exchange exchange, int status, String contentType, byte[] content, Map<String, String> more) {
+      SimExchange exchange,
+      int status,
+      String contentType,
+      byte[] content,
+      Map<String, String> more) {
     if (exchange.malformed()) {
       writeHead(exchange);
       writeChunk(exchange, Unpooled.wrappedBuffer(content));
@@ -192,7 +196,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     context().writeAndFlush(response, context().voidPromise());
   }
 
-  void writeHead(Exchange exchange) {
+  void writeHead(SimExchange exchange) {
     var head = new DefaultHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK);
     head.headers()
         .set(HttpHeaderNames.CONTENT_TYPE, "text/event-stream; charset=utf-8")
@@ -206,7 +210,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     context().writeAndFlush(head, context().voidPromise());
   }
 
-  void writeChunk(Exchange exchange, ByteBuf bytes) {
+  void writeChunk(SimExchange exchange, ByteBuf bytes) {
     context().write(new DefaultHttpContent(bytes), context().voidPromise());
     if (exchange.malformed()) {
       ByteBuf garbage = ByteBufUtil.writeAscii(context().alloc(), "not-a-chunk\r\n\r\n");
@@ -217,11 +221,11 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     }
   }
 
-  void writeEnd(Exchange exchange) {
+  void writeEnd(SimExchange exchange) {
     context().writeAndFlush(LastHttpContent.EMPTY_LAST_CONTENT, context().voidPromise());
   }
 
-  void finished(Exchange exchange) {
+  void finished(SimExchange exchange) {
     current = null;
     if (!keepAlive || listener.refusing()) {
       context().writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(done -> context().close());
@@ -268,7 +272,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     }
   }
 
-  private static boolean acceptsGzip(Exchange exchange) {
+  private static boolean acceptsGzip(SimExchange exchange) {
     String accepted = exchange.headers().get(HttpHeaderNames.ACCEPT_ENCODING, "");
     return accepted.toLowerCase(Locale.ROOT).contains("gzip");
   }

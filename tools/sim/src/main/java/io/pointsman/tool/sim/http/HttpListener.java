@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
 public final class HttpListener {
   private final EventLoop loop;
   private final Class<? extends ServerChannel> channelType;
-  private final ConnectionOptions options;
-  private final Endpoint endpoint;
+  private final SimConnectionOptions options;
+  private final SimEndpoint endpoint;
   private final Supplier<String> engineId;
   private final ChannelGroup connections;
   private volatile @Nullable Channel server;
@@ -52,8 +52,8 @@ public final class HttpListener {
   public HttpListener(
       EventLoop loop,
       Class<? extends ServerChannel> channelType,
-      ConnectionOptions options,
-      Endpoint endpoint,
+      SimConnectionOptions options,
+      SimEndpoint endpoint,
       Supplier<String> engineId) {
     this.loop = loop;
     this.channelType = channelType;

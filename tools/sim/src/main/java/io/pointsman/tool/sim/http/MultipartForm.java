@@ -25,7 +25,7 @@ public final class MultipartForm {
    *
    * @throws RequestError 400 if it is no form
    */
-  public static MultipartForm read(Exchange exchange) {
+  public static MultipartForm read(SimExchange exchange) {
     MultipartForm form = new MultipartForm();
     var request =
         new DefaultFullHttpRequest(

@@ -2,7 +2,7 @@ package io.pointsman.tool.sim.kv;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.http.SimJson;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -68,7 +68,7 @@ public record Claim(
 
   /** Serialises the claim for the side channel. */
   public ObjectNode write() {
-    ObjectNode root = Json.object().put("key", key).put("engine_id", engineId);
+    ObjectNode root = SimJson.object().put("key", key).put("engine_id", engineId);
     root.set("block_ids", blockIds);
     root.put("tokens", tokens).put("hash", hash);
     return root.put("tp_size", tpSize).put("dp_size", dpSize).put("rank", rank);

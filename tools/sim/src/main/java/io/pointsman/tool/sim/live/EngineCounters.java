@@ -1,6 +1,6 @@
 package io.pointsman.tool.sim.live;
 
-import io.pointsman.tool.sim.schedule.RejectReason;
+import io.pointsman.tool.sim.schedule.EngineRejection;
 import java.util.EnumMap;
 import java.util.Map;
 
@@ -9,7 +9,7 @@ import java.util.Map;
  */
 public final class EngineCounters {
   private final Map<AbortPhase, Long> aborted = new EnumMap<>(AbortPhase.class);
-  private final Map<RejectReason, Long> rejected = new EnumMap<>(RejectReason.class);
+  private final Map<EngineRejection, Long> rejected = new EnumMap<>(EngineRejection.class);
   private final Histogram timeToFirstToken = new Histogram();
   private final Histogram endToEnd = new Histogram();
   private final Histogram interToken = new Histogram();
@@ -52,7 +52,7 @@ public final class EngineCounters {
   }
 
   /** Counts a rejected request. */
-  public void rejected(RejectReason reason) {
+  public void rejected(EngineRejection reason) {
     rejected.merge(reason, 1L, Long::sum);
   }
 
@@ -75,7 +75,7 @@ public final class EngineCounters {
   }
 
   /** Rejected requests, by reason. */
-  public long rejectedCount(RejectReason reason) {
+  public long rejectedCount(EngineRejection reason) {
     return rejected.getOrDefault(reason, 0L);
   }
 

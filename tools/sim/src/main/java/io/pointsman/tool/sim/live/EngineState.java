@@ -1,8 +1,8 @@
 package io.pointsman.tool.sim.live;
 
 import io.pointsman.tool.sim.cache.BlockCache;
+import io.pointsman.tool.sim.schedule.EngineRejection;
 import io.pointsman.tool.sim.schedule.EngineTotals;
-import io.pointsman.tool.sim.schedule.RejectReason;
 import io.pointsman.tool.sim.schedule.Scheduler;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -89,7 +89,7 @@ public record EngineState(
     return rejected.values().stream().mapToLong(Long::longValue).sum();
   }
 
-  static EngineState of(Engine engine) {
+  static EngineState of(EngineCore engine) {
     EngineCounters counters = engine.counters();
     Scheduler scheduler = engine.scheduler();
     EngineTotals totals = scheduler.totals();
@@ -99,7 +99,7 @@ public record EngineState(
       aborted.put(phase.label(), counters.abortedCount(phase));
     }
     Map<String, Long> rejected = new LinkedHashMap<>();
-    for (RejectReason reason : RejectReason.values()) {
+    for (EngineRejection reason : EngineRejection.values()) {
       rejected.put(reason.label(), counters.rejectedCount(reason));
     }
     return new EngineState(

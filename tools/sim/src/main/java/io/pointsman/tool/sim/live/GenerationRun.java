@@ -5,10 +5,10 @@ import io.pointsman.tool.sim.cache.BlockHashes;
 import io.pointsman.tool.sim.cache.PromptOrigin;
 import io.pointsman.tool.sim.http.RequestError;
 import io.pointsman.tool.sim.schedule.EngineLimits;
-import io.pointsman.tool.sim.schedule.RejectReason;
+import io.pointsman.tool.sim.schedule.EngineRejection;
 import io.pointsman.tool.sim.schedule.Sequence;
 import io.pointsman.tool.sim.schedule.Sequence.Phase;
-import io.pointsman.tool.sim.text.Answer;
+import io.pointsman.tool.sim.text.InventedText;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
@@ -20,13 +20,13 @@ import org.jspecify.annotations.Nullable;
  * memory. Owned by the event loop.
  */
 public final class GenerationRun {
-  private final Engine engine;
+  private final EngineCore engine;
   private final HandOver handOver;
   private final Generation request;
   private final long serial;
   private final long created;
   private final List<Sequence> sequences = new ArrayList<>();
-  private final List<Answer> answers = new ArrayList<>();
+  private final List<InventedText> answers = new ArrayList<>();
   private final Runnable onProgress;
   private @Nullable JsonNode handedOver;
   private boolean submitted;
@@ -41,7 +41,7 @@ public final class GenerationRun {
    * @param onProgress called after steps in which a sequence progressed
    * @throws RequestError 400 if it can never fit, 503 if the queue is full
    */
-  GenerationRun(Engine engine, HandOver handOver, Runnable onProgress) {
+  GenerationRun(EngineCore engine, HandOver handOver, Runnable onProgress) {
     this.engine = engine;
     this.handOver = handOver;
     this.request = handOver.request();
@@ -55,7 +55,7 @@ public final class GenerationRun {
       long[] hashes = BlockHashes.of(prompt, blockSize, request.salt());
       PromptOrigin origin = new PromptOrigin(prompt, adapter(), request.cacheSalt());
       for (int i = 0; i < request.choices(); i++) {
-        answers.add(new Answer(BlockHashes.mix(request.seed() + 31L * answers.size())));
+        answers.add(new InventedText(BlockHashes.mix(request.seed() + 31L * answers.size())));
         Sequence sequence =
             new Sequence(hashes, prompt.length, request.outputTokens(), this::progressed);
         sequence.of(origin);
@@ -90,7 +90,7 @@ public final class GenerationRun {
   }
 
   /** The text of choice {@code index}. */
-  public Answer answer(int index) {
+  public InventedText answer(int index) {
     return answers.get(index);
   }
 
@@ -233,7 +233,7 @@ public final class GenerationRun {
     EngineLimits limits = engine.scheduler().limits();
     for (int[] prompt : request.prompts()) {
       if ((long) prompt.length + request.outputTokens() > limits.longestRequest()) {
-        engine.counters().rejected(RejectReason.TOO_LONG);
+        engine.counters().rejected(EngineRejection.TOO_LONG);
         throw RequestError.badRequest(
             "This model's maximum context length is "
                 + limits.longestRequest()
@@ -248,7 +248,7 @@ public final class GenerationRun {
   }
 
   private void checkQueue() {
-    RejectReason reason = engine.scheduler().rejection();
+    EngineRejection reason = engine.scheduler().rejection();
     if (reason != null) {
       engine.counters().rejected(reason);
       throw new RequestError(

@@ -3,21 +3,21 @@ package io.pointsman.tool.sim.live;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.tool.sim.http.EventStream;
-import io.pointsman.tool.sim.http.Exchange;
 import io.pointsman.tool.sim.http.RequestError;
+import io.pointsman.tool.sim.http.SimExchange;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Runs requests through the engine and answers them. Owned by the event loop. */
 public final class Generator {
-  private final Engine engine;
+  private final EngineCore engine;
 
-  public Generator(Engine engine) {
+  public Generator(EngineCore engine) {
     this.engine = engine;
   }
 
   /** Responds with one document when all tokens are generated. */
-  public void answerWhole(Exchange exchange, Generation request, WholeReply reply) {
+  public void answerWhole(SimExchange exchange, Generation request, WholeReply reply) {
     HandOver handOver = engine.handOvers().open(exchange, request);
     Started started = new Started();
     GenerationRun run =
@@ -36,7 +36,7 @@ public final class Generator {
 
   /** Responds with events as tokens are generated. */
   public void answerStream(
-      Exchange exchange, Generation request, Function<GenerationRun, StreamReply> reply) {
+      SimExchange exchange, Generation request, Function<GenerationRun, StreamReply> reply) {
     HandOver handOver = engine.handOvers().open(exchange, request);
     Started started = new Started();
     GenerationRun run = begin(handOver, () -> pump(started));
@@ -89,7 +89,7 @@ public final class Generator {
     }
   }
 
-  private void lost(Exchange exchange, GenerationRun run) {
+  private void lost(SimExchange exchange, GenerationRun run) {
     if (exchange.faulted()) {
       run.drop();
     } else {
@@ -97,7 +97,7 @@ public final class Generator {
     }
   }
 
-  private void submit(Exchange exchange, GenerationRun run) {
+  private void submit(SimExchange exchange, GenerationRun run) {
     double delay = exchange.firstTokenDelayMillis();
     if (delay > 0) {
       engine.driver().later(delay, run::submit);

@@ -1,6 +1,6 @@
 package io.pointsman.tool.sim.live;
 
-import io.pointsman.tool.sim.http.Exchange;
+import io.pointsman.tool.sim.http.SimExchange;
 
 /** Determines the part of requests in KV transfers. */
 @FunctionalInterface
@@ -13,5 +13,5 @@ public interface HandOvers {
    *
    * @throws io.pointsman.tool.sim.http.RequestError if this engine cannot serve it
    */
-  HandOver open(Exchange exchange, Generation request);
+  HandOver open(SimExchange exchange, Generation request);
 }

@@ -20,7 +20,7 @@ public record CardLatency(
     double decodeMillis,
     double contextNanos,
     double sequenceMicros)
-    implements LatencyModel {
+    implements SimLatencyModel {
   /** Rejects negative values. */
   public CardLatency {
     double[] figures = {

@@ -8,8 +8,8 @@ package io.pointsman.tool.sim.schedule;
  * @param draftMillis time for drafting, for all sequences together
  * @param verifyMicros time for verifying the drafted tokens of one sequence
  */
-public record DraftedLatency(LatencyModel step, double draftMillis, double verifyMicros)
-    implements LatencyModel {
+public record DraftedLatency(SimLatencyModel step, double draftMillis, double verifyMicros)
+    implements SimLatencyModel {
   @Override
   public long stepNanos(Step work) {
     double extra =

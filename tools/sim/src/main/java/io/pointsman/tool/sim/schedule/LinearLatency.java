@@ -7,7 +7,7 @@ package io.pointsman.tool.sim.schedule;
  * @param decodeMillis time of a step with at least one decoding sequence; 0: none
  */
 public record LinearLatency(double prefillTokensPerSecond, double decodeMillis)
-    implements LatencyModel {
+    implements SimLatencyModel {
   /** Rejects negative values. */
   public LinearLatency {
     if (!(prefillTokensPerSecond >= 0) || !(decodeMillis >= 0)) {

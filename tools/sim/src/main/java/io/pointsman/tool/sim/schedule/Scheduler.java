@@ -34,7 +34,7 @@ public final class Scheduler {
 
   private final EngineLimits limits;
   private final StepRules rules;
-  private final LatencyModel latency;
+  private final SimLatencyModel latency;
   private final BlockCache cache;
   private final EngineTotals totals = new EngineTotals();
   private final LinkedHashSet<Sequence> waiting = new LinkedHashSet<>();
@@ -46,7 +46,7 @@ public final class Scheduler {
   private boolean decodes;
 
   /** Creates an idle engine with an empty cache. */
-  public Scheduler(EngineLimits limits, LatencyModel latency) {
+  public Scheduler(EngineLimits limits, SimLatencyModel latency) {
     this.limits = limits;
     this.rules = limits.rules();
     this.latency = latency;
@@ -92,14 +92,14 @@ public final class Scheduler {
    *
    * @return the limit that has been reached; null if the engine accepts more work
    */
-  public @Nullable RejectReason rejection() {
+  public @Nullable EngineRejection rejection() {
     int limit = limits.maxQueuedRequests();
     if (limit > 0 && running.size() + waiting.size() >= limit) {
-      return RejectReason.MAX_NUM_QUEUED_REQS;
+      return EngineRejection.MAX_NUM_QUEUED_REQS;
     }
     long tokenLimit = limits.maxQueuedTokens();
     if (tokenLimit > 0 && tokensInPrefill >= tokenLimit) {
-      return RejectReason.MAX_NUM_QUEUED_TOKENS;
+      return EngineRejection.MAX_NUM_QUEUED_TOKENS;
     }
     return null;
   }
@@ -206,7 +206,7 @@ public final class Scheduler {
     stepEnd =
         at
             + latency.stepNanos(
-                new LatencyModel.Step(prefill, decoding, context, limits.capacityTokens()));
+                new SimLatencyModel.Step(prefill, decoding, context, limits.capacityTokens()));
     return true;
   }
 

@@ -14,7 +14,7 @@ package io.pointsman.tool.sim.schedule;
 public record ServiceProfile(
     String name,
     String description,
-    LatencyModel latency,
+    SimLatencyModel latency,
     StepRules rules,
     int stepTokens,
     int batch,

@@ -5,7 +5,7 @@ package io.pointsman.tool.sim.schedule;
  * quadratic in the prompt tokens of the step, and in the share of KV memory that the decoding
  * sequences attend to.
  */
-public record StepLatency() implements LatencyModel {
+public record StepLatency() implements SimLatencyModel {
   @Override
   public long stepNanos(Step step) {
     double tokens = step.prefillTokens();

@@ -13,8 +13,8 @@ import java.util.SplittableRandom;
  * @param stalls share of the steps that stall, 0 to 1
  * @param stallFactor factor on the time of a stalled step, 1 to 1000
  */
-public record UnevenLatency(LatencyModel step, double spread, double stalls, double stallFactor)
-    implements LatencyModel {
+public record UnevenLatency(SimLatencyModel step, double spread, double stalls, double stallFactor)
+    implements SimLatencyModel {
   /** Rejects values out of range. */
   public UnevenLatency {
     if (!(spread >= 0 && spread <= 2)) {

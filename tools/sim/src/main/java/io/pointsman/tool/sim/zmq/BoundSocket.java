@@ -114,15 +114,15 @@ final class BoundSocket implements AutoCloseable {
       socket.setTcpNoDelay(true);
       socket.setSoTimeout(HANDSHAKE_MILLIS);
       DataInputStream in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
-      socket.getOutputStream().write(Wire.greeting());
-      in.skipNBytes(Wire.GREETING);
-      socket.getOutputStream().write(Wire.ready(kind));
+      socket.getOutputStream().write(SimZmtp.greeting());
+      in.skipNBytes(SimZmtp.GREETING);
+      socket.getOutputStream().write(SimZmtp.ready(kind));
       in.skipNBytes(1);
       in.skipNBytes(in.readUnsignedByte());
       socket.setSoTimeout(0);
       writer.start();
       while (true) {
-        asked.message(peer, Wire.next(in));
+        asked.message(peer, SimZmtp.next(in));
       }
     } catch (IOException _) {
       // The peer has left.

@@ -109,7 +109,7 @@ public final class EventPublisher implements AutoCloseable {
     if (ring.size() > options.buffered()) {
       ring.removeFirst();
     }
-    byte[] message = Wire.message(topic, seq, payload);
+    byte[] message = SimZmtp.message(topic, seq, payload);
     if (dice.nextDouble() < faults.loss()) {
       return;
     }
@@ -168,9 +168,9 @@ public final class EventPublisher implements AutoCloseable {
       wanted = ring.stream().filter(batch -> batch.number() >= from).toList();
     }
     for (Batch batch : wanted) {
-      peer.put(Wire.message(NOTHING, batch.seq(), batch.payload()));
+      peer.put(SimZmtp.message(NOTHING, batch.seq(), batch.payload()));
     }
-    peer.put(Wire.message(NOTHING, END, NOTHING));
+    peer.put(SimZmtp.message(NOTHING, END, NOTHING));
   }
 
   @Override

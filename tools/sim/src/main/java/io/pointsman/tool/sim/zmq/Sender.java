@@ -40,7 +40,7 @@ public final class Sender implements AutoCloseable {
       if (!ready) {
         connect();
       }
-      socket.getOutputStream().write(Wire.frame(more ? Wire.MORE : 0, frame));
+      socket.getOutputStream().write(SimZmtp.frame(more ? SimZmtp.MORE : 0, frame));
     } catch (IOException e) {
       close();
       throw e;
@@ -55,12 +55,12 @@ public final class Sender implements AutoCloseable {
     socket.connect(new InetSocketAddress(host, port), TIMEOUT_MILLIS);
     socket.setSoTimeout(TIMEOUT_MILLIS);
     socket.setTcpNoDelay(true);
-    socket.getOutputStream().write(Wire.greeting());
+    socket.getOutputStream().write(SimZmtp.greeting());
     DataInputStream in = new DataInputStream(socket.getInputStream());
-    in.skipNBytes(Wire.GREETING);
-    socket.getOutputStream().write(Wire.ready(kind));
+    in.skipNBytes(SimZmtp.GREETING);
+    socket.getOutputStream().write(SimZmtp.ready(kind));
     int flags = in.readUnsignedByte();
-    if (flags != Wire.COMMAND) {
+    if (flags != SimZmtp.COMMAND) {
       throw new IOException("not ready (expected: the command READY)");
     }
     in.skipNBytes(in.readUnsignedByte());

@@ -21,7 +21,7 @@ class FailureTableTest {
 
   @Test
   void probabilityUsesTheRandomSource() {
-    table.add(Failure.always(new Fault.Status(500, 0)).withProbability(0.25));
+    table.add(ScheduledFault.always(new Fault.Status(500, 0)).withProbability(0.25));
     int struck = draws(4000).stream().mapToInt(Integer::intValue).sum();
 
     assertThat(struck).isBetween(800, 1200);
@@ -29,7 +29,7 @@ class FailureTableTest {
 
   @Test
   void pathLimitsAFailure() {
-    table.add(Failure.always(new Fault.Status(500, 0)).on("/health"));
+    table.add(ScheduledFault.always(new Fault.Status(500, 0)).on("/health"));
 
     assertThat(table.draw("/v1/completions", true)).isEmpty();
     assertThat(table.draw("/health", false)).hasSize(1);

@@ -3,8 +3,8 @@ package io.pointsman.tool.sim.kv;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.pointsman.tool.sim.http.Json;
 import io.pointsman.testkit.FakeClock;
+import io.pointsman.tool.sim.http.SimJson;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -111,7 +111,7 @@ class KvLedgerTest {
     wrong("prompt", claim.tokens(50, "other"));
     wrong("tp_size", claim.ranks(1, -1, -1));
     wrong("remote_dp_rank", claim.ranks(2, -1, 0));
-    wrong("remote_block_ids", claim.blocks(Json.array()));
+    wrong("remote_block_ids", claim.blocks(SimJson.array()));
   }
 
   private void wrong(String field, Claim claim) {
@@ -130,7 +130,7 @@ class KvLedgerTest {
             "engine",
             1,
             2,
-            Json.array().add(Json.array().add(1).add(2).add(3).add(4)),
+            SimJson.array().add(SimJson.array().add(1).add(2).add(3).add(4)),
             4,
             50,
             "hash",

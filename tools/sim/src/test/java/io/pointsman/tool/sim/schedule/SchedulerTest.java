@@ -15,7 +15,7 @@ class SchedulerTest {
   private static final long MS = 1_000_000;
 
   /** 1,000 prompt tokens per second, 10 ms per token. */
-  private static final LatencyModel LINEAR = new LinearLatency(1000, 10);
+  private static final SimLatencyModel LINEAR = new LinearLatency(1000, 10);
 
   private final List<String> log = new ArrayList<>();
 
@@ -154,13 +154,13 @@ class SchedulerTest {
     byRequests.submit(sequence(1, 10, 1), 0);
     assertThat(byRequests.rejection()).isNull();
     byRequests.submit(sequence(2, 10, 1), 0);
-    assertThat(byRequests.rejection()).isEqualTo(RejectReason.MAX_NUM_QUEUED_REQS);
+    assertThat(byRequests.rejection()).isEqualTo(EngineRejection.MAX_NUM_QUEUED_REQS);
 
     Scheduler byTokens = new Scheduler(new EngineLimits(100, 10, 1, 8192, 999, 0, 50), LINEAR);
     byTokens.submit(sequence(1, 49, 1), 0);
     assertThat(byTokens.rejection()).isNull();
     byTokens.submit(sequence(2, 1, 1), 0);
-    assertThat(byTokens.rejection()).isEqualTo(RejectReason.MAX_NUM_QUEUED_TOKENS);
+    assertThat(byTokens.rejection()).isEqualTo(EngineRejection.MAX_NUM_QUEUED_TOKENS);
     finish(byTokens, 0);
     assertThat(byTokens.rejection()).isNull();
   }
@@ -232,9 +232,9 @@ class SchedulerTest {
 
   @Test
   void stepModelFollowsItsFormula() {
-    long idle = new StepLatency().stepNanos(new LatencyModel.Step(0, 0, 0, 400_000));
-    long prefill = new StepLatency().stepNanos(new LatencyModel.Step(8192, 0, 0, 400_000));
-    long full = new StepLatency().stepNanos(new LatencyModel.Step(0, 9, 900_000, 400_000));
+    long idle = new StepLatency().stepNanos(new SimLatencyModel.Step(0, 0, 0, 400_000));
+    long prefill = new StepLatency().stepNanos(new SimLatencyModel.Step(8192, 0, 0, 400_000));
+    long full = new StepLatency().stepNanos(new SimLatencyModel.Step(0, 9, 900_000, 400_000));
 
     assertThat(idle).isEqualTo(5_740_000);
     assertThat(prefill / 1e6).isCloseTo(28.25 + 124.35 + 16.5 + 5.74, within(0.02));

@@ -138,7 +138,7 @@ class ServiceProfilesTest {
 
   @Test
   void unevennessOutOfRangeIsRefused() {
-    LatencyModel step = new StepLatency();
+    SimLatencyModel step = new StepLatency();
     assertThatThrownBy(() -> new UnevenLatency(step, 3, 0, 1)).hasMessageContaining("spread: 3.0");
     assertThatThrownBy(() -> new UnevenLatency(step, 0, 2, 1)).hasMessageContaining("stalls: 2.0");
     assertThatThrownBy(() -> new UnevenLatency(step, 0, 0, 0))
@@ -149,16 +149,16 @@ class ServiceProfilesTest {
 
   @Test
   void stepTimesMatchTheManual() {
-    LatencyModel large = ServiceProfiles.of("profile", "70b-tp8").latency();
-    LatencyModel small = ServiceProfiles.of("profile", "1b-small").latency();
-    LatencyModel drafted = ServiceProfiles.of("profile", "8b-speculative").latency();
+    SimLatencyModel large = ServiceProfiles.of("profile", "70b-tp8").latency();
+    SimLatencyModel small = ServiceProfiles.of("profile", "1b-small").latency();
+    SimLatencyModel drafted = ServiceProfiles.of("profile", "8b-speculative").latency();
 
     assertThat(millis(large, 8192, 10, 100_000)).isCloseTo(332.57, Offset.offset(0.1));
     assertThat(millis(small, 1000, 10, 100_000)).isCloseTo(75.56, Offset.offset(0.1));
     assertThat(millis(drafted, 0, 10, 0)).isCloseTo(5.74 + 1.2 + 0.5, Offset.offset(0.001));
   }
 
-  private static double millis(LatencyModel model, int prefill, int decoding, long context) {
-    return model.stepNanos(new LatencyModel.Step(prefill, decoding, context, 400_000)) / 1e6;
+  private static double millis(SimLatencyModel model, int prefill, int decoding, long context) {
+    return model.stepNanos(new SimLatencyModel.Step(prefill, decoding, context, 400_000)) / 1e6;
   }
 }

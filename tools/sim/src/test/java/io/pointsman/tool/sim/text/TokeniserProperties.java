@@ -34,7 +34,7 @@ class TokeniserProperties {
 
   @Property
   void answerTokenisesToItsOwnIds(@ForAll long seed, @ForAll @IntRange(min = 1, max = 50) int n) {
-    Answer answer = new Answer(seed);
+    InventedText answer = new InventedText(seed);
 
     assertThat(Tokeniser.encode(answer.firstWords(n))).isEqualTo(answer.ids(n));
   }

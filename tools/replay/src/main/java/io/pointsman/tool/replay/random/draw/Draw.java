@@ -24,7 +24,7 @@ public record Draw(
     Family family,
     List<Part> parts,
     boolean closed,
-    Arrivals arrivals,
+    ArrivalProcess arrivals,
     int workers,
     int kvTokens,
     double load,
@@ -87,9 +87,14 @@ public record Draw(
     Family family = Draws.one(random, List.of(Family.values()));
     List<Part> parts = parts(family, random.split());
     boolean closed = random.nextBoolean();
-    Arrivals arrivals =
+    ArrivalProcess arrivals =
         Draws.one(
-            random, List.of(Arrivals.POISSON, Arrivals.POISSON, Arrivals.BURSTS, Arrivals.WAVES));
+            random,
+            List.of(
+                ArrivalProcess.POISSON,
+                ArrivalProcess.POISSON,
+                ArrivalProcess.BURSTS,
+                ArrivalProcess.WAVES));
     int workers = Draws.one(random, 2, 2, 3, 4, 8, 16, 32, 64);
     int kvTokens = kvTokens(family, parts, random);
     double load = Draws.one(random, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.1, 1.2);
@@ -171,9 +176,9 @@ public record Draw(
   }
 
   /** Lengths of a part, limited to the KV memory. */
-  Lengths lengths(Part part) {
-    int fitting = kvTokens * 2 / 3 - Lengths.LONGEST_ANSWER;
-    return new Lengths(
+  TokenLengths lengths(Part part) {
+    int fitting = kvTokens * 2 / 3 - TokenLengths.LONGEST_ANSWER;
+    return new TokenLengths(
         part.input,
         part.output,
         part.inputSpread,

@@ -37,7 +37,7 @@ public final class RandomWorkload {
     double[] patience = new double[requests];
     for (int i = 0; i < requests; i++) {
       boolean leaves = random.nextDouble() < draw.trouble().leaving();
-      double after = Arrivals.exponential(random, draw.trouble().patienceMillis());
+      double after = ArrivalProcess.exponential(random, draw.trouble().patienceMillis());
       boolean impatient = draw.disturbance() == Disturbance.LEAVING && leaves;
       patience[i] = impatient ? Math.max(1, after) : Double.POSITIVE_INFINITY;
     }

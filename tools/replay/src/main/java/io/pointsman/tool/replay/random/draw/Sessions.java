@@ -6,7 +6,7 @@ import java.util.function.Consumer;
 
 /** Conversations and agents: each turn adds the previous response and new text. */
 final class Sessions implements Source {
-  private final Lengths lengths;
+  private final TokenLengths lengths;
   private final double turns;
   private final double pause;
   private final boolean closed;
@@ -17,7 +17,8 @@ final class Sessions implements Source {
    * @param pause mean time between turns, relative to the interval between requests
    * @param closed true if a turn waits for the end of the previous response
    */
-  Sessions(Lengths lengths, double turns, double pause, boolean closed, SplittableRandom random) {
+  Sessions(
+      TokenLengths lengths, double turns, double pause, boolean closed, SplittableRandom random) {
     this.lengths = lengths;
     this.turns = turns;
     this.pause = pause;
@@ -33,7 +34,7 @@ final class Sessions implements Source {
   @Override
   public void add(double at, SplittableRandom random, Consumer<Item> to) {
     Text text = heads.get(random.nextInt(heads.size()));
-    int count = 1 + (int) Arrivals.exponential(random, turns - 0.5);
+    int count = 1 + (int) ArrivalProcess.exponential(random, turns - 0.5);
     double when = at;
     Item last = null;
     for (int turn = 0; turn < count && text.tokens() < lengths.longest(); turn++) {

@@ -16,7 +16,7 @@ final class Sources {
    *
    * @param closed true if turns wait for the end of the previous response
    */
-  static Source of(Family family, Lengths lengths, boolean closed, SplittableRandom random) {
+  static Source of(Family family, TokenLengths lengths, boolean closed, SplittableRandom random) {
     return switch (family) {
       case INDEPENDENT -> single((r, _) -> fresh(lengths.prompt(r), r), lengths);
       case SYSTEM -> system(lengths, random);
@@ -37,7 +37,7 @@ final class Sources {
     Text make(SplittableRandom random, double at);
   }
 
-  private static Source single(Prompt prompt, Lengths lengths) {
+  private static Source single(Prompt prompt, TokenLengths lengths) {
     return new Source() {
       @Override
       public double size() {
@@ -55,7 +55,7 @@ final class Sources {
     return Text.EMPTY.with(random.nextLong(), tokens);
   }
 
-  static List<Text> heads(int count, double tokens, Lengths lengths, SplittableRandom random) {
+  static List<Text> heads(int count, double tokens, TokenLengths lengths, SplittableRandom random) {
     List<Text> heads = new ArrayList<>();
     for (int i = 0; i < count; i++) {
       heads.add(fresh(Math.clamp((int) tokens, 1, lengths.longest() / 2), random));
@@ -63,7 +63,7 @@ final class Sources {
     return heads;
   }
 
-  private static Source system(Lengths lengths, SplittableRandom random) {
+  private static Source system(TokenLengths lengths, SplittableRandom random) {
     double share = Draws.one(random, 0.3, 0.6, 0.9);
     int count = Draws.one(random, 1, 4, 40, 400);
     Popularity popularity = new Popularity(count, Draws.one(random, 0.0, 0.7, 1.2));
@@ -77,13 +77,13 @@ final class Sources {
   }
 
   /** Appends new text to a text, up to the longest prompt. */
-  static Text bounded(Text head, int more, Lengths lengths, SplittableRandom random) {
-    int least = Math.max(1, Lengths.SHORTEST - head.tokens());
+  static Text bounded(Text head, int more, TokenLengths lengths, SplittableRandom random) {
+    int least = Math.max(1, TokenLengths.SHORTEST - head.tokens());
     int most = Math.max(1, lengths.longest() - head.tokens());
     return head.with(random.nextLong(), Math.min(Math.max(least, more), most));
   }
 
-  private static Source documents(Lengths lengths, SplittableRandom random) {
+  private static Source documents(TokenLengths lengths, SplittableRandom random) {
     int count = Draws.one(random, 20, 200, 2000);
     Popularity popularity = new Popularity(count, Draws.one(random, 0.0, 0.8, 1.3));
     List<Text> documents = new ArrayList<>();
@@ -101,7 +101,7 @@ final class Sources {
         lengths);
   }
 
-  private static Source siblings(Lengths lengths, SplittableRandom random) {
+  private static Source siblings(TokenLengths lengths, SplittableRandom random) {
     int size = Draws.one(random, 4, 8, 32);
     return new Source() {
       @Override
@@ -120,7 +120,7 @@ final class Sources {
   }
 
   /** Each node has a part of text; a prompt is the path to a leaf plus new text. */
-  private static Source tree(Lengths lengths, SplittableRandom random) {
+  private static Source tree(TokenLengths lengths, SplittableRandom random) {
     long salt = random.nextLong();
     int depth = Draws.one(random, 3, 4, 6);
     Popularity children = new Popularity(Draws.one(random, 2, 4, 8), Draws.one(random, 0.0, 1.0));
@@ -137,7 +137,7 @@ final class Sources {
   }
 
   /** Embeddings have no common text; prompts of classification begin with the instructions. */
-  private static Source pooling(Lengths lengths, SplittableRandom random) {
+  private static Source pooling(TokenLengths lengths, SplittableRandom random) {
     if (lengths.output() == 0) {
       return single((r, _) -> fresh(lengths.prompt(r), r), lengths);
     }
@@ -151,7 +151,7 @@ final class Sources {
   }
 
   /** Lengths from 100 tokens are log-uniform over three orders of magnitude. */
-  private static Source scales(Lengths lengths) {
+  private static Source scales(TokenLengths lengths) {
     return new Source() {
       @Override
       public double size() {

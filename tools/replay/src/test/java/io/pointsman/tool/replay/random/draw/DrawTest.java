@@ -37,7 +37,7 @@ class DrawTest {
   @Test
   void everyFamilyEngineArrivalAndDisturbanceOccurs() {
     assertThat(DRAWS).extracting(Draw::family).contains(Family.values());
-    assertThat(DRAWS).extracting(Draw::arrivals).contains(Arrivals.values());
+    assertThat(DRAWS).extracting(Draw::arrivals).contains(ArrivalProcess.values());
     assertThat(DRAWS).extracting(Draw::disturbance).contains(Disturbance.values());
     assertThat(DRAWS).extracting(Draw::engine).containsAll(ServiceProfiles.all());
     assertThat(DRAWS).extracting(Draw::blockTokens).containsOnly(16, 64, 128);
@@ -119,7 +119,7 @@ class DrawTest {
         DRAWS.stream()
             .filter(draw -> draw.disturbance() == Disturbance.DOUBLED)
             .filter(draw -> draw.family() != Family.TURNS && draw.family() != Family.TOOLS)
-            .filter(draw -> draw.arrivals() == Arrivals.POISSON)
+            .filter(draw -> draw.arrivals() == ArrivalProcess.POISSON)
             .findFirst()
             .orElseThrow();
     List<TraceRequest> requests = RandomWorkload.of(doubled, 4000).at(1).requests();

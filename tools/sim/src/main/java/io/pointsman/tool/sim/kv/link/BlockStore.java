@@ -3,7 +3,7 @@ package io.pointsman.tool.sim.kv.link;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.http.SimJson;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -39,7 +39,7 @@ final class BlockStore {
   }
 
   static ObjectNode document(long[] hashes) {
-    ObjectNode root = Json.object();
+    ObjectNode root = SimJson.object();
     ArrayNode list = root.putArray("hashes");
     for (long hash : hashes) {
       list.add(hash);

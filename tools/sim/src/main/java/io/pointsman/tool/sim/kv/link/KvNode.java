@@ -3,9 +3,9 @@ package io.pointsman.tool.sim.kv.link;
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
 import io.pointsman.tool.sim.cache.BlockHashes;
-import io.pointsman.tool.sim.http.Endpoint;
-import io.pointsman.tool.sim.http.Exchange;
-import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.http.SimEndpoint;
+import io.pointsman.tool.sim.http.SimExchange;
+import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.kv.FieldError;
 import io.pointsman.tool.sim.kv.Held;
 import io.pointsman.tool.sim.kv.KvCounters;
@@ -19,7 +19,7 @@ import io.pointsman.tool.sim.kv.protocol.KvProtocol;
 import io.pointsman.tool.sim.kv.protocol.KvRequest;
 import io.pointsman.tool.sim.kv.protocol.Task;
 import io.pointsman.tool.sim.kv.protocol.Task.Peer;
-import io.pointsman.tool.sim.live.Engine;
+import io.pointsman.tool.sim.live.EngineCore;
 import io.pointsman.tool.sim.live.EngineDriver;
 import io.pointsman.tool.sim.live.Generation;
 import io.pointsman.tool.sim.live.HandOver;
@@ -42,17 +42,17 @@ public final class KvNode implements HandOvers {
           "/inference/v1/generate",
           "/custom/generate");
 
-  private final Engine engine;
+  private final EngineCore engine;
   private final KvOptions options;
   private final KvProtocol protocol;
   private final Notifier notifier;
   private final PeerClient peers;
   private final KvLedger ledger = new KvLedger();
-  private final Holdings holdings;
+  private final HeldBlockTable holdings;
   private final KvCounters counters = new KvCounters();
   private final RequestLog log;
   private final BlockStore store = new BlockStore();
-  private final Arrivals arrivals;
+  private final PushedKv arrivals;
   private KvSelf self;
   private List<Integer> initPorts = List.of();
   private List<Integer> allocPorts = List.of();
@@ -63,7 +63,7 @@ public final class KvNode implements HandOvers {
    * @param clients channel type of the connections to other engines
    */
   public KvNode(
-      Engine engine,
+      EngineCore engine,
       KvOptions options,
       EventLoop loop,
       Class<? extends Channel> clients,
@@ -73,19 +73,19 @@ public final class KvNode implements HandOvers {
     this.protocol = KvProtocol.of(options.connector());
     this.notifier = notifier;
     this.peers = new PeerClient(loop, clients);
-    this.holdings = new Holdings(engine, ledger);
+    this.holdings = new HeldBlockTable(engine, ledger);
     this.log = new RequestLog(options.logged());
-    this.arrivals = new Arrivals(options.tpSize());
+    this.arrivals = new PushedKv(options.tpSize());
     this.self = new KvSelf(options, "", "", 0);
   }
 
   /** Creates the endpoint of the side channel. */
-  public Endpoint sideChannel() {
+  public SimEndpoint sideChannel() {
     return new SideApi(this);
   }
 
   /** Creates the endpoint of a rank's LMCache port. */
-  public Endpoint receiver(boolean alloc, int rank) {
+  public SimEndpoint receiver(boolean alloc, int rank) {
     return arrivals.port(alloc, rank);
   }
 
@@ -138,7 +138,7 @@ public final class KvNode implements HandOvers {
   }
 
   @Override
-  public HandOver open(Exchange exchange, Generation asked) {
+  public HandOver open(SimExchange exchange, Generation asked) {
     String path = exchange.path();
     if (!PATHS.contains(path)) {
       return new WholeRequest(asked);
@@ -164,7 +164,7 @@ public final class KvNode implements HandOvers {
     }
   }
 
-  private String requestId(Exchange exchange, long serial) {
+  private String requestId(SimExchange exchange, long serial) {
     if (!exchange.path().equals(KvRequest.RESPONSES)) {
       return exchange.headers().get("X-Request-Id", "");
     }
@@ -172,7 +172,7 @@ public final class KvNode implements HandOvers {
     return exchange.json().path("request_id").asText("resp_" + HexFormat.of().toHexDigits(own));
   }
 
-  private HandOver leg(Exchange exchange, KvRequest request) {
+  private HandOver leg(SimExchange exchange, KvRequest request) {
     return switch (protocol.read(request, self)) {
       case Task.Direct direct -> {
         if (!servesDirectly(request)) {
@@ -186,11 +186,11 @@ public final class KvNode implements HandOvers {
       }
       case Task.Produce produce -> {
         counters.prefill();
-        yield new PrefillLeg(this, exchange, request, produce);
+        yield new SimPrefillStep(this, exchange, request, produce);
       }
       case Task task -> {
         counters.decode();
-        yield new DecodeLeg(this, exchange, request, task);
+        yield new SimDecodeStep(this, exchange, request, task);
       }
     };
   }
@@ -220,7 +220,7 @@ public final class KvNode implements HandOvers {
   /** The placeholder for responses that describe no blocks. */
   Held nothingHeld() {
     return new Held(
-        List.of(""), self.engineId(0), 0, options.tpSize(), Json.array(), 0, 0, "", 0, () -> {});
+        List.of(""), self.engineId(0), 0, options.tpSize(), SimJson.array(), 0, 0, "", 0, () -> {});
   }
 
   /** Adds blocks to the common store. */
@@ -295,7 +295,7 @@ public final class KvNode implements HandOvers {
     return store;
   }
 
-  Arrivals arrivals() {
+  PushedKv arrivals() {
     return arrivals;
   }
 

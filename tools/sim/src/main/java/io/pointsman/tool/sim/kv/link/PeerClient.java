@@ -19,8 +19,8 @@ import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpObjectAggregator;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
-import io.pointsman.tool.sim.http.Json;
 import io.pointsman.tool.sim.http.RequestError;
+import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.kv.protocol.Task.Peer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -81,7 +81,7 @@ final class PeerClient {
    * @return cancels the call
    */
   Runnable call(Peer peer, String path, JsonNode document, double seconds, Answer answer) {
-    Call call = new Call(peer, path, Json.bytes(document), answer);
+    Call call = new Call(peer, path, SimJson.bytes(document), answer);
     call.send(true);
     loop.schedule(call::expire, (long) (seconds * 1000), TimeUnit.MILLISECONDS);
     return call::cancel;
@@ -158,7 +158,7 @@ final class PeerClient {
             } else if (done.isSuccess()) {
               write(connecting.channel());
             } else {
-              end(0, Json.object());
+              end(0, SimJson.object());
             }
           });
     }
@@ -185,9 +185,9 @@ final class PeerClient {
       }
       JsonNode document;
       try {
-        document = Json.parse(bytes);
+        document = SimJson.parse(bytes);
       } catch (RequestError e) {
-        document = Json.object();
+        document = SimJson.object();
       }
       end(response.status().code(), document);
     }
@@ -203,14 +203,14 @@ final class PeerClient {
       if (reused) {
         send(false);
       } else {
-        end(0, Json.object());
+        end(0, SimJson.object());
       }
     }
 
     void expire() {
       if (!over) {
         Channel open = channel;
-        end(0, Json.object());
+        end(0, SimJson.object());
         if (open != null) {
           open.close();
         }

@@ -2,9 +2,9 @@ package io.pointsman.tool.sim.kv.link;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.http.Endpoint;
-import io.pointsman.tool.sim.http.Exchange;
-import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.http.SimEndpoint;
+import io.pointsman.tool.sim.http.SimExchange;
+import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.kv.Claim;
 import io.pointsman.tool.sim.kv.FieldError;
 import io.pointsman.tool.sim.kv.Held;
@@ -14,7 +14,7 @@ import java.util.List;
  * The side channel of an engine, through which peers claim, renew and release held blocks. Also the
  * bootstrap server of Mooncake ({@code GET /query}) and the common store.
  */
-final class SideApi implements Endpoint {
+final class SideApi implements SimEndpoint {
   private final KvNode node;
 
   SideApi(KvNode node) {
@@ -22,7 +22,7 @@ final class SideApi implements Endpoint {
   }
 
   @Override
-  public void handle(Exchange exchange) {
+  public void handle(SimExchange exchange) {
     if (exchange.method().equals("GET")) {
       inform(exchange);
       return;
@@ -34,41 +34,41 @@ final class SideApi implements Endpoint {
     }
   }
 
-  private void inform(Exchange exchange) {
+  private void inform(SimExchange exchange) {
     if (!exchange.path().equals("/query")) {
       exchange.fail(404, "NotFoundError", "Not Found: " + exchange.path(), null);
       return;
     }
-    ObjectNode ranks = Json.object();
+    ObjectNode ranks = SimJson.object();
     for (int rank = 0; rank < node.options().dpSize(); rank++) {
       ranks.putObject(Integer.toString(rank)).put("engine_id", node.self().engineId(rank));
     }
     exchange.respond(200, ranks);
   }
 
-  private void act(Exchange exchange, JsonNode asked) {
+  private void act(SimExchange exchange, JsonNode asked) {
     switch (exchange.path()) {
       case "/kv/engine" -> exchange.respond(200, identity());
       case "/kv/take" -> take(exchange, Claim.read(asked), asked.path("wait_ms").asLong(0));
       case "/kv/renew" -> {
         node.ledger().renew(Claim.read(asked), node.now());
-        exchange.respond(200, Json.object());
+        exchange.respond(200, SimJson.object());
       }
       case "/kv/release" -> {
         node.ledger().release(Claim.read(asked));
-        exchange.respond(200, Json.object());
+        exchange.respond(200, SimJson.object());
       }
       case "/kv/keep" -> {
         keep(Claim.read(asked));
-        exchange.respond(200, Json.object());
+        exchange.respond(200, SimJson.object());
       }
       case "/kv/store" -> {
         node.store().add(asked.path("hashes"));
-        exchange.respond(200, Json.object());
+        exchange.respond(200, SimJson.object());
       }
       case "/kv/find" -> {
         int known = node.store().known(asked.path("hashes"));
-        exchange.respond(200, Json.object().put("blocks", known));
+        exchange.respond(200, SimJson.object().put("blocks", known));
       }
       default -> exchange.fail(404, "NotFoundError", "Not Found: " + exchange.path(), null);
     }
@@ -86,13 +86,13 @@ final class SideApi implements Endpoint {
   }
 
   private ObjectNode identity() {
-    ObjectNode root = Json.object().put("role", node.options().role().label());
+    ObjectNode root = SimJson.object().put("role", node.options().role().label());
     root.put("connector", node.options().connector().label());
     root.put("tp_size", node.options().tpSize());
     return root.put("dp_size", node.options().dpSize());
   }
 
-  private void take(Exchange exchange, Claim claim, long waitMillis) {
+  private void take(SimExchange exchange, Claim claim, long waitMillis) {
     checkOwn(claim);
     boolean waits =
         waitMillis > 0
@@ -116,13 +116,13 @@ final class SideApi implements Endpoint {
             });
   }
 
-  private void answer(Exchange exchange, Claim claim) {
+  private void answer(SimExchange exchange, Claim claim) {
     if (exchange.done()) {
       return;
     }
     try {
       Held held = node.ledger().claim(claim);
-      exchange.respond(200, Json.object().put("tokens", held.tokens()));
+      exchange.respond(200, SimJson.object().put("tokens", held.tokens()));
     } catch (FieldError e) {
       refuse(exchange, e);
     }
@@ -146,7 +146,8 @@ final class SideApi implements Endpoint {
     }
   }
 
-  static void refuse(Exchange exchange, FieldError error) {
-    exchange.respond(409, Json.object().put("field", error.field()).put("reason", error.reason()));
+  static void refuse(SimExchange exchange, FieldError error) {
+    exchange.respond(
+        409, SimJson.object().put("field", error.field()).put("reason", error.reason()));
   }
 }

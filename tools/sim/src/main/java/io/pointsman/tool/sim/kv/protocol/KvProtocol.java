@@ -1,7 +1,7 @@
 package io.pointsman.tool.sim.kv.protocol;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.tool.sim.http.Json;
+import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.kv.Held;
 import io.pointsman.tool.sim.kv.KvConnector;
 import io.pointsman.tool.sim.kv.KvSelf;
@@ -30,22 +30,22 @@ public interface KvProtocol {
   /** The protocol of a connector. */
   static KvProtocol of(KvConnector connector) {
     return switch (connector) {
-      case NIXL -> new NixlProtocol(false);
-      case NIXL_PUSH -> new NixlProtocol(true);
-      case LMCACHE -> new LmcacheProtocol();
-      case P2P_NCCL -> new P2pNcclProtocol();
-      case MOONCAKE -> new MooncakeProtocol();
-      case MORIIO_READ -> new MoriioProtocol(false);
-      case MORIIO_WRITE -> new MoriioProtocol(true);
-      case SGLANG -> new SglangProtocol();
-      case ORCHESTRATED -> new OrchestratedProtocol();
+      case NIXL -> new SimNixlProtocol(false);
+      case NIXL_PUSH -> new SimNixlProtocol(true);
+      case LMCACHE -> new SimLmcacheProtocol();
+      case P2P_NCCL -> new SimP2pNcclProtocol();
+      case MOONCAKE -> new SimMooncakeProtocol();
+      case MORIIO_READ -> new SimMoriioProtocol(false);
+      case MORIIO_WRITE -> new SimMoriioProtocol(true);
+      case SGLANG -> new SimSglangProtocol();
+      case ORCHESTRATED -> new SimOrchestratedProtocol();
       case NONE -> new ContentProtocol();
     };
   }
 
   /** The location of held blocks in vLLM's form. */
   static ObjectNode address(KvSelf self, Held held, boolean forDecode) {
-    ObjectNode params = Json.object();
+    ObjectNode params = SimJson.object();
     params.put("do_remote_prefill", forDecode).put("do_remote_decode", !forDecode);
     params.set("remote_block_ids", held.blockIds());
     params.put("remote_engine_id", held.engineId()).put("remote_request_id", held.key());

@@ -1,0 +1,235 @@
+package io.pointsman.engine.choice;
+
+import io.pointsman.engine.env.RandomSource;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All leases held for external proxies, in a ring of entries. At most half of the entries hold an
+ * active lease. An ended lease keeps its entry until a later lease needs it. The ring thus
+ * distinguishes a repeated settlement from an unknown id. Any thread; only single leases are
+ * locked.
+ */
+final class ExternalLeases {
+  private static final int NONCE_HALF = 1 << 30;
+
+  private final ExternalLeaseSettings settings;
+  private final ExternalLeaseTally tally = new ExternalLeaseTally();
+  private final RandomSource dice;
+  private final AtomicReferenceArray<@Nullable ExternalLease> places;
+  private final NamedLeases named = new NamedLeases();
+  private final AtomicLong next = new AtomicLong();
+  private final AtomicInteger open = new AtomicInteger();
+
+  /** Lower bound of all expiry times in the future; may be too early. */
+  private final AtomicLong firstExpiry;
+
+  ExternalLeases(ExternalLeaseSettings settings, RandomSource dice, long now) {
+    this.settings = settings;
+    this.dice = dice;
+    places = new AtomicReferenceArray<>(Integer.highestOneBit(2 * settings.maxLeases() - 1) << 1);
+    firstExpiry = new AtomicLong(farAfter(now));
+  }
+
+  private static long farAfter(long now) {
+    return now + Long.MAX_VALUE / 4;
+  }
+
+  ExternalLeaseTally tally() {
+    return tally;
+  }
+
+  int open() {
+    return open.get();
+  }
+
+  /** Returns true if the maximum number of leases is held. */
+  boolean full() {
+    return open.get() >= settings.maxLeases();
+  }
+
+  /** Nanoseconds from {@code now} until the next lease may expire; at least 0. */
+  long untilExpiry(long now) {
+    return Math.max(0, firstExpiry.get() - now);
+  }
+
+  /**
+   * Holds {@code lease}. The caller must pass a lease with a proxy's id to {@link #named} next.
+   *
+   * @param prefill held with it; null if the same worker serves prefill
+   * @return null, without holding it, if the maximum number of leases is held
+   */
+  @Nullable ExternalLease hold(Lease lease, @Nullable Lease prefill, long now, LeaseTerms hold) {
+    if (open.incrementAndGet() > settings.maxLeases()) {
+      open.decrementAndGet();
+      return null;
+    }
+    long nonce = (long) dice.roll(NONCE_HALF) << 30 | dice.roll(NONCE_HALF);
+    long expiresAt = now + hold.ttl().toNanos();
+    long latest = now + settings.maxLifetime().toNanos();
+    while (true) {
+      long sequence = next.getAndIncrement();
+      int place = place(sequence);
+      ExternalLease before = places.get(place);
+      if (before == null || before.ended()) {
+        ExternalLease held =
+            new ExternalLease(
+                lease, prefill, this::ended, hold.id(), sequence, nonce, expiresAt, latest);
+        if (places.compareAndSet(place, before, held)) {
+          if (before != null) {
+            forget(before);
+          }
+          expiresBy(expiresAt);
+          return held;
+        }
+      }
+    }
+  }
+
+  /**
+   * Checks whether the id requested by the proxy is free. A lease without such an id is always
+   * free.
+   */
+  NamedLeases.Claim claim(LeaseTerms hold, long now) {
+    return hold.id() == null ? NamedLeases.Claim.FREE : named.claim(hold.id(), now);
+  }
+
+  /** Registers a lease under its proxy's id. If the id is not free, gives the lease back. */
+  NamedLeases.Claim named(ExternalLease held, long now) {
+    String name = held.name();
+    if (name == null) {
+      return NamedLeases.Claim.FREE;
+    }
+    NamedLeases.Claim claim = named.add(name, held, now);
+    if (claim != NamedLeases.Claim.FREE) {
+      held.settle(now, Outcome.IGNORED, EndReport.NONE);
+    }
+    if (places.get(place(held.sequence())) != held) {
+      // The lease has ended, and its entry was reused before the registration.
+      forget(held);
+    }
+    return claim;
+  }
+
+  private void forget(ExternalLease held) {
+    String name = held.name();
+    if (name != null) {
+      named.remove(name, held);
+    }
+  }
+
+  private int place(long sequence) {
+    return (int) (sequence & (places.length() - 1));
+  }
+
+  private void expiresBy(long time) {
+    if (time - firstExpiry.get() < 0) {
+      firstExpiry.accumulateAndGet(time, (a, b) -> a - b < 0 ? a : b);
+    }
+  }
+
+  LeaseResult renew(String id, long now, Duration ttl, boolean answering) {
+    LeaseResult answer = with(id, now, (held, time) -> held.renew(time, ttl.toNanos(), answering));
+    if (answer.kind() == LeaseResult.Kind.DONE) {
+      // The new expiry may be earlier than the previous one.
+      expiresBy(now + answer.expiresInNanos());
+    }
+    return answer;
+  }
+
+  LeaseResult confirm(String id, long now) {
+    return with(id, now, ExternalLease::confirm);
+  }
+
+  LeaseResult prefilled(String id, long now, Outcome outcome) {
+    return with(id, now, (held, time) -> held.prefilled(time, outcome));
+  }
+
+  LeaseResult answered(String id, long now) {
+    return with(id, now, ExternalLease::answered);
+  }
+
+  LeaseResult settle(String id, long now, Outcome outcome, EndReport report) {
+    ExternalLease held = LeaseTerms.isId(id) ? named.findToSettle(id, now) : find(id);
+    return said(held, now, (each, time) -> each.settle(time, outcome, report));
+  }
+
+  /** An operation on a lease. */
+  private interface Word {
+    LeaseResult say(ExternalLease held, long now);
+  }
+
+  private LeaseResult with(String id, long now, Word word) {
+    return said(find(id), now, word);
+  }
+
+  private @Nullable ExternalLease find(String id) {
+    if (LeaseTerms.isId(id)) {
+      return named.find(id);
+    }
+    long sequence = ExternalLeaseIds.sequence(id);
+    if (sequence == ExternalLeaseIds.NONE) {
+      return null;
+    }
+    ExternalLease held = places.get(place(sequence));
+    return held != null && held.is(sequence, ExternalLeaseIds.nonce(id)) ? held : null;
+  }
+
+  private static LeaseResult said(@Nullable ExternalLease held, long now, Word word) {
+    return held == null || held.expire(now) ? LeaseResult.UNKNOWN : word.say(held, now);
+  }
+
+  private void ended(Outcome outcome, TokenCounts tokens) {
+    open.decrementAndGet();
+    if (outcome.equals(Outcome.EXPIRED)) {
+      tally.expires();
+    } else {
+      tally.settled(outcome, tokens);
+    }
+  }
+
+  /**
+   * Ends the leases overdue at {@code now} as expired.
+   *
+   * @return the number of leases ended
+   */
+  int expire(long now) {
+    if (open.get() == 0 || now - firstExpiry.get() < 0) {
+      return 0;
+    }
+    // Leases held or renewed during the scan lower this value again.
+    firstExpiry.set(farAfter(now));
+    boolean whole = false;
+    try {
+      int count = expireAll(now);
+      whole = true;
+      return count;
+    } finally {
+      if (!whole) {
+        // A listener has thrown; the next call processes the rest.
+        expiresBy(now);
+      }
+    }
+  }
+
+  private int expireAll(long now) {
+    int count = 0;
+    for (int place = 0; place < places.length(); place++) {
+      ExternalLease held = places.get(place);
+      if (held == null) {
+        continue;
+      }
+      if (held.expire(now)) {
+        count++;
+      } else if (!held.ended()) {
+        expiresBy(held.expiresAt());
+      }
+    }
+    return count;
+  }
+}

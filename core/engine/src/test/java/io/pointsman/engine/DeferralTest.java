@@ -1,0 +1,329 @@
+package io.pointsman.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.deferral.Deferral;
+import io.pointsman.engine.deferral.DeferralSettings;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+class DeferralTest {
+  private static final DeferralSettings SETTINGS =
+      new DeferralSettings(Duration.ofMillis(50), Duration.ofSeconds(5), 20);
+
+  private final TestFleet fleet = TestFleet.of(1);
+
+  /** The policy's predicted minimum wait in milliseconds; NaN if it predicts none. */
+  private double waitMillis;
+
+  /** Decisions until every worker is full again. */
+  private int room;
+
+  /** Prompt blocks cached by the worker, per request. */
+  private final Map<RoutingRequest, Integer> held = new HashMap<>();
+
+  private final RecordedEvents events = new RecordedEvents();
+  private final RoutingEngine engine =
+      new RoutingEngine(
+          fleet.fleet,
+          new PolicySetup(
+              pool ->
+                  (request, now) -> {
+                    request.notes().because(PickReason.LEAST_COST, held.getOrDefault(request, 0));
+                    request.notes().waits(room > 0 ? 0 : waitMillis);
+                    return pool.worker(0);
+                  },
+              List.of()),
+          EngineSettings.DEFAULTS,
+          events,
+          fleet.clock::nanos,
+          fleet.dice);
+  private final Deferral holdBack = new Deferral(engine, SETTINGS, fleet.clock::nanos);
+  private final List<Guest> order = new ArrayList<>();
+
+  private final class Guest implements Deferral.Guest {
+    private final RoutingRequest request;
+    private @Nullable Decision decision;
+    private long heldNanos;
+
+    Guest(@Nullable String model) {
+      PrefixBlocks prompt = new PrefixBlocks(new long[] {1, 2, 3, 4}, 4, 256, 64, 256);
+      request = RoutingRequest.builder().model(model).prefix(prompt).build();
+    }
+
+    @Override
+    public RoutingRequest request() {
+      return request;
+    }
+
+    @Override
+    public void decided(Decision made, long nanos) {
+      decision = made;
+      heldNanos = nanos;
+      order.add(this);
+      room--;
+    }
+
+    @Override
+    public void failed(RuntimeException fault) {
+      throw fault;
+    }
+  }
+
+  private Guest heldBack(int heldBlocks) {
+    Guest guest = new Guest(TestFleet.MODEL);
+    held.put(guest.request, heldBlocks);
+    assertThat(holdBack.decide(guest)).isNull();
+    return guest;
+  }
+
+  private void pass(Duration time) {
+    fleet.clock.advance(time);
+    holdBack.wake();
+  }
+
+  @Test
+  void requestIsDeferredWhileEveryWorkerIsFullAndDecidedWhenOneHasRoom() {
+    waitMillis = 51;
+    Guest guest = heldBack(0);
+    pass(Duration.ofMillis(10));
+
+    assertThat(order).isEmpty();
+    assertThat(holdBack.held()).isEqualTo(1);
+    assertThat(events.routed).isEmpty();
+
+    room = 1;
+    pass(Duration.ofMillis(10));
+
+    assertThat(guest.decision).isInstanceOf(Decision.Routed.class);
+    assertThat(guest.heldNanos).isEqualTo(Duration.ofMillis(20).toNanos());
+    assertThat(guest.request.notes().firstPlacedAt() - guest.request.notes().askedAt())
+        .isEqualTo(Duration.ofMillis(20).toNanos());
+    assertThat(holdBack.held()).isZero();
+    assertThat(holdBack.wakeAfterNanos()).isEqualTo(Deferral.NO_WAKE);
+  }
+
+  @Test
+  void nothingIsDeferredIfAWorkerHasRoomOrThePolicyPredictsNoWait() {
+    for (double wait : new double[] {0, 50, Double.NaN}) {
+      waitMillis = wait;
+
+      assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isNotNull();
+    }
+    waitMillis = 1000;
+    Deferral off = new Deferral(engine, SETTINGS.withBeyond(Duration.ZERO), fleet.clock::nanos);
+
+    assertThat(off.decide(new Guest(TestFleet.MODEL))).isNotNull();
+  }
+
+  @Test
+  void requestsWithTheMostCachedBlocksGoFirst() {
+    waitMillis = 1000;
+    Guest first = heldBack(1);
+    Guest second = heldBack(3);
+    Guest third = heldBack(1);
+    room = 1;
+    pass(Duration.ofMillis(10));
+    assertThat(order).containsExactly(second);
+
+    room = 2;
+    pass(Duration.ofMillis(10));
+    assertThat(order).containsExactly(second, first, third);
+  }
+
+  @Test
+  void afterTheLongestTimeARequestIsPlacedOnAFullWorker() {
+    waitMillis = 1000;
+    Guest first = heldBack(0);
+    fleet.clock.advance(Duration.ofSeconds(3));
+    heldBack(2);
+    pass(Duration.ofSeconds(2));
+
+    assertThat(order).containsExactly(first);
+    assertThat(first.decision).isInstanceOf(Decision.Routed.class);
+    assertThat(holdBack.held()).isEqualTo(1);
+  }
+
+  @Test
+  void manyDeferralsInVainPlaceAllAndStopDeferralForAMinute() {
+    waitMillis = 1000;
+    for (int i = 0; i < 16; i++) {
+      heldBack(0);
+    }
+    fleet.clock.advance(Duration.ofSeconds(3));
+    heldBack(0);
+    pass(Duration.ofSeconds(2));
+    assertThat(order).hasSize(17);
+    assertThat(holdBack.held()).isZero();
+
+    fleet.clock.advance(Duration.ofSeconds(59));
+    assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+    fleet.clock.advance(Duration.ofSeconds(1));
+    heldBack(0);
+  }
+
+  @Test
+  void successfulDeferralsReduceTheCountOfDeferralsInVain() {
+    waitMillis = 1000;
+    for (int i = 0; i < 15; i++) {
+      heldBack(0);
+    }
+    fleet.clock.advance(Duration.ofSeconds(3));
+    heldBack(0);
+    heldBack(0);
+    pass(Duration.ofSeconds(2));
+    room = 1;
+    pass(Duration.ofMillis(10));
+    pass(Duration.ofSeconds(5));
+
+    assertThat(order).hasSize(17);
+    heldBack(0);
+  }
+
+  @Test
+  void singleDeferralsInVainCountToo() {
+    waitMillis = 1000;
+    for (int i = 0; i < 20; i++) {
+      if (holdBack.decide(new Guest(TestFleet.MODEL)) == null) {
+        pass(SETTINGS.longest());
+      }
+    }
+
+    assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+    fleet.clock.advance(Duration.ofMinutes(1));
+    heldBack(0);
+    pass(SETTINGS.longest());
+
+    assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+  }
+
+  @Test
+  void newRequestJoinsTheQueueEvenIfAWorkerHasRoom() {
+    waitMillis = 1000;
+    Guest first = heldBack(0);
+    room = 1;
+    heldBack(0);
+    pass(Duration.ofMillis(10));
+
+    assertThat(order).containsExactly(first);
+    waitMillis = Double.NaN;
+    assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+  }
+
+  @Test
+  void requestIsNotRefusedAsBusyWhileItMayStillWait() {
+    waitMillis = 1000;
+    Guest guest = heldBack(0);
+    fleet.worker(0).rest(Duration.ofSeconds(4).toNanos());
+    pass(Duration.ofMillis(10));
+    assertThat(guest.decision).isNull();
+    assertThat(holdBack.held()).isEqualTo(1);
+
+    fleet.worker(0).rest(Duration.ofHours(1).toNanos());
+    pass(Duration.ofSeconds(5));
+    assertThat(guest.decision).isInstanceOf(Decision.Rejected.class);
+  }
+
+  private List<Guest> most() {
+    waitMillis = 1000;
+    List<Guest> guests = new ArrayList<>();
+    for (int i = 0; i < SETTINGS.most(); i++) {
+      guests.add(heldBack(0));
+    }
+    return guests;
+  }
+
+  @Test
+  void requestBeyondTheMaximumDisplacesTheFirst() {
+    Guest first = most().getFirst();
+    Guest last = heldBack(0);
+
+    assertThat(order).containsExactly(first);
+    assertThat(first.decision).isInstanceOf(Decision.Routed.class);
+    assertThat(holdBack.held()).isEqualTo(SETTINGS.most());
+    assertThat(holdBack.leave(last)).isTrue();
+  }
+
+  @Test
+  void displacedRequestsCountInVainByTheirShareOfTheLongestTime() {
+    most();
+    for (int i = 0; i < 100; i++) {
+      heldBack(0);
+    }
+    fleet.clock.advance(Duration.ofMillis(4500));
+    for (int i = 0; i < 18; i++) {
+      heldBack(0);
+    }
+
+    assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+    pass(Duration.ofMillis(10));
+    assertThat(holdBack.held()).isZero();
+  }
+
+  @Test
+  void requestOfAnotherQueueBeyondTheMaximumIsPlacedAtOnce() {
+    most();
+    Guest other = new Guest(null);
+
+    assertThat(holdBack.decide(other)).isInstanceOf(Decision.Routed.class);
+    assertThat(holdBack.held()).isEqualTo(SETTINGS.most());
+    assertThat(order).isEmpty();
+  }
+
+  @Test
+  void requestBeyondTheMaximumIsRefusedInsteadOfTheFirst() {
+    List<Guest> guests = most();
+    fleet.worker(0).rest(Duration.ofSeconds(4).toNanos());
+
+    assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Rejected.class);
+    assertThat(order).isEmpty();
+    assertThat(holdBack.leave(guests.getFirst())).isTrue();
+  }
+
+  @Test
+  void requestThatLeavesIsNotDecided() {
+    waitMillis = 1000;
+    Guest guest = heldBack(0);
+
+    assertThat(holdBack.leave(guest)).isTrue();
+    assertThat(holdBack.leave(guest)).isFalse();
+    room = 1;
+    pass(Duration.ofMillis(10));
+    assertThat(order).isEmpty();
+    assertThat(events.routed).isEmpty();
+  }
+
+  @Test
+  void oneCallerWakesForAll() {
+    waitMillis = 1000;
+    assertThat(holdBack.wakeAfterNanos()).isEqualTo(Deferral.NO_WAKE);
+    heldBack(0);
+    assertThat(holdBack.wakeAfterNanos()).isPositive();
+    heldBack(0);
+    assertThat(holdBack.wakeAfterNanos()).isEqualTo(Deferral.NO_WAKE);
+
+    holdBack.wake();
+    assertThat(holdBack.wakeAfterNanos()).isPositive();
+  }
+
+  @Test
+  void allAreDecidedWhenNoWorkerIsLeft() {
+    waitMillis = 1000;
+    Guest guest = heldBack(0);
+    for (int i = 0; i < 10; i++) {
+      fleet.worker(0).probed(false);
+    }
+    pass(Duration.ofMillis(10));
+
+    assertThat(guest.decision).isInstanceOf(Decision.Rejected.class);
+  }
+}

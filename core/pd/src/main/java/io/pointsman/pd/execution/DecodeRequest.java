@@ -1,0 +1,210 @@
+package io.pointsman.pd.execution;
+
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.prefix.PrefixMark;
+import io.pointsman.pd.body.ReplyReader;
+import io.pointsman.pd.execution.answer.AnswerEdits;
+import io.pointsman.pd.execution.answer.EventRewrite;
+import io.pointsman.pd.execution.answer.WholeRewrite;
+import io.pointsman.pd.plan.Conversation;
+import io.pointsman.pd.plan.FirstToken;
+import io.pointsman.pd.plan.PdRequest;
+import io.pointsman.pd.plan.PdStep;
+import io.pointsman.pd.plan.PrefillReply;
+import io.pointsman.pd.telemetry.SplitListener.Stage;
+import io.pointsman.proxy.body.EditedBody;
+import io.pointsman.proxy.handler.BodyRewrite;
+import io.pointsman.proxy.handler.UpstreamRequest;
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.proxy.wire.HeadChanges;
+import io.pointsman.proxy.wire.ResponseHead;
+import java.time.Duration;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** A decode request; its answer goes to the client. Belongs to the event loop. */
+final class DecodeRequest implements UpstreamRequest {
+  /**
+   * Facts about the answer before it arrives.
+   *
+   * @param first first token, which precedes the answer; null if decode sends it
+   * @param cached prompt tokens that prefill found in its cache; negative while unknown
+   * @param mayBeCounted true if {@code cached} is known or can become known
+   */
+  record Expected(@Nullable FirstToken first, LongSupplier cached, boolean mayBeCounted) {}
+
+  private final PdHandler course;
+  private final PdRequest request;
+  private final Worker worker;
+  private final HeadChanges head;
+
+  /** Null after the client has received a part of the answer. */
+  private @Nullable EditedBody body;
+
+  private final Expected expected;
+  private long sentAt;
+  private boolean written;
+
+  /** Includes a connection that broke before the request was sent again to the same worker. */
+  private boolean everWritten;
+
+  private boolean once;
+  private @Nullable RetryReason failure;
+  private int status;
+
+  DecodeRequest(
+      PdHandler course, PdRequest request, PdStep leg, EditedBody body, Expected expected) {
+    this.course = course;
+    this.request = request;
+    worker = leg.worker();
+    head = new HeadChanges(leg.headers(), expected.first() != null, true);
+    this.body = body;
+    this.expected = expected;
+  }
+
+  /** Marks the request to be sent at most once. */
+  void sendOnce() {
+    once = true;
+  }
+
+  /**
+   * True if the worker probably knows of the handover and frees prefill's blocks. An error may
+   * precede that step; a busy worker may reject the request before its engine sees it. Engines send
+   * the head of a stream after they accept the request. Before that head they may not have accepted
+   * it. The head of an answer in one piece comes with its end, so a written request counts.
+   */
+  boolean arrived() {
+    if (failure != null) {
+      return false;
+    }
+    return status > 0 ? status < 400 : written && !request.facts().stream();
+  }
+
+  /**
+   * True if the worker may have fetched prefill's blocks: it got a complete request and did not
+   * report that it is busy.
+   */
+  boolean mayHaveFetched() {
+    return everWritten && failure != RetryReason.BUSY;
+  }
+
+  /** True if the request failed for another reason than a busy worker. */
+  boolean broke() {
+    return failure != null && failure != RetryReason.BUSY;
+  }
+
+  /** Status of the answer; 0 before it. */
+  int status() {
+    return status;
+  }
+
+  @Override
+  public EditedBody body() {
+    EditedBody unsent = body;
+    if (unsent == null) {
+      throw new IllegalStateException("sent again after the client got a part of its answer");
+    }
+    return unsent;
+  }
+
+  @Override
+  public HeadChanges head() {
+    return head;
+  }
+
+  @Override
+  public Duration firstByte(Duration usual) {
+    return course.plane().stages().decode();
+  }
+
+  @Override
+  public boolean againWhereItMayHaveBegun(boolean usual) {
+    return true;
+  }
+
+  /**
+   * Engines send the head before they have the blocks. Until the body starts, another worker can
+   * still take them.
+   */
+  @Override
+  public boolean holdsHead() {
+    return true;
+  }
+
+  @Override
+  public boolean once() {
+    return once;
+  }
+
+  @Override
+  public void sent() {
+    written = false;
+    sentAt = course.now();
+  }
+
+  @Override
+  public void written() {
+    written = true;
+    everWritten = true;
+  }
+
+  @Override
+  public void reached() {
+    body = null;
+    course.reached();
+  }
+
+  @Override
+  public void failed(RetryReason reason) {
+    failure = reason;
+  }
+
+  @Override
+  public String lines() {
+    return course.lines();
+  }
+
+  @Override
+  public @Nullable BodyRewrite answered(ResponseHead head) {
+    status = head.status();
+    course.plane().listener().stage(Stage.DECODE, course.now() - sentAt);
+    boolean learns = learns();
+    boolean wanted = expected.first() != null || expected.mayBeCounted() || learns;
+    boolean readable = status == 200 && !head.encoded() && head.contentLength() != 0;
+    if (!wanted || !readable) {
+      return null;
+    }
+    AnswerEdits edits =
+        new AnswerEdits(
+            course.tools(), request.endpoint(), expected.cached(), expected.first(), learns);
+    return head.eventStream()
+        ? new EventRewrite(edits, () -> learn(edits))
+        : new WholeRewrite(edits, course.plane().stages().maxReplyBytes(), () -> learn(edits));
+  }
+
+  private boolean learns() {
+    return request.conversation() != null && !course.plane().protocol().listeners().isEmpty();
+  }
+
+  private void learn(AnswerEdits edits) {
+    byte[] back = edits.handedBack();
+    if (back != null
+        && course.tools().replies().read(back, 0, back.length)
+            instanceof ReplyReader.Result.Read(PrefillReply reply)) {
+      course
+          .plane()
+          .protocol()
+          .listeners()
+          .forEach(listener -> listener.decoded(request, worker, reply, next(edits)));
+    }
+  }
+
+  /** Prefix of the conversation's next prompt; null if unknown. */
+  private @Nullable PrefixMark next(AnswerEdits edits) {
+    Conversation conversation = request.conversation();
+    byte[] said = edits.said();
+    return conversation == null || said == null
+        ? null
+        : course.tools().turns().behind(conversation.prompt(), said);
+  }
+}

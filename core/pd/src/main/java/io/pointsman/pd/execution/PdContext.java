@@ -1,0 +1,60 @@
+package io.pointsman.pd.execution;
+
+import static java.util.Objects.requireNonNull;
+
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.env.RandomSource;
+import io.pointsman.pd.execution.waiting.Notifications;
+import io.pointsman.pd.execution.waiting.WaitingRoom;
+import io.pointsman.pd.plan.Conversation;
+import io.pointsman.pd.plan.SplitFacts;
+import io.pointsman.pd.protocol.PdSetup;
+import io.pointsman.pd.rule.SplitRouter;
+import io.pointsman.pd.rule.SplitSettings;
+import io.pointsman.pd.telemetry.GuardedListener;
+import io.pointsman.pd.telemetry.SplitListener;
+import io.pointsman.proxy.handler.ClientExchange;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * State that all requests to prefill and decode workers share, across event loops. Its parts are
+ * immutable or thread-safe.
+ *
+ * @param listener its exceptions are logged and have no other effect
+ * @param conversations detection of the turns of a conversation
+ * @param namesWorkers true if answers name the workers and the rule in headers
+ * @param dice random numbers for the ids of handovers
+ */
+public record PdContext(
+    RoutingEngine engine,
+    SplitRouter router,
+    SplitSettings settings,
+    PdSetup protocol,
+    StageSettings stages,
+    Notifications notifications,
+    SplitListener listener,
+    WaitingRoom room,
+    Conversations conversations,
+    boolean namesWorkers,
+    RandomSource dice) {
+  public PdContext {
+    requireNonNull(engine, "engine");
+    requireNonNull(router, "router");
+    requireNonNull(settings, "settings");
+    requireNonNull(protocol, "protocol");
+    requireNonNull(stages, "stages");
+    requireNonNull(notifications, "notifications");
+    listener = new GuardedListener(requireNonNull(listener, "listener"));
+    requireNonNull(room, "room");
+    requireNonNull(conversations, "conversations");
+    requireNonNull(dice, "dice");
+  }
+
+  /**
+   * The conversation of a request; null if it has none, or if the protocol does not use
+   * conversations.
+   */
+  @Nullable Conversation conversation(ClientExchange request, SplitFacts facts) {
+    return protocol.listeners().isEmpty() ? null : conversations.of(request, facts);
+  }
+}

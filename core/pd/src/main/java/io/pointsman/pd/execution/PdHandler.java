@@ -1,0 +1,456 @@
+package io.pointsman.pd.execution;
+
+import io.netty.util.concurrent.Future;
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.pd.execution.answer.SplitTools;
+import io.pointsman.pd.execution.step.PrefillRetries;
+import io.pointsman.pd.execution.waiting.WaitingRoom.Line;
+import io.pointsman.pd.plan.PdPlan;
+import io.pointsman.pd.plan.PdRequest;
+import io.pointsman.pd.plan.SplitFacts;
+import io.pointsman.pd.plan.Unsplittable;
+import io.pointsman.pd.rule.Placement;
+import io.pointsman.pd.rule.SplitDecision;
+import io.pointsman.pd.rule.SplitRequest;
+import io.pointsman.pd.rule.SplitRule;
+import io.pointsman.pd.telemetry.SplitListener.PrefillEnd;
+import io.pointsman.proxy.body.KeptBody;
+import io.pointsman.proxy.handler.ClientExchange;
+import io.pointsman.proxy.handler.RequestHandler;
+import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.reply.Reply;
+import io.pointsman.proxy.telemetry.RetryReason;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Handler of one request to a fleet of prefill and decode workers. It decides if two workers serve
+ * the request, and lets a {@link PdExecution} execute their plan. After a failure it decides again.
+ * Belongs to the client's event loop.
+ */
+final class PdHandler implements RequestHandler {
+  private static final Logger LOG = LoggerFactory.getLogger(PdHandler.class);
+
+  /** Maximum number of pairs of workers to try to plan. */
+  private static final int MOST_UNPLANNED = 64;
+
+  private final LoopState state;
+  private final PdContext plane;
+  private final SplitTools tools;
+  private final ClientExchange served;
+  private final SplitRequest request;
+  private final PdStepWriter legs;
+  private final WholeRequests wholes;
+  private final PrefillRetries prefills;
+  private final Waiting waiting;
+  private @Nullable KeptBody body;
+  private boolean holdsBody;
+  private @Nullable PdExecution run;
+  private @Nullable String prefilledBy;
+  private SplitRule rule = SplitRule.SPLIT;
+  private boolean begun;
+
+  /** True if {@link #rule} was not reported yet. */
+  private boolean decided;
+
+  /** Lease of a decode worker that waits for the next prefill. */
+  private @Nullable Lease keptDecode;
+
+  private @Nullable Future<?> timer;
+  private boolean over;
+  private int unplanned;
+
+  PdHandler(
+      LoopState state,
+      PdContext plane,
+      SplitTools tools,
+      ClientExchange served,
+      SplitFacts facts,
+      @Nullable KeptBody body) {
+    this.state = state;
+    this.plane = plane;
+    this.tools = tools;
+    this.served = served;
+    this.body = facts.unsplittable() == null ? body : null;
+    var read = served.facts();
+    request = new SplitRequest(read.model(), read.prefix(), read.affinity(), facts, read.fields());
+    if (WholeRequests.hidden(read)) {
+      request.onlyForRegular();
+    }
+    legs = new PdStepWriter(state, plane, tools, served);
+    wholes = new WholeRequests(state, plane, tools);
+    prefills = new PrefillRetries(state, plane.listener(), served);
+    waiting = new Waiting(state, plane, this::lookAgain);
+  }
+
+  PdContext plane() {
+    return plane;
+  }
+
+  SplitTools tools() {
+    return tools;
+  }
+
+  ClientExchange served() {
+    return served;
+  }
+
+  LoopState state() {
+    return state;
+  }
+
+  SplitRequest request() {
+    return request;
+  }
+
+  PdStepWriter legs() {
+    return legs;
+  }
+
+  PrefillRetries prefills() {
+    return prefills;
+  }
+
+  long now() {
+    return state.now();
+  }
+
+  // Decides.
+
+  @Override
+  public void place() {
+    holdBody();
+    PdExecution under = run;
+    if (under != null && under.goOn()) {
+      return;
+    }
+    run = null;
+    if (under == null || prefills.anew()) {
+      decide();
+    } else {
+      take(plane.router().withoutPrefill(request));
+    }
+  }
+
+  private void decide() {
+    if (prefills.spent()) {
+      take(plane.router().withoutPrefill(request));
+    } else {
+      take(plane.router().decideBehind(request, waiting.before(waiter())));
+    }
+  }
+
+  private void take(SplitDecision decision) {
+    switch (decision) {
+      case SplitDecision.Placed(Placement.Single(Lease lease, SplitRule by)) -> whole(lease, by);
+      case SplitDecision.Placed(Placement.Split split) -> split(split);
+      case SplitDecision.Refused refused -> waitOrRefuse(refused);
+    }
+  }
+
+  private void whole(Lease lease, SplitRule by) {
+    leaveRoom();
+    run = null;
+    prefilledBy = null;
+    rule = prefills.failed() && by == SplitRule.NO_PREFILL ? SplitRule.PREFILL_FAILED : by;
+    decided = true;
+    wholes.send(served, lease, lines(), this::reached);
+  }
+
+  private void split(Placement.Split split) {
+    leaveRoom();
+    PdPlan plan;
+    PdRequest asked;
+    try {
+      asked = PdRequests.of(served, request.facts(), plane);
+      plan =
+          plane
+              .protocol()
+              .protocol()
+              .plan(asked, split.prefill().worker(), split.decode().worker());
+    } catch (RuntimeException | Error e) {
+      split.prefill().ignored();
+      split.decode().ignored();
+      throw e;
+    }
+    switch (plan) {
+      case PdPlan.Unplanned(Worker worker, String missing) -> unplanned(split, worker, missing);
+      case PdPlan.Sequential sequential ->
+          begin(split, new SequentialExecution(this, split, asked, sequential));
+      case PdPlan.Concurrent concurrent ->
+          begin(split, new ConcurrentExecution(this, split, asked, concurrent));
+    }
+  }
+
+  private void begin(Placement.Split split, PdExecution next) {
+    begun = true;
+    rule = SplitRule.SPLIT;
+    prefilledBy = split.prefill().worker().id();
+    run = next;
+    decided = true;
+    prefills.attempted();
+    next.begin();
+  }
+
+  /** Handles a worker with unknown properties. Another pair may have a plan. */
+  private void unplanned(Placement.Split split, Worker worker, String missing) {
+    LOG.debug("{} cannot take part in a transfer: {} is unknown", worker, missing);
+    plane.listener().prefill(PrefillEnd.UNPLANNED);
+    split.prefill().ignored();
+    split.decode().ignored();
+    if (worker == split.prefill().worker()) {
+      request.prefill().exclude(worker);
+    } else {
+      request.unplannable(worker);
+    }
+    if (++unplanned < MOST_UNPLANNED) {
+      decide();
+    } else {
+      served.refuse(new Decision.Rejected(RejectReason.NONE_AVAILABLE, 0));
+    }
+  }
+
+  // Waits for a free slot.
+
+  /**
+   * Waits while all workers are at their limits, within the timeout, if at least one of them is
+   * untried. Otherwise refuses the request.
+   */
+  void waitOrRefuse(SplitDecision.Refused refused) {
+    boolean full = refused.rejection().reason() == RejectReason.ALL_BUSY;
+    if (full
+        && plane.router().someUntried(request, refused.missing())
+        && waiting.begin(
+            new Line(waiter(), refused.missing()), refused.rejection().retryAfterNanos())) {
+      return;
+    }
+    leaveRoom();
+    if (refused.missing() == Role.PREFILL && prefills.takeBroke()) {
+      take(plane.router().withoutPrefill(request));
+    } else if (prefills.failed()) {
+      prefills.giveUp();
+    } else {
+      plane.router().refused(request, refused);
+      refuse(refused.rejection());
+    }
+  }
+
+  private void refuse(Decision.Rejected rejected) {
+    Unsplittable why = request.facts().unsplittable();
+    if (rejected.reason() != RejectReason.UNSPLITTABLE || why == null) {
+      served.refuse(rejected);
+    } else if (WholeRequests.hidden(served.facts())) {
+      WholeRequests.refuse(served);
+    } else {
+      served.reply(ProxyError.UNSPLITTABLE, WholeRequests.unsplittable(why));
+    }
+  }
+
+  /**
+   * Key of the queue. Requests for the same model wait for the same workers. A request that was
+   * tried before has waited its turn and may need other workers than the rest, so it has its own
+   * queue.
+   */
+  private Object waiter() {
+    String model = request.model();
+    return begun ? this : model == null ? "" : model;
+  }
+
+  void leaveRoom() {
+    waiting.end();
+  }
+
+  private void lookAgain() {
+    guarded(this::place);
+  }
+
+  /**
+   * Runs a step that the event loop calls outside the exchange. Exceptions end the request, because
+   * the loop would only log them.
+   */
+  void guarded(Runnable step) {
+    if (over) {
+      return;
+    }
+    try {
+      step.run();
+    } catch (RuntimeException | Error e) {
+      served.defect(e);
+    }
+  }
+
+  // Sends.
+
+  /** Reports that the client has received a part of its answer. The request is not sent again. */
+  void reached() {
+    tellDecided();
+    if (run != null) {
+      run.reached();
+    }
+    letBodyGo();
+  }
+
+  private void tellDecided() {
+    if (decided) {
+      decided = false;
+      plane.listener().decided(rule, request.facts().unsplittable());
+    }
+  }
+
+  /**
+   * Retains the body. The release of prefill's blocks needs it after the exchange has released it.
+   */
+  private void holdBody() {
+    if (body != null && !holdsBody) {
+      body.retain();
+      holdsBody = true;
+    }
+  }
+
+  private void letBodyGo() {
+    KeptBody last = body;
+    body = null;
+    if (last != null && holdsBody) {
+      last.release();
+    }
+  }
+
+  /** The client's body, available until a part of the answer has reached the client. */
+  KeptBody body() {
+    KeptBody kept = body;
+    if (kept == null) {
+      throw new IllegalStateException("no body is kept");
+    }
+    return kept;
+  }
+
+  /** Header lines for the client's answer. */
+  String lines() {
+    if (!plane.namesWorkers()) {
+      return "";
+    }
+    String by = prefilledBy == null ? "" : "x-pointsman-prefill-worker: " + prefilledBy + "\r\n";
+    return "x-pointsman-split: " + name(rule) + "\r\n" + by;
+  }
+
+  /** A successful answer of the router, with the same headers. */
+  Reply told(Reply answer) {
+    if (!plane.namesWorkers()) {
+      return answer;
+    }
+    Reply ruled = answer.with("x-pointsman-split", name(rule));
+    return prefilledBy == null ? ruled : ruled.with("x-pointsman-prefill-worker", prefilledBy);
+  }
+
+  private static String name(SplitRule rule) {
+    return rule.name().toLowerCase(Locale.ROOT);
+  }
+
+  // Continues after a failed prefill.
+
+  /**
+   * Continues after a failed prefill; its decode request is unsent and its decode lease is kept.
+   */
+  void prefillAgain(Placement.Split split, RetryReason reason) {
+    run = null;
+    exclude(split.prefill().worker(), reason);
+    if (prefills.another(reason)) {
+      Lease decode = split.decode();
+      keptDecode = decode;
+      after(
+          prefills.waitNanos(reason),
+          () -> {
+            keptDecode = null;
+            take(plane.router().prefillAgain(request, decode));
+          });
+    } else {
+      split.decode().ignored();
+      withoutPrefill(reason);
+    }
+  }
+
+  /** Continues after a failed prefill; its decode request was cancelled. */
+  void bothAgain(Worker failed, RetryReason reason) {
+    run = null;
+    exclude(failed, reason);
+    if (prefills.another(reason)) {
+      after(prefills.waitNanos(reason), this::decide);
+    } else {
+      withoutPrefill(reason);
+    }
+  }
+
+  /** Excludes a failed worker. A busy one rests, and the request can wait for it. */
+  private void exclude(Worker failed, RetryReason reason) {
+    if (reason != RetryReason.BUSY) {
+      request.prefill().exclude(failed);
+    }
+  }
+
+  private void withoutPrefill(RetryReason reason) {
+    if (reason == RetryReason.BUSY && !plane.settings().wholeWhenPrefillBusy()) {
+      prefills.giveUp();
+    } else {
+      take(plane.router().withoutPrefill(request));
+    }
+  }
+
+  private void after(long nanos, Runnable step) {
+    if (nanos == 0) {
+      step.run();
+    } else {
+      timer = state.loop().schedule(() -> guarded(step), nanos, TimeUnit.NANOSECONDS);
+    }
+  }
+
+  // Ends the request.
+
+  @Override
+  public void failed(Worker failed) {
+    PdExecution under = run;
+    if (under != null) {
+      under.decodeFailed(failed);
+    } else {
+      request.whole().exclude(failed);
+      request.wholeByPrefill().exclude(failed);
+      request.wholeByDecode().exclude(failed);
+      request.decode().exclude(failed);
+    }
+  }
+
+  @Override
+  public void over(boolean answered) {
+    if (over) {
+      return;
+    }
+    over = true;
+    leaveRoom();
+    if (timer != null) {
+      timer.cancel(false);
+      timer = null;
+    }
+    if (keptDecode != null) {
+      keptDecode.ignored();
+      keptDecode = null;
+    }
+    tellDecided();
+    PdExecution under = run;
+    run = null;
+    try {
+      if (under != null) {
+        under.over(answered);
+      }
+    } finally {
+      prefills.release();
+      letBodyGo();
+    }
+  }
+}

@@ -1,0 +1,103 @@
+package io.pointsman.pd.execution;
+
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.pd.body.SplitFactsReader;
+import io.pointsman.pd.execution.answer.SplitTools;
+import io.pointsman.pd.plan.SplitFacts;
+import io.pointsman.pd.rule.SplitSettings;
+import io.pointsman.proxy.body.KeptBody;
+import io.pointsman.proxy.handler.ClientExchange;
+import io.pointsman.proxy.handler.RequestHandler;
+import io.pointsman.proxy.handler.RequestHandlers;
+import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.request.BodyVerdict;
+import io.pointsman.request.RequestFacts;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Factory of the request handlers of one event loop, for a fleet of prefill and decode workers.
+ * Belongs to the event loop.
+ */
+public final class PdHandlers implements RequestHandlers {
+  private final LoopState state;
+  private final PdContext plane;
+  private final SplitTools tools;
+  private final WholeRequests wholes;
+
+  public PdHandlers(LoopState state, PdContext plane) {
+    this.state = state;
+    this.plane = plane;
+    tools = new SplitTools(plane.stages().maxReplyBytes());
+    wholes = new WholeRequests(state, plane, tools);
+  }
+
+  @Override
+  public RequestHandler of(ClientExchange request) {
+    KeptBody body = mayBeSplit(request.facts()) ? request.body() : null;
+    return new PdHandler(state, plane, tools, request, facts(request.facts(), body), body);
+  }
+
+  /** True if the body must be read to decide about a split. */
+  static boolean mayBeSplit(RequestFacts read) {
+    return SplitFactsReader.splits(read.endpoint())
+        && read.body().kind() == BodyVerdict.Kind.OBJECT;
+  }
+
+  private SplitFacts facts(RequestFacts read, @Nullable KeptBody body) {
+    if (SplitFactsReader.promptless(read)) {
+      return SplitFacts.ofNoPrompt();
+    }
+    if (body == null) {
+      return tools.facts().read(read.endpoint(), new byte[0], 0, 0, false);
+    }
+    byte[] bytes = state.scratch(body);
+    return tools.facts().read(read.endpoint(), bytes, 0, body.length(), estimates(read));
+  }
+
+  /** True if the estimate is needed. The token count of the routing key is an upper bound of it. */
+  private boolean estimates(RequestFacts read) {
+    SplitSettings settings = plane.settings();
+    int least = Math.max(settings.threshold(), settings.uncachedThreshold());
+    return least > 0 && read.prefix().tokens() >= settings.threshold();
+  }
+
+  @Override
+  public void close() {
+    tools.bodies().close();
+  }
+
+  @Override
+  public Duration firstByte() {
+    return plane.stages().decode();
+  }
+
+  @Override
+  public void toOwner(ClientExchange request, Lease lease) {
+    wholes.sendToOwner(request, lease);
+  }
+
+  /**
+   * Decode workers have the responses of split requests, even if they serve no complete requests.
+   * Prefill workers are requested to store none.
+   */
+  @Override
+  public List<Role> rolesOfKeepers(
+      @Nullable String owner, boolean generates, @Nullable String model) {
+    Worker keeps = owner == null ? null : plane.engine().fleet().snapshot().worker(owner);
+    if (keeps != null) {
+      return List.of(keeps.spec().role());
+    }
+    List<Role> roles =
+        Stream.of(Role.REGULAR, Role.DECODE, Role.PREFILL)
+            .filter(role -> wholes.serves(role) || (!generates && role == Role.DECODE))
+            .filter(role -> plane.engine().serves(role, model))
+            .toList();
+    // A worker of that role refuses requests that it must not serve.
+    return roles.isEmpty() ? List.of(Role.DECODE) : roles;
+  }
+}

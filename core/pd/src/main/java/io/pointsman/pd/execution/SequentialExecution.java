@@ -1,0 +1,420 @@
+package io.pointsman.pd.execution;
+
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.pd.body.ReplyReader;
+import io.pointsman.pd.execution.StageSettings.Reuse;
+import io.pointsman.pd.execution.answer.CompleteAnswer;
+import io.pointsman.pd.execution.step.PrefillRequest;
+import io.pointsman.pd.plan.Continuation;
+import io.pointsman.pd.plan.FirstToken;
+import io.pointsman.pd.plan.PdPlan;
+import io.pointsman.pd.plan.PdRequest;
+import io.pointsman.pd.plan.PdStep;
+import io.pointsman.pd.plan.PrefillReply;
+import io.pointsman.pd.plan.Terms;
+import io.pointsman.pd.rule.Placement;
+import io.pointsman.pd.rule.SplitDecision;
+import io.pointsman.pd.rule.SplitRule;
+import io.pointsman.pd.telemetry.SplitListener.HandoverEnd;
+import io.pointsman.pd.telemetry.SplitListener.PrefillEnd;
+import io.pointsman.pd.telemetry.SplitListener.Stage;
+import io.pointsman.proxy.body.KeptBody;
+import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.reply.Reply;
+import io.pointsman.proxy.retry.BufferedResponse;
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.request.splice.BodyEdit;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Execution of a plan with prefill first, then decode with prefill's answer. It owns the decode
+ * lease until the decode request is sent. On every path it frees the blocks that prefill holds.
+ * Belongs to the event loop.
+ */
+final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
+  private final PdHandler course;
+  private final PdContext plane;
+  private final Placement.Split split;
+  private final PdRequest request;
+  private final PdPlan.Sequential plan;
+  private final ArrivalWait arrivals;
+  private @Nullable PrefillRequest prefill;
+  private @Nullable PrefillReply reply;
+  private long repliedAt;
+  private @Nullable DecodeRequest errand;
+
+  /** Worker of the last decode request. */
+  private @Nullable Worker asked;
+
+  /** The last decode worker that failed. */
+  private @Nullable Worker failed;
+
+  /** True if a failed decode worker may have fetched the blocks. */
+  private boolean maybeFetched;
+
+  /** True if another worker was tried although the blocks may have been fetched. */
+  private boolean risked;
+
+  SequentialExecution(
+      PdHandler course, Placement.Split split, PdRequest request, PdPlan.Sequential plan) {
+    this.course = course;
+    this.split = split;
+    this.request = request;
+    this.plan = plan;
+    plane = course.plane();
+    arrivals = new ArrivalWait(course, plan.await());
+  }
+
+  // Prefill.
+
+  @Override
+  public void begin() {
+    PrefillRequest leg =
+        course
+            .legs()
+            .side(
+                course.body(),
+                plan.prefill(),
+                plan.prefill().edits(),
+                split.prefill(),
+                plane.stages().prefill(),
+                this);
+    arrivals.expect();
+    prefill = leg;
+    leg.start();
+  }
+
+  @Override
+  public void answered(PrefillRequest leg, byte[] body) {
+    switch (course.tools().replies().read(body, 0, body.length)) {
+      case ReplyReader.Result.Unreadable _ -> {
+        leg.lease().failed(Failure.ERROR);
+        failed(leg, RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
+      }
+      case ReplyReader.Result.Read(PrefillReply read) -> {
+        leg.lease().succeeded();
+        course.prefills().succeeded();
+        plane.listener().prefill(PrefillEnd.DONE);
+        plane.listener().stage(Stage.PREFILL, leg.nanos());
+        reply = read;
+        repliedAt = course.now();
+        course.guarded(() -> replied(leg.lease().worker(), read));
+      }
+    }
+  }
+
+  private void replied(Worker by, PrefillReply read) {
+    plane.protocol().listeners().forEach(listener -> listener.prefilled(by, read));
+    arrivals.then(() -> course.guarded(() -> decode(split.decode(), read)));
+  }
+
+  @Override
+  public void refused(PrefillRequest leg, BufferedResponse error) {
+    arrivals.stop();
+    RetryReason reason = course.prefills().settle(leg, error);
+    course.guarded(
+        () -> {
+          if (reason == null) {
+            split.decode().ignored();
+            course.served().pass(error, 0);
+          } else {
+            course.prefills().keep(error);
+            course.prefillAgain(split, reason);
+          }
+        });
+  }
+
+  @Override
+  public void failed(PrefillRequest leg, RetryReason reason, ProxyError error) {
+    arrivals.stop();
+    course.prefills().noAnswer(reason, error);
+    course.guarded(() -> course.prefillAgain(split, reason));
+  }
+
+  // Decode.
+
+  private void decode(Lease lease, PrefillReply read) {
+    switch (continuation(lease, read)) {
+      case Continuation.Complete _ -> {
+        lease.ignored();
+        errand = null;
+        reply = null;
+        plane.listener().handover(HandoverEnd.COMPLETE);
+        Reply whole = CompleteAnswer.of(course.tools(), read, request.facts().stream());
+        course.served().answer(course.told(whole));
+      }
+      case Continuation.Decode(PdStep leg, @Nullable FirstToken first) -> {
+        if (nothingHeld(read)) {
+          plane.listener().handover(HandoverEnd.EMPTY);
+        }
+        attempt(lease, leg, first, read);
+      }
+    }
+  }
+
+  private Continuation continuation(Lease lease, PrefillReply read) {
+    try {
+      return plan.handover().to(lease.worker(), read);
+    } catch (RuntimeException e) {
+      lease.ignored();
+      throw e;
+    }
+  }
+
+  private void attempt(Lease lease, PdStep leg, @Nullable FirstToken first, PrefillReply read) {
+    long cached = read.cachedTokens();
+    DecodeRequest next;
+    try {
+      next =
+          new DecodeRequest(
+              course,
+              request,
+              leg,
+              course.legs().edited(course.body(), leg.edits()),
+              new DecodeRequest.Expected(first, () -> cached, cached >= 0));
+    } catch (RuntimeException e) {
+      lease.ignored();
+      throw e;
+    }
+    if (plan.terms().release() == Terms.Release.SEND_ONCE) {
+      next.sendOnce();
+    }
+    errand = next;
+    asked = lease.worker();
+    course.served().attempt(lease, next);
+  }
+
+  /**
+   * True if the protocol requests a description of the held blocks and the answer has none. With
+   * notifications the description is not needed.
+   */
+  private boolean nothingHeld(PrefillReply read) {
+    boolean asked =
+        plan.await() == null
+            && plan.prefill().edits().stream().anyMatch(SequentialExecution::describes);
+    return asked && read.kvTransferParams() == null;
+  }
+
+  private static boolean describes(BodyEdit edit) {
+    return !(edit instanceof BodyEdit.Remove)
+        && edit.path().getFirst().equals(ReplyReader.KV_TRANSFER_PARAMS);
+  }
+
+  @Override
+  public void decodeFailed(Worker worker) {
+    DecodeRequest last = errand;
+    maybeFetched |= last != null && last.mayHaveFetched();
+    failed = worker;
+    course.request().decode().exclude(worker);
+  }
+
+  @Override
+  public boolean goOn() {
+    PrefillReply read = reply;
+    if (read == null || failed == null) {
+      return false;
+    }
+    if (plan.terms().bond() != Terms.Bond.ANY_DECODE || maybeGone(read) || !leased(read)) {
+      recompute(read);
+      return false;
+    }
+    switch (plane.router().decodeAgain(course.request())) {
+      case SplitDecision.Placed(Placement.Single(Lease lease, SplitRule _)) -> {
+        course.leaveRoom();
+        risked |= mayBeFetched(read);
+        decode(lease, read);
+      }
+      case SplitDecision.Placed(Placement.Split other) ->
+          throw new IllegalStateException("two workers for one part: " + other);
+      case SplitDecision.Refused refused -> {
+        boolean busy = refused.rejection().reason() == RejectReason.ALL_BUSY;
+        if (!busy || !plane.router().someUntried(course.request(), Role.DECODE)) {
+          recompute(read);
+          return false;
+        }
+        course.waitOrRefuse(refused);
+      }
+    }
+    return true;
+  }
+
+  /**
+   * True if the blocks may be gone. Prefill frees fetched blocks and may reuse their memory for
+   * another prompt. An engine may not refuse a second fetch; the client would then get the answer
+   * to another prompt. With {@code ALWAYS}, one such fetch is accepted.
+   */
+  private boolean maybeGone(PrefillReply read) {
+    return mayBeFetched(read) && (risked || plane.stages().reuse() != Reuse.ALWAYS);
+  }
+
+  private boolean mayBeFetched(PrefillReply read) {
+    return maybeFetched && !needsNothing(read);
+  }
+
+  /** True if decode needs no blocks of prefill. It can then continue at any time. */
+  private boolean needsNothing(PrefillReply read) {
+    return plan.terms().release() == Terms.Release.NOTHING || nothingHeld(read);
+  }
+
+  /** True if prefill still holds its blocks, unless a worker has fetched them. */
+  private boolean leased(PrefillReply read) {
+    return needsNothing(read) || course.now() - repliedAt < plan.terms().lease().toNanos();
+  }
+
+  /** Abandons the handover, because the request is decided again. */
+  private void recompute(PrefillReply read) {
+    plane.listener().handover(HandoverEnd.RECOMPUTED);
+    DecodeRequest last = errand;
+    if (last != null && !last.arrived()) {
+      freeing(read, course.body(), repliedAt).ifPresent(KvReleaser::begin);
+    }
+  }
+
+  // Ends the request.
+
+  @Override
+  public void reached() {
+    DecodeRequest answering = errand;
+    PrefillReply read = reply;
+    if (answering != null && read != null) {
+      reply = null;
+      endDecode(answering, read);
+    }
+  }
+
+  @Override
+  public void over(boolean answered) {
+    PrefillRequest leg = prefill;
+    PrefillReply read = reply;
+    DecodeRequest sent = errand;
+    if (leg != null && !leg.over()) {
+      endPrefill(leg);
+      return;
+    }
+    if (leg != null && read != null && sent == null) {
+      releaseUnsent(read);
+      return;
+    }
+    arrivals.stop();
+    if (leg == null) {
+      split.prefill().ignored();
+      split.decode().ignored();
+    } else if (read != null && sent != null) {
+      endDecode(sent, read);
+    }
+  }
+
+  /** Releases the blocks of a decode request that was not sent or not created. */
+  private void releaseUnsent(PrefillReply read) {
+    if (split.decode().settled()) {
+      arrivals.stop();
+      plane.listener().handover(HandoverEnd.LEFT);
+    } else {
+      KeptBody body = course.body();
+      body.retain();
+      releaseArrived(read, body, repliedAt);
+    }
+  }
+
+  /**
+   * Releases blocks after they have arrived. An engine that pushes blocks cannot free them earlier:
+   * decode would find nothing, and no request would fetch blocks that arrive later.
+   *
+   * @param body released by this method
+   * @param since time of prefill's answer
+   */
+  void releaseArrived(PrefillReply read, KeptBody body, long since) {
+    arrivals.then(
+        () -> {
+          try {
+            release(split.decode(), read, body, since);
+          } finally {
+            body.release();
+          }
+        });
+  }
+
+  /** Ends without blocks to release. */
+  void nothingLeft() {
+    arrivals.stop();
+    split.decode().ignored();
+  }
+
+  /** Ends a prefill that no request needs. */
+  private void endPrefill(PrefillRequest leg) {
+    if (leg.answering() && freedByDecode()) {
+      leg.detach(new ReleasePolicy(this, course));
+      return;
+    }
+    leg.abort();
+    nothingLeft();
+    plane.listener().prefill(PrefillEnd.ABORTED);
+  }
+
+  /** Ends decode's part after its request was sent or attempted. */
+  private void endDecode(DecodeRequest last, PrefillReply read) {
+    if (last.arrived()) {
+      tellTaken(last);
+      return;
+    }
+    if (asked != null) {
+      course.request().decode().exclude(asked);
+    }
+    if (mayBeTaken(last)) {
+      plane.listener().handover(HandoverEnd.LEFT);
+    } else {
+      freeing(read, course.body(), repliedAt).ifPresent(KvReleaser::begin);
+    }
+  }
+
+  private void tellTaken(DecodeRequest last) {
+    HandoverEnd end = failed == null ? HandoverEnd.TAKEN : HandoverEnd.RETAKEN;
+    plane.listener().handover(last.status() > 0 ? end : HandoverEnd.RELEASED);
+  }
+
+  /**
+   * Lets the decode worker of {@code lease}, or another, free prefill's blocks. The ownership of
+   * the lease passes to this method.
+   *
+   * @param since time of prefill's answer
+   */
+  private void release(Lease lease, PrefillReply read, KeptBody body, long since) {
+    freeing(read, body, since).ifPresentOrElse(freeing -> freeing.begin(lease), lease::ignored);
+  }
+
+  /** True if a decode request frees the blocks that prefill leaves. */
+  private boolean freedByDecode() {
+    return switch (plan.terms().release()) {
+      case SEND_DECODE, SEND_ONCE -> true;
+      case NOTHING, CANCEL_BOTH, CANCEL_OR_SEND -> false;
+    };
+  }
+
+  /** True if {@code last} was the only permitted decode request. Then nothing more can be freed. */
+  private boolean mayBeTaken(@Nullable DecodeRequest last) {
+    return plan.terms().release() == Terms.Release.SEND_ONCE
+        && (maybeFetched || (last != null && last.mayHaveFetched()));
+  }
+
+  /** The release of the blocks; empty if there are none that a decode request can free. */
+  private Optional<KvReleaser> freeing(PrefillReply read, KeptBody body, long since) {
+    Terms terms = plan.terms();
+    if (!freedByDecode() || nothingHeld(read) || mayBeTaken(errand)) {
+      return Optional.empty();
+    }
+    long until = since + terms.lease().toNanos();
+    KvReleaser.Fetch fetch =
+        decode ->
+            plan.handover().to(decode, read)
+                    instanceof Continuation.Decode(PdStep leg, @Nullable FirstToken _)
+                ? leg
+                : null;
+    return Optional.of(
+        new KvReleaser(course, new KvReleaser.Held(split, terms, fetch, body, until)));
+  }
+}

@@ -1,0 +1,135 @@
+package io.pointsman.proxy.exchange;
+
+import io.netty.util.concurrent.Future;
+import io.pointsman.proxy.admission.Admission;
+import io.pointsman.proxy.loop.LoopState;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Admission of one request: requested once, possibly queued, released once. Belongs to the client's
+ * event loop, except {@link #admitted}.
+ */
+final class AdmissionPermit implements Admission.Waiter {
+  /** Receiver of the result. */
+  interface Holder {
+    /** Reports that the request is admitted. */
+    void placeTaken();
+
+    /** Reports that the queue timeout has expired. */
+    void waitedTooLong();
+  }
+
+  private enum Phase {
+    NONE,
+    WAITING,
+    HELD,
+    OVER
+  }
+
+  private final LoopState state;
+  private final Holder holder;
+  private Admission admission;
+  private Phase phase = Phase.NONE;
+  private long queuedAt;
+  private @Nullable Future<?> timer;
+
+  AdmissionPermit(LoopState state, Holder holder) {
+    this.state = state;
+    this.holder = holder;
+    admission = state.plane().admissions().of(null);
+  }
+
+  /** The queue of this request, after {@link #enter}. */
+  Admission admission() {
+    return admission;
+  }
+
+  /**
+   * Requests admission. Returns false if the queue is full.
+   *
+   * @param model model of the request, which selects the queue; null if it names none
+   */
+  boolean enter(@Nullable String model) {
+    admission = state.plane().admissions().of(model);
+    switch (admission.enter(this)) {
+      case ADMITTED -> {
+        phase = Phase.HELD;
+        holder.placeTaken();
+      }
+      case QUEUED -> {
+        phase = Phase.WAITING;
+        queuedAt = state.now();
+        long timeout = admission.settings().queueTimeout().toNanos();
+        timer = state.loop().schedule(this::tooLong, timeout, TimeUnit.NANOSECONDS);
+        wakeAfter(admission.wakeAfterNanos());
+      }
+      case FULL -> {
+        phase = Phase.OVER;
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private void wakeAfter(long nanos) {
+    if (nanos != Admission.NO_WAKE) {
+      state.loop().schedule(this::wake, nanos, TimeUnit.NANOSECONDS);
+    }
+  }
+
+  private void wake() {
+    wakeAfter(admission.wake());
+  }
+
+  /** Any thread. */
+  @Override
+  public void admitted() {
+    state.loop().execute(this::take);
+  }
+
+  private void take() {
+    if (phase != Phase.WAITING) {
+      giveBack();
+      return;
+    }
+    phase = Phase.HELD;
+    cancelTimer();
+    state.plane().listener().waited(state.now() - queuedAt, true);
+    holder.placeTaken();
+  }
+
+  private void tooLong() {
+    if (phase == Phase.WAITING && admission.quit(this)) {
+      phase = Phase.OVER;
+      state.plane().listener().waited(state.now() - queuedAt, false);
+      holder.waitedTooLong();
+    }
+  }
+
+  /** Releases the permit or leaves the queue. May be called at any time, more than once. */
+  void leave() {
+    Phase before = phase;
+    phase = Phase.OVER;
+    if (before == Phase.HELD) {
+      giveBack();
+    } else if (before == Phase.WAITING) {
+      cancelTimer();
+      if (admission.quit(this)) {
+        state.plane().listener().waited(state.now() - queuedAt, false);
+      }
+    }
+  }
+
+  /** The next waiter may also have to wait for the rate. */
+  private void giveBack() {
+    wakeAfter(admission.leave());
+  }
+
+  private void cancelTimer() {
+    if (timer != null) {
+      timer.cancel(false);
+      timer = null;
+    }
+  }
+}

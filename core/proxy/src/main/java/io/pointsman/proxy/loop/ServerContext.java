@@ -1,0 +1,53 @@
+package io.pointsman.proxy.loop;
+
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.deferral.Deferral;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.proxy.admission.Admissions;
+import io.pointsman.proxy.admission.DrainGate;
+import io.pointsman.proxy.body.BodyBudget;
+import io.pointsman.proxy.local.CallerCheck;
+import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.reply.RequestIds;
+import io.pointsman.proxy.retry.Backoff;
+import io.pointsman.proxy.retry.RetrySettings;
+import io.pointsman.proxy.settings.Cors;
+import io.pointsman.proxy.settings.HeaderSettings;
+import io.pointsman.proxy.settings.LimitSettings;
+import io.pointsman.proxy.settings.TimeoutSettings;
+import io.pointsman.proxy.stored.ResponseOwners;
+import io.pointsman.proxy.telemetry.PromptListener;
+import io.pointsman.proxy.telemetry.ProxyListener;
+import io.pointsman.proxy.telemetry.RequestTracer;
+import java.time.Duration;
+
+/**
+ * State that all exchanges of the server share, across event loops. Its parts are immutable or
+ * thread-safe.
+ *
+ * @param bodies limit on the buffered bodies of requests
+ * @param localBodies limit on the bodies on the heap, for endpoints of the router
+ * @param sseKeepalive interval without bytes after which an event stream gets a comment; 0 for none
+ */
+public record ServerContext(
+    RoutingEngine engine,
+    LocalRoutes routes,
+    CallerCheck callers,
+    ProxyListener listener,
+    RequestTracer tracer,
+    PromptListener prompts,
+    Ticker ticker,
+    LimitSettings limits,
+    TimeoutSettings timeouts,
+    HeaderSettings headers,
+    Cors cors,
+    RetrySettings retry,
+    Backoff backoff,
+    Admissions admissions,
+    Deferral holdBack,
+    RequestIds requestIds,
+    ResponseOwners owners,
+    DrainGate gate,
+    BodyBudget bodies,
+    BodyBudget localBodies,
+    Duration sseKeepalive) {}

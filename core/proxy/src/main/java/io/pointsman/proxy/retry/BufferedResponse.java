@@ -1,0 +1,171 @@
+package io.pointsman.proxy.retry;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.wire.BodyFraming;
+import io.pointsman.proxy.wire.ChunkFraming;
+import io.pointsman.proxy.wire.ResponseHead;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+
+/**
+ * A worker's error answer, buffered during a retry. The client gets it if no other attempt does
+ * better. Belongs to the event loop.
+ */
+public final class BufferedResponse {
+  /** Maximum size in bytes of a buffered body during a retry. */
+  public static final int MOST_BYTES = 65_536;
+
+  /** Status of a worker that reports an overload within a stream. */
+  public static final int BUSY = 503;
+
+  /**
+   * Patterns of vLLM's error for a full queue. They distinguish it from other reasons for status
+   * 503.
+   */
+  private static final Pattern QUEUE_FULL_TYPE =
+      Pattern.compile("\"type\"\\s*:\\s*\"Service ?Unavailable");
+
+  private static final Pattern QUEUE_FULL_CODE = Pattern.compile("\"code\"\\s*:\\s*503\\b");
+
+  /** Rest of a busy worker without {@code Retry-After}, in nanoseconds. */
+  public static final long REST_NANOS = 200_000_000L;
+
+  private final Worker worker;
+  private final int status;
+  private final long retryAfterSeconds;
+  private final long longestRestNanos;
+  private final byte[] head;
+  private final BodyFraming framing;
+  private final ByteBuf body;
+  private boolean complete;
+  private boolean surplus;
+
+  /**
+   * An answer without its body, which follows.
+   *
+   * @param head bytes of the head, from which {@code parsed} was read
+   * @param method method of the request
+   * @param longestRest maximum {@code Retry-After} that is honoured
+   */
+  public BufferedResponse(
+      Worker worker,
+      ResponseHead parsed,
+      byte[] head,
+      String method,
+      ByteBufAllocator allocator,
+      Duration longestRest) {
+    this.worker = worker;
+    longestRestNanos = Math.max(longestRest.toNanos(), REST_NANOS);
+    this.head = head;
+    status = parsed.status();
+    retryAfterSeconds = parsed.retryAfterSeconds();
+    framing = new BodyFraming(parsed, method);
+    body = allocator.buffer(1024);
+    complete = framing.empty();
+  }
+
+  /**
+   * Buffers more of the body, which may be empty and complete. The ownership of {@code part} passes
+   * to this method. Returns false if the framing is malformed.
+   */
+  public boolean keep(ByteBuf part) {
+    int from = part.readerIndex();
+    int to = part.writerIndex();
+    int end = framing.scan(part, from, to);
+    surplus |= end >= 0 && end < to;
+    complete = end >= 0;
+    body.writeBytes(part, from, (end >= 0 ? end : to) - from);
+    part.release();
+    return end != ChunkFraming.MALFORMED;
+  }
+
+  public boolean fits() {
+    return bytes() <= MOST_BYTES;
+  }
+
+  /** Number of buffered bytes of the body, framing included. */
+  public int bytes() {
+    return body.readableBytes();
+  }
+
+  public boolean complete() {
+    return complete;
+  }
+
+  /** True if the worker sent more than its answer. */
+  public boolean surplus() {
+    return surplus;
+  }
+
+  /** Reports the end of the connection. Returns true if the answer is complete. */
+  public boolean endOfConnection() {
+    complete |= framing.kind() == BodyFraming.Kind.UNTIL_CLOSE;
+    return complete;
+  }
+
+  public Worker worker() {
+    return worker;
+  }
+
+  public int status() {
+    return status;
+  }
+
+  /** {@code Retry-After} in seconds, or {@link ResponseHead#UNKNOWN}. */
+  public long retryAfterSeconds() {
+    return retryAfterSeconds;
+  }
+
+  /**
+   * Rest of a busy worker in nanoseconds: its {@code Retry-After}, within the maximum that is
+   * honoured.
+   */
+  public long restNanos() {
+    return retryAfterSeconds > 0
+        ? Math.min(TimeUnit.SECONDS.toNanos(retryAfterSeconds), longestRestNanos)
+        : REST_NANOS;
+  }
+
+  public boolean workersFault() {
+    return workersFault(status);
+  }
+
+  /**
+   * True if the status is a failure of the worker: 5xx, except 501 and 505, which report a missing
+   * feature.
+   */
+  public static boolean workersFault(int status) {
+    return status >= 500 && status != 501 && status != 505;
+  }
+
+  /** True if the answer only reports an overload. */
+  public boolean busy() {
+    if (status == 429) {
+      return true;
+    }
+    return status == 503 && (retryAfterSeconds != ResponseHead.UNKNOWN || saysQueueFull());
+  }
+
+  private boolean saysQueueFull() {
+    String text = body.toString(StandardCharsets.ISO_8859_1);
+    return QUEUE_FULL_TYPE.matcher(text).find() && QUEUE_FULL_CODE.matcher(text).find();
+  }
+
+  /** Bytes of the head, unchanged. */
+  public byte[] head() {
+    return head;
+  }
+
+  /** Bytes of the body, unchanged, framing included. Their ownership passes to the caller. */
+  public ByteBuf takeBody() {
+    return body;
+  }
+
+  public void release() {
+    body.release();
+  }
+}

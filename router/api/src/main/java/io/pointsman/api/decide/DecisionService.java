@@ -1,0 +1,117 @@
+package io.pointsman.api.decide;
+
+import static java.util.Objects.requireNonNull;
+
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.env.RandomSource;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.telemetry.PromptListener;
+import io.pointsman.request.AffinitySettings;
+import io.pointsman.request.RequestFacts;
+import io.pointsman.request.reader.Readers;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/** The dependencies of the endpoints for external proxies. */
+public final class DecisionService {
+  private final RoutingEngine engine;
+  private final Choices choices;
+  private final Readers readers;
+  private final Ticker ticker;
+  private final RandomSource dice;
+  private final boolean decodeServesWhole;
+  private final AdmissionSettings admission;
+  private final @Nullable SplitPlaces split;
+  private final PromptListener prompts;
+
+  /**
+   * @param affinity session and owner fields of requests
+   * @param decodeServesWhole true if decode workers may serve whole requests
+   * @param admission settings of the status for busy workers
+   * @param split chooses two workers for a request; null if one worker serves each request
+   * @param prompts receives prompts that are about to be sent
+   */
+  public DecisionService(
+      RoutingEngine engine,
+      Choices choices,
+      AffinitySettings affinity,
+      boolean decodeServesWhole,
+      AdmissionSettings admission,
+      @Nullable SplitPlaces split,
+      PromptListener prompts,
+      Ticker ticker,
+      RandomSource dice) {
+    this.decodeServesWhole = decodeServesWhole;
+    this.admission = requireNonNull(admission, "admission");
+    this.split = split;
+    this.prompts = requireNonNull(prompts, "prompts");
+    this.engine = requireNonNull(engine, "engine");
+    this.choices = requireNonNull(choices, "choices");
+    this.ticker = requireNonNull(ticker, "ticker");
+    this.dice = requireNonNull(dice, "dice");
+    readers = new Readers(affinity, engine.wanted());
+  }
+
+  /** The role of workers that serve a whole request for {@code model}. */
+  Role roleOfWhole(@Nullable String model) {
+    boolean decode =
+        decodeServesWhole
+            && !engine.serves(Role.REGULAR, model)
+            && engine.serves(Role.DECODE, model);
+    return decode ? Role.DECODE : Role.REGULAR;
+  }
+
+  /** The HTTP status while all workers of {@code model} are busy: 429 or 503. */
+  int busyStatus(@Nullable String model) {
+    return admission.busyStatus(model);
+  }
+
+  /**
+   * Reports to the listener that a proxy is about to send this prompt to the worker.
+   *
+   * @param authorization the client's Authorization; null if unknown
+   * @param body array with the complete client body
+   * @param from offset of the client body in bytes
+   * @param length length of the client body in bytes
+   */
+  void sent(
+      RequestFacts facts,
+      Worker worker,
+      @Nullable String authorization,
+      byte[] body,
+      int from,
+      int length) {
+    if (length > 0 && prompts.wants(facts)) {
+      prompts.sent(facts, worker, authorization, Arrays.copyOfRange(body, from, from + length));
+    }
+  }
+
+  /** Null if one worker serves each request. */
+  @Nullable SplitPlaces split() {
+    return split;
+  }
+
+  RoutingEngine engine() {
+    return engine;
+  }
+
+  Choices choices() {
+    return choices;
+  }
+
+  Readers readers() {
+    return readers;
+  }
+
+  Ticker ticker() {
+    return ticker;
+  }
+
+  RandomSource dice() {
+    return dice;
+  }
+}

@@ -1,0 +1,93 @@
+package io.pointsman.observe.metrics;
+
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.telemetry.Blame;
+import io.pointsman.proxy.telemetry.RequestReport;
+import io.pointsman.request.Endpoint;
+import org.jspecify.annotations.Nullable;
+
+/** A request report with all fields. */
+record TestReport(
+    Endpoint endpoint,
+    @Nullable String model,
+    int status,
+    Blame blame,
+    boolean streamed,
+    boolean clientLeft)
+    implements RequestReport {
+
+  static TestReport served(Endpoint endpoint, int status) {
+    return new TestReport(endpoint, null, status, Blame.NONE, false, false);
+  }
+
+  static TestReport failed(int status, Blame blame) {
+    return new TestReport(Endpoint.CHAT_COMPLETIONS, null, status, blame, false, false);
+  }
+
+  TestReport forModel(String asked) {
+    return new TestReport(endpoint, asked, status, blame, streamed, clientLeft);
+  }
+
+  TestReport asStream() {
+    return new TestReport(endpoint, model, status, blame, true, clientLeft);
+  }
+
+  TestReport afterClientLeft() {
+    return new TestReport(endpoint, model, status, blame, streamed, true);
+  }
+
+  @Override
+  public String method() {
+    return "POST";
+  }
+
+  @Override
+  public String uri() {
+    return "/v1/chat/completions";
+  }
+
+  @Override
+  public String requestId() {
+    return "req-1";
+  }
+
+  @Override
+  public @Nullable Worker worker() {
+    return null;
+  }
+
+  @Override
+  public int attempts() {
+    return 1;
+  }
+
+  @Override
+  public long nanosToHead() {
+    return 20_000_000;
+  }
+
+  @Override
+  public long nanosToFirstByte() {
+    return 30_000_000;
+  }
+
+  @Override
+  public long nanosToEnd() {
+    return 2_000_000_000;
+  }
+
+  @Override
+  public long bytesIn() {
+    return 100;
+  }
+
+  @Override
+  public long bytesOut() {
+    return 1000;
+  }
+
+  @Override
+  public long chunksOut() {
+    return 7;
+  }
+}

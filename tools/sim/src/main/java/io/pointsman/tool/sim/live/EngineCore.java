@@ -1,0 +1,109 @@
+package io.pointsman.tool.sim.live;
+
+import io.pointsman.tool.sim.failure.FailureTable;
+import io.pointsman.tool.sim.schedule.Scheduler;
+import java.time.InstantSource;
+import org.jspecify.annotations.Nullable;
+
+/** The parts of one engine. Owned by its event loop, except for the failures and the id. */
+public final class EngineCore {
+  private final EngineProfile profile;
+  private final Scheduler scheduler;
+  private final EngineDriver driver;
+  private final FailureTable failures;
+  private final InstantSource clock;
+  private final EngineCounters counters = new EngineCounters();
+  private HandOvers handOvers = HandOvers.NONE;
+  private @Nullable CacheAnnouncer announcer;
+  private volatile String id = "";
+  private long serial;
+
+  /** Creates an idle engine. */
+  public EngineCore(
+      EngineProfile profile,
+      Scheduler scheduler,
+      EngineDriver driver,
+      FailureTable failures,
+      InstantSource clock) {
+    this.profile = profile;
+    this.scheduler = scheduler;
+    this.driver = driver;
+    this.failures = failures;
+    this.clock = clock;
+  }
+
+  public EngineProfile profile() {
+    return profile;
+  }
+
+  /** The step loop. */
+  public Scheduler scheduler() {
+    return scheduler;
+  }
+
+  /** The driver of the step loop. */
+  public EngineDriver driver() {
+    return driver;
+  }
+
+  /** The active failures. */
+  public FailureTable failures() {
+    return failures;
+  }
+
+  /** The counters of its HTTP interface. */
+  public EngineCounters counters() {
+    return counters;
+  }
+
+  /** The engine's part in KV transfers. */
+  public HandOvers handOvers() {
+    return handOvers;
+  }
+
+  /** Sets the engine's part in KV transfers; before its first request. */
+  public void handOverBy(HandOvers newHandOvers) {
+    handOvers = newHandOvers;
+  }
+
+  /** The publisher of its cache changes; null: none. */
+  public @Nullable CacheAnnouncer announcer() {
+    return announcer;
+  }
+
+  /** Sets the publisher of its cache changes; before its first request. */
+  public void announceBy(CacheAnnouncer newAnnouncer) {
+    announcer = newAnnouncer;
+  }
+
+  /** The value of {@code x-engine-id}. */
+  public String id() {
+    return id;
+  }
+
+  /** Sets the id, once its address is known. */
+  public void name(String newId) {
+    id = newId;
+  }
+
+  /** Returns a number unique among this engine's requests. */
+  public long nextSerial() {
+    return ++serial;
+  }
+
+  /** Seconds since 1970. */
+  public long epochSeconds() {
+    return clock.instant().getEpochSecond();
+  }
+
+  /** The actual state at this moment. */
+  public EngineState state() {
+    return EngineState.of(this);
+  }
+
+  /** Resets all counters to zero. */
+  public void resetCounters() {
+    counters.reset();
+    scheduler.resetTotals();
+  }
+}
