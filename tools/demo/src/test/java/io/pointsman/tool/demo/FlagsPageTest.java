@@ -1,4 +1,4 @@
-package io.pointsman.server.cli;
+package io.pointsman.tool.demo;
 
 import static java.util.Objects.requireNonNull;
 
@@ -46,7 +46,7 @@ class FlagsPageTest {
       page.append("`](configuration.md#").append(key.path().replace(".", "")).append(") |\n");
     }
     for (String name : OWN_FLAGS) {
-      CommandLine command = requireNonNull(Commands.root().getSubcommands().get(name), name);
+      CommandLine command = requireNonNull(Tools.root().getSubcommands().get(name), name);
       page.append("\n## ").append(name).append("\n\n| flag | meaning |\n|---|---|\n");
       options(command.getCommandSpec(), page);
     }
