@@ -171,26 +171,30 @@ final class FaultRig implements AutoCloseable {
   }
 
   /**
-   * Waits until connections to the scripted engine are closed: those of requests from index {@code
-   * from} on, and those with numbers above {@code opened}.
-   *
-   * @return number of these connections
+   * Waits until a connection to the scripted engine meets its fault, and until all that did are
+   * closed: those of requests from index {@code from} on, and those with numbers above {@code
+   * opened}.
    */
-  int awaitLeft(int from, int opened) throws IOException {
+  void awaitLeft(int from, int opened) throws IOException {
+    // The engine may accept a connection after the router has given it up.
+    WaitFor.until("a connection meets the fault", WaitFor.LONG, () -> !met(from, opened).isEmpty());
     engine().deaf(false); // a deaf engine does not notice the end of a connection
+    for (int connection : met(from, opened)) {
+      WaitFor.until(
+          "connection " + connection + ", which met the fault, is closed",
+          WaitFor.LONG,
+          () -> !engine().isOpen(connection));
+    }
+  }
+
+  private Set<Integer> met(int from, int opened) {
     List<EngineRequest> requests = engine().requests();
     Set<Integer> met = new HashSet<>();
     requests.subList(from, requests.size()).forEach(request -> met.add(request.connection()));
     for (int number = opened + 1; number <= engine().connections(); number++) {
       met.add(number);
     }
-    for (int connection : met) {
-      WaitFor.until(
-          "connection " + connection + ", which met the fault, is closed",
-          WaitFor.LONG,
-          () -> !engine().isOpen(connection));
-    }
-    return met.size();
+    return met;
   }
 
   /** The action of each of many clients. */
