@@ -67,7 +67,14 @@ final class ArchitectureTest {
                   "tool.replay")),
           Map.entry(
               "tool.bench",
-              Set.of("engine", "request", "config", "server", "tool.sim", "tool.replay")));
+              Set.of(
+                  "engine",
+                  "request",
+                  "config",
+                  "server",
+                  "tool.sim",
+                  "tool.replay",
+                  "tool.demo")));
 
   private static final JavaClasses ALL =
       new ClassFileImporter()

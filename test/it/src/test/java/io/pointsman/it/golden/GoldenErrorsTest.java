@@ -174,6 +174,7 @@ final class GoldenErrorsTest {
         Cluster cluster = cluster(engine, settings)) {
       int port = cluster.port();
       text.ask("for the router itself", port, "POST", "/v1/decide", "1".repeat(300_000));
+      WaitFor.until("its body is released", WaitFor.LONG, () -> kept(cluster) == 0);
       byte[] body = chat("sim", ",\"x\":\"" + "a".repeat(60_000) + "\"").getBytes(US_ASCII);
       double kept = 0;
       while (kept + body.length < 1 << 20) {
