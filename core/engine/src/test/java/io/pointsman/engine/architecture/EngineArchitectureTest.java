@@ -123,6 +123,28 @@ class EngineArchitectureTest {
     sees("env").check(ENGINE);
   }
 
+  @Test
+  void timeAndCacheModelsSeeNoOtherPartOfCost() {
+    ignores("policy.cost.latency", "", ".cache..", ".report..").check(ENGINE);
+    ignores("policy.cost.cache", "", ".latency..", ".report..").check(ENGINE);
+  }
+
+  @Test
+  void costDoesNotSeeItsReports() {
+    ignores("policy.cost", ".report..").check(ENGINE);
+  }
+
+  /** The classes of one package may not depend on the given packages below {@code cost}. */
+  private static ArchRule ignores(String part, String... parts) {
+    String cost = ROOT + ".policy.cost";
+    return noClasses()
+        .that()
+        .resideInAPackage(ROOT + "." + part)
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage(Stream.of(parts).map(cost::concat).toArray(String[]::new));
+  }
+
   /** Within the engine, the classes of a package may depend only on it and the given others. */
   private static ArchRule sees(String part, String... others) {
     List<String> allowed =
@@ -157,6 +179,9 @@ class EngineArchitectureTest {
           .isInstanceOf(AssertionError.class)
           .hasMessageContaining("ClockManager");
     }
+    assertThatThrownBy(() -> ignores("policy.cost", ".cache..").check(ENGINE))
+        .isInstanceOf(AssertionError.class)
+        .hasMessageContaining("CostLearner");
     assertThatThrownBy(() -> sees("architecture").check(planted))
         .isInstanceOf(AssertionError.class)
         .hasMessageContaining("Worker");

@@ -10,10 +10,10 @@ import io.pointsman.engine.policy.RoundRobinPolicy;
 import io.pointsman.engine.policy.cache.CacheAwarePolicy;
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
 import io.pointsman.engine.policy.cache.PrefixLearner;
-import io.pointsman.engine.policy.cost.CostInsight;
 import io.pointsman.engine.policy.cost.CostLearner;
 import io.pointsman.engine.policy.cost.CostPolicy;
 import io.pointsman.engine.policy.cost.CostSettings;
+import io.pointsman.engine.policy.cost.report.CostInsight;
 import io.pointsman.engine.policy.hash.ConsistentHashPolicy;
 import io.pointsman.engine.policy.hash.LoadBound;
 import io.pointsman.engine.policy.hash.Md5RingPolicy;
@@ -144,7 +144,7 @@ public final class Policies {
         List.of(learner),
         null,
         learner.index(),
-        new CostInsight(settings, learner));
+        CostInsight.observing(settings, learner));
   }
 
   private static PolicySetup kvAware(PolicyParts parts) {

@@ -1,8 +1,11 @@
 package io.pointsman.engine.policy.cost;
 
-import io.pointsman.engine.policy.cost.LatencyModel.Coefficients;
-import io.pointsman.engine.policy.cost.WorkerState.Phase;
-import io.pointsman.engine.policy.cost.WorkerState.Prefill;
+import io.pointsman.engine.policy.cost.latency.Expectation;
+import io.pointsman.engine.policy.cost.latency.LatencyModel.Coefficients;
+import io.pointsman.engine.policy.cost.latency.LatencyModel;
+import io.pointsman.engine.policy.cost.latency.PoolModel;
+import io.pointsman.engine.policy.cost.latency.PrefillState;
+import io.pointsman.engine.policy.cost.latency.WorkerPhase;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import org.jspecify.annotations.Nullable;
 
@@ -10,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * Estimates the cost of one request on workers of one kind. What is the same for all of them is
  * looked up once. For one thread; reusable.
  */
-final class CostEstimator {
+public final class CostEstimator {
   /**
    * Price of own prefill for each decoding request: its next token waits for that. Far below 1,
    * because the time to first token counts for more than one pause in an answer.
@@ -20,7 +23,7 @@ final class CostEstimator {
   /** Decoding with others slows down the request, and the others by about as much. */
   private static final double BOTH_SIDES = 2;
 
-  private @Nullable PoolModel kind;
+  private @Nullable KindModel kind;
   private PrefixBlocks prefix = PrefixBlocks.NONE;
   private Coefficients latency = LatencyModel.PRIOR;
   private long now;
@@ -36,36 +39,21 @@ final class CostEstimator {
   /** Of the worker whose cost was computed last. */
   private double waits;
 
-  /**
-   * When a first token is expected.
-   *
-   * @param ttft milliseconds from the placement on
-   * @param own the part of them that the prompt takes by itself
-   * @param delay the part of them that prompts do not explain ({@link PoolModel#delay})
-   * @param phase what the worker does at the placement
-   * @param waitsForRoom whether the prompt has to wait for KV memory
-   */
-  record Expectation(double ttft, double own, double delay, Phase phase, boolean waitsForRoom) {
-    /** Milliseconds for which the request waits for others. */
-    double waits() {
-      return Math.max(0, ttft - own - delay);
-    }
-  }
-
   /** Prepares estimates for a request on workers of a kind. */
-  CostEstimator about(PoolModel kind, PrefixBlocks prefix, long now) {
+  public CostEstimator about(KindModel kind, PrefixBlocks prefix, long now) {
     this.kind = kind;
     this.prefix = prefix;
     this.now = now;
-    tokens = kind.tokens(prefix);
-    price = kind.price();
-    rounding = kind.rounding();
-    latency = kind.latency.present();
-    stepTokens = kind.latency.stepTokens();
-    decodeMillis = BOTH_SIDES * kind.prefillShare() * kind.meanAnswer() * latency.decode();
-    freeDelay = kind.delay(Phase.FREE);
-    decodeDelay = kind.delay(Phase.DECODING);
-    prefillDelay = kind.delay(Phase.PREFILLING);
+    PoolModel pool = kind.pool();
+    tokens = pool.tokens(prefix);
+    price = pool.price();
+    rounding = kind.cache().rounding();
+    latency = pool.latency().present();
+    stepTokens = pool.latency().stepTokens();
+    decodeMillis = BOTH_SIDES * pool.prefillShare() * pool.meanAnswer() * latency.decode();
+    freeDelay = pool.delay(WorkerPhase.FREE);
+    decodeDelay = pool.delay(WorkerPhase.DECODING);
+    prefillDelay = pool.delay(WorkerPhase.PREFILLING);
     return this;
   }
 
@@ -76,7 +64,7 @@ final class CostEstimator {
   }
 
   /** The kind of the workers being compared; null before the first call to {@link #about}. */
-  @Nullable PoolModel kind() {
+  @Nullable KindModel kind() {
     return kind;
   }
 
@@ -114,7 +102,7 @@ final class CostEstimator {
   }
 
   /** The parts of the cost. */
-  Estimate estimate(WorkerState at, int held) {
+  public Estimate estimate(WorkerState at, int held) {
     double uncached = uncached(at, held);
     double own = own(at, uncached);
     double price = priced(at, own, uncached);
@@ -129,14 +117,14 @@ final class CostEstimator {
 
   /** The first token to expect of a worker. */
   Expectation expect(WorkerState at, int held) {
-    Phase phase = at.phase();
+    WorkerPhase phase = at.phase();
     double uncached = uncached(at, held);
     double own = own(at, uncached);
     double ttft = ttft(at, own, uncached);
     return new Expectation(ttft, own, delay(phase), phase, uncached > at.room());
   }
 
-  private double delay(Phase phase) {
+  private double delay(WorkerPhase phase) {
     return switch (phase) {
       case FREE -> freeDelay;
       case DECODING -> decodeDelay;
@@ -162,7 +150,7 @@ final class CostEstimator {
   }
 
   /** Requests that get their first tokens with this one, when the step ends for all of them. */
-  private double sharing(Prefill prefill) {
+  private double sharing(PrefillState prefill) {
     double share = Math.min(1, stepTokens / Math.max(1, prefill.queuedTokens()));
     int joined = now - prefill.startedAt() < 0 ? prefill.requests() : 0;
     return joined + share * prefill.queued();
@@ -174,10 +162,10 @@ final class CostEstimator {
 
   /** The same where there is memory enough. */
   private double computed(WorkerState at, double own, double uncached) {
-    Prefill prefill = at.prefill();
-    Phase phase = at.phase();
+    PrefillState prefill = at.prefill();
+    WorkerPhase phase = at.phase();
     double delay = delay(phase);
-    if (phase != Phase.PREFILLING) {
+    if (phase != WorkerPhase.PREFILLING) {
       return own + delay;
     }
     double gone = (now - prefill.startedAt()) / 1e6;
@@ -193,7 +181,7 @@ final class CostEstimator {
    * one that has just begun.
    */
   private double stepLeft(WorkerState at, double gone) {
-    Prefill prefill = at.prefill();
+    PrefillState prefill = at.prefill();
     double whole = millis(at, prefill.stepTokens() + prefill.lateTokens(), at.util());
     return gone < 0 ? whole - gone : Math.min(whole, Math.abs(whole - gone));
   }

@@ -11,55 +11,38 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.KvCredits;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
-import io.pointsman.engine.kv.PendingPrompts;
 import io.pointsman.engine.policy.AnswerLearner;
-import io.pointsman.engine.policy.CacheMissAttribution;
 import io.pointsman.engine.policy.Insight;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.cost.cache.CacheMemory;
+import io.pointsman.engine.policy.cost.cache.CachedPrefix;
+import io.pointsman.engine.policy.cost.cache.FleetCaches;
+import io.pointsman.engine.policy.cost.latency.PoolModel;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps what {@code cost} goes by up with what is placed and what comes back: a model of each
- * worker, one of each kind of worker, and the index of who holds which prefix.
+ * Updates the models of {@code cost} from placements and their results: one model for each worker,
+ * one for each kind of worker, and the caches of the fleet. Any thread.
  */
 public final class CostLearner implements AnswerLearner {
-  /** Half of the memory is the index's, to find holders by; half the models', to know when. */
-  private static final int INDEX_SHARE = 2;
-
-  /** From whom it takes how fast engines are, in place of learning it; null if it learns. */
-  private @Nullable CostLearner teacher;
-
   private final CostSettings settings;
-  private final KvKnowledge kv;
-
-  /** The same for look-ups that are not for a decision. */
-  private final KvKnowledge unseen;
-
-  private final KvCredits credits;
   private final Ticker ticker;
-  private final PrefixIndex index;
-  private final PendingPrompts pending;
-  private final Predictions predictions = new Predictions();
+  private final FleetCaches caches;
+  private final KindModels kinds;
   private final AtomicReferenceArray<@Nullable WorkerModel> models;
-  private final HitLedger ledger;
-  private final WorkerModel.Shared shared;
   private final CostGuard guard;
+  private PlacementObserver observer = PlacementObserver.NONE;
 
-  /** False if another policy acts: first tokens come from the workers that it has chosen. */
+  /** False if another policy chooses the workers that serve the requests. */
   private boolean acts = true;
 
-  /** Of {@link KvIndex#allClears}, what models know of. */
+  /** The value of {@link KvIndex#allClears} that the models include. */
   private volatile long clearsSeen;
 
-  /** Guarded by this: those that have workers. */
-  private final Map<Kind, PoolModel> kinds = new HashMap<>();
-
-  /** For engines that announce nothing. */
+  /** Creates a learner for engines that announce nothing. */
   public CostLearner(CostSettings settings, Ticker ticker, int maxWorkers) {
     this(
         settings,
@@ -71,9 +54,10 @@ public final class CostLearner implements AnswerLearner {
   }
 
   /**
-   * @param kv what engines announce of their caches
-   * @param credits what blocks on other tiers than the device are worth
-   * @param largePages for the index
+   * @param kv the engines' announcements of their caches
+   * @param credits values of blocks on other tiers than the device
+   * @param maxWorkers all slots of workers are below it
+   * @param largePages memory pages for the index
    */
   public CostLearner(
       CostSettings settings,
@@ -83,84 +67,62 @@ public final class CostLearner implements AnswerLearner {
       int maxWorkers,
       LargePages largePages) {
     this.settings = settings;
-    this.kv = kv;
-    unseen = kv.unseen();
-    this.credits = credits;
     this.ticker = ticker;
-    long indexBytes = settings.maxBytes() / INDEX_SHARE;
-    index = new PrefixIndex(indexBytes, maxWorkers, largePages);
+    caches = new FleetCaches(settings.maxBytes(), kv, credits, maxWorkers, largePages);
+    kinds = new KindModels(settings);
     models = new AtomicReferenceArray<>(maxWorkers);
     guard = new CostGuard(ticker.nanos());
-    pending = kv.index().pending();
-    GhostList ghosts = new GhostList();
-    ledger = new HitLedger(index, ghosts, models::get, maxWorkers, this::announced);
-    long taken = indexBytes + GhostList.bytes() + HitLedger.bytes();
-    shared =
-        new WorkerModel.Shared(
-            index, ghosts, ledger, kv.index(), new CacheMemory(settings.maxBytes() - taken));
   }
 
-  /** Takes how fast engines are from {@code other}; to be said before workers are adopted. */
-  CostLearner taughtBy(@Nullable CostLearner other) {
-    teacher = other;
+  /** Uses the times that {@code other} learns. To be called before workers are adopted. */
+  public CostLearner taughtBy(@Nullable CostLearner other) {
+    if (other != null) {
+      kinds.learnFrom(other.kinds);
+    }
     return this;
+  }
+
+  /** Reports placements to {@code other}. To be called before workers are adopted. */
+  public void observe(PlacementObserver other) {
+    observer = other;
   }
 
   /**
    * For a shadow of another policy. Its workers do not serve its choices, so it neither learns the
-   * speed of one worker nor falls back to least load. To be called before workers are adopted.
+   * speed of single workers nor falls back to least load. To be called before workers are adopted.
    */
   public void inShadow() {
     acts = false;
   }
 
   public PrefixIndex index() {
-    return index;
+    return caches.index();
   }
 
-  public Predictions predictions() {
-    return predictions;
+  public FleetCaches caches() {
+    return caches;
   }
 
-  /** What the models of caches share. */
-  CacheMemory memory() {
-    return shared.memory();
-  }
-
-  CacheMissAttribution lostHits() {
-    return ledger.sums();
-  }
-
-  /** Compares first tokens with those that least load would give. */
+  /** Compares measured first tokens with those predicted for least load. */
   CostGuard guard() {
     return guard;
   }
 
-  Insight.Fallback fallback() {
+  /** Returns the state of the fallback to least load. */
+  public Insight.Fallback fallback() {
     return guard.view(ticker.nanos());
   }
 
-  /** Who holds how much of a prompt; null if nobody holds anything. */
-  @Nullable CachedPrefix held(RoutingRequest request, long now) {
-    if (kv.index().allClears() != clearsSeen) {
-      emptyModels(now);
+  /** Finds the holders of a prompt for a decision; null if there are none. */
+  @Nullable CachedPrefix find(RoutingRequest request, long now) {
+    if (caches.announced().allClears() != clearsSeen) {
+      noticeClears(now);
     }
-    return CachedPrefix.of(index, pending, kv, credits, request, now);
+    return caches.find(request, now);
   }
 
-  /** The same for a decision that was made already, without counting what is looked up. */
-  @Nullable CachedPrefix heldAgain(RoutingRequest request, long now) {
-    return CachedPrefix.of(index, pending, unseen, credits, request, now);
-  }
-
-  /** The same where engines announce their caches; else null. */
-  private @Nullable CachedPrefix announced(RoutingRequest request, long now) {
-    return kv.index().blocks() > 0 ? heldAgain(request, now) : null;
-  }
-
-  /** Caches that are announced to be empty, or whose engines have started anew, hold nothing. */
-  private synchronized void emptyModels(long now) {
-    clearsSeen = kv.index().allClears();
+  private synchronized void noticeClears(long now) {
+    clearsSeen = caches.announced().allClears();
     for (int slot = 0; slot < models.length(); slot++) {
       WorkerModel model = models.get(slot);
       if (model != null) {
@@ -170,10 +132,10 @@ public final class CostLearner implements AnswerLearner {
   }
 
   /**
-   * A model for each worker of the pool, in its order; called before requests are placed there. One
-   * that has left learns nothing.
+   * Returns the models of the pool's workers, in the pool's order. To be called before requests are
+   * placed there. The model of a departed worker learns nothing.
    */
-  synchronized WorkerModel[] adopt(Pool pool) {
+  public synchronized WorkerModel[] adopt(Pool pool) {
     WorkerModel[] adopted = new WorkerModel[pool.size()];
     for (int i = 0; i < adopted.length; i++) {
       adopted[i] = adopt(pool.worker(i));
@@ -191,24 +153,25 @@ public final class CostLearner implements AnswerLearner {
     if (present != null && !left) {
       drop(present);
     }
-    PoolModel kind = kind(Kind.of(worker), null);
-    WorkerModel model = new WorkerModel(worker, kind, shared, settings.kvTokens(), ticker.nanos());
+    KindModel kind = kinds.get(Kind.of(worker), null);
+    WorkerModel model =
+        new WorkerModel(worker, kind, caches, observer, settings.kvTokens(), ticker.nanos());
     if (!acts) {
       model.assumeUsualSpeed();
     }
     if (left) {
-      // A stale picker may see it still, while its slot is another's.
+      // An outdated picker may still contain it, although its slot belongs to another worker.
       model.close();
-      freeIfUnused(kind);
+      kinds.removeIfUnused(kind);
       return model;
     }
-    // It may have told other models in between.
+    // Its models may have changed in the meantime.
     join(model);
     models.set(worker.slot(), model);
     return model;
   }
 
-  /** Takes a worker to its kind, if it has told since what it serves; notices a new engine. */
+  /** Moves a worker to its kind if its models have changed, and notices a restarted engine. */
   void revisit(WorkerModel model, long now) {
     if (model.misplaced()) {
       join(model);
@@ -218,78 +181,65 @@ public final class CostLearner implements AnswerLearner {
 
   private synchronized void join(WorkerModel model) {
     Kind kind = Kind.of(model.worker());
-    PoolModel former = model.kind();
-    PoolModel own = kind(kind, former);
+    KindModel former = model.kind();
+    KindModel own = kinds.get(kind, former);
     model.join(own, kind.bases());
-    freeIfUnused(former);
-    // Whose worker has left joins none.
-    freeIfUnused(own);
+    kinds.removeIfUnused(former);
+    // The model of a departed worker joins no kind.
+    kinds.removeIfUnused(own);
   }
 
-  /**
-   * @param former of which a worker has been that is now of this kind; null if it is new
-   */
-  private PoolModel kind(Kind kind, @Nullable PoolModel former) {
-    PoolModel present = kinds.get(kind);
-    if (present != null) {
-      return present;
-    }
-    PoolModel created =
-        new PoolModel(kind, settings, teacher == null ? null : teacher.learned(kind));
-    if (former != null && kind.continues(former.kind())) {
-      created.beginFrom(former);
-    }
-    kinds.put(kind, created);
-    return created;
-  }
-
-  private synchronized PoolModel learned(Kind kind) {
-    return kind(kind, null);
-  }
-
-  private void freeIfUnused(PoolModel kind) {
-    if (kind.unused()) {
-      kinds.remove(kind.kind(), kind);
-    }
-  }
-
-  /** How many kinds of workers there are. */
-  synchronized int kinds() {
+  /** Returns the number of kinds of workers. */
+  int kinds() {
     return kinds.size();
   }
 
   private void drop(WorkerModel model) {
     model.close();
-    freeIfUnused(model.kind());
-    index.forget(model.worker().slot());
+    kinds.removeIfUnused(model.kind());
+    index().forget(model.worker().slot());
   }
 
-  /** The model of a worker; null if it has left. */
-  @Nullable WorkerModel model(Worker worker) {
+  /** Returns the model of a worker; null if the worker has left. */
+  public @Nullable WorkerModel model(Worker worker) {
     WorkerModel model = models.get(worker.slot());
     return model != null && model.worker() == worker ? model : null;
+  }
+
+  /** Returns the model of the worker in a slot below {@link #slots}; null if there is none. */
+  public @Nullable WorkerModel inSlot(int slot) {
+    return models.get(slot);
+  }
+
+  /** Returns the number of slots. */
+  public int slots() {
+    return models.length();
   }
 
   @Override
   public void placed(RoutingRequest request, Lease lease) {
     WorkerModel model = model(lease.worker());
-    pending.placed(lease);
+    caches.pending().placed(lease);
     if (model != null) {
-      model.placed(request, lease, model.kind().tokens(request.prefix()), told(request, lease));
+      int tokens = model.kind().pool().tokens(request.prefix());
+      model.placed(request, lease, tokens, announcedBlocks(request, lease));
       if (model.memory().wants()) {
         makeRoom(model.memory());
       }
     }
   }
 
-  /** Blocks that a request's worker holds, if announcements tell. */
-  private int told(RoutingRequest request, Lease lease) {
+  /** Returns the blocks that the worker has by announcements, if they are known. */
+  private int announcedBlocks(RoutingRequest request, Lease lease) {
     int slot = lease.worker().slot();
-    CachedPrefix held = kv.index().comparable(slot) ? heldAgain(request, lease.placedAt()) : null;
-    return held == null ? CachedPrefix.UNTOLD : held.told(slot);
+    CachedPrefix found =
+        caches.announced().comparable(slot)
+            ? caches.findUncounted(request, lease.placedAt())
+            : null;
+    return found == null ? CachedPrefix.NOT_ANNOUNCED : found.announcedBlocks(slot);
   }
 
-  /** Has whoever has most of the memory give some of it back; under no lock but that one's. */
+  /** Takes memory from the largest cache model. Holds only that model's lock. */
   private void makeRoom(CacheMemory.Part wanting) {
     wanting.asked();
     WorkerModel most = null;
@@ -309,14 +259,13 @@ public final class CostLearner implements AnswerLearner {
     answered(request, lease, lease.firstTokenAt());
   }
 
-  /** The same with the time of the first token, which may have passed. */
-  void answered(RoutingRequest request, Lease lease, long at) {
-    pending.computed(lease);
+  /** Records a first token with its time, which may be in the past. */
+  public void answered(RoutingRequest request, Lease lease, long at) {
+    caches.pending().computed(lease);
     WorkerModel model = model(lease.worker());
     double predicted = request.notes().predictedMillis();
     if (model != null && model.answered(lease, at) && !Double.isNaN(predicted)) {
       double measured = (at - lease.placedAt()) / 1e6;
-      predictions.add(predicted, measured);
       double plain = request.notes().plainMillis();
       if (acts && !Double.isNaN(plain)) {
         guard.answered(lease.placedAt(), measured, plain, predicted == plain, ticker.nanos());
@@ -326,25 +275,26 @@ public final class CostLearner implements AnswerLearner {
 
   @Override
   public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
-    pending.computed(lease);
+    caches.pending().computed(lease);
     WorkerModel model = model(lease.worker());
     if (model == null) {
       return;
     }
-    InFlight entry = model.ended(lease, outcome, ticker.nanos());
+    WorkerModel.Placement placement = model.ended(lease, outcome, ticker.nanos());
     boolean good = outcome instanceof Outcome.Succeeded(boolean served) && served;
     Usage usage = lease.usage();
-    if (entry != null && good && request.role() != Role.DECODE) {
-      ledger.book(entry, usage, request.notes());
+    if (placement != null && good && request.role() != Role.DECODE) {
+      placement.report().succeeded(placement.prompt(), usage, request.notes());
     }
     PrefixBlocks prefix = request.prefix();
-    if (entry != null) {
-      // What was brought a short while before may have been announced since.
-      int found = Math.min(usage.cachedTokens(), entry.announceable);
-      unseen.found(prefix, request.model(), lease.worker().slot(), found, ticker.nanos());
+    if (placement != null) {
+      // Blocks placed recently may have been announced since, so they do not count.
+      int found = Math.min(usage.cachedTokens(), placement.prompt().announceable());
+      int slot = lease.worker().slot();
+      caches.unseen().found(prefix, request.model(), slot, found, ticker.nanos());
     }
     if (usage.promptTokens() > 0 && prefix.tokens() > 0 && !PoolModel.exact(prefix)) {
-      model.kind().counted(prefix.tokens(), usage.promptTokens());
+      model.kind().pool().counted(prefix.tokens(), usage.promptTokens());
     }
   }
 
@@ -355,6 +305,6 @@ public final class CostLearner implements AnswerLearner {
       models.set(worker.slot(), null);
       drop(model);
     }
-    kv.index().forget(worker);
+    caches.announced().forget(worker);
   }
 }

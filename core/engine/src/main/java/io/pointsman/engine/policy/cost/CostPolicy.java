@@ -7,6 +7,7 @@ import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.cost.cache.CachedPrefix;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -60,7 +61,7 @@ public final class CostPolicy implements Policy {
     // A pool stays as it is when one of its workers tells what it serves, or comes back: in turn
     // each is looked at.
     learner.revisit(models[Math.floorMod(turn++, models.length)], now);
-    CachedPrefix holdings = learner.held(request, now);
+    CachedPrefix holdings = learner.find(request, now);
     all.begin(models, request, holdings, now);
     int size = pool.size();
     int first = size <= COMPARED ? 0 : dice.roll(size);
@@ -230,7 +231,7 @@ public final class CostPolicy implements Policy {
       return loads[n] == loads[other] ? held[other] - held[n] : loads[n] - loads[other];
     }
 
-    CostEstimator estimator(PoolModel kind) {
+    CostEstimator estimator(KindModel kind) {
       if (estimator.kind() != kind) {
         estimator.about(kind, request.prefix(), now);
       }

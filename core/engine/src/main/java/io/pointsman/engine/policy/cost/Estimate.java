@@ -1,21 +1,22 @@
 package io.pointsman.engine.policy.cost;
 
 /**
- * What a request would cost on one worker, taken apart.
+ * The estimated cost of a request on one worker, in parts. Times are in milliseconds.
  *
- * @param tokens of its prompt
- * @param uncached how many of them the worker would compute
- * @param own milliseconds that it would take for them alone
- * @param ttft milliseconds until the first token
- * @param price milliseconds that the work costs others
+ * @param tokens length of the prompt in tokens
+ * @param uncached tokens that the worker would compute
+ * @param own time to compute them alone
+ * @param ttft time to the first token
+ * @param price time that other requests lose
  */
-record Estimate(int tokens, int uncached, double own, double ttft, double price) {
-  double cost() {
+public record Estimate(int tokens, int uncached, double own, double ttft, double price) {
+  /** Returns the whole cost. */
+  public double cost() {
     return ttft + price;
   }
 
-  /** Milliseconds that the request would wait for others. */
-  double waiting() {
+  /** Returns the time that the request would wait for others. */
+  public double waiting() {
     return ttft - own;
   }
 }

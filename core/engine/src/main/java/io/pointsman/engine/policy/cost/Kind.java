@@ -6,22 +6,20 @@ import java.util.Collections;
 import java.util.Set;
 
 /**
- * Workers are of one kind if they serve the same models in the same role; adapters beside, which
- * come and go, make no difference to how fast they are.
+ * A kind of workers: the same base models in the same role. Adapters do not change the speed of a
+ * worker, so they do not count.
  *
- * @param bases the models; empty while not known or not told
+ * @param bases the base models; empty while they are unknown
  */
 record Kind(Role role, Set<String> bases) {
-  static final Kind UNKNOWN = new Kind(Role.REGULAR, Set.of());
-
-  /** As it is known at present. */
+  /** Returns the present kind of a worker. */
   static Kind of(Worker worker) {
     return new Kind(worker.spec().role(), worker.bases());
   }
 
   /**
-   * Whether a worker that was of another kind, and is of this one, is taken to compute with the
-   * same model as before: nothing was known of its models, or it has kept one.
+   * Returns true if a worker that changes from {@code former} to this kind probably computes with
+   * the same model: its models were unknown, or it keeps one of them.
    */
   boolean continues(Kind former) {
     return role == former.role

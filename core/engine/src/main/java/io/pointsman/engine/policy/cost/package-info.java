@@ -1,4 +1,4 @@
-/** The policy that places by predicted time to first token, with the models that it learns. */
+/** The policy {@code cost}: it chooses the worker with the least predicted cost of a request. */
 @NullMarked
 package io.pointsman.engine.policy.cost;
 

@@ -5,7 +5,7 @@ import io.pointsman.engine.kv.KvHits;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvTally;
 import io.pointsman.engine.policy.RoutingRequest;
-import io.pointsman.engine.policy.cost.PrefixHolders;
+import io.pointsman.engine.policy.cost.cache.PrefixHolders;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
 import org.jspecify.annotations.Nullable;

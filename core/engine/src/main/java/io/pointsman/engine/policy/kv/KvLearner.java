@@ -13,7 +13,7 @@ import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.cache.PrefixLearner;
-import io.pointsman.engine.policy.cost.PrefixHolders;
+import io.pointsman.engine.policy.cost.cache.PrefixHolders;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
 import java.util.concurrent.ConcurrentHashMap;

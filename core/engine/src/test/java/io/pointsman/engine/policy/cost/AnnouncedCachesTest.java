@@ -26,7 +26,8 @@ import io.pointsman.engine.kv.TokenKeys;
 import io.pointsman.engine.policy.CacheMiss;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicySetup;
-import io.pointsman.engine.policy.cost.LatencyModel.Coefficients;
+import io.pointsman.engine.policy.cost.latency.LatencyModel.Coefficients;
+import io.pointsman.engine.policy.cost.report.CacheMissRecorder;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.TokenIds;
 import java.time.Duration;
@@ -45,6 +46,7 @@ class AnnouncedCachesTest {
   private final KvIndex index = new KvIndex(8 << 20, 64, fleet.clock::nanos);
   private final Announcer announcer = new Announcer(16, 1);
   private final CostLearner learner = learner(TokenKeys.NONE);
+  private final CacheMissRecorder misses = CacheMissRecorder.observing(learner);
   private final RoutingEngine engine = engine(learner);
 
   private CostLearner learner(TokenKeys texts) {
@@ -344,8 +346,8 @@ class AnnouncedCachesTest {
     assertThat(lease.worker()).isSameAs(third);
     assertThat(state(third).prefill().tokens()).isEqualTo(1);
     answer(lease, 20, new Usage(3201, 3200, 10));
-    assertThat(learner.lostHits().expectedTokens()).isEqualTo(3200);
-    assertThat(learner.lostHits().tokens(CacheMiss.NEVER_SEEN)).isEqualTo(1);
+    assertThat(misses.sums().expectedTokens()).isEqualTo(3200);
+    assertThat(misses.sums().tokens(CacheMiss.NEVER_SEEN)).isEqualTo(1);
   }
 
   /** Gives a worker more to compute than any other. */
@@ -365,7 +367,7 @@ class AnnouncedCachesTest {
   private void assertLost(CacheMiss reason, int tokens) {
     for (CacheMiss each : CacheMiss.values()) {
       int expected = each == reason ? tokens : each == CacheMiss.NEVER_SEEN ? 3201 - tokens : 0;
-      assertThat(learner.lostHits().tokens(each)).as(each.name()).isEqualTo(expected);
+      assertThat(misses.sums().tokens(each)).as(each.name()).isEqualTo(expected);
     }
   }
 
@@ -412,9 +414,9 @@ class AnnouncedCachesTest {
     Lease lease = placed(engine, asking(PROMPT));
     assertThat(lease.worker()).isNotSameAs(home);
     answer(lease, 100, new Usage(3201, 0, 10));
-    assertThat(learner.lostHits().tokens(CacheMiss.EVICTED)).isEqualTo(3201);
-    assertThat(learner.lostHits().tokens(CacheMiss.LOAD)).isZero();
-    assertThat(learner.lostHits().tokens(CacheMiss.WORKER_GONE)).isZero();
+    assertThat(misses.sums().tokens(CacheMiss.EVICTED)).isEqualTo(3201);
+    assertThat(misses.sums().tokens(CacheMiss.LOAD)).isZero();
+    assertThat(misses.sums().tokens(CacheMiss.WORKER_GONE)).isZero();
   }
 
   @Test
@@ -429,7 +431,7 @@ class AnnouncedCachesTest {
       answer(lease, 20, new Usage(3201, 3200, 10));
     }
 
-    Coefficients learned = state(third).kind().latency.present();
+    Coefficients learned = state(third).kind().pool().latency().present();
     assertThat(learned.compute()).isCloseTo(150, within(1.0));
     assertThat(learned.base()).isCloseTo(20, within(1.0));
   }
@@ -447,8 +449,8 @@ class AnnouncedCachesTest {
     Lease lease = placed(engine, asking(PROMPT));
     assertThat(state(home).prefill().tokens()).isEqualTo(3201);
     answer(lease, 100, new Usage(3201, 0, 10));
-    assertThat(learner.lostHits().expectedTokens()).isZero();
-    assertThat(learner.lostHits().tokens(CacheMiss.EVICTED)).isEqualTo(3201);
+    assertThat(misses.sums().expectedTokens()).isZero();
+    assertThat(misses.sums().tokens(CacheMiss.EVICTED)).isEqualTo(3201);
   }
 
   /** How much of a text its home holds, after something has happened there that was heard. */

@@ -8,6 +8,7 @@ import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.cost.cache.BlockScale;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,7 +22,7 @@ class CacheMemoryTest {
 
   private final TestFleet fleet = TestFleet.of(1);
   private final CostLearner learner = new CostLearner(SMALL, fleet.clock::nanos, 16_384);
-  private final long whole = learner.memory().left();
+  private final long whole = learner.caches().memory().left();
   private long fresh;
 
   private Worker join() {
@@ -69,7 +70,7 @@ class CacheMemoryTest {
 
   private void assertBounded() {
     long sum = fleet.pool().workers().stream().mapToLong(this::bytes).sum();
-    assertThat(learner.memory().left()).isBetween(0L, whole).isEqualTo(whole - sum);
+    assertThat(learner.caches().memory().left()).isBetween(0L, whole).isEqualTo(whole - sum);
   }
 
   @Test
@@ -151,6 +152,6 @@ class CacheMemoryTest {
       fleet.fleet.remove(worker.id());
       learner.forget(worker);
     }
-    assertThat(learner.memory().left()).isEqualTo(whole);
+    assertThat(learner.caches().memory().left()).isEqualTo(whole);
   }
 }

@@ -22,16 +22,16 @@ import io.pointsman.engine.prefix.PrefixBlocks;
 import java.time.Duration;
 
 /** A fleet that {@code cost} places requests on, and what it can tell of that. */
-final class CostFleet implements EngineListener {
-  final TestFleet fleet;
-  final RoutingEngine engine;
-  final Insight insight;
-  final CacheMissAttribution lost;
+public final class CostFleet implements EngineListener {
+  public final TestFleet fleet;
+  public final RoutingEngine engine;
+  public final Insight insight;
+  public final CacheMissAttribution lost;
 
   /** Whether every decision is explained. */
-  boolean explains;
+  public boolean explains;
 
-  CostFleet(int workers, CostSettings settings) {
+  public CostFleet(int workers, CostSettings settings) {
     fleet = TestFleet.of(workers);
     PolicyParts parts =
         new PolicyParts(
@@ -44,11 +44,11 @@ final class CostFleet implements EngineListener {
     lost = insight.lostHits();
   }
 
-  static RoutingRequest request(PrefixBlocks prompt) {
+  public static RoutingRequest request(PrefixBlocks prompt) {
     return RoutingRequest.builder().model(TestFleet.MODEL).prefix(prompt).build();
   }
 
-  Lease place(RoutingRequest request) {
+  public Lease place(RoutingRequest request) {
     Decision decision = engine.decide(request);
     if (decision instanceof Decision.Routed(Lease lease)) {
       return lease;
@@ -56,12 +56,12 @@ final class CostFleet implements EngineListener {
     throw new AssertionError(decision);
   }
 
-  Lease place(PrefixBlocks prompt) {
+  public Lease place(PrefixBlocks prompt) {
     return place(request(prompt));
   }
 
   /** Answered within 50 ms by an engine that found {@code cached} tokens. */
-  void serve(Lease lease, int prompt, int cached) {
+  public void serve(Lease lease, int prompt, int cached) {
     fleet.clock.advance(Duration.ofMillis(50));
     lease.progressed();
     lease.firstToken();
@@ -70,18 +70,18 @@ final class CostFleet implements EngineListener {
   }
 
   /** A prompt of blocks of 16 tokens, of which its engine found {@code cached} tokens. */
-  Lease served(PrefixBlocks prompt, int cached) {
+  public Lease served(PrefixBlocks prompt, int cached) {
     Lease lease = place(prompt);
     serve(lease, prompt.count() * 16, cached);
     return lease;
   }
 
-  int inFlight() {
+  public int inFlight() {
     return fleet.pool().workers().stream().mapToInt(Worker::inFlight).sum();
   }
 
   /** Tokens lost for all reasons. */
-  long lostTokens() {
+  public long lostTokens() {
     long all = 0;
     for (CacheMiss reason : CacheMiss.values()) {
       all += lost.tokens(reason);

@@ -7,7 +7,9 @@ import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
-import io.pointsman.engine.policy.cost.WorkerState.Phase;
+import io.pointsman.engine.policy.cost.latency.LatencyModel;
+import io.pointsman.engine.policy.cost.latency.PoolModel;
+import io.pointsman.engine.policy.cost.latency.WorkerPhase;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -28,7 +30,7 @@ class CostKindsTest {
       WorkerModel[] models = learner.adopt(pool);
       for (int i = 0; i < models.length; i++) {
         if (pool.worker(i) == worker) {
-          return models[i].kind();
+          return models[i].kind().pool();
         }
       }
     }
@@ -45,8 +47,8 @@ class CostKindsTest {
 
   private static void learn(PoolModel kind) {
     for (int i = 0; i < 1000; i++) {
-      kind.latency.learn(1000, 0, 500);
-      kind.delayed(Phase.PREFILLING, 200);
+      kind.latency().learn(1000, 0, 500);
+      kind.delayed(WorkerPhase.PREFILLING, 200);
       kind.answered(40);
       kind.counted(1000, 500);
       kind.placed(100, 100, true);
@@ -56,15 +58,15 @@ class CostKindsTest {
   }
 
   private static void assertLearned(PoolModel kind) {
-    assertThat(kind.latency.millis(1000, 0)).isBetween(450.0, 510.0);
-    assertThat(kind.delay(Phase.PREFILLING)).isGreaterThan(150);
+    assertThat(kind.latency().millis(1000, 0)).isBetween(450.0, 510.0);
+    assertThat(kind.delay(WorkerPhase.PREFILLING)).isGreaterThan(150);
     assertThat(kind.meanAnswer()).isLessThan(45);
     assertThat(kind.tokens(Prompt.text(1, 100))).isBetween(795, 850);
     assertThat(kind.price()).isBetween(1.19, 1.21);
   }
 
   private static void assertNew(PoolModel kind) {
-    assertThat(kind.latency.present()).isEqualTo(LatencyModel.PRIOR);
+    assertThat(kind.latency().present()).isEqualTo(LatencyModel.PRIOR);
     assertThat(kind.meanAnswer()).isEqualTo(256);
   }
 
@@ -153,14 +155,14 @@ class CostKindsTest {
   void workersThatTellInATurnOfTheirOwnJoinTheirKind() {
     Worker worker = worker("a");
     WorkerModel model = learner.adopt(fleet.pool())[0];
-    learn(model.kind());
+    learn(model.kind().pool());
     serves(worker, "m", "m:adapter");
     assertThat(model.misplaced()).isTrue();
     learner.revisit(model, fleet.now());
     serves(worker, "m", "m:another");
 
     assertThat(model.misplaced()).isFalse();
-    assertLearned(model.kind());
+    assertLearned(model.kind().pool());
     assertThat(learner.kinds()).isEqualTo(1);
   }
 
@@ -191,10 +193,10 @@ class CostKindsTest {
     for (String model : List.of("m", "other", "m")) {
       serves(worker, model);
       PoolModel known = kind(worker);
-      PoolModel copy = taught.adopt(fleet.pool())[0].kind();
-      known.latency.learn(1000, 0, 500);
+      PoolModel copy = taught.adopt(fleet.pool())[0].kind().pool();
+      known.latency().learn(1000, 0, 500);
 
-      assertThat(copy.latency.present()).isSameAs(known.latency.present());
+      assertThat(copy.latency().present()).isSameAs(known.latency().present());
       assertThat(learner.kinds()).isEqualTo(1);
       assertThat(taught.kinds()).isEqualTo(1);
     }

@@ -11,6 +11,7 @@ import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
@@ -18,7 +19,9 @@ import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySettings;
-import io.pointsman.engine.policy.cost.WorkerState.Prefill;
+import io.pointsman.engine.policy.cost.cache.KindCache;
+import io.pointsman.engine.policy.cost.latency.PoolModel;
+import io.pointsman.engine.policy.cost.latency.PrefillState;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -28,7 +31,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class CostPolicyTest {
-  private static final Prefill NO_PREFILL = new Prefill(0, 0, 0, 0, 0, 0);
+  private static final PrefillState NO_PREFILL = new PrefillState(0, 0, 0, 0, 0, 0);
 
   private final TestFleet fleet = TestFleet.of(4);
   private final RoutingEngine engine = engine(CostSettings.DEFAULTS);
@@ -244,7 +247,7 @@ class CostPolicyTest {
   @Test
   void promptOfTextIsMeasuredByWhatEnginesCount() {
     CostLearner learner = new CostLearner(CostSettings.DEFAULTS, fleet.clock::nanos, 16_384);
-    PoolModel pool = learner.adopt(fleet.pool())[0].kind();
+    PoolModel pool = learner.adopt(fleet.pool())[0].kind().pool();
     assertThat(pool.tokens(Prompt.text(1, 50))).isEqualTo(800);
     RoutingRequest text = request(Prompt.text(1, 50));
     for (int i = 0; i < 2000; i++) {
@@ -593,14 +596,16 @@ class CostPolicyTest {
     assertThat(waitInACrowd(0, 0)).isEqualTo(before);
   }
 
-  private final PoolModel kind = new PoolModel(CostSettings.DEFAULTS);
+  private final PoolModel pool = new PoolModel(8192, 0.2, 400_000, null);
+  private final KindModel kind =
+      new KindModel(new Kind(Role.REGULAR, Set.of()), pool, new KindCache());
 
-  private WorkerState state(WorkerState.Prefill prefill, int decoding) {
+  private WorkerState state(PrefillState prefill, int decoding) {
     return new WorkerState(kind, prefill, 1, decoding, 0, 400_000, true, 1, 10, false);
   }
 
   /** Cost of a prompt of 4,800 tokens, 50 ms after a step of the worker has started. */
-  private double cost(WorkerState.Prefill prefill) {
+  private double cost(PrefillState prefill) {
     CostEstimator estimator = new CostEstimator().about(kind, Prompt.of(2, 300), 50_000_000);
     return estimator.cost(state(prefill, 0), 0);
   }
@@ -608,21 +613,21 @@ class CostPolicyTest {
   @Test
   void promptWaitsForTheRestOfTheStepAndSharesTheNextOne() {
     double alone = cost(NO_PREFILL);
-    double behindAStep = cost(new WorkerState.Prefill(0, 1, 8192, 0, 0, 0));
-    double step = kind.latency.millis(8192, 0);
+    double behindAStep = cost(new PrefillState(0, 1, 8192, 0, 0, 0));
+    double step = pool.latency().millis(8192, 0);
     assertThat(behindAStep - alone).as("the rest").isCloseTo(step - 50, within(0.01));
 
-    double fixed = kind.latency.millis(1, 0);
-    double sharing = cost(new WorkerState.Prefill(0, 1, 8192, 0, 1, 100)) - behindAStep;
-    double work = kind.latency.millis(100 + 4800, 0) - kind.latency.millis(4800, 0);
-    double delaysOther = kind.latency.millis(4800, 0) - fixed;
+    double fixed = pool.latency().millis(1, 0);
+    double sharing = cost(new PrefillState(0, 1, 8192, 0, 1, 100)) - behindAStep;
+    double work = pool.latency().millis(100 + 4800, 0) - pool.latency().millis(4800, 0);
+    double delaysOther = pool.latency().millis(4800, 0) - fixed;
     assertThat(sharing).as("no further step").isCloseTo(work + delaysOther, within(0.1));
   }
 
   @Test
   void stepThatIsLateTakesNoLongerThanOneThatHasJustStarted() {
-    double fresh = cost(new WorkerState.Prefill(50_000_000, 1, 8192, 0, 0, 0));
-    double hanging = cost(new WorkerState.Prefill(-10_000_000_000L, 1, 8192, 0, 0, 0));
+    double fresh = cost(new PrefillState(50_000_000, 1, 8192, 0, 0, 0));
+    double hanging = cost(new PrefillState(-10_000_000_000L, 1, 8192, 0, 0, 0));
 
     assertThat(hanging).isEqualTo(fresh);
   }

@@ -3,21 +3,21 @@ package io.pointsman.engine.policy.cost;
 import io.pointsman.engine.prefix.PrefixBlocks;
 
 /** Prompts of blocks of 16 tokens. */
-final class Prompt {
+public final class Prompt {
   private Prompt() {}
 
   /** A prompt of {@code blocks} blocks that shares nothing with one of another number. */
-  static PrefixBlocks of(long n, int blocks) {
+  public static PrefixBlocks of(long n, int blocks) {
     return of(n, blocks, n, 0);
   }
 
   /** {@code shared} blocks of prompt {@code n}, then {@code own} blocks of {@code branch}. */
-  static PrefixBlocks of(long n, int shared, long branch, int own) {
+  public static PrefixBlocks of(long n, int shared, long branch, int own) {
     return salted(7, n, shared, branch, own);
   }
 
   /** Prompt {@code n} under another salt than the others'. */
-  static PrefixBlocks salted(long salt, long n, int blocks) {
+  public static PrefixBlocks salted(long salt, long n, int blocks) {
     return salted(salt, n, blocks, n, 0);
   }
 
@@ -31,7 +31,7 @@ final class Prompt {
   }
 
   /** The same prompt as text whose length in tokens is only estimated. */
-  static PrefixBlocks text(long n, int blocks) {
+  public static PrefixBlocks text(long n, int blocks) {
     PrefixBlocks ids = of(n, blocks);
     int bytes = blocks * 64;
     return new PrefixBlocks(ids.hashes(), blocks, bytes, 64, bytes / 4).asText();

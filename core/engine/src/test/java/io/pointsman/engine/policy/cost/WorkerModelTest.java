@@ -5,8 +5,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.kv.KvCredits;
 import io.pointsman.engine.kv.KvIndex;
+import io.pointsman.engine.kv.KvKnowledge;
+import io.pointsman.engine.kv.TokenKeys;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.cost.cache.BlockScale;
+import io.pointsman.engine.policy.cost.cache.CacheMemory;
+import io.pointsman.engine.policy.cost.cache.CachedPrefix;
+import io.pointsman.engine.policy.cost.cache.FleetCaches;
+import io.pointsman.engine.policy.cost.cache.KindCache;
+import io.pointsman.engine.policy.cost.latency.PoolModel;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
 import java.time.Duration;
@@ -19,21 +28,21 @@ class WorkerModelTest {
 
   /** A model of the only worker's cache that may take so many bytes. */
   private WorkerModel model(long bytes) {
-    GhostList ghosts = new GhostList();
-    WorkerModel.Shared shared =
-        new WorkerModel.Shared(
+    FleetCaches caches =
+        new FleetCaches(
             index,
-            ghosts,
-            new HitLedger(index, ghosts, _ -> null, 0, (_, _) -> null),
-            announced,
-            new CacheMemory(bytes));
-    PoolModel kind = new PoolModel(CostSettings.DEFAULTS);
-    return new WorkerModel(fleet.worker(0), kind, shared, 10_000_000, fleet.now());
+            new CacheMemory(bytes),
+            new KvKnowledge(announced, TokenKeys.NONE),
+            KvCredits.DEFAULTS);
+    PoolModel pool = new PoolModel(8192, 0.2, 400_000, null);
+    KindModel kind = new KindModel(Kind.of(fleet.worker(0)), pool, new KindCache());
+    return new WorkerModel(
+        fleet.worker(0), kind, caches, PlacementObserver.NONE, 10_000_000, fleet.now());
   }
 
   private static void place(WorkerModel model, Lease lease, PrefixBlocks prompt) {
     RoutingRequest request = RoutingRequest.builder().prefix(prompt).build();
-    model.placed(request, lease, prompt.tokens(), CachedPrefix.UNTOLD);
+    model.placed(request, lease, prompt.tokens(), CachedPrefix.NOT_ANNOUNCED);
   }
 
   private Lease placed(WorkerModel model, PrefixBlocks prompt) {
@@ -135,12 +144,12 @@ class WorkerModelTest {
   @Test
   void promptsLostInARestartDoNotMakeWorkDearer() {
     WorkerModel model = model(1 << 20);
-    double before = model.kind().price();
+    double before = model.kind().pool().price();
     model.ended(placed(model, Prompt.of(1, 1000)), Outcome.SUCCEEDED, fleet.now());
     announced.restarted(fleet.worker(0), 0, fleet.now());
     model.noticeClears(fleet.now());
     model.ended(placed(model, Prompt.of(1, 1000)), Outcome.SUCCEEDED, fleet.now());
 
-    assertThat(model.kind().price()).isEqualTo(before);
+    assertThat(model.kind().pool().price()).isEqualTo(before);
   }
 }
