@@ -1,8 +1,8 @@
 package io.pointsman.engine.policy.cost;
 
 import io.pointsman.engine.policy.cost.latency.Expectation;
-import io.pointsman.engine.policy.cost.latency.LatencyModel.Coefficients;
 import io.pointsman.engine.policy.cost.latency.LatencyModel;
+import io.pointsman.engine.policy.cost.latency.LatencyModel.Coefficients;
 import io.pointsman.engine.policy.cost.latency.PoolModel;
 import io.pointsman.engine.policy.cost.latency.PrefillState;
 import io.pointsman.engine.policy.cost.latency.WorkerPhase;
@@ -10,17 +10,17 @@ import io.pointsman.engine.prefix.PrefixBlocks;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Estimates the cost of one request on workers of one kind. What is the same for all of them is
- * looked up once. For one thread; reusable.
+ * Estimates the cost of one request on workers of one kind. Values that are the same for all of
+ * them are read once. For one thread; reusable.
  */
 public final class CostEstimator {
   /**
-   * Price of own prefill for each decoding request: its next token waits for that. Far below 1,
-   * because the time to first token counts for more than one pause in an answer.
+   * Price of a millisecond of prefill for each decoding request, whose next token is delayed. Far
+   * below 1, because the time to first token counts for more than one pause in an answer.
    */
   private static final double DECODE_PRICE = 0.03;
 
-  /** Decoding with others slows down the request, and the others by about as much. */
+  /** Decoding in a batch slows down the request, and the others by about as much. */
   private static final double BOTH_SIDES = 2;
 
   private @Nullable KindModel kind;
@@ -39,7 +39,7 @@ public final class CostEstimator {
   /** Of the worker whose cost was computed last. */
   private double waits;
 
-  /** Prepares estimates for a request on workers of a kind. */
+  /** Prepares estimates for a request on workers of one kind. */
   public CostEstimator about(KindModel kind, PrefixBlocks prefix, long now) {
     this.kind = kind;
     this.prefix = prefix;
@@ -63,14 +63,14 @@ public final class CostEstimator {
     prefix = PrefixBlocks.NONE;
   }
 
-  /** The kind of the workers being compared; null before the first call to {@link #about}. */
+  /** Returns the kind of the compared workers; null before the first call to {@link #about}. */
   @Nullable KindModel kind() {
     return kind;
   }
 
   /**
-   * Cost of the request on a worker, in milliseconds: its predicted time to first token, and the
-   * time that others lose because of it.
+   * Returns the cost of the request on a worker in milliseconds: its predicted time to first token,
+   * and the time that other requests lose.
    *
    * @param held blocks of the prompt that the worker has cached
    */
@@ -84,24 +84,24 @@ public final class CostEstimator {
   }
 
   /**
-   * Milliseconds that the request would wait for others on the worker whose {@link #cost} was
-   * computed last, if it gains nothing by being there early; 0 if it does.
+   * Returns the time that the request would wait for others on the worker of the last {@link
+   * #cost}, in milliseconds. 0 if an early placement has an advantage.
    */
   double waits() {
     return waits;
   }
 
   /**
-   * Whether a request gains nothing by being placed at once: the worker has a whole further step to
-   * do before it, or no memory for it. Memory counts only if its size is reported: with too small
-   * an assumed size all workers would seem to be full.
+   * Returns true if a request has no advantage from an early placement. The worker has a whole
+   * further step queued, or too little free memory. Memory counts only if its size is reported:
+   * with too small an assumed size, all workers would seem full.
    */
   private boolean full(WorkerState at, double withRoom) {
     boolean busy = at.prefill().tokens() > 0 || at.decoding() > 0;
     return at.prefill().queuedTokens() >= stepTokens || (at.roomReported() && withRoom > 0 && busy);
   }
 
-  /** The parts of the cost. */
+  /** Returns the cost of the request on a worker in parts. */
   public Estimate estimate(WorkerState at, int held) {
     double uncached = uncached(at, held);
     double own = own(at, uncached);
@@ -109,13 +109,13 @@ public final class CostEstimator {
     return new Estimate(tokens, (int) uncached, own, ttft(at, own, uncached), price);
   }
 
-  /** Predicted milliseconds until the first token on a worker. */
+  /** Returns the predicted time to the first token on a worker, in milliseconds. */
   double ttft(WorkerState at, int held) {
     double uncached = uncached(at, held);
     return ttft(at, own(at, uncached), uncached);
   }
 
-  /** The first token to expect of a worker. */
+  /** Returns the expected first token on a worker. */
   Expectation expect(WorkerState at, int held) {
     WorkerPhase phase = at.phase();
     double uncached = uncached(at, held);
@@ -142,14 +142,14 @@ public final class CostEstimator {
     return millis(at, uncached, at.util());
   }
 
-  /** Milliseconds that others lose. */
+  /** Returns the time that other requests lose, in milliseconds. */
   private double priced(WorkerState at, double own, double uncached) {
     double later = (price + DECODE_PRICE * at.decoding()) * own;
     double sameStep = sharing(at.prefill()) * at.speed() * latency.more(uncached);
     return later + sameStep + decodeMillis * at.speed() * at.util();
   }
 
-  /** Requests that get their first tokens with this one, when the step ends for all of them. */
+  /** Returns the number of requests in the same step: their first tokens wait for its end. */
   private double sharing(PrefillState prefill) {
     double share = Math.min(1, stepTokens / Math.max(1, prefill.queuedTokens()));
     int joined = now - prefill.startedAt() < 0 ? prefill.requests() : 0;
@@ -160,7 +160,7 @@ public final class CostEstimator {
     return Math.max(computed(at, own, uncached), withRoom(at, uncached));
   }
 
-  /** The same where there is memory enough. */
+  /** Returns the time to the first token if there is enough memory, in milliseconds. */
   private double computed(WorkerState at, double own, double uncached) {
     PrefillState prefill = at.prefill();
     WorkerPhase phase = at.phase();
@@ -176,9 +176,9 @@ public final class CostEstimator {
   }
 
   /**
-   * Milliseconds until the present step ends. A step that is late is expected to need as much
-   * longer as it is late, but no longer than a whole step: a worker that hangs is no better than
-   * one that has just begun.
+   * Returns the time to the end of the current step, in milliseconds. A late step is expected to
+   * need as much longer as it is late, but at most a whole step. So a hanging worker is no better
+   * than one that has just started a step.
    */
   private double stepLeft(WorkerState at, double gone) {
     PrefillState prefill = at.prefill();
@@ -186,7 +186,10 @@ public final class CostEstimator {
     return gone < 0 ? whole - gone : Math.min(whole, Math.abs(whole - gone));
   }
 
-  /** Milliseconds until there is memory for the prompt and it is computed; 0 if there is enough. */
+  /**
+   * Returns the time until there is memory for the prompt and it is computed, in milliseconds; 0 if
+   * there is enough memory.
+   */
   private double withRoom(WorkerState at, double uncached) {
     double excess = uncached - at.room();
     return excess <= 0 ? 0 : excess / at.tokensPerMilli() + millis(at, uncached, 1);

@@ -4,28 +4,28 @@ import io.pointsman.engine.policy.Insight;
 import java.time.Duration;
 
 /**
- * Watches whether {@code cost} gives first tokens later than plain policies are predicted to, and
- * has requests placed by least load while it does. It needs no model of its own: it compares means
- * over windows of measured first tokens with predictions for the plain choice of the same requests.
+ * Checks that {@code cost} is not slower than a plain policy, and activates a fallback to least
+ * load if it is. The guard needs no model. It compares means over windows: measured first tokens,
+ * and predictions for the plain choice of the same requests.
  *
  * <ul>
- *   <li>Watching: two windows in a row that are too slow begin a fallback.
- *   <li>Fallen back: for a minute, first tokens are measured. If they are not faster than before,
- *       the predictions were wrong, not the choices: the guard rests. Else it watches again, and
- *       the next fallback in a row lasts twice as long.
- *   <li>Resting: for an hour, and twice as long each time in a row, nothing is compared.
+ *   <li>Watching: two consecutive windows that are too slow start a fallback.
+ *   <li>Fallen back: first tokens are measured for a minute. If they are not faster than before,
+ *       the predictions were wrong, and the guard rests. Otherwise it watches again, and the next
+ *       consecutive fallback lasts twice as long.
+ *   <li>Resting: nothing is compared for an hour, and twice as long at each consecutive rest.
  * </ul>
  *
- * <p>Any thread may call. {@link #fallenBack} takes a lock only while fallen back.
+ * <p>Any thread. {@link #fallenBack} takes a lock only during a fallback.
  */
 final class CostGuard {
-  /** First tokens of one window, at least. */
+  /** Minimum number of first tokens in one window. */
   static final int WINDOW = 256;
 
-  /** First tokens that a fallback is judged by, at least. */
+  /** Minimum number of first tokens to judge a fallback. */
   static final int JUDGED_BY = WINDOW / 2;
 
-  /** First tokens of the plain choice that correct what is predicted for it, at least. */
+  /** Minimum number of first tokens on the plain choice to correct its predictions. */
   static final int CORRECTED_BY = 16;
 
   static final Duration SHORTEST_WINDOW = Duration.ofSeconds(10);
@@ -34,16 +34,16 @@ final class CostGuard {
   static final Duration FIRST_REST = Duration.ofHours(1);
   static final Duration LONGEST_REST = Duration.ofHours(16);
 
-  /** Windows in a row that are too slow before requests are placed by least load. */
+  /** Number of consecutive slow windows that start a fallback. */
   private static final int SLOW_WINDOWS = 2;
 
   /** A window is too slow above this multiple of the plain choice's time to first token. */
   private static final double EXCESS_RATIO = 1.5;
 
-  /** The same in milliseconds, in addition: short times vary by as much. */
+  /** Added to that limit, because short times vary by as much. */
   private static final double EXCESS_MILLIS = 20;
 
-  /** A fallback helps if its mean is at most this share of the mean before it. */
+  /** A fallback helps if its mean is at most this fraction of the mean before it. */
   private static final double BETTER = 0.9;
 
   private enum State {
@@ -52,17 +52,17 @@ final class CostGuard {
     RESTING
   }
 
-  /** Whether {@link State#FALLEN_BACK}, for picks. Written under the lock. */
+  /** True if the state is {@link State#FALLEN_BACK}, for picks. Written under the lock. */
   private volatile boolean fallen;
 
-  // The rest is guarded by this.
+  // The following fields are guarded by this.
 
   private State state = State.WATCHING;
 
-  /** When the present state began; only requests placed since are counted. */
+  /** Start of the current state; only requests placed since then count. */
   private long since;
 
-  /** When the present state ends, unless watching. */
+  /** End of the current state, unless it is watching. */
   private long until;
 
   private Duration nextFallback = FIRST_FALLBACK;
@@ -70,7 +70,7 @@ final class CostGuard {
   private final Window window = new Window();
   private int slowWindows;
 
-  /** Sums of the means of the slow windows in a row. */
+  /** Sums of the means of the consecutive slow windows. */
   private double slowMeasured;
 
   private double slowPlain;
@@ -83,7 +83,7 @@ final class CostGuard {
     private double measured;
     private double plain;
 
-    /** The same of requests that went to the plain choice. */
+    /** The same sums for requests that went to the plain choice. */
     private int agreed;
 
     private double agreedMeasured;
@@ -110,8 +110,8 @@ final class CostGuard {
     }
 
     /**
-     * As predicted, and as much later as the plain choice turned out where it was taken: overload
-     * makes every choice later than predicted.
+     * Returns the mean of the predictions. If the plain choice was later than predicted where it
+     * was taken, the mean is increased by that ratio: overload makes every choice later.
      */
     double meanPlain() {
       double late = agreed < CORRECTED_BY ? 1 : agreedMeasured / agreedPlain;
@@ -136,7 +136,7 @@ final class CostGuard {
     since = now;
   }
 
-  /** Whether requests are to be placed by least load. */
+  /** Returns true if requests are placed by least load. */
   boolean fallenBack(long now) {
     return fallen && stillFallenBack(now);
   }
@@ -147,12 +147,12 @@ final class CostGuard {
   }
 
   /**
-   * A first token has come.
+   * Records a first token.
    *
-   * @param placedAt when its request was placed
-   * @param measuredMillis from then on
-   * @param plainMillis as predicted then for the plain choice
-   * @param agrees whether the request went to a worker with that prediction
+   * @param placedAt when the request was placed
+   * @param measuredMillis time from then to the first token
+   * @param plainMillis prediction for the plain choice, made at the placement
+   * @param agrees true if the request went to a worker with that prediction
    */
   synchronized void answered(
       long placedAt, double measuredMillis, double plainMillis, boolean agrees, long now) {
@@ -166,7 +166,7 @@ final class CostGuard {
     }
   }
 
-  /** The present state, for those who ask from outside. */
+  /** Returns the current state for reports. */
   synchronized Insight.Fallback view(long now) {
     endIfOver(now);
     return last;

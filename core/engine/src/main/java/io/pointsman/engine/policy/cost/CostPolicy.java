@@ -11,34 +11,34 @@ import io.pointsman.engine.policy.cost.cache.CachedPrefix;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code cost}: the worker where the request costs least: its predicted time to first token, plus a
- * price on the work that is new there, because others wait for it and what it displaces may be
- * wanted again. Predictions come from a latency model learned on line and a model of each worker's
- * cache; costs that are about equal are decided by requests in flight, then by what is held, then
- * by chance. Derivation and evidence: docs/evidence/routing-quality.md. While {@link CostGuard}
- * says that this is too slow, least load decides.
+ * {@code cost}: chooses the worker with the least cost of the request. The cost is the predicted
+ * time to first token, plus a price for the time that other requests lose. Two models make the
+ * predictions: a latency model learned on line, and a model of each worker's cache. Among workers
+ * of about equal cost, the order is: fewest requests in flight, longest cached prefix, random.
+ * Derivation and evidence: docs/evidence/routing-quality.md. While {@link CostGuard} finds the
+ * policy too slow, it chooses by least load.
  *
- * <p>Of more workers than {@link #COMPARED}, so many are compared, from a random one on, and those
- * that hold a part of the prompt: the least cost among so many is as good as the least of all.
+ * <p>In a large fleet, a pick compares {@link #COMPARED} workers from a random one on, and the
+ * holders of a part of the prompt. The least cost of so many is about as good as the least of all.
  */
 public final class CostPolicy implements Policy {
   private static final int COMPARED = 128;
 
-  /** A decision allocates none. */
+  /** Reused by each thread, so a decision allocates nothing. */
   private static final ThreadLocal<Comparison> COMPARISON =
       ThreadLocal.withInitial(Comparison::new);
 
   private final CostSettings settings;
   private final CostLearner learner;
-  private final RandomSource dice;
+  private final RandomSource random;
 
-  /** Counts picks; some may be lost. */
+  /** Number of picks; concurrent increments may be lost. */
   private int turn;
 
-  public CostPolicy(CostSettings settings, CostLearner learner, RandomSource dice) {
+  public CostPolicy(CostSettings settings, CostLearner learner, RandomSource random) {
     this.settings = settings;
     this.learner = learner;
-    this.dice = dice;
+    this.random = random;
   }
 
   @Override
@@ -58,20 +58,20 @@ public final class CostPolicy implements Policy {
 
   private @Nullable Worker pick(
       Comparison all, Pool pool, WorkerModel[] models, RoutingRequest request, long now) {
-    // A pool stays as it is when one of its workers tells what it serves, or comes back: in turn
-    // each is looked at.
+    // A pool does not change if a worker's models change or its engine restarts. So each pick
+    // checks one worker, in turn.
     learner.revisit(models[Math.floorMod(turn++, models.length)], now);
-    CachedPrefix holdings = learner.find(request, now);
-    all.begin(models, request, holdings, now);
+    CachedPrefix holders = learner.find(request, now);
+    all.begin(models, request, holders, now);
     int size = pool.size();
-    int first = size <= COMPARED ? 0 : dice.roll(size);
+    int first = size <= COMPARED ? 0 : random.roll(size);
     int looked = 0;
     while (looked < size && (looked < COMPARED || all.count == 0)) {
       all.look(pool, wrapped(first + looked++, size));
     }
-    int places = looked < size && holdings != null ? holdings.places() : 0;
-    for (int n = 0; holdings != null && n < places; n++) {
-      int holder = pool.indexOfSlot(holdings.slot(n));
+    int places = looked < size && holders != null ? holders.places() : 0;
+    for (int n = 0; holders != null && n < places; n++) {
+      int holder = pool.indexOfSlot(holders.slot(n));
       if (wrapped(holder - first + size, size) >= looked) {
         all.look(pool, holder);
       }
@@ -80,10 +80,10 @@ public final class CostPolicy implements Policy {
       return null;
     }
     boolean fallen = learner.guard().fallenBack(now);
-    int n = fallen ? all.leastLoaded(dice) : all.best(settings.tieMillis(), dice);
+    int n = fallen ? all.leastLoaded(random) : all.best(settings.tieMillis(), random);
     int chosen = all.indexes[n];
     int held = all.held[n];
-    int known = holdings == null ? 0 : holdings.longest();
+    int known = holders == null ? 0 : holders.longest();
     PickReason reason = fallen ? PickReason.LEAST_LOAD : PickReason.LEAST_COST;
     request.notes().because(reason, held, Math.max(held, known));
     WorkerState at = models[chosen].state(now);
@@ -92,8 +92,8 @@ public final class CostPolicy implements Policy {
     if (all.count > 1) {
       request.notes().predictPlain(n == all.plain ? predicted : all.plainMillis());
     }
-    // With one worker nothing is gained by waiting but another order. While
-    // fallen back, predictions are not trusted, so no request is held.
+    // With one worker, waiting only changes the order. During a fallback the predictions are not
+    // trusted, so no request is deferred.
     if (looked == size && size > 1 && !fallen) {
       request.notes().waits(all.leastWait);
     }
@@ -104,47 +104,47 @@ public final class CostPolicy implements Policy {
     return index < size ? index : index - size;
   }
 
-  /** One pick's look at its candidates; the next of its thread takes its place. */
+  /** The candidates of one pick. Each thread reuses one instance. */
   private static final class Comparison {
     private static final RoutingRequest NO_REQUEST = RoutingRequest.builder().build();
     private static final WorkerModel[] NO_MODELS = {};
 
-    /** Candidates of one decision: some of a large fleet, and those that hold the prompt. */
+    /** Maximum number of candidates: a part of a large fleet, and the holders of the prompt. */
     private static final int MOST = COMPARED + CachedPrefix.MOST_PLACES;
 
-    /** Those that may be chosen, in the order in which they were looked at. */
+    /** The eligible candidates, as indexes in the pool. */
     private final int[] indexes = new int[MOST];
 
     private final double[] costs = new double[MOST];
 
-    /** Requests in flight on each. */
+    /** Requests in flight on each candidate. */
     private final int[] loads = new int[MOST];
 
-    /** Blocks of the prompt that each holds. */
+    /** Blocks of the prompt that each candidate has. */
     private final int[] held = new int[MOST];
 
     private int count;
 
-    /** The least loaded, of equals one that holds most. */
+    /** The least loaded candidate; among equals, one with the longest cached prefix. */
     private int plain;
 
-    /** For the kind of worker that was looked at last. */
+    /** For the kind of the last compared worker. */
     private final CostEstimator estimator = new CostEstimator();
 
     private WorkerModel[] models = NO_MODELS;
     private RoutingRequest request = NO_REQUEST;
-    private @Nullable CachedPrefix holdings;
+    private @Nullable CachedPrefix holders;
     private long now;
     private double least;
 
-    /** How long the request would wait for others where it waits least. */
+    /** Least time that the request would wait for others on any candidate, in milliseconds. */
     private double leastWait;
 
     void begin(
-        WorkerModel[] models, RoutingRequest request, @Nullable CachedPrefix holdings, long now) {
+        WorkerModel[] models, RoutingRequest request, @Nullable CachedPrefix holders, long now) {
       this.models = models;
       this.request = request;
-      this.holdings = holdings;
+      this.holders = holders;
       this.now = now;
       count = 0;
       plain = 0;
@@ -153,15 +153,15 @@ public final class CostPolicy implements Policy {
       estimator.about(models[0].kind(), request.prefix(), now);
     }
 
-    /** Keeps nothing of a request that may be gone, nor of workers. */
+    /** Drops the references to the request and to workers. */
     void forget() {
       models = NO_MODELS;
       request = NO_REQUEST;
-      holdings = null;
+      holders = null;
       estimator.forget();
     }
 
-    /** Takes a worker into the comparison, if it may be chosen. */
+    /** Adds a worker to the candidates if it is eligible. */
     void look(Pool pool, int i) {
       int load =
           i == Pool.ABSENT ? Pool.NOT_ELIGIBLE : pool.loadIfEligible(i, now, request.tried());
@@ -170,7 +170,7 @@ public final class CostPolicy implements Policy {
       }
       WorkerState at = models[i].state(now);
       CostEstimator about = estimator(at.kind());
-      int blocks = holdings == null ? 0 : holdings.blocks(pool.slot(i));
+      int blocks = holders == null ? 0 : holders.blocks(pool.slot(i));
       double cost = about.cost(at, blocks);
       leastWait = Math.min(leastWait, about.waits());
       least = Math.min(least, cost);
@@ -182,17 +182,17 @@ public final class CostPolicy implements Policy {
       count++;
     }
 
-    /** When the first token would be expected of the plain choice. */
+    /** Returns the predicted time to first token on the plain choice, in milliseconds. */
     double plainMillis() {
       WorkerState at = models[indexes[plain]].state(now);
       return estimator(at.kind()).ttft(at, held[plain]);
     }
 
     /**
-     * Of those within one request of the least loaded who holds most, then the least loaded, then
-     * any.
+     * Returns the candidate with the longest cached prefix among those with at most one request
+     * more than the least loaded. Ties: the least loaded, then random.
      */
-    int leastLoaded(RandomSource dice) {
+    int leastLoaded(RandomSource random) {
       int best = plain;
       int ties = 0;
       for (int n = 0; n < count; n++) {
@@ -201,15 +201,18 @@ public final class CostPolicy implements Policy {
         if (near && order < 0) {
           best = n;
           ties = 1;
-        } else if (near && order == 0 && dice.roll(++ties) == 0) {
+        } else if (near && order == 0 && random.roll(++ties) == 0) {
           best = n;
         }
       }
       return best;
     }
 
-    /** Whose cost is about the least: of those the least loaded, then who holds most, then any. */
-    int best(double tie, RandomSource dice) {
+    /**
+     * Returns the least loaded candidate of about the least cost. Ties: the longest cached prefix,
+     * then random.
+     */
+    int best(double tie, RandomSource random) {
       double most = least + tie;
       int best = 0;
       int ties = 0;
@@ -219,14 +222,14 @@ public final class CostPolicy implements Policy {
         if (cheap && order < 0) {
           best = n;
           ties = 1;
-        } else if (cheap && order == 0 && dice.roll(++ties) == 0) {
+        } else if (cheap && order == 0 && random.roll(++ties) == 0) {
           best = n;
         }
       }
       return best;
     }
 
-    /** Below 0 if the {@code n}th is to be chosen before the {@code other}th. */
+    /** Compares two candidates of equal cost; negative if {@code n} comes first. */
     private int order(int n, int other) {
       return loads[n] == loads[other] ? held[other] - held[n] : loads[n] - loads[other];
     }

@@ -1,20 +1,19 @@
 package io.pointsman.engine.policy.cost;
 
 /**
- * The knobs of {@code cost}. The defaults were chosen on recorded and made-up traffic, not for one
- * of them (docs/evidence/routing-quality.md).
+ * Settings of {@code cost}. The defaults are a compromise between recorded and synthetic traffic
+ * (docs/evidence/routing-quality.md).
  *
- * @param kvTokens KV memory of one engine in tokens, at least 1024. Too large a figure expects hits
- *     that have been evicted, until reports of cached tokens correct it; too small a one gives hits
- *     away.
- * @param stepTokens most prompt tokens that an engine computes in one step; at least 1
- * @param priceFloor what new work on a worker costs those who come later, as a multiple of its own
- *     time, when nobody waits; at least 0. 0 spreads siblings over idle workers, large keeps them
- *     together at the price of waiting.
- * @param tieMillis predicted costs as close as this are equal, and requests in flight decide; at
- *     least 0. Large ignores small hits, 0 follows noise.
- * @param maxBytes most memory of what is known of all caches, in bytes; at least 2 MiB. Too little
- *     forgets prefixes before the engines do.
+ * @param kvTokens KV memory of one engine in tokens, at least 1024. A value too large predicts hits
+ *     that were evicted, until reported cached tokens correct it. A value too small loses hits.
+ * @param stepTokens maximum prompt tokens that an engine computes in one step; at least 1
+ * @param priceFloor price of new work when no request waits, as a multiple of its own time; at
+ *     least 0. 0 spreads similar prompts over idle workers; a large value keeps them together and
+ *     lets them wait.
+ * @param tieMillis predicted costs within this difference are equal, and requests in flight decide;
+ *     at least 0. A large value ignores short hits; 0 follows noise.
+ * @param maxBytes maximum memory of all cache models in bytes; at least 2 MiB. With too little, the
+ *     models forget prefixes before the engines do.
  */
 public record CostSettings(
     int kvTokens, int stepTokens, double priceFloor, double tieMillis, long maxBytes) {
@@ -35,12 +34,12 @@ public record CostSettings(
     }
   }
 
-  /** The same for engines with {@code kvTokens} of KV memory. */
+  /** Returns these settings for engines with {@code kvTokens} of KV memory. */
   public CostSettings withKvTokens(int kvTokens) {
     return new CostSettings(kvTokens, stepTokens, priceFloor, tieMillis, maxBytes);
   }
 
-  /** The same with other memory. */
+  /** Returns these settings with another memory limit. */
   public CostSettings withMaxBytes(long maxBytes) {
     return new CostSettings(kvTokens, stepTokens, priceFloor, tieMillis, maxBytes);
   }

@@ -219,8 +219,7 @@ public final class WorkerModel {
     prefills.assume(now);
     Expectation expected =
         new CostEstimator().about(kind, prompt.prefix(), now).expect(figures(), prompt.blocks());
-    PlacementObserver.Placed report =
-        observer.placing(request, scale, prompt.blocks(), this, now);
+    PlacementObserver.Placed report = observer.placing(request, scale, prompt.blocks(), this, now);
     cache.place(prompt);
     InFlight prefill =
         new InFlight(prompt.prefix(), tokens, prompt.held(), prompt.certain(), now, expected);
@@ -262,7 +261,7 @@ public final class WorkerModel {
     Usage usage = lease.usage();
     prefills.assume(now);
     boolean served = outcome instanceof Outcome.Succeeded(boolean good) && good;
-    // An answer without tokens, such as an embedding or an error in a stream, has no first token.
+    // An answer without tokens (embedding, error in a stream) has no first token.
     if (served && usage.completionTokens() > 0) {
       mute |= placement.awaited && !prefill.answered();
     }

@@ -35,11 +35,11 @@ import java.util.List;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
-/** What {@code cost} makes of engines' announcements. */
+/** Effects of the engines' announcements on {@code cost}. */
 class AnnouncedCachesTest {
   private static final int[] PROMPT = prompt(1, 3201);
 
-  /** As placed; announced are the complete ones. */
+  /** Blocks of the placed prompt; engines announce full blocks only. */
   private static final int BLOCKS = 201;
 
   private final TestFleet fleet = TestFleet.of(4);
@@ -157,7 +157,7 @@ class AnnouncedCachesTest {
     assertThat(heldOf(asking(PROMPT))).as("never announced").isZero();
   }
 
-  /** vLLM announces a reset with its next step, which the next requests bring about. */
+  /** vLLM announces a reset with its next step, which the next requests cause. */
   @Test
   void promptsThatWaitWhenAnEngineAnnouncesThatItIsEmptyAreStillHeld() {
     live();
@@ -183,12 +183,12 @@ class AnnouncedCachesTest {
     assertThat(heldOf(asking(PROMPT))).isZero();
   }
 
-  /** Sends what follows to one worker. */
+  /** Sends the following requests to one worker. */
   private void only(Worker worker) {
     fleet.pool().workers().forEach(each -> each.drain(each != worker));
   }
 
-  /** Of a model with sliding windows, or with tokens in pairs: no prompt can match any of it. */
+  /** Of a model with sliding windows or token pairs: no prompt can match its blocks. */
   @Test
   void announcementsThatNoPromptCanMatchSayNothing() {
     live();
@@ -219,7 +219,7 @@ class AnnouncedCachesTest {
     assertThat(heldOf(asking(PROMPT))).isEqualTo(BLOCKS);
   }
 
-  /** Texts whose ids are known, and how often that was counted. */
+  /** Texts with known token ids, and the number of counted look-ups. */
   private static final class CountedTexts implements TokenKeys {
     private int counted;
 
@@ -274,7 +274,7 @@ class AnnouncedCachesTest {
     assertThat(heldOf(asking(other))).as("placed, and never announced").isZero();
   }
 
-  /** Its announcement may be on its way here. */
+  /** The announcement may still arrive. */
   @Test
   void answersThatFindWhatWasPlacedAShortWhileAgoSayNothing() {
     live();
@@ -287,7 +287,7 @@ class AnnouncedCachesTest {
     assertThat(heldOf(asking(PROMPT))).isZero();
   }
 
-  /** After a gap an engine does not announce again what it holds. */
+  /** After a gap an engine does not repeat its announcements. */
   @Test
   void prefixesFromBeforeAGapAreHeldHoweverOftenTheyAreUsed() {
     live();
@@ -350,7 +350,7 @@ class AnnouncedCachesTest {
     assertThat(misses.sums().tokens(CacheMiss.NEVER_SEEN)).isEqualTo(1);
   }
 
-  /** Gives a worker more to compute than any other. */
+  /** Gives a worker more work than any other. */
   private void load(Worker worker) {
     for (int i = 0; i < 20; i++) {
       int[] ids = prompt(1000 + i, 3201);
@@ -453,7 +453,7 @@ class AnnouncedCachesTest {
     assertThat(misses.sums().tokens(CacheMiss.EVICTED)).isEqualTo(3201);
   }
 
-  /** How much of a text its home holds, after something has happened there that was heard. */
+  /** Returns the cached part of a text on its worker, after an announced event there. */
   private int heldOfTextAfter(Consumer<Worker> event) {
     PrefixBlocks text = Prompt.text(1, 200);
     Worker home = served(asking(text));
@@ -490,7 +490,7 @@ class AnnouncedCachesTest {
     assertThat(heldOf(asking(PROMPT))).isZero();
   }
 
-  /** Ranks that are idle tell of the restart that the others have told of, minutes later. */
+  /** Idle ranks announce the same restart minutes later. */
   @Test
   void whatIsPlacedBeforeARestartIsHeardOfIsHeld() {
     PrefixBlocks old = Prompt.text(1, 200);

@@ -16,7 +16,7 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
 class CacheMemoryTest {
-  /** Caches are larger than what can be known of them. */
+  /** The caches are larger than the memory of their models. */
   private static final CostSettings SMALL =
       CostSettings.DEFAULTS.withMaxBytes(2 << 20).withKvTokens(1_000_000_000);
 
@@ -116,7 +116,7 @@ class CacheMemoryTest {
     assertThat(bytes(first)).isGreaterThan(shared * 3 / 2);
   }
 
-  /** Who has much in flight gives back no more than it can, and all that ends is given back. */
+  /** Prompts in flight keep their memory; ended ones give all of it back. */
   @Test
   void boundHoldsWhateverIsInFlight() {
     SplittableRandom random = new SplittableRandom(3);

@@ -21,14 +21,14 @@ import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import java.time.Duration;
 
-/** A fleet that {@code cost} places requests on, and what it can tell of that. */
+/** A fleet under {@code cost}, with its reports. */
 public final class CostFleet implements EngineListener {
   public final TestFleet fleet;
   public final RoutingEngine engine;
   public final Insight insight;
   public final CacheMissAttribution lost;
 
-  /** Whether every decision is explained. */
+  /** True if every decision is explained. */
   public boolean explains;
 
   public CostFleet(int workers, CostSettings settings) {
@@ -60,7 +60,7 @@ public final class CostFleet implements EngineListener {
     return place(request(prompt));
   }
 
-  /** Answered within 50 ms by an engine that found {@code cached} tokens. */
+  /** Answers after 50 ms; the engine found {@code cached} tokens. */
   public void serve(Lease lease, int prompt, int cached) {
     fleet.clock.advance(Duration.ofMillis(50));
     lease.progressed();
@@ -69,7 +69,7 @@ public final class CostFleet implements EngineListener {
     lease.succeeded();
   }
 
-  /** A prompt of blocks of 16 tokens, of which its engine found {@code cached} tokens. */
+  /** Serves a prompt of blocks of 16 tokens; the engine found {@code cached} tokens. */
   public Lease served(PrefixBlocks prompt, int cached) {
     Lease lease = place(prompt);
     serve(lease, prompt.count() * 16, cached);

@@ -29,7 +29,7 @@ class CostGuardTest {
   private final FakeClock clock = new FakeClock();
   private final CostGuard guard = new CostGuard(clock.nanos());
 
-  /** A window of first tokens within ten seconds, of requests placed in it. */
+  /** A window of first tokens of requests placed within its ten seconds. */
   private void window(double measured) {
     for (int i = 0; i <= 10; i++) {
       int together = i < 10 ? 25 : CostGuard.WINDOW - 250;
@@ -50,7 +50,7 @@ class CostGuardTest {
     assertThat(fallenBack()).isTrue();
   }
 
-  /** Measures a window and lets the rest of the fallback pass; seconds that it took. */
+  /** Measures a window, waits for the end of the fallback, and returns its length in seconds. */
   private long secondsFallenBack(double measured) {
     long from = clock.nanos();
     window(measured);
@@ -60,7 +60,7 @@ class CostGuardTest {
     return (clock.nanos() - from) / 1_000_000_000;
   }
 
-  /** Seconds from the end of a fallback on until slow windows begin the next. */
+  /** Returns the seconds from the end of a fallback to the start of the next by slow windows. */
   private long secondsUntilNext() {
     long from = clock.nanos();
     while (!fallenBack()) {
@@ -222,7 +222,7 @@ class CostGuardTest {
           fleet.clock::nanos,
           fleet.dice);
 
-  /** Has the policy of the fleet fall back. */
+  /** Activates the fallback of the fleet's policy. */
   private void policyFallsBack() {
     while (!learner.fallback().active()) {
       learner.guard().answered(fleet.now(), SLOW, PLAIN, false, fleet.now());
@@ -249,7 +249,7 @@ class CostGuardTest {
     Worker holder = served(prompt);
     policyFallsBack();
 
-    // One request more than the least is about the same load.
+    // One request more than the least loaded counts as equal load.
     for (int n = 0; n < 2; n++) {
       RoutingRequest request = CostFleet.request(prompt);
       assertThat(place(request).worker()).isSameAs(holder);
@@ -257,7 +257,7 @@ class CostGuardTest {
       assertThat(request.notes().matchedBlocks()).isPositive();
       assertThat(request.notes().waitMillis()).isNaN();
     }
-    // Two more are too many, however much the worker holds.
+    // Two more are too many, for any cached prefix.
     assertThat(place(CostFleet.request(prompt)).worker()).isNotSameAs(holder);
   }
 

@@ -16,9 +16,7 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/**
- * Which workers {@code cost} takes to be alike, and what becomes of what it has learned of them.
- */
+/** Kinds of workers, and learned values after a change of kind. */
 class CostKindsTest {
   private final TestFleet fleet = new TestFleet();
   private final CostLearner learner =
@@ -184,7 +182,7 @@ class CostKindsTest {
     assertThat(learner.kinds()).isEqualTo(1);
   }
 
-  /** A copy that learns nothing goes by what the other learns, also after a change of models. */
+  /** A taught learner uses the values of its teacher, also after a change of models. */
   @Test
   void theTaughtFollowTheirTeachersKinds() {
     CostLearner taught =

@@ -22,12 +22,12 @@ import java.util.function.Consumer;
 import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.Test;
 
-/** What {@code cost} learns of requests whose bytes pass by another way. */
+/** {@code cost} with requests that do not pass through the router. */
 class CostOnOtherPlanesTest {
   private static final Duration TTL = Duration.ofMinutes(1);
   private static final Offset<Double> SAME = within(1e-6);
 
-  /** Twice as slow as is thought at first. */
+  /** Twice as slow as the prior. */
   private static final Duration FIRST_TOKEN = Duration.ofMillis(700);
 
   private static final int BLOCKS = 150;
@@ -50,14 +50,14 @@ class CostOnOtherPlanesTest {
     return new EndReport(TokenCounts.NONE, ttft);
   }
 
-  /** What is expected of a prompt that nobody has seen. */
+  /** Prediction for a new prompt. */
   private static double expected(CostFleet of) {
     RoutingRequest fresh = request(Prompt.of(99_999, BLOCKS));
     of.place(fresh).ignored();
     return fresh.notes().predictedMillis();
   }
 
-  /** Requests one after the other, each with an end long after its first token. */
+  /** Consecutive requests that end long after their first token. */
   private interface Way {
     void serve(CostFleet on, Choices choices, int round);
   }
@@ -111,8 +111,8 @@ class CostOnOtherPlanesTest {
   }
 
   /**
-   * One to four at a time, computed one after the other; the last one ends first, and is told of
-   * then.
+   * One to four requests at a time, computed one after the other. The last one ends first and is
+   * reported then.
    */
   private static void crowd(CostFleet on, Choices choices, int round, boolean told) {
     int size = 1 + round % 4;
@@ -159,7 +159,7 @@ class CostOnOtherPlanesTest {
     RoutingRequest next = request(Prompt.of(3, 10));
     fleet.place(next);
 
-    // The second one is waited for; had the first been counted twice, nobody would wait.
+    // The second one counts as waiting; with the first counted twice, none would.
     assertThat(next.notes().predictedMillis()).isGreaterThan(500);
   }
 
@@ -174,14 +174,14 @@ class CostOnOtherPlanesTest {
     assertThat(expected(fleet)).isLessThan(1000);
   }
 
-  /** Blocks of a prompt that some worker is thought to hold. */
+  /** Most blocks of a prompt that any worker has. */
   private static int held(CostFleet of, PrefixBlocks prompt) {
     RoutingRequest again = request(prompt);
     of.place(again).ignored();
     return again.notes().knownBlocks();
   }
 
-  /** A prompt that is held for a plane until {@code end} says something. */
+  /** A prompt placed by an external proxy, until {@code end} reports its end. */
   private int heldAfter(Consumer<String> end) {
     PrefixBlocks prompt = Prompt.of(1, BLOCKS);
     String lease = held(choices, request(prompt));

@@ -78,7 +78,7 @@ class CostPolicyTest {
     return place(engine, prompt);
   }
 
-  /** Computed within {@code millis} and answered at once. */
+  /** Computes a prompt within {@code millis} and ends the answer at once. */
   private void serve(Lease lease, long millis) {
     fleet.clock.advance(Duration.ofMillis(millis));
     lease.progressed();
@@ -210,7 +210,7 @@ class CostPolicyTest {
     assertThat(expected(prompt)).isGreaterThan(1500);
   }
 
-  /** Tokens of a prompt that are expected to be found. */
+  /** Expected cached tokens of a prompt. */
   private int expected(PrefixBlocks prompt) {
     Lease lease = place(prompt);
     serve(lease, 50);
@@ -284,7 +284,7 @@ class CostPolicyTest {
     assertThat(secondTurnInLargeFleet(15)).isTrue();
   }
 
-  /** Whether the next turn of a conversation of so many blocks meets the first. */
+  /** Returns true if the second turn of a conversation goes to the worker of the first. */
   private static boolean secondTurnInLargeFleet(int blocks) {
     TestFleet large = TestFleet.of(1000);
     PolicyParts parts =
@@ -314,7 +314,7 @@ class CostPolicyTest {
     return asked.notes().waitMillis();
   }
 
-  /** As long as a worker has less, the request joins the next step and loses nothing there. */
+  /** With less work queued, the request joins the next step and loses no time. */
   @Test
   void requestWaitsOnlyIfEveryWorkerHasAFurtherStepToDo() {
     for (int i = 0; i < 7; i++) {
@@ -337,7 +337,7 @@ class CostPolicyTest {
     assertThat(waitOf(Prompt.of(9, 1000))).isZero();
   }
 
-  /** As those that answer in one piece though they are asked for a stream. */
+  /** Engines that answer in one piece although a stream was requested. */
   @Test
   void nothingWaitsForPromptsOfEnginesThatTellNoFirstTokensOnceTheyAreDue() {
     List<Lease> whole = new ArrayList<>();
@@ -375,7 +375,7 @@ class CostPolicyTest {
     fleet.clock.advance(Duration.ofSeconds(10));
   }
 
-  /** As embeddings that are asked for as streams, and errors within a stream. */
+  /** Embeddings requested as streams, and errors in a stream. */
   @Test
   void answersThatHaveNoTokensSayNothingOfFirstTokens() {
     for (int i = 0; i < 4; i++) {
@@ -390,7 +390,7 @@ class CostPolicyTest {
     assertThat(waitOf(Prompt.of(9, 1000))).isGreaterThan(100);
   }
 
-  /** As one that is served by beam search, among streams. */
+  /** A request with beam search among streams. */
   @Test
   void promptThatTellsNothingIsComputedOnceOneBehindItIs() {
     CostFleet two = new CostFleet(2, CostSettings.DEFAULTS);
@@ -407,7 +407,7 @@ class CostPolicyTest {
     assertThat(waitOf(two.engine, Prompt.of(9, 1000))).isZero();
   }
 
-  /** Whether the next goes elsewhere, with one prompt there and ten that hang for 10 s. */
+  /** Returns true if the next request avoids a worker with one prompt and ten hanging ones. */
   private boolean avoidsTheOneThatHangs(int blocks) {
     CostFleet two = new CostFleet(2, CostSettings.DEFAULTS);
     Worker hangs = two.fleet.worker(0);
@@ -454,13 +454,13 @@ class CostPolicyTest {
     }
   }
 
-  /** Whole, and counted by its engine. */
+  /** An answer in one piece, with the engine's token counts. */
   private static void endsCounted(Lease lease) {
     lease.reported(new Usage(lease.promptTokens(), 0, 1));
     lease.succeeded();
   }
 
-  /** So many requests at once, each with its whole answer after so many milliseconds. */
+  /** Parallel requests, each with its whole answer after a time in milliseconds. */
   private void crowd(int size, long millis) {
     List<Lease> leases = new ArrayList<>();
     for (int i = 0; i < size; i++) {
@@ -531,7 +531,7 @@ class CostPolicyTest {
     assertThat(waitInACrowd(50, 60_000)).isEqualTo(before);
   }
 
-  /** What one prompt is predicted to take after many that came behind a long one. */
+  /** Prediction for one prompt, after many that came behind a long one. */
   private static double learnedBehindAWholeAnswer(boolean endsFirst) {
     CostFleet one = new CostFleet(1, CostSettings.DEFAULTS);
     for (int i = 0; i < 300; i++) {

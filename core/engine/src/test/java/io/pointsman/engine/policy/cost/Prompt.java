@@ -6,7 +6,7 @@ import io.pointsman.engine.prefix.PrefixBlocks;
 public final class Prompt {
   private Prompt() {}
 
-  /** A prompt of {@code blocks} blocks that shares nothing with one of another number. */
+  /** A prompt of {@code blocks} blocks that shares nothing with other numbers. */
   public static PrefixBlocks of(long n, int blocks) {
     return of(n, blocks, n, 0);
   }
@@ -16,7 +16,7 @@ public final class Prompt {
     return salted(7, n, shared, branch, own);
   }
 
-  /** Prompt {@code n} under another salt than the others'. */
+  /** Prompt {@code n} under the given salt. */
   public static PrefixBlocks salted(long salt, long n, int blocks) {
     return salted(salt, n, blocks, n, 0);
   }
@@ -30,7 +30,7 @@ public final class Prompt {
     return PrefixBlocks.chain(salt, pieces, pieces.length, length, 16, length);
   }
 
-  /** The same prompt as text whose length in tokens is only estimated. */
+  /** The same prompt as text with an estimated length. */
   public static PrefixBlocks text(long n, int blocks) {
     PrefixBlocks ids = of(n, blocks);
     int bytes = blocks * 64;

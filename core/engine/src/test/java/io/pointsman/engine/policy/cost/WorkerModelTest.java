@@ -26,7 +26,7 @@ class WorkerModelTest {
   private final PrefixIndex index = new PrefixIndex(1 << 20, 64);
   private final KvIndex announced = new KvIndex(1 << 20, 64, fleet.clock::nanos);
 
-  /** A model of the only worker's cache that may take so many bytes. */
+  /** A model of the only worker with a memory limit for its cache model. */
   private WorkerModel model(long bytes) {
     FleetCaches caches =
         new FleetCaches(
@@ -55,7 +55,7 @@ class WorkerModelTest {
     return model.state(fleet.now()).prefill().tokens();
   }
 
-  /** Blocks that the index has of a prompt, while it is in flight and when it was given up. */
+  /** Blocks in the index while a prompt is in flight, and after it was given up. */
   private int[] indexed(WorkerModel model, PrefixBlocks prompt) {
     PrefixBlocks key = BlockScale.of(prompt).coarse();
     Lease lease = fleet.lease(fleet.worker(0));
@@ -82,7 +82,7 @@ class WorkerModelTest {
     int whole = BlockScale.of(prompt).coarse().count();
     assertThat(indexed(model(1 << 20), prompt)).containsExactly(whole, 0);
 
-    // Four more leave room for a part of it.
+    // Four other prompts leave memory for a part of it.
     WorkerModel narrow = model(CacheMemory.PORTION_BYTES);
     for (int i = 2; i < 6; i++) {
       place(narrow, fleet.lease(fleet.worker(0)), Prompt.of(i, 40_000));
@@ -140,7 +140,7 @@ class WorkerModelTest {
     assertThat(ahead(model)).isEqualTo(1);
   }
 
-  /** The price is what a larger cache would have been good for. */
+  /** The price includes only losses that a larger cache would avoid. */
   @Test
   void promptsLostInARestartDoNotMakeWorkDearer() {
     WorkerModel model = model(1 << 20);

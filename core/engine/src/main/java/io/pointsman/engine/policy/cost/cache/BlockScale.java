@@ -3,17 +3,17 @@ package io.pointsman.engine.policy.cost.cache;
 import io.pointsman.engine.prefix.PrefixBlocks;
 
 /**
- * How finely prompts are told apart: in blocks of about 64 tokens, several of the routing key's
- * where those are shorter. Less makes no difference to a time to first token, and each length that
- * is kept costs reads and writes at random places when a prompt comes, ends and is evicted.
+ * The block size of the cache models: about 64 tokens, several blocks of the routing key if those
+ * are shorter. A finer scale would not change the predicted times. Each stored length costs random
+ * memory accesses at placement, at the end, and at eviction.
  */
 public final class BlockScale {
   private static final int TOKENS = 64;
 
-  /** What a token of text is taken to be, as in the estimate of a prompt's length. */
+  /** Bytes of one token of text, as in the estimate of a prompt's length. */
   private static final int BYTES_PER_TOKEN = 4;
 
-  /** A key's blocks are joined by at most so many. */
+  /** Maximum number of key blocks in one block. */
   private static final int MOST = 8;
 
   private final int factor;
@@ -27,9 +27,8 @@ public final class BlockScale {
   }
 
   /**
-   * The grain of a key. It must not depend on how long the prompt is or how it is divided, or a
-   * prompt and the one that goes on from it would be told apart at different places and share
-   * nothing.
+   * Returns the scale of a key. It depends on the length of the key's blocks only. Otherwise a
+   * prompt and its continuation would have different block boundaries and share nothing.
    */
   public static BlockScale of(PrefixBlocks key) {
     int length = key.text() ? TOKENS * BYTES_PER_TOKEN : TOKENS;
@@ -37,17 +36,17 @@ public final class BlockScale {
     return new BlockScale(factor, key.count(), factor == 1 ? key : key.inBlocksOf(factor));
   }
 
-  /** The key in larger blocks. */
+  /** Returns the key in blocks of this scale. */
   public PrefixBlocks coarse() {
     return coarse;
   }
 
-  /** So many larger blocks in blocks of the key. */
+  /** Converts a number of blocks of this scale to blocks of the key. */
   public int fine(int blocks) {
     return (int) Math.min((long) blocks * factor, count);
   }
 
-  /** The larger blocks that so many blocks of the key fill. */
+  /** Converts a number of blocks of the key to full blocks of this scale. */
   public int coarse(int blocks) {
     return blocks >= count ? coarse.count() : blocks / factor;
   }

@@ -5,16 +5,16 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The memory of the models of all workers' caches, taken in portions. While there is much of it a
- * worker takes what it needs. The last of it is for those that have less than their share, an equal
- * part of all the rest, and when they take of it whoever has more gives some back ({@link
- * Part#owed()}). So a worker that joins when all is in use gets its share. Any thread.
+ * The memory of all cache models, allocated in portions. While much is free, a worker takes as much
+ * as it needs. The last part is reserved for workers below their share, which is an equal part of
+ * the rest. If they use the reserve, workers above their share must give some back ({@link
+ * Part#owed()}). So a worker that joins late gets its share. Any thread.
  */
 public final class CacheMemory {
-  /** Bytes are taken and given back in such portions. */
+  /** Size of a portion in bytes. */
   public static final int PORTION_BYTES = 4096;
 
-  /** What is given back in one go: enough for dozens of prompts, and evicted in microseconds. */
+  /** Bytes given back at once: enough for dozens of prompts, evicted in microseconds. */
   public static final int GIVEN_BYTES = 4 * PORTION_BYTES;
 
   private static final int MOST_RESERVED_BYTES = 16 * PORTION_BYTES;
@@ -25,22 +25,22 @@ public final class CacheMemory {
   private final AtomicLong left;
   private final AtomicInteger workers = new AtomicInteger();
 
-  /** What one worker has of it. Guarded by its worker's lock, but for {@link #bytes()}. */
+  /** The memory of one worker. Guarded by its worker's lock, except {@link #bytes()}. */
   public final class Part {
     private final AtomicLong taken = new AtomicLong();
 
-    /** Whether it has less than its share and needed more when there was hardly any left. */
+    /** True if it is below its share and took from the reserve, or found it empty. */
     private volatile boolean wants;
 
-    /** Bytes that it has. */
+    /** Returns its size in bytes. */
     public long bytes() {
       return taken.get();
     }
 
     /**
-     * Takes as many portions as {@code bytes} need.
+     * Takes enough portions for {@code bytes}.
      *
-     * @return bytes taken; 0 if there are not as many left for it
+     * @return bytes taken; 0 if too few are left for this worker
      */
     long take(long bytes) {
       long portions = Math.ceilDiv(bytes, PORTION_BYTES) * PORTION_BYTES;
@@ -61,29 +61,29 @@ public final class CacheMemory {
       left.addAndGet(portions);
     }
 
-    /** Whether others should give back for it what they have beyond their share. */
+    /** Returns true if workers above their share should give memory back for this one. */
     public boolean wants() {
       return wants;
     }
 
-    /** They have been asked to. */
+    /** Records that they were asked. */
     public void asked() {
       wants = false;
     }
 
-    /** Bytes that it is to give back when others want them. */
+    /** Returns the bytes that this worker must give back if another one needs them. */
     long owed() {
       return Math.clamp(taken.get() - share(), 0L, GIVEN_BYTES);
     }
 
-    /** Its worker has left; nothing of it is taken. */
+    /** Ends this part, because the worker has left. All its memory must be given back before. */
     void close() {
       workers.decrementAndGet();
     }
   }
 
   /**
-   * @param bytes of all workers together
+   * @param bytes memory of all workers together
    */
   public CacheMemory(long bytes) {
     this.bytes = bytes;
@@ -91,23 +91,26 @@ public final class CacheMemory {
     left = new AtomicLong(bytes);
   }
 
-  /** The part of a worker that joins. */
+  /** Creates the part of a new worker. */
   Part join() {
     workers.incrementAndGet();
     return new Part();
   }
 
-  /** What is taken of it; as it is given in portions, the last of it may never be. */
+  /** Returns the used memory. It may never reach the maximum, because portions are whole. */
   public Insight.Memory use() {
     return new Insight.Memory(bytes - left.get(), bytes);
   }
 
-  /** Bytes that nobody has taken. */
+  /** Returns the number of free bytes. */
   public long left() {
     return left.get();
   }
 
-  /** In whole portions, so that those who have it do not ask for the rest again and again. */
+  /**
+   * Returns the share in whole portions, so a worker at its share does not ask repeatedly for the
+   * rest.
+   */
   private long share() {
     long all = bytes - reserved;
     return Math.max(1, all / Math.max(1, workers.get()) / PORTION_BYTES) * PORTION_BYTES;

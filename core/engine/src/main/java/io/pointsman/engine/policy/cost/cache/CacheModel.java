@@ -9,111 +9,108 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one worker's cache is thought to hold: prompts placed on it, as the indexed lengths of their
- * prefixes, the least lately used evicted when they exceed the worker's KV memory. A prompt is held
- * from its placement on, because whoever comes after it will find it; while a request uses it, it
- * is not evicted. Of one prompt the end is evicted first, as engines do.
+ * The assumed content of one worker's cache. It contains the prompts placed on the worker, as the
+ * indexed lengths of their prefixes. If they exceed the worker's KV memory, the least recently used
+ * one is evicted. A prompt is in the cache from its placement on, because later requests will find
+ * it; while a request uses it, it is not evicted. Like in engines, the end of a prompt is evicted
+ * first.
  *
- * <p>Lengths that came with one prompt and were used together ever since are one run: found, used
- * and evicted at the price of one. A prompt that shares a part of a run with another cuts it in
- * two. Since whoever has a prefix in use has every shorter one in use too, a prompt is a chain of
- * whole runs, none missing before one that is held.
+ * <p>Lengths that were added by one prompt, and always used together, form one run. A run is found,
+ * used and evicted as one. A prompt that shares a part of a run cuts it in two. A request that uses
+ * a prefix also uses all shorter ones. So a prompt is a chain of whole runs, without gaps.
  *
- * <p>Not safe for several threads: guarded by its worker's lock. It grows as needed, within a
- * number of bytes that it shares with the other workers; when they are used up it forgets early,
- * and may have to for others.
+ * <p>Not thread-safe: guarded by its worker's lock. It grows as needed, within a memory limit
+ * shared with the other workers. At the limit it evicts early, and may have to evict for others.
  */
-public final class CacheModel {
-  /** Runs that are evicted in one go. */
+final class CacheModel {
+  /** Maximum number of runs that are evicted together. */
   static final int BATCH = 16;
 
-  /** Once a cache is full, further runs are evicted ahead up to such a part of it. */
+  /** A full cache evicts further runs ahead, up to 1 / this number of its size. */
   static final int AHEAD_PART = 64;
 
   private final CacheMemory.Part memory;
   private final Losses evicted;
   private final Losses withdrawn;
-  private final Foresight foresight;
+  private final Prefetcher prefetcher;
 
   private final CachedRuns runs = new CachedRuns();
   private long idleTokens;
   private long pinnedTokens;
 
-  /** Tokens taken in since the beginning, those that were held not counted. */
+  /** Tokens added since the start, without those that were cached already. */
   private long sent;
 
   private long sinceUse;
 
-  /** Bytes taken of the memory that are not in use; below 0 after a cut. */
+  /** Bytes of its memory that are not in use; negative after a cut. */
   private long spare;
 
-  /** Whether anything had to make room since it was empty. */
+  /** True if anything was evicted since the cache was empty. */
   private boolean full;
 
-  /** Sum of what was read ahead: written, so that the reads are not taken for useless. */
-  long foresaw;
+  /** Sum of the prefetched values; stored so that the compiler keeps the reads. */
+  long prefetched;
 
-  /** Hears of blocks that are not held any more. */
+  /** Receives blocks that are no longer cached. */
   interface Losses {
-    /**
-     * @param blocks those from {@code from} up to {@code to} are meant
-     */
+    /** Called for the blocks with indexes from {@code from} to {@code to - 1}. */
     void lost(Lengths blocks, int from, int to);
   }
 
-  /** Brings what evictions will look at into the processor's caches, of several at once. */
-  interface Foresight {
+  /** Loads the data of several evictions into the processor's caches at once. */
+  interface Prefetcher {
     /**
-     * @param soon what is about to be evicted
-     * @return what was read, or the reads would be taken for useless
+     * @param soon the runs that will be evicted
+     * @return any value computed from the data, so that the compiler keeps the reads
      */
     long touch(List<? extends Lengths> soon);
   }
 
   /**
-   * @param memory what it may take, to be closed by its owner
-   * @param evicted hears of blocks that had to make room
-   * @param withdrawn hears of blocks that were expected and not computed
-   * @param foresight hears of what will be told to {@code evicted}
+   * @param memory its memory, to be closed by the owner
+   * @param evicted receives evicted blocks
+   * @param withdrawn receives blocks that were placed and not computed
+   * @param prefetcher receives runs before their eviction
    */
-  CacheModel(CacheMemory.Part memory, Losses evicted, Losses withdrawn, Foresight foresight) {
+  CacheModel(CacheMemory.Part memory, Losses evicted, Losses withdrawn, Prefetcher prefetcher) {
     this.memory = memory;
     this.evicted = evicted;
     this.withdrawn = withdrawn;
-    this.foresight = foresight;
+    this.prefetcher = prefetcher;
   }
 
   /**
-   * Tokens that the worker has been sent since the prompt that was taken in last had been used
-   * there, as far as it was held.
+   * Returns the tokens sent to the worker between the last two uses of the cached part of the
+   * prompt added last.
    */
   long tokensSinceUse() {
     return sinceUse;
   }
 
-  /** Distinct prompt tokens of the requests in flight. */
+  /** Returns the distinct prompt tokens of the requests in flight. */
   long pinnedTokens() {
     return pinnedTokens;
   }
 
-  /** Tokens held, in use or not. */
+  /** Returns the tokens in the cache, in use or not. */
   long heldTokens() {
     return pinnedTokens + idleTokens;
   }
 
-  /** Bytes that it has taken and uses for nothing, not even for what it keeps to be used again. */
+  /** Returns the bytes that it has allocated and does not use, without those kept for reuse. */
   long spareBytes() {
     return spare - runs.keptBytes();
   }
 
   /**
-   * Whether the engine's memory has been too small for all that was sent to it since it was empty.
+   * Returns true if the worker's memory was too small for all prompts since the cache was empty.
    */
   boolean everFull() {
     return full;
   }
 
-  /** Blocks of the longest prefix that is held or on its way. */
+  /** Returns the blocks of the longest prefix that is cached or being computed. */
   int match(PrefixBlocks prefix) {
     int ends = ends(prefix);
     int held = 0;
@@ -129,9 +126,9 @@ public final class CacheModel {
   }
 
   /**
-   * How many of the blocks that are held requests have left which have ended.
+   * Returns the number of cached blocks that ended requests have computed.
    *
-   * @param held what {@link #match} has answered
+   * @param held result of {@link #match}
    */
   int computed(PrefixBlocks prefix, int held) {
     int ends = ends(prefix);
@@ -146,27 +143,12 @@ public final class CacheModel {
     return at == 0 ? 0 : Math.min(held, end(prefix, Math.min(at, ends) - 1, ends));
   }
 
-  /** Blocks up to which a prompt was held, behind what is held at present, until it was evicted. */
-  static int knownBeyond(PrefixBlocks prefix, int held, GhostList ghosts) {
-    int ends = ends(prefix);
-    int known = held;
-    for (int i = held == 0 ? 0 : IndexedLengths.upTo(held); i < ends; i++) {
-      int end = end(prefix, i, ends);
-      if (ghosts.fate(prefix.hashes()[end - 1]) != GhostList.Fate.EVICTED) {
-        return known;
-      }
-      known = end;
-    }
-    return known;
-  }
-
   /**
-   * Takes a prompt in for a request in flight.
+   * Adds the prompt of a request in flight.
    *
-   * @param tokensPerBlock length of a block, in tokens
-   * @param now when it was placed
-   * @return how much of it was taken in, to be told to {@link #release}: all, but where memory was
-   *     short
+   * @param tokensPerBlock length of a block in tokens
+   * @param now time of the placement
+   * @return the number of added lengths, for {@link #release}: all, unless memory is short
    */
   int acquire(PrefixBlocks prefix, double tokensPerBlock, long now) {
     int ends = ends(prefix);
@@ -212,17 +194,17 @@ public final class CacheModel {
   }
 
   /**
-   * A request that was taken in has ended.
+   * Releases the prompt of a request that has ended.
    *
-   * @param taken what {@link #acquire} answered; 0 if all was cleared since
-   * @param wasComputed whether the worker has computed its prompt; if it has not, nobody will find
-   *     what only this request would have brought
+   * @param taken result of {@link #acquire}; 0 if the cache was cleared since
+   * @param wasComputed true if the worker has computed the prompt. If not, the part that only this
+   *     request used is removed.
    */
   void release(PrefixBlocks prefix, int taken, boolean wasComputed) {
     release(prefix, 0, taken, wasComputed);
   }
 
-  /** The end first, so that it becomes older than what is before it. */
+  /** Releases the end first, so it becomes older than the part before it. */
   private void release(PrefixBlocks prefix, int at, int taken, boolean wasComputed) {
     Run run = at < taken ? runs.find(hash(prefix, at, ends(prefix))) : null;
     if (run != null) {
@@ -247,9 +229,9 @@ public final class CacheModel {
   }
 
   /**
-   * Evicts what is not in use until no more than {@code most} tokens are held; then whole runs as
-   * long as they are a small part of it, so that short prompts go several at a time. An eviction
-   * looks at places anywhere in memory: of many in a row they are waited for together.
+   * Evicts unused runs until at most {@code most} tokens are cached. While whole runs are a small
+   * part of the cache, it evicts several of them together. An eviction accesses random memory, so
+   * the accesses of many overlap.
    */
   void shrinkTo(double most) {
     Run oldest = runs.oldest();
@@ -267,14 +249,14 @@ public final class CacheModel {
 
   private void evict(List<Run> soon) {
     if (soon.size() > 1) {
-      foresaw += foresight.touch(soon);
+      prefetched += prefetcher.touch(soon);
     }
     for (Run run : soon) {
       evict(run, run.size);
     }
   }
 
-  /** How many blocks at the end of a run have so many tokens; no more than it has. */
+  /** Returns the number of blocks at the end of a run that contain {@code tokens}; at most all. */
   private static int excess(Run run, double tokens) {
     int blocks = 0;
     double rest = tokens;
@@ -284,7 +266,7 @@ public final class CacheModel {
     return blocks;
   }
 
-  /** Evicts the last {@code blocks} of a run that is not in use. */
+  /** Evicts the last {@code blocks} of an unused run. */
   private void evict(Run run, int blocks) {
     idleTokens -= run.allTokens;
     run.dropLast(blocks);
@@ -297,9 +279,9 @@ public final class CacheModel {
   }
 
   /**
-   * Forgets everything, as an engine does that starts anew.
+   * Removes everything, as a restarted engine does.
    *
-   * @param forgotten hears of each block
+   * @param forgotten receives each block
    */
   void clear(Losses forgotten) {
     runs.forEach(run -> forgotten.lost(run, 0, run.size));
@@ -307,12 +289,12 @@ public final class CacheModel {
   }
 
   /**
-   * Forgets what nobody was placed for since. Whoever is placed uses all that comes before, so that
-   * nothing is missing before what stays. Those in flight that were placed until then must be
-   * {@linkplain #release released} before anything else is taken in.
+   * Removes the runs that were last placed up to a time. A placement uses all earlier runs of its
+   * prompt, so the remaining prompts have no gaps. The requests in flight that were placed up to
+   * that time must be {@linkplain #release released} before the next prompt is added.
    *
-   * @param until a time, by the ticker
-   * @param forgotten hears of each block
+   * @param until the time, in ticker nanoseconds
+   * @param forgotten receives each block
    */
   void clear(long until, Losses forgotten) {
     List<Run> gone = new ArrayList<>();
@@ -338,7 +320,7 @@ public final class CacheModel {
     }
   }
 
-  /** Gives its memory back. */
+  /** Gives the memory back. */
   void close() {
     memory.give(memory.bytes());
     spare = 0;
@@ -348,17 +330,17 @@ public final class CacheModel {
     full = false;
   }
 
-  /** How many lengths of a prompt are kept: the indexed ones, and the whole. */
-  public static int ends(PrefixBlocks prefix) {
+  /** Returns the number of stored lengths of a prompt: the indexed ones, and the whole. */
+  static int ends(PrefixBlocks prefix) {
     return prefix.count() == 0 ? 0 : IndexedLengths.upTo(prefix.count() - 1) + 1;
   }
 
-  /** The blocks that so many lengths reach to. */
+  /** Returns the number of blocks of the first {@code lengths} lengths. */
   static int blocks(PrefixBlocks prefix, int lengths) {
     return lengths == 0 ? 0 : end(prefix, lengths - 1, ends(prefix));
   }
 
-  public static int end(PrefixBlocks prefix, int i, int ends) {
+  static int end(PrefixBlocks prefix, int i, int ends) {
     return i == ends - 1 ? prefix.count() : IndexedLengths.blocks(i);
   }
 
@@ -366,9 +348,7 @@ public final class CacheModel {
     return prefix.hashes()[end(prefix, i, ends) - 1];
   }
 
-  /**
-   * The rest of a prompt as a run, or as much of it as there is memory for; null if there is none.
-   */
+  /** Adds the rest of a prompt as a run, as far as there is memory; null if there is none. */
   private @Nullable Run add(PrefixBlocks prefix, int from, double tokensPerBlock) {
     int ends = ends(prefix);
     int blocks = affordable(ends - from);
@@ -387,7 +367,7 @@ public final class CacheModel {
     return run;
   }
 
-  /** How many of so many blocks there is memory for, with what can be evicted. */
+  /** Returns the number of blocks for which there is memory, after evictions. */
   private int affordable(int blocks) {
     long wanted = CachedRuns.bytes(blocks);
     while (spare < wanted && !took(wanted - spare)) {
@@ -406,7 +386,7 @@ public final class CacheModel {
     return taken > 0;
   }
 
-  /** Forgets, the oldest first, until so many bytes can be given back, as far as it can. */
+  /** Evicts the oldest runs, as far as possible, until {@code bytes} can be given back. */
   void giveBack(long bytes) {
     while (spare < bytes && runs.oldest() != null) {
       evict(runs.oldest(BATCH, Double.MAX_VALUE));
@@ -419,7 +399,7 @@ public final class CacheModel {
     }
   }
 
-  /** A run's first {@code size} blocks as a run of their own. */
+  /** Returns the first {@code size} blocks of a run as a run. */
   private Run cut(Run run, int size) {
     if (size == run.size) {
       return run;

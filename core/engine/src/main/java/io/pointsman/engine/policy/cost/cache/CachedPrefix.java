@@ -12,21 +12,21 @@ import io.pointsman.engine.prefix.TokenIds;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How much of one prompt each worker holds: as its announcements have it, where it announces and
- * the prompt's token ids are known, else by what was placed on it. What was placed a short while
- * ago or is not computed yet counts in any case, because its announcement is still to come; so does
- * what was placed before announcements were heard in full, and before an answer found what they had
- * not told of. What lies beyond the known ids counts by placement on a worker that has announced
- * all of the known ones.
+ * The cached part of one prompt on each worker. If the worker announces its cache and the prompt's
+ * token ids are known, announcements decide; else placements do. Three kinds of placements count in
+ * any case. Recent ones, and prompts not computed yet, whose announcements are still to come.
+ * Placements before the announcements were complete. Placements before an answer reported a hit
+ * that was not announced. The part beyond the known token ids counts by placement if the worker has
+ * announced all known ones.
  */
 public final class CachedPrefix {
-  /** So many {@link #places} at most. */
+  /** Maximum of {@link #places}. */
   public static final int MOST_PLACES = PrefixHolders.MOST_PLACES + KvHits.MOST_PLACES;
 
-  /** What a worker holds is only known by what was placed there. */
+  /** The worker's part is known by placements only. */
   public static final int NOT_ANNOUNCED = -1;
 
-  /** Shorter prefixes that are tried when a longer one was placed long ago. */
+  /** Number of shorter prefixes that are tried if a longer one was placed long ago. */
   private static final int STEPS = 16;
 
   private final PrefixIndex index;
@@ -34,7 +34,7 @@ public final class CachedPrefix {
   private final KvIndex announced;
   private final KvCredits credits;
   private final PrefixBlocks prompt;
-  private final BlockScale grain;
+  private final BlockScale scale;
   private final @Nullable PrefixHolders placed;
   private final @Nullable PrefixBlocks tokens;
   private final KvHits hits;
@@ -46,7 +46,7 @@ public final class CachedPrefix {
       KvIndex announced,
       KvCredits credits,
       PrefixBlocks prompt,
-      BlockScale grain,
+      BlockScale scale,
       @Nullable PrefixHolders placed,
       @Nullable PrefixBlocks tokens,
       KvHits hits,
@@ -56,14 +56,14 @@ public final class CachedPrefix {
     this.announced = announced;
     this.credits = credits;
     this.prompt = prompt;
-    this.grain = grain;
+    this.scale = scale;
     this.placed = placed;
     this.tokens = tokens;
     this.hits = hits;
     this.now = now;
   }
 
-  /** Null if nobody holds anything. */
+  /** Returns null if no worker has any part. */
   static @Nullable CachedPrefix of(
       PrefixIndex index,
       PendingPrompts pending,
@@ -72,43 +72,43 @@ public final class CachedPrefix {
       RoutingRequest request,
       long now) {
     PrefixBlocks prompt = request.prefix();
-    BlockScale grain = BlockScale.of(prompt);
-    PrefixHolders placed = PrefixHolders.of(index, grain.coarse());
+    BlockScale scale = BlockScale.of(prompt);
+    PrefixHolders placed = PrefixHolders.of(index, scale.coarse());
     PrefixBlocks tokens = prompt.count() == 0 ? null : kv.tokens(prompt, request.model());
     KvHits hits = tokens == null ? KvHits.NONE : kv.index().hits(tokens, request.model());
     return placed == null && !hits.any()
         ? null
         : new CachedPrefix(
-            index, pending, kv.index(), credits, prompt, grain, placed, tokens, hits, now);
+            index, pending, kv.index(), credits, prompt, scale, placed, tokens, hits, now);
   }
 
-  /** Blocks of the routing key that the worker in {@code slot} holds. */
+  /** Returns the blocks of the routing key that the worker in {@code slot} has. */
   public int blocks(int slot) {
-    int told = announcedBlocks(slot);
-    return told == NOT_ANNOUNCED ? grain.fine(byPlacement(slot)) : told;
+    int known = announcedBlocks(slot);
+    return known == NOT_ANNOUNCED ? scale.fine(byPlacement(slot)) : known;
   }
 
-  /** Whether announcements can tell who holds the prompt: its token ids are known. */
+  /** Returns true if the prompt's token ids are known, so announcements can decide. */
   public boolean announced() {
     return tokens != null;
   }
 
-  /** The same where announcements tell; else {@link #NOT_ANNOUNCED}. */
+  /** Returns the blocks of the key by announcements, or {@link #NOT_ANNOUNCED}. */
   public int announcedBlocks(int slot) {
     if (tokens == null || !announced.comparable(slot)) {
       return NOT_ANNOUNCED;
     }
     int blocks = byPlacement(slot);
     int byAnnouncement = creditedBlocks(tokens, slot);
-    int tenancy = index.tenancy(slot);
+    int epoch = index.tenancy(slot);
     long since = announced.knownSince(slot, now);
     long pendingSince = pending.heldSince(slot, now);
     boolean beyondIds = hits.allKnownIds(slot);
-    for (int step = 0; step < STEPS && grain.fine(blocks) > byAnnouncement; step++) {
+    for (int step = 0; step < STEPS && scale.fine(blocks) > byAnnouncement; step++) {
       if (beyondIds
-          || !index.addedSince(grain.coarse(), blocks, tenancy, since)
-          || index.addedSince(grain.coarse(), blocks, tenancy, pendingSince)) {
-        return grain.fine(blocks);
+          || !index.addedSince(scale.coarse(), blocks, epoch, since)
+          || index.addedSince(scale.coarse(), blocks, epoch, pendingSince)) {
+        return scale.fine(blocks);
       }
       blocks = PrefixIndex.shorter(blocks);
     }
@@ -121,14 +121,14 @@ public final class CachedPrefix {
 
   private int creditedBlocks(PrefixBlocks tokens, int slot) {
     double credit = hits.credit(slot, credits);
-    // Half a token more, so that whole blocks do not get lost in the division.
+    // Half a token more, because rounding errors must not lose a whole block.
     double share = credit == 0 ? 0 : (credit + 0.5) / Math.max(1, tokens.tokens());
     return (int) (share * prompt.length() / prompt.blockLength());
   }
 
-  /** Blocks that the worker holds which holds most, as far as is known. */
+  /** Returns the most blocks that any worker has, as far as is known. */
   public int longest() {
-    int byPlacement = placed == null ? 0 : grain.fine(placed.longest());
+    int byPlacement = placed == null ? 0 : scale.fine(placed.longest());
     double share =
         tokens == null || hits.longest() == 0
             ? 0
@@ -136,12 +136,15 @@ public final class CachedPrefix {
     return Math.max(byPlacement, (int) (share * prompt.length() / prompt.blockLength()));
   }
 
-  /** Places of holders that are few, to be asked for by {@link #slot}. */
+  /**
+   * Returns the number of places for {@link #slot}. They contain holders of prefixes with few
+   * holders.
+   */
   public int places() {
     return (placed == null ? 0 : placed.places()) + hits.places();
   }
 
-  /** The slot of a holder, or -1 for none: {@code place} is below {@link #places}. */
+  /** Returns the slot of a holder, or -1 for none: {@code place} is below {@link #places}. */
   public int slot(int place) {
     int first = placed == null ? 0 : placed.places();
     return placed != null && place < first ? placed.slot(place) : hits.slot(place - first);

@@ -10,22 +10,22 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The runs of blocks that one worker's cache is thought to hold: by the hash of their first block,
- * with linear probing, and those that nobody uses in a line by age. For one thread at a time.
+ * The runs of one worker's cache: a hash table by the first block, with linear probing, and a list
+ * of the unused runs by age. For one thread at a time.
  */
 final class CachedRuns {
-  /** Of one run without its blocks, its share of the table included. */
+  /** Size of a run without its blocks, including its part of the table. */
   static final int RUN_BYTES = 144;
 
-  /** Of one block of a run. */
+  /** Size of one block of a run. */
   static final int BLOCK_BYTES = Long.BYTES;
 
   private static final int FIRST_PLACES = 64;
 
   /**
-   * Runs taken out that are kept to be used again, and how many lengths they may have: with prompts
-   * of few sizes, each that comes takes the place of one that goes. What lives as long as a run in
-   * a cache is otherwise moved by many collections, and where it is linked to they have to look.
+   * Number of removed runs that are kept for reuse, and their maximum number of lengths. Prompts of
+   * few sizes then replace each other without allocation. Otherwise the garbage collector would
+   * copy each long-lived run several times and scan references to it.
    */
   private static final int KEPT = CacheModel.BATCH;
 
@@ -33,7 +33,7 @@ final class CachedRuns {
 
   private @Nullable Run[] places = new Run[0];
 
-  /** First hashes of those in {@link #places}, so that probing does not have to look at them. */
+  /** First hashes of {@link #places}, so probing need not read the runs. */
   private long[] keys = new long[0];
 
   private int count;
@@ -42,36 +42,36 @@ final class CachedRuns {
   private final @Nullable Run[] kept = new Run[KEPT];
   private long keptBytes;
 
-  /** Which of {@link #kept} makes room next, when all are there. */
+  /** The entry of {@link #kept} that is replaced next if all are in use. */
   private int turn;
 
   /**
-   * Blocks in a row that are used by the same requests. Its hashes are those of the blocks and of
-   * those that were evicted from its end.
+   * Consecutive blocks that are used by the same requests. {@code hashes} also contains the blocks
+   * that were evicted from its end.
    */
   static final class Run extends Lengths {
-    /** How far into the prompt it reaches, in the prompt's own blocks. */
+    /** End of the run in the prompt, in the prompt's own blocks. */
     private int end;
 
-    /** How long one of these is. */
+    /** Length of one of these blocks in tokens. */
     private double tokensPerBlock;
 
-    /** Blocks; at least 1 while it is held. */
+    /** Number of blocks; at least 1 while the run is cached. */
     int size;
 
-    /** Of all its blocks. */
+    /** Tokens of all its blocks. */
     long allTokens;
 
-    /** Requests in flight that use it. */
+    /** Number of requests in flight that use it. */
     int users;
 
-    /** When the last of those that have used it was placed. */
+    /** Latest placement of a request that has used it. */
     long usedAt;
 
-    /** How many tokens the worker had been sent when the last of them ended. */
+    /** Tokens sent to the worker when the last of these requests ended. */
     long usedUntil;
 
-    /** Whether one of those that have used it has been computed. */
+    /** True if one of these requests has been computed. */
     boolean computed;
 
     private @Nullable Run older;
@@ -82,10 +82,10 @@ final class CachedRuns {
     }
 
     /**
-     * Begins, with the hashes that have been entered.
+     * Initializes the run, after its hashes were stored.
      *
-     * @param first how far its first block reaches into the prompt
-     * @param end how far its last one does
+     * @param first end of its first block in the prompt
+     * @param end end of its last block
      * @param tokensPerBlock length of one of the prompt's own blocks
      */
     void begin(PrefixBlocks prefix, int first, int end, double tokensPerBlock) {
@@ -126,7 +126,7 @@ final class CachedRuns {
       return block == hashes.length - 1 ? end : IndexedLengths.blocks(first + block);
     }
 
-    /** Takes its last blocks off. */
+    /** Removes its last blocks. */
     void dropLast(int blocks) {
       if (blocks == size) {
         size = 0;
@@ -139,8 +139,8 @@ final class CachedRuns {
     }
 
     /**
-     * How many of its blocks are those of a prompt from its {@code at}th length on, of which the
-     * first is known to be.
+     * Returns the number of its blocks that equal a prompt's blocks from length {@code at} on. The
+     * first block must be equal.
      */
     int common(PrefixBlocks prefix, int at, int ends) {
       int most = Math.min(size, ends - at);
@@ -161,7 +161,7 @@ final class CachedRuns {
     }
   }
 
-  /** What a run of so many blocks takes. */
+  /** Returns the size of a run in bytes. */
   static long bytes(int blocks) {
     return RUN_BYTES + (long) blocks * BLOCK_BYTES;
   }
@@ -170,7 +170,7 @@ final class CachedRuns {
     return count == 0;
   }
 
-  /** The run that begins with a block; null if there is none. */
+  /** Returns the run that begins with a block; null if there is none. */
   @Nullable Run find(long first) {
     int mask = keys.length - 1;
     if (mask < 0) {
@@ -184,7 +184,7 @@ final class CachedRuns {
     return null;
   }
 
-  /** A run of so many blocks whose hashes are to be entered; it has to {@link Run#begin} then. */
+  /** Returns a run of {@code blocks} blocks without hashes; {@link Run#begin} must follow. */
   Run blank(int blocks) {
     for (int i = 0; i < KEPT; i++) {
       Run run = kept[i];
@@ -198,8 +198,8 @@ final class CachedRuns {
   }
 
   /**
-   * Keeps a run that has been taken out, to be used again: nobody may know it any more. If all
-   * places are taken, each makes room in turn, or sizes that are seldom asked for would fill all.
+   * Keeps a removed run for reuse: no other reference to it may exist. If all entries are in use,
+   * they are replaced in turn; otherwise rare sizes would fill them.
    */
   void keep(Run run) {
     if (run.hashes.length > KEPT_LENGTHS) {
@@ -218,7 +218,7 @@ final class CachedRuns {
     kept[at] = run;
   }
 
-  /** Bytes of those that are kept to be used again. */
+  /** Returns the bytes of the runs kept for reuse. */
   long keptBytes() {
     return keptBytes;
   }
@@ -256,11 +256,11 @@ final class CachedRuns {
     keys[at] = run.hashes[0];
   }
 
-  /** Takes a run out that is not in the line. */
+  /** Removes a run that is not in the list of unused runs. */
   void remove(Run run) {
     int mask = keys.length - 1;
     int gap = place(run);
-    // Closes the gap behind what is taken out, so that probing needs no tombstones.
+    // Closes the gap behind the removed run, so probing needs no tombstones.
     for (int at = gap + 1 & mask; places[at] != null; at = at + 1 & mask) {
       if ((at - home(keys[at]) & mask) >= (at - gap & mask)) {
         places[gap] = places[at];
@@ -272,14 +272,14 @@ final class CachedRuns {
     count--;
   }
 
-  /** Makes two runs of one, the first of {@code size} blocks, and answers that one. */
+  /** Cuts a run in two and returns the first part, of {@code size} blocks. */
   Run cut(Run run, int size) {
     Run first = run.part(0, size);
     Run rest = run.part(size, run.size);
     places[place(run)] = first;
     add(rest);
     if (idle(run)) {
-      // In the place of the one; the end is older than what it continues.
+      // Both take the place of the run in the list; the end is older than the part before it.
       rest.older = run.older;
       rest.newer = first;
       first.older = rest;
@@ -319,16 +319,16 @@ final class CachedRuns {
     dropKept();
   }
 
-  /** The one that nobody has used for longest; null if all are in use. */
+  /** Returns the run that was unused for the longest time; null if all are in use. */
   @Nullable Run oldest() {
     return oldest;
   }
 
   /**
-   * Those that nobody has used for longest, the oldest first.
+   * Returns the runs that were unused for the longest time, the oldest first.
    *
-   * @param most no more than so many
-   * @param tokens nor more than have so many tokens together
+   * @param most maximum number of runs
+   * @param tokens maximum number of tokens of all together
    */
   List<Run> oldest(int most, double tokens) {
     List<Run> line = new ArrayList<>();
@@ -341,19 +341,19 @@ final class CachedRuns {
     return line;
   }
 
-  /** Whether it stands in the line of those that nobody uses. */
+  /** Returns true if the run is in the list of unused runs. */
   boolean idle(Run run) {
     return run.older != null || oldest == run;
   }
 
-  /** Nobody uses it any more: puts it at the end of the line. */
+  /** Adds a run that is no longer used at the end of the list. */
   void append(Run run) {
     run.older = newest;
     run.newer = null;
     tie(run);
   }
 
-  /** Tells a run's neighbours, or the ends of the line, that they are next to it. */
+  /** Links a run's neighbours, or the ends of the list, to it. */
   private void tie(Run run) {
     if (run.older == null) {
       oldest = run;
@@ -367,7 +367,7 @@ final class CachedRuns {
     }
   }
 
-  /** Takes a run out of the line. */
+  /** Removes a run from the list of unused runs. */
   void use(Run run) {
     Run before = run.older;
     Run after = run.newer;

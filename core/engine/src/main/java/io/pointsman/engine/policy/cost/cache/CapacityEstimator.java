@@ -7,16 +7,17 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.KvIndex;
 
 /**
- * How large a worker's cache is: as declared, else as announcements show it, corrected by what its
- * answers say of cached tokens. A hit that was expected and did not come has been evicted, so there
- * is less room than thought; hits that come let it grow again. Several lost in a row, without one
- * that came, mean that the engine has started anew or keeps no cache. So does a single one after an
- * outage or a connection that could not be made, which alone say little: the engine may have been
- * busy, or the network away. A second one that could not be made, of a request placed later, says
- * enough, and so does a probe that fails next.
+ * The capacity of one worker's cache. It is reported, else announced, else configured, and
+ * corrected by the cached tokens of answers. A missing expected hit was evicted, so the capacity
+ * shrinks; each hit lets it grow again.
+ *
+ * <p>Several consecutive misses without a hit mean that the engine has restarted or has no cache.
+ * One miss is enough after an outage or a refused connection. These alone prove nothing, because
+ * the engine may be busy or the network interrupted. A second refused connection of a later request
+ * is enough, as is a failed probe.
  */
 final class CapacityEstimator {
-  /** Smaller hits are not worth a conclusion. */
+  /** Shorter expected hits are ignored. */
   static final int WORTH_TOKENS = 256;
 
   private static final double SHRINK = 0.97;
@@ -24,7 +25,7 @@ final class CapacityEstimator {
   private static final double LEAST = 0.1;
   private static final int LOST_IN_A_ROW = 4;
 
-  /** So many restarts in a row without a hit in between: the engine keeps no cache. */
+  /** Number of consecutive restarts without a hit after which the engine has no cache. */
   private static final int KEEPS_NOTHING = 2;
 
   private final Worker worker;
@@ -33,40 +34,42 @@ final class CapacityEstimator {
   private double share = 1;
   private int lost;
 
-  /** How often in a row it lost everything that it had been sent, without a hit in between. */
+  /** Number of consecutive losses of the whole cache without a hit in between. */
   private int lostAll;
 
-  /** Those of them that found nothing at all, since the last doubt arose. */
+  /** Number of the consecutive misses that found nothing at all. */
   private int nothing;
 
-  /** When the first of these was placed. */
+  /** First placement of these. */
   private long nothingSince;
 
-  /** Whether a prompt was found since the engine started: it keeps a cache. */
+  /** True if a prompt was found since the engine started, so it has a cache. */
   private boolean found;
 
-  /** Whether it was noticed to have started anew, when, and until when all was gone then. */
+  /**
+   * A noticed restart: whether there was one, when, and up to which placements the cache is lost.
+   */
   private boolean noticed;
 
   private long noticedAt;
-  private long goneUntil;
+  private long lostUntil;
   private int clears;
   private int outages;
 
   /** Read without the lock. */
   private volatile int restarts;
 
-  /** Whether it has been out, and no prompt was found since. */
+  /** True if the worker was unavailable and no prompt was found since. */
   private boolean wasOut;
 
-  /** Whether a connection has failed, since when, and nothing has proved since that it lives on. */
+  /** True if a connection was refused, and nothing has shown since that the engine runs. */
   private boolean doubted;
 
   private long doubtedAt;
 
   /**
-   * @param announced what workers have announced of their caches
-   * @param configured tokens of its KV memory, unless it says so itself or announcements show it
+   * @param announced the announcements of all workers
+   * @param configured KV memory in tokens, if it is neither reported nor announced
    */
   CapacityEstimator(Worker worker, KvIndex announced, int configured) {
     this.worker = worker;
@@ -77,11 +80,11 @@ final class CapacityEstimator {
   }
 
   double declared() {
-    int told = worker.kvTokens();
-    return told > 0 ? told : announced.capacityTokens(worker, configured);
+    int reported = worker.kvTokens();
+    return reported > 0 ? reported : announced.capacityTokens(worker, configured);
   }
 
-  /** Whether it has announced, since last asked, that its cache is empty. */
+  /** Returns true if the worker has announced an empty cache since the last call. */
   boolean cleared() {
     int now = announced.clears(worker.slot());
     boolean news = now != clears;
@@ -89,12 +92,12 @@ final class CapacityEstimator {
     return news;
   }
 
-  /** Whether its engine has ended since {@link #ended} was last asked; any thread. */
+  /** Returns true if the engine has ended since the last call of {@link #ended}; any thread. */
   boolean hasEnded() {
     return worker.health().restarts() != restarts;
   }
 
-  /** Whether its engine has ended since last asked, by what its health shows. */
+  /** Returns true if the engine has ended since the last call, by the worker's health. */
   boolean ended() {
     int out = worker.health().outages();
     int ends = worker.health().restarts();
@@ -107,52 +110,56 @@ final class CapacityEstimator {
     restarts = ends;
     if (news) {
       lostAll = 0;
-      beginsAnew();
+      startAgain();
     }
     return news;
   }
 
-  /** What was lost was not evicted, unless the engine keeps nothing at all. */
-  private void beginsAnew() {
+  /**
+   * Starts again: missing prompts were lost by the restart, not evicted, unless the engine has no
+   * cache.
+   */
+  private void startAgain() {
     if (found) {
       share = Math.min(1, share / Math.pow(SHRINK, nothing));
     }
     found = false;
-    settled();
+    clearDoubts();
   }
 
-  /** Nothing is doubted: it has begun anew, or has lived on. */
-  private void settled() {
+  /** Clears all doubts: the engine has restarted, or it runs on. */
+  private void clearDoubts() {
     lost = 0;
     nothing = 0;
     doubted = false;
     wasOut = false;
   }
 
-  /** Until when what was placed there was gone when that was announced. */
+  /** Returns up to which placements the cache was announced to be empty. */
   long emptyUntil(long now) {
     return announced.emptyUntil(worker.slot(), now);
   }
 
-  /** Whether the engine seems to run without a prefix cache. */
+  /** Returns true if the engine seems to have no prefix cache. */
   boolean keepsNothing() {
     return lostAll >= KEEPS_NOTHING && !announced.live(worker.slot());
   }
 
-  /** Tokens that the cache is thought to hold. */
+  /** Returns the assumed capacity in tokens. */
   double tokens() {
     return keepsNothing() ? 0 : declared() * share;
   }
 
-  /** Until when what was placed there is gone, by what {@link #restarted} has found. */
-  long goneUntil() {
-    return goneUntil;
+  /** Returns up to which placements the cache is lost, after {@link #restarted}. */
+  long lostUntil() {
+    return lostUntil;
   }
 
   /**
-   * Learns from a request's end; whether its engine must be taken to have started anew. What was
-   * placed from the first on of those that found nothing is held by the new one, if it was known to
-   * keep a cache.
+   * Learns from a request's end. If the engine is known to have a cache, placements from the first
+   * miss on are in the cache of the new engine.
+   *
+   * @return true if the engine must have restarted
    */
   boolean restarted(PlacedPrompt entry, Outcome outcome, Usage usage, long now) {
     boolean restarted =
@@ -168,15 +175,15 @@ final class CapacityEstimator {
     }
     if (restarted) {
       boolean kept = found && nothing > 0 && !(outcome instanceof Outcome.Failed);
-      goneUntil = kept ? nothingSince - 1 : now;
+      lostUntil = kept ? nothingSince - 1 : now;
       noticed = true;
       noticedAt = now;
-      beginsAnew();
+      startAgain();
     }
     return restarted;
   }
 
-  /** Requests that failed together failed for one reason. */
+  /** Requests that failed together failed for one reason, so they count once. */
   private boolean refusedAgain(PlacedPrompt entry, long now) {
     if (doubted) {
       return entry.placedAt - doubtedAt >= 0;
@@ -189,28 +196,28 @@ final class CapacityEstimator {
 
   private boolean foundNothing(PlacedPrompt entry, Outcome outcome, Usage usage) {
     if (usage.cachedTokens() < 0 || usage.promptTokens() <= 0) {
-      // An engine that never tells cannot be judged by what it finds.
+      // Without reported cached tokens, a served answer shows only that the engine runs.
       doubted &= !(outcome instanceof Outcome.Succeeded(boolean served) && served);
       return false;
     }
-    // What those counted on that were placed before is known to be gone.
+    // Requests placed before a noticed restart must miss.
     if (entry.certain < WORTH_TOKENS || (noticed && entry.placedAt - noticedAt <= 0)) {
       return false;
     }
     double expected = (double) entry.certain / entry.tokens;
     double cached = (double) usage.cachedTokens() / usage.promptTokens();
     if (cached >= 0.9 * expected) {
-      settled();
+      clearDoubts();
       found = true;
       share = Math.min(1, share * GROW);
     } else if (cached < 0.5 * expected) {
-      loses(entry, usage.cachedTokens() == 0);
+      missed(entry, usage.cachedTokens() == 0);
     }
     return usage.cachedTokens() == 0
         && (lost >= LOST_IN_A_ROW || ((doubted || wasOut) && lost > 0));
   }
 
-  private void loses(PlacedPrompt entry, boolean all) {
+  private void missed(PlacedPrompt entry, boolean all) {
     if (all && (nothing == 0 || entry.placedAt - nothingSince < 0)) {
       nothingSince = entry.placedAt;
     }

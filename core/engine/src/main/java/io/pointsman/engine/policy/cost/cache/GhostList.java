@@ -1,29 +1,31 @@
 package io.pointsman.engine.policy.cost.cache;
 
+import io.pointsman.engine.prefix.IndexedLengths;
 import io.pointsman.engine.prefix.Lengths;
+import io.pointsman.engine.prefix.PrefixBlocks;
 import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Blocks that workers do not hold any more, the latest of all workers, with how each was lost: by
- * them it is known what a larger cache would have been good for, and why a hit was lost. A table
- * without collision chains, so that a later block takes the place of an earlier one and the size
- * never changes. Any thread may add and ask.
+ * The blocks that workers lost recently, with the reason. They show the benefit of a larger cache,
+ * and the reason of a cache miss. A table of fixed size without collision chains: a later block
+ * replaces an earlier one. Any thread.
  */
 public final class GhostList {
-  /** How a block was lost. */
+  /** The reason of a loss. */
   public enum Fate {
-    /** The worker needed the room. */
+    /** The worker needed the memory. */
     EVICTED,
-    /** The worker started anew. */
+    /** The engine restarted. */
     EMPTIED,
-    /** The worker left. */
+    /** The worker left the fleet. */
     LEFT
   }
 
   private static final int PLACES = 1 << 16;
 
-  /** The lowest bits of a hash make room for the fate: 0 for an empty place, else one more. */
+  /** The lowest bits of a hash contain the reason plus one; 0 is an empty entry. */
   private static final long FATE_BITS = 3;
 
   private static final Fate[] FATES = Fate.values();
@@ -36,10 +38,9 @@ public final class GhostList {
   }
 
   /**
-   * Reads the places of what is about to be added, so that they are in the processor's caches by
-   * then: reads of many are waited for together, writes one after the other.
+   * Reads the entries of blocks that will be added. The reads of many overlap, unlike writes.
    *
-   * @return of no meaning, but for the reads to have a purpose
+   * @return any value computed from the entries, so that the compiler keeps the reads
    */
   long touch(Iterable<? extends Lengths> soon) {
     long read = 0;
@@ -51,11 +52,37 @@ public final class GhostList {
     return read;
   }
 
-  /** How the block was lost last; null if it is not known to have been. */
+  /** Returns the last reason of a block's loss; null if none is known. */
   public @Nullable Fate fate(long hash) {
     long found = places.getOpaque(place(hash));
     int fate = (int) (found & FATE_BITS);
     return ((found ^ hash) & ~FATE_BITS) == 0 && fate != 0 ? FATES[fate - 1] : null;
+  }
+
+  /**
+   * Returns the end of the lost part of a prompt that follows block {@code from}, in blocks.
+   *
+   * @param counts the reasons that count
+   */
+  public int lostUpTo(PrefixBlocks prefix, int from, Predicate<Fate> counts) {
+    int ends = CacheModel.ends(prefix);
+    int known = from;
+    for (int i = from == 0 ? 0 : IndexedLengths.upTo(from); i < ends; i++) {
+      int end = CacheModel.end(prefix, i, ends);
+      Fate fate = fate(prefix.hashes()[end - 1]);
+      if (fate == null || !counts.test(fate)) {
+        return known;
+      }
+      known = end;
+    }
+    return known;
+  }
+
+  /** Returns the reason of the loss of the part that follows block {@code from}; null if none. */
+  public @Nullable Fate fateAfter(PrefixBlocks prefix, int from) {
+    int ends = CacheModel.ends(prefix);
+    int at = from == 0 ? 0 : Math.min(IndexedLengths.upTo(from), ends - 1);
+    return fate(CacheModel.hash(prefix, at, ends));
   }
 
   private static int place(long hash) {

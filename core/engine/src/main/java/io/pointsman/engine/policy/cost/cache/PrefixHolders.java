@@ -9,30 +9,30 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who holds how much of one prompt: the prefix lengths at which the number of holders changes, from
- * the longest on, each with its holders. Whoever holds a prefix holds every shorter one, so these
- * few say all; they are found by halving.
+ * The holders of one prompt: the prefix lengths at which the number of holders changes, the longest
+ * first, each with its holders. A holder of a prefix also holds every shorter one, so these few
+ * lengths are enough. A binary search finds them.
  */
 public final class PrefixHolders {
-  /** Lengths told apart; shorter ones count as not held. */
+  /** Maximum number of lengths; shorter ones count as not cached. */
   private static final int MOST = 8;
 
-  /** Holders of one length that are not a crowd. */
+  /** Maximum number of holders of one length that are listed by slot. */
   private static final int FEW = 8;
 
-  /** So many {@link #places} at most. */
+  /** Maximum of {@link #places}. */
   static final int MOST_PLACES = MOST * FEW;
 
-  /** Most prompts have no more lengths. */
+  /** Most prompts have at most this many lengths. */
   private static final int FIRST = 2;
 
   private final PrefixIndex index;
   private final PrefixBlocks prefix;
   private final BlockIndex.Holders seen = new BlockIndex.Holders();
   private int[] blocks = new int[FIRST];
-  private @Nullable HolderBitmap[] crowds = new HolderBitmap[FIRST];
+  private @Nullable HolderBitmap[] bitmaps = new HolderBitmap[FIRST];
 
-  /** The slots of few holders, {@link #FEW} places for each length; unused ones are -1. */
+  /** The slots of listed holders, {@link #FEW} places for each length; unused ones are -1. */
   private int[] slots = new int[FIRST * FEW];
 
   private int count;
@@ -43,7 +43,7 @@ public final class PrefixHolders {
     Arrays.fill(slots, -1);
   }
 
-  /** Null if nobody holds anything. */
+  /** Returns null if no worker has any part. */
   public static @Nullable PrefixHolders of(PrefixIndex index, PrefixBlocks prefix) {
     int longest = index.match(prefix);
     if (longest == 0) {
@@ -57,7 +57,7 @@ public final class PrefixHolders {
   private void look(int longest) {
     int holders = add(longest);
     int most = holders(1);
-    // Ordinals of milestones; the one at high has no more holders than the length found last.
+    // Ordinals of indexed lengths. The one at high has no more holders than the length found last.
     int high = IndexedLengths.upTo(longest - 1);
     while (holders < most && high > 0 && count < MOST) {
       int low = 0;
@@ -74,8 +74,8 @@ public final class PrefixHolders {
     }
   }
 
-  private int holdersAt(int milestone) {
-    return holders(IndexedLengths.blocks(milestone));
+  private int holdersAt(int ordinal) {
+    return holders(IndexedLengths.blocks(ordinal));
   }
 
   private int holders(int length) {
@@ -88,10 +88,10 @@ public final class PrefixHolders {
       grow();
     }
     int holders = holders(length);
-    HolderBitmap crowd = seen.crowd();
+    HolderBitmap many = seen.crowd();
     blocks[count] = length;
-    crowds[count] = crowd;
-    for (int i = 0; crowd == null && i < Math.min(FEW, holders); i++) {
+    bitmaps[count] = many;
+    for (int i = 0; many == null && i < Math.min(FEW, holders); i++) {
       slots[count * FEW + i] = seen.slot(i);
     }
     count++;
@@ -100,21 +100,21 @@ public final class PrefixHolders {
 
   private void grow() {
     blocks = Arrays.copyOf(blocks, 2 * count);
-    crowds = Arrays.copyOf(crowds, 2 * count);
+    bitmaps = Arrays.copyOf(bitmaps, 2 * count);
     slots = Arrays.copyOf(slots, 2 * count * FEW);
     Arrays.fill(slots, count * FEW, slots.length, -1);
   }
 
-  /** Blocks that whoever holds most holds. */
+  /** Returns the most blocks that any worker has. */
   int longest() {
     return blocks[0];
   }
 
-  /** Blocks that the worker in {@code slot} holds. */
+  /** Returns the blocks that the worker in {@code slot} has. */
   public int blocks(int slot) {
     for (int i = 0; i < count; i++) {
-      HolderBitmap crowd = crowds[i];
-      if (crowd == null ? among(i, slot) : crowd.holds(slot)) {
+      HolderBitmap many = bitmaps[i];
+      if (many == null ? among(i, slot) : many.holds(slot)) {
         return blocks[i];
       }
     }
@@ -130,12 +130,12 @@ public final class PrefixHolders {
     return false;
   }
 
-  /** Places of holders that are few, to be asked for by {@link #slot}. */
+  /** Returns the number of places for {@link #slot}. */
   int places() {
     return count * FEW;
   }
 
-  /** A holder, or -1 for none: {@code place} is below {@link #places}. */
+  /** Returns the slot of a holder, or -1 for none: {@code place} is below {@link #places}. */
   int slot(int place) {
     return slots[place];
   }

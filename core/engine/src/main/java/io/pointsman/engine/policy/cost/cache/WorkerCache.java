@@ -133,7 +133,7 @@ public final class WorkerCache {
     int left = model.computed(prefix, prompt.modelled);
     prompt.certain = tokensOf(Math.min(left, prompt.blocks), prompt);
     prompt.announceable = announceable(prefix, left, now) ? tokensOf(left, prompt) : 0;
-    int known = CacheModel.knownBeyond(prefix, prompt.blocks, ghosts);
+    int known = ghosts.lostUpTo(prefix, prompt.blocks, fate -> fate == GhostList.Fate.EVICTED);
     prompt.evictedTokens = tokens * (prefix.ratio(known) - prefix.ratio(prompt.blocks));
     return prompt;
   }
@@ -200,7 +200,7 @@ public final class WorkerCache {
       double expected = prompt.cached * (double) usage.promptTokens() / prompt.tokens;
       kind.rounded(expected - usage.cachedTokens());
     }
-    return prompt.emptied ? capacity.goneUntil() : NOT_EMPTIED;
+    return prompt.emptied ? capacity.lostUntil() : NOT_EMPTIED;
   }
 
   /** Returns true if the engine has ended since the last call of {@link #clearedUntil}. */

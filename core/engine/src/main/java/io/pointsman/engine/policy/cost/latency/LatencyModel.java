@@ -3,33 +3,36 @@ package io.pointsman.engine.policy.cost.latency;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How long engines of one kind take to compute prompts, learned from the times between first
- * tokens: weighted least squares with forgetting, drawn towards a prior so that it answers sensibly
- * from the first request on. One model for all workers of the kind: with one each, whoever looks
- * fast after a few samples attracts everything.
+ * Prefill times of the engines of one kind, learned from the intervals between first tokens. The
+ * method is weighted least squares with forgetting and a prior, so the first predictions are
+ * already plausible. All workers of the kind share one model: with one each, a worker that looks
+ * fast after a few samples would attract all requests.
  *
- * <p>Changed under its own lock; {@link #millis} may be read by any thread.
+ * <p>Changed under its own lock. Any thread may call {@link #millis}.
  */
 public final class LatencyModel {
-  /** Tokens of which {@link Coefficients#compute} tells the time. */
+  /** Number of tokens of {@link Coefficients#compute}. */
   private static final double UNIT = 8192;
 
   public static final Coefficients PRIOR = new Coefficients(20, 30, 150);
 
-  /** No engine is faster. */
+  /** Lower bounds: no engine is faster. */
   private static final Coefficients LEAST = new Coefficients(0.1, 0, 0.1);
 
   private static final double FORGETTING = 0.999;
 
-  /** Samples weigh by the inverse square of their time plus this, so that long ones do not rule. */
+  /**
+   * The weight of a sample is the inverse square of its time plus this, so long ones do not
+   * dominate.
+   */
   private static final double NOISE_MILLIS = 30;
 
-  /** How many samples the prior weighs as much as. */
+  /** The prior weighs as much as this number of samples. */
   private static final double PRIOR_SAMPLES = 3;
 
   private final double stepTokens;
 
-  /** Whose knowledge is used in place of one's own; null for one's own. */
+  /** The model to use instead of this one; null if this one learns. */
   private final @Nullable LatencyModel teacher;
 
   private double s11;
@@ -46,20 +49,24 @@ public final class LatencyModel {
   private volatile Coefficients present = PRIOR;
 
   /**
-   * Milliseconds of a prefill of {@code u} tokens, with the share {@code util} of KV memory that
-   * decoding reads: {@code (base + decode * util) * ceil(u / step) + compute * u / UNIT}.
+   * The time of a prefill of {@code u} tokens, while decoding reads the fraction {@code util} of
+   * the KV memory: {@code (base + decode * util) * ceil(u / step) + compute * u / UNIT}
+   * milliseconds.
    *
-   * @param base of each step, whatever it computes
-   * @param decode of each step when decoding reads all of the memory
-   * @param compute of {@link #UNIT} prompt tokens
+   * @param base time of each step
+   * @param decode time of each step if decoding reads the whole memory
+   * @param compute time of {@link #UNIT} prompt tokens
    */
   public record Coefficients(double base, double decode, double compute) {
-    /** Milliseconds of so many tokens in so many steps, on a worker of usual speed. */
+    /**
+     * Returns the time of {@code tokens} in {@code steps}, in milliseconds on a worker of usual
+     * speed.
+     */
     public double millis(double tokens, double steps, double util) {
       return (base + decode * util) * steps + compute * tokens / UNIT;
     }
 
-    /** Milliseconds of further tokens in a step that is taken anyway. */
+    /** Returns the time of further tokens in an existing step, in milliseconds. */
     public double more(double tokens) {
       return compute * tokens / UNIT;
     }
@@ -73,14 +80,14 @@ public final class LatencyModel {
   }
 
   /**
-   * @param teacher whose knowledge is used, in place of what this one would learn; null to learn
+   * @param teacher the model to use instead of this one; null to learn
    */
   LatencyModel(int stepTokens, @Nullable LatencyModel teacher) {
     this.stepTokens = stepTokens;
     this.teacher = teacher;
   }
 
-  /** Goes on from what another one has learned, instead of from the prior. */
+  /** Copies the learned values of another model. */
   synchronized void beginFrom(LatencyModel other) {
     synchronized (other) {
       s11 = other.s11;
@@ -98,37 +105,39 @@ public final class LatencyModel {
     }
   }
 
-  /** Whether it learns from first tokens. */
+  /** Returns true if this model learns from first tokens. */
   boolean learns() {
     return teacher == null;
   }
 
-  /** What is known at present. */
+  /** Returns the current coefficients. */
   public Coefficients present() {
     return teacher == null ? present : teacher.present;
   }
 
-  /** Prompt tokens of a full step. */
+  /** Returns the prompt tokens of a full step. */
   public double stepTokens() {
     return stepTokens;
   }
 
-  /** Steps that so many tokens take, if they have the steps to themselves; at least 1. */
+  /** Returns the number of steps for {@code tokens} alone; at least 1. */
   double steps(double tokens) {
     return steps(tokens, stepTokens);
   }
 
-  /** Steps of {@code stepTokens} that so many tokens take; at least 1. */
+  /** Returns the number of steps of {@code stepTokens} for {@code tokens}; at least 1. */
   public static double steps(double tokens, double stepTokens) {
     return Math.max(1, Math.ceil(tokens / stepTokens - 1e-9));
   }
 
-  /** Predicted milliseconds for {@code tokens} on a worker of usual speed. */
+  /** Returns the predicted time of {@code tokens} in milliseconds on a worker of usual speed. */
   public double millis(double tokens, double util) {
     return present().millis(tokens, steps(tokens), util);
   }
 
-  /** Learns that {@code tokens} took {@code millis} with {@code util} of the memory in decode. */
+  /**
+   * Learns that {@code tokens} took {@code millis} while decoding used {@code util} of the memory.
+   */
   public synchronized void learn(double tokens, double util, double millis) {
     if (!learns()) {
       return;
@@ -152,9 +161,9 @@ public final class LatencyModel {
   }
 
   /**
-   * Least squares in which what would fall below its {@link #LEAST} is held there, one round after
-   * the other, and the others make up for it. Clamped afterwards, prompts of one length alone,
-   * which do not tell one coefficient from another, would be predicted as never seen.
+   * Solves the least squares with {@link #LEAST} as lower bounds. Each round fixes the coefficients
+   * below their bound and solves for the others. Simple clamping is not enough: prompts of one
+   * length do not separate the coefficients, and their predictions would be wrong.
    */
   private Coefficients solve() {
     Coefficients best = solve(false, false, false);
@@ -171,8 +180,8 @@ public final class LatencyModel {
   }
 
   /**
-   * Solves the normal equations with some coefficients held at their least: the ridge keeps pivots
-   * above 0. Written out, because it follows each first token.
+   * Solves the normal equations with some coefficients fixed at their lower bound. The ridge term
+   * keeps the pivots positive. Written out, because it runs for each first token.
    */
   private Coefficients solve(boolean base, boolean decode, boolean compute) {
     double ridge = PRIOR_SAMPLES * weights / samples;

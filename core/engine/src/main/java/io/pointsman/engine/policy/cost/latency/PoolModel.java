@@ -8,26 +8,31 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is learned of all engines of one kind together: how long prompts take, what new work costs
- * those who come later, how long prompts and answers are. Any thread may read; changed under its
- * own lock.
+ * Learned properties of all engines of one kind: prefill times, delays, lengths of prompts and
+ * answers, and the price of new work. Any thread may read; changed under its own lock.
  */
 public final class PoolModel {
   private static final double FORGETTING = 0.999;
 
-  /** Answers are taken to be this long until the first is counted, and weigh as one answer. */
+  /** Mean length of answers before the first one, in tokens. It weighs as much as one answer. */
   private static final double ANSWER_PRIOR = 256;
 
-  /** One answer counts as no more than so many times the mean: some planes tell nonsense. */
+  /** One answer counts as at most this multiple of the mean, because reports may be wrong. */
   private static final double MOST_MEANS = 32;
 
-  /** Engines count no prompt as so many times more tokens than estimated, or less. */
+  /**
+   * A reported prompt length counts as at most this multiple of the estimate, and at least its
+   * inverse.
+   */
   private static final double MOST_TOKENS = 20;
 
-  /** So many prompts have to be reported before their length is believed. */
+  /** Weight of the estimated lengths against the reported ones, in tokens. */
   private static final double PROMPT_PRIOR_TOKENS = 2000;
 
-  /** First tokens within this part of a step's fixed time belong to one step, within bounds. */
+  /**
+   * First tokens within this fraction of a step's fixed time belong to one step, within the bounds
+   * below.
+   */
   private static final double SAME_STEP = 0.25;
 
   private static final double SAME_STEP_LEAST_MILLIS = 1;
@@ -40,7 +45,7 @@ public final class PoolModel {
   private final Map<WorkerPhase, Delay> delays = new EnumMap<>(WorkerPhase.class);
   private final double priceFloor;
 
-  /** No answer counts as longer. */
+  /** Maximum length of one answer in tokens. */
   private final int longestAnswer;
 
   private int workers;
@@ -59,12 +64,12 @@ public final class PoolModel {
   private volatile double meanAnswer = ANSWER_PRIOR;
   private volatile double tokensPerEstimated = 1;
 
-  /** A mean of delays with forgetting, drawn towards 0. */
+  /** A mean of delays with forgetting and a prior of 0. */
   private static final class Delay {
     private static final double FORGETTING = 0.995;
     private static final double PRIOR_SAMPLES = 50;
 
-    /** Beyond this a first token has waited for something else. */
+    /** A longer delay has another reason. */
     private static final double LONGEST_MILLIS = 300;
 
     private double samples;
@@ -90,7 +95,10 @@ public final class PoolModel {
   }
 
   /**
-   * @param teacher whose times are used; null to learn them
+   * @param stepTokens prompt tokens of a full step
+   * @param priceFloor the price of new work when no request waits
+   * @param longestAnswer maximum length of an answer in tokens
+   * @param teacher source of learned times; null to learn them here
    */
   public PoolModel(
       int stepTokens, double priceFloor, int longestAnswer, @Nullable PoolModel teacher) {
@@ -108,7 +116,7 @@ public final class PoolModel {
     return latency;
   }
 
-  /** Goes on from what has been learned of another kind; what its workers have to do is theirs. */
+  /** Copies the learned values of another kind, but not the work of its workers. */
   public synchronized void beginFrom(PoolModel former) {
     synchronized (former) {
       latency.beginFrom(former.latency);
@@ -129,24 +137,24 @@ public final class PoolModel {
     reprice();
   }
 
-  /** Whether no worker is of this kind. */
+  /** Returns true if no worker is of this kind. */
   public synchronized boolean unused() {
     return workers == 0;
   }
 
   /**
-   * What a millisecond of new work costs others, in milliseconds: they wait for it, and it
-   * displaces what they may want again.
+   * Returns the price of a millisecond of new work, in milliseconds that other requests lose. They
+   * wait for it, and it evicts prefixes that may be needed again.
    */
   public double price() {
     return price;
   }
 
   /**
-   * Milliseconds by which first tokens arrive later than prompts explain: a worker that decodes
-   * finishes its decode step first.
+   * Returns the delay of first tokens that prompts do not explain, in milliseconds. For example, a
+   * decoding worker finishes its decode step first.
    *
-   * @param phase what the worker does when a request is placed there
+   * @param phase the worker's activity at the placement
    */
   public double delay(WorkerPhase phase) {
     return teacher == null
@@ -154,45 +162,48 @@ public final class PoolModel {
         : teacher.delay(phase);
   }
 
-  /** A first token arrived so many milliseconds later than prompts explain. */
+  /** Records a first token that came {@code millis} later than prompts explain. */
   public synchronized void delayed(WorkerPhase phase, double millis) {
     requireNonNull(delays.get(phase), "delay").add(millis);
   }
 
-  /** First tokens that arrive within so many nanoseconds belong to one step of an engine. */
+  /** Returns the time in nanoseconds within which first tokens belong to one step of an engine. */
   long sameStepNanos() {
     double millis = SAME_STEP * latency.present().base();
     return (long) (Math.clamp(millis, SAME_STEP_LEAST_MILLIS, SAME_STEP_MOST_MILLIS) * 1e6);
   }
 
   /**
-   * Mean time of a prefill by itself as a share of the mean time to the end of an answer, 0 to 1. A
-   * millisecond of decoding counts as so much of a millisecond before the first token: then a
-   * change of both means by the same per cent counts the same.
+   * Returns the mean time of a prefill alone, as a fraction of the mean time of a whole answer; 0
+   * to 1. A millisecond of decoding counts as this fraction of a millisecond before the first
+   * token. Then the same relative change of both means has the same weight.
    */
   public double prefillShare() {
     return prefillShare;
   }
 
-  /** An answer has ended: milliseconds of its prefill by itself, and from its placement on. */
+  /**
+   * Records an answer that has ended: milliseconds of its prefill alone, and from its placement to
+   * its end.
+   */
   public synchronized void ended(double prefill, double whole) {
     prefillMillis = SHARE_FORGETTING * prefillMillis + prefill;
     answerMillis = SHARE_FORGETTING * answerMillis + whole;
     prefillShare = Math.min(1, prefillMillis / answerMillis);
   }
 
-  /** Mean length of answers in tokens. */
+  /** Returns the mean length of answers in tokens. */
   public double meanAnswer() {
     return meanAnswer;
   }
 
-  /** Tokens of a prompt as engines will count them, as far as is known. */
+  /** Returns the number of tokens of a prompt that engines are expected to count. */
   public int tokens(PrefixBlocks prefix) {
     double each = exact(prefix) ? 1 : tokensPerEstimated;
     return (int) Math.min(Integer.MAX_VALUE >> 1, Math.round(prefix.tokens() * each));
   }
 
-  /** Whether a prompt came as token ids: then its length is its number of tokens. */
+  /** Returns true if the prompt consists of token ids, so its length is exact. */
   public static boolean exact(PrefixBlocks prefix) {
     return !prefix.text();
   }
@@ -203,10 +214,10 @@ public final class PoolModel {
   }
 
   /**
-   * Requests without a first token became more or fewer.
+   * Changes the number of requests without a first token.
    *
-   * @param requests by so many
-   * @param workers and the workers that have any, by so many
+   * @param requests change of the number of requests
+   * @param workers change of the number of workers with such requests
    */
   public synchronized void waiting(int requests, int workers) {
     pending += requests;
@@ -214,7 +225,7 @@ public final class PoolModel {
     reprice();
   }
 
-  /** New work delays those who wait only while no worker is free to take them. */
+  /** New work delays waiting requests only while no worker is free to take them. */
   private void reprice() {
     double waiting = prefilling < workers ? 0 : Math.max(0, pending - prefilling);
     double chanceWanted = computed > 0 ? wanted / computed : 0;
@@ -222,11 +233,11 @@ public final class PoolModel {
   }
 
   /**
-   * A prompt was placed.
+   * Records a placed prompt.
    *
-   * @param computed tokens that the worker has to compute
-   * @param wanted how many of them it had until they were evicted
-   * @param idle whether the worker had nothing to compute
+   * @param computed tokens that the worker must compute
+   * @param wanted the part of them that the worker had until it evicted them
+   * @param idle true if the worker had nothing to compute
    */
   public synchronized void placed(double computed, double wanted, boolean idle) {
     this.computed = FORGETTING * this.computed + computed;
@@ -241,7 +252,7 @@ public final class PoolModel {
     meanAnswer = answerTokens / answers;
   }
 
-  /** An engine has counted a prompt whose length was estimated. */
+  /** Records that an engine has counted a prompt of estimated length. */
   public synchronized void counted(int estimatedTokens, int reportedTokens) {
     estimated = FORGETTING * estimated + estimatedTokens;
     double least = estimatedTokens / MOST_TOKENS;

@@ -1,83 +1,84 @@
 package io.pointsman.engine.policy.cost.latency;
 
 /**
- * How fast one worker computes prompts, from the times between its first tokens: each such interval
- * in which it had something to compute is a sample, for the model of its kind and for its own speed
- * in comparison. First tokens of one step of the engine make one sample.
+ * The prefill speed of one worker, from the intervals between its first tokens. Each interval with
+ * work is one sample, for the model of its kind and for the worker's own speed. First tokens of one
+ * engine step are one sample.
  *
  * <p>Guarded by its worker's lock.
  */
 final class PrefillRate {
-  /** The speed is a mean over so many samples of late. */
+  /** Number of recent samples in the mean speed. */
   private static final double SPEED_SAMPLES = 200;
 
-  /** So many samples say that the worker has the usual speed. */
+  /** Weight of the usual speed, in samples. */
   private static final double SPEED_PRIOR = 50;
 
   /**
-   * A sample changes the logarithm of the speed as if it differed by at most this. One stall counts
-   * no more than a step that is half as long again: otherwise a worker that has stalled would get
-   * less work, and with few samples it would seem slow for a long time.
+   * Maximum change of the logarithm of the speed by one sample. A single stall counts no more than
+   * a step that takes half as long again. Otherwise a worker that has stalled would seem slow for a
+   * long time.
    */
   private static final double SPEED_DIFFERENCE = 0.4;
 
-  /** No worker is assumed to be more times as fast or slow as others. */
+  /** Maximum ratio of a worker's speed to the usual one, and its inverse. */
   private static final double MOST_SPEED = 10;
 
-  /** Beyond so many times its prediction an interval was spent waiting for memory. */
+  /** An interval beyond this multiple of its prediction was spent waiting for memory. */
   private static final double LONGEST_OF_PREDICTED = 5;
 
   private long start;
 
-  /** Of no token so far: long before any. */
+  /** Before any time until the first token is observed. */
   private long end = Long.MIN_VALUE / 2;
 
   private long tokens;
 
-  /** Tokens computed since the last first token for requests that told none. */
-  private long unheard;
+  /** Tokens computed since the last first token, for requests that reported none. */
+  private long unreported;
 
   private double util;
-  private boolean spoilt;
-  private boolean nextSpoilt;
+  private boolean unusable;
+  private boolean nextUnusable;
   private double samples;
   private double logSpeed;
   private double speed = 1;
 
-  /** Time that the worker takes, in parts of what its kind takes. */
+  /** Returns the worker's step time as a multiple of the usual one of its kind. */
   double speed() {
     return speed;
   }
 
-  /** Something was given up before it was computed: nobody knows how much was done of it. */
-  void spoilt() {
-    nextSpoilt = true;
+  /**
+   * Marks the current interval as unusable, because a request ended before its prompt was computed.
+   */
+  void unusable() {
+    nextUnusable = true;
   }
 
-  /** The worker has something to compute, and had nothing before. */
+  /** The worker has something to compute, after it had nothing. */
   void begins() {
-    unheard = 0;
+    unreported = 0;
   }
 
-  /** Tokens of a prompt that has been computed since the last first token. */
-  void computedUnheard(int more) {
-    unheard += more;
+  /** Adds tokens of a prompt computed since the last first token. */
+  void computedUnreported(int more) {
+    unreported += more;
   }
 
-  /** Tokens that have been computed when the present first token came. */
+  /** Adds tokens that were computed when the current first token came. */
   void computed(int more) {
     tokens += more;
   }
 
   /**
-   * A first token has come; what was computed for it is told by {@link #computed}.
+   * Records a first token. {@link #computed} adds the tokens computed for it.
    *
-   * @param at when it came; may have passed
-   * @param busySince since when the worker has had something to compute, as of the request's
-   *     placement
-   * @param utilBefore share of the KV memory that decoding has read
-   * @param sameStepNanos first tokens that arrive within this time belong to one step
-   * @return false if a later one was told before, so that this one says nothing of the pace
+   * @param at its time; may be in the past
+   * @param busySince start of the worker's busy period at the request's placement
+   * @param utilBefore fraction of the KV memory that decoding has read
+   * @param sameStepNanos first tokens within this time belong to one step
+   * @return false if a later first token was observed before, so this one is no sample
    */
   boolean firstToken(
       long at, long busySince, double utilBefore, long sameStepNanos, LatencyModel latency) {
@@ -85,24 +86,24 @@ final class PrefillRate {
       return false;
     }
     if (at - end <= sameStepNanos && tokens > 0) {
-      tokens += unheard;
-      unheard = 0;
+      tokens += unreported;
+      unreported = 0;
       return true;
     }
     learn(latency);
     start = Math.max(end, busySince);
     end = at;
-    tokens = unheard;
-    unheard = 0;
+    tokens = unreported;
+    unreported = 0;
     util = utilBefore;
-    spoilt = nextSpoilt;
-    nextSpoilt = false;
+    unusable = nextUnusable;
+    nextUnusable = false;
     return true;
   }
 
   private void learn(LatencyModel latency) {
     double millis = (end - start) / 1e6;
-    if (tokens == 0 || millis <= 0 || spoilt) {
+    if (tokens == 0 || millis <= 0 || unusable) {
       return;
     }
     double usual = latency.millis((double) tokens, util);

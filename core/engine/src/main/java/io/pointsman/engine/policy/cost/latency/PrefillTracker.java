@@ -3,36 +3,36 @@ package io.pointsman.engine.policy.cost.latency;
 import java.util.ArrayDeque;
 
 /**
- * How one worker gets on with the prompts that were placed on it: what it has yet to compute, what
- * it has computed and decodes, and how fast it is. Prompts are taken to be computed in the order of
- * their arrival.
+ * The progress of one worker with its prompts: the prompts that are not computed yet, those that
+ * decode, and the speed. Engines are assumed to compute prompts in the order of arrival.
  *
- * <p>A first token tells that its prompt has been computed, and those before it. Of answers in one
- * piece and of those that pass by another way nothing is heard, or late: their prompts are assumed
- * to be computed when it was predicted, unless an answer tells it sooner. Of others only when one
- * that came later has its first token: a worker of which nothing at all is heard may hang.
+ * <p>A first token shows that its prompt and all earlier ones are computed. Some requests report no
+ * first token, or a late one: answers in one piece, and answers that do not pass through the
+ * router. Their prompts count as computed at the predicted time, or at the end of an earlier
+ * answer. For other requests without a first token, the first token of a later request is
+ * necessary, because a silent worker may hang.
  *
  * <p>Guarded by its worker's lock.
  */
 public final class PrefillTracker {
-  /** An answer is early within this part of the time that its first token was expected to take. */
+  /** An answer is early before this fraction of the expected time to its first token. */
   private static final double EARLY = 0.5;
 
-  /** A first token is missing beyond so many times what it was expected to take. */
+  /** A first token is overdue after this multiple of its expected time. */
   private static final double OVERDUE = 2;
 
-  /** Nothing is assumed: later than any time. */
+  /** Later than any time: nothing is to be assumed. */
   private static final long NEVER = Long.MAX_VALUE / 2;
 
   private final PrefillRate rate = new PrefillRate();
 
-  /** Those in flight that are not computed yet, in order. */
+  /** Requests whose prompts are not computed yet, in order of placement. */
   private final ArrayDeque<InFlight> pending = new ArrayDeque<>();
 
-  /** Those in flight of which nothing may be heard before their end, not computed yet, in order. */
+  /** The requests of {@link #pending} that may report no first token, in order. */
   private final ArrayDeque<InFlight> silent = new ArrayDeque<>();
 
-  /** Those of them that are taken to be computed and are not told to the pace, in order. */
+  /** Requests that are assumed to be computed and not yet counted by the rate, in order. */
   private final ArrayDeque<InFlight> assumed = new ArrayDeque<>();
 
   private final StepTracker steps = new StepTracker(pending);
@@ -41,28 +41,27 @@ public final class PrefillTracker {
   private int computed;
   private long contextTokens;
 
-  /** Since when it has had something to compute, if it has. */
+  /** Start of the current busy period, if the worker is busy. */
   private long busySince;
 
   private double speed = 1;
   private boolean learnsSpeed = true;
 
   /**
-   * @param pool what the worker shares with others of its kind; hears of what is to be computed and
-   *     of how long it took
+   * @param pool the model of the worker's kind; receives work and times
    */
   public PrefillTracker(PoolModel pool) {
     this.pool = pool;
   }
 
-  /** The worker goes to another kind, with what it has yet to compute. */
+  /** Moves the worker, with its work, to another kind. */
   public void join(PoolModel other) {
     leave();
     pool = other;
     pool.waiting(notComputed, notComputed > 0 ? 1 : 0);
   }
 
-  /** The worker has left its kind; nothing else follows. */
+  /** Ends the tracking, because the worker has left. */
   public void close() {
     leave();
     pending.clear();
@@ -74,44 +73,44 @@ public final class PrefillTracker {
     pool.waiting(-notComputed, notComputed > 0 ? -1 : 0);
   }
 
-  /** The prompts that it has yet to compute. */
+  /** Returns the prompts that are not computed yet. */
   public PrefillState prefill() {
     return steps.state();
   }
 
-  /** Requests whose prompts are computed. */
+  /** Returns the number of requests whose prompts are computed. */
   public int computed() {
     return computed;
   }
 
-  /** Tokens of their prompts. */
+  /** Returns the prompt tokens of these requests. */
   public long contextTokens() {
     return contextTokens;
   }
 
-  /** Time that the worker takes, in parts of what its kind takes. */
+  /** Returns the worker's step time as a multiple of the usual one of its kind. */
   public double speed() {
     return speed;
   }
 
-  /** Does not learn the speed: first tokens say nothing about this worker. */
+  /** Stops learning of the speed, because first tokens come from other workers. */
   public void assumeUsualSpeed() {
     learnsSpeed = false;
   }
 
-  /** Takes its speed over from one that has learned it. */
+  /** Sets the speed to a learned one. */
   public void speed(double learned) {
     speed = learned;
   }
 
   /**
-   * A request has been placed.
+   * Records a placed request.
    *
-   * @param heard whether its first token will be told
-   * @param evicted tokens of its prompt that the worker had until they were evicted
+   * @param reported true if its first token will be reported
+   * @param evicted tokens of its prompt that the worker had until it evicted them
    */
-  public void begin(InFlight entry, boolean heard, double evicted) {
-    if (!heard) {
+  public void begin(InFlight entry, boolean reported, double evicted) {
+    if (!reported) {
       silent.add(entry);
     }
     pending.add(entry);
@@ -131,7 +130,7 @@ public final class PrefillTracker {
     return pool.latency().stepTokens();
   }
 
-  /** Assumes that to be computed of which nothing was heard until it was due. */
+  /** Assumes that overdue silent prompts are computed. */
   public void assume(long now) {
     for (InFlight first = silent.peek();
         first != null && (first.computed || now - first.dueAt() >= 0);
@@ -144,7 +143,7 @@ public final class PrefillTracker {
     }
   }
 
-  /** When {@link #assume} has something to do at the latest. */
+  /** Returns when {@link #assume} has something to do at the latest. */
   public long assumesAt() {
     InFlight first = silent.peek();
     return first == null ? NEVER : first.dueAt();
@@ -156,10 +155,10 @@ public final class PrefillTracker {
   }
 
   /**
-   * A request's first token has come.
+   * Records a request's first token.
    *
-   * @param at when it came; may have passed
-   * @param util share of the KV memory that decoding has read until then
+   * @param at its time; may be in the past
+   * @param util fraction of the KV memory that decoding has read until then
    */
   public void answered(InFlight entry, long at, double util) {
     entry.answered = true;
@@ -176,7 +175,7 @@ public final class PrefillTracker {
       speed = rate.speed();
     }
     countAssumed(entry, inOrder);
-    // Prompts are computed in the order of their arrival, be their answers heard of or not.
+    // Prompts are computed in the order of arrival, with or without a reported first token.
     for (InFlight first = silent.peek();
         first != null && first.placedAt - entry.placedAt <= 0;
         first = silent.peek()) {
@@ -194,7 +193,10 @@ public final class PrefillTracker {
     assumeOverdue(entry, at);
   }
 
-  /** What was to tell its first token long ago, and stands before one that has, tells none. */
+  /**
+   * Assumes that overdue prompts placed before {@code last} are computed: they report no first
+   * token.
+   */
   private void assumeOverdue(InFlight last, long now) {
     for (InFlight first = pending.peek();
         first != null && first.placedAt - last.placedAt <= 0 && overdue(first, now);
@@ -209,8 +211,9 @@ public final class PrefillTracker {
   }
 
   /**
-   * What was assumed to be computed up to {@code last}, and belongs to the same time of work, was
-   * computed by its first token; of what was told out of order nobody knows the interval.
+   * Counts the prompts assumed to be computed up to {@code last} in the same busy period. Their
+   * work belongs to the interval that ends now. Without the order of first tokens the interval is
+   * unknown.
    */
   private void countAssumed(InFlight last, boolean inOrder) {
     for (InFlight first = assumed.peek();
@@ -219,7 +222,7 @@ public final class PrefillTracker {
       assumed.remove();
       count(first, last, inOrder);
     }
-    // What was overdue is taken for computed after others that came later.
+    // An overdue prompt may be assumed to be computed after later ones.
     if (last.computed && assumed.remove(last)) {
       count(last, last, inOrder);
     }
@@ -238,11 +241,11 @@ public final class PrefillTracker {
   }
 
   /**
-   * A request's whole answer has come. If it was long before its first token was expected, this is
-   * known to have come no later. Of one that is only somewhat early no time is learned: of those
-   * that are late nobody knows by how much, so that all would seem faster than they are.
+   * Records a whole answer without a first token. If it ends long before the expected first token,
+   * its end counts as the first token. If it is only a little early, no time is learned. The delay
+   * of the late answers is unknown, so all would seem faster than they are.
    *
-   * @param util share of the KV memory that decoding has read until then
+   * @param util fraction of the KV memory that decoding has read until then
    */
   public void answeredWhole(InFlight entry, long now, double util) {
     if (entry.answered) {
@@ -252,29 +255,29 @@ public final class PrefillTracker {
       answered(entry, now, util);
       return;
     }
-    boolean untold = !entry.computed || assumed.contains(entry);
+    boolean notObserved = !entry.computed || assumed.contains(entry);
     if (!entry.computed) {
       silent.remove(entry);
       assume(entry, now);
     }
-    if (untold && entry.busySince == busySince) {
-      rate.computedUnheard(entry.left());
+    if (notObserved && entry.busySince == busySince) {
+      rate.computedUnreported(entry.left());
     }
   }
 
   /**
-   * A request has ended, computed or not.
+   * Records the end of a request, computed or not.
    *
-   * @param left whether its prompt is computed all the same, or will be
+   * @param left true if its prompt is computed anyway, or will be
    */
   public void end(InFlight entry, long now, boolean left) {
     if (!entry.computed) {
       silent.remove(entry);
       if (!left) {
-        bequeath(entry, now);
+        passOn(entry, now);
       }
       takeOff(entry, false, now);
-      rate.spoilt();
+      rate.unusable();
     } else {
       assumed.remove(entry);
       computed--;
@@ -282,22 +285,25 @@ public final class PrefillTracker {
     }
   }
 
-  /** What others counted on and nobody computes is theirs to compute, the first one's first. */
-  private void bequeath(InFlight gone, long now) {
+  /**
+   * Passes the work that the ended request shared with others on to them. The first one gets it
+   * first.
+   */
+  private void passOn(InFlight gone, long now) {
     int from = gone.held;
-    for (InFlight heir : pending) {
-      int to = Math.min(gone.sharedWith(heir), heir.held);
-      // What others have left in the cache, nobody has to compute.
-      int missing = to - Math.max(from, heir.certain);
+    for (InFlight next : pending) {
+      int to = Math.min(gone.sharedWith(next), next.held);
+      // Tokens that ended requests left in the cache need no computation.
+      int missing = to - Math.max(from, next.certain);
       if (missing > 0) {
-        heir.held -= missing;
-        steps.grow(heir, missing, now);
+        next.held -= missing;
+        steps.grow(next, missing, now);
       }
       from = Math.max(from, to);
     }
   }
 
-  /** Takes a request off the list of what is to be computed. */
+  /** Removes a request from the prompts that are not computed yet. */
   private void takeOff(InFlight entry, boolean computed, long now) {
     pending.remove(entry);
     steps.remove(entry, computed, now, stepTokens());

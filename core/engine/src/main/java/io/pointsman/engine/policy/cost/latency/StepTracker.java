@@ -3,11 +3,11 @@ package io.pointsman.engine.policy.cost.latency;
 import java.util.Collection;
 
 /**
- * Follows the steps of one engine: which prompts the present step computes, and which wait for a
- * later one. An engine takes waiting prompts into a step in the order of their arrival, up to a
- * number of tokens. A step ends when its first tokens arrive; then the next one starts.
+ * Follows the steps of one engine: the prompts of the current step, and those that wait for a later
+ * one. An engine adds waiting prompts to a step in the order of arrival, up to a number of tokens.
+ * A step ends when its first tokens arrive; then the next one starts.
  *
- * <p>A prompt that is longer than a step takes several. They count as one long step.
+ * <p>A prompt longer than a step takes several steps. They count as one long step.
  *
  * <p>Guarded by its worker's lock.
  */
@@ -20,11 +20,11 @@ final class StepTracker {
   private long queuedTokens;
   private long lateTokens;
 
-  /** When the last step ended: before any time if none has. */
+  /** End of the last step; before any time if there was none. */
   private long endedAt = Long.MIN_VALUE / 2;
 
   /**
-   * @param pending the requests without a first token, in the order of their arrival; a live view
+   * @param pending requests without a first token, in order of arrival; a live view
    */
   StepTracker(Collection<InFlight> pending) {
     this.pending = pending;
@@ -35,10 +35,10 @@ final class StepTracker {
   }
 
   /**
-   * A request has arrived; it is the last of those pending.
+   * Adds a request, which must be the last of the pending ones.
    *
-   * @param startsAt when its step starts if the engine computes no other prompt
-   * @param most tokens of a step
+   * @param startsAt start of its step if the engine computes no other prompt
+   * @param most maximum tokens of a step
    */
   void add(InFlight entry, long startsAt, double most) {
     long now = entry.placedAt;
@@ -52,11 +52,10 @@ final class StepTracker {
   }
 
   /**
-   * A first token has arrived.
+   * Records a first token.
    *
-   * @param sameStepNanos first tokens that arrive within this time belong to one step
-   * @return tokens of prompts that the ended step computed in part; -1 if the step was known to
-   *     have ended
+   * @param sameStepNanos first tokens within this time belong to one step
+   * @return tokens of prompts that the ended step computed in part; -1 if the step had ended before
    */
   long end(long at, long sameStepNanos) {
     if (at - endedAt <= sameStepNanos) {
@@ -74,7 +73,7 @@ final class StepTracker {
     return partial;
   }
 
-  /** Starts a step with the requests that are pending, but for those that finish just now. */
+  /** Starts a step with the pending requests, except those that have just finished. */
   void start(long at, double most) {
     startedAt = at;
     stepRequests = 0;
@@ -86,7 +85,7 @@ final class StepTracker {
       if (entry.finishing) {
         lateTokens += entry.left();
       } else if (stepRequests == 0) {
-        // The head goes on until it is done.
+        // The first request continues until its prompt is computed.
         take(entry, Math.max(most, entry.left()));
       } else if (stepTokens < most) {
         take(entry, most - stepTokens);
@@ -111,9 +110,9 @@ final class StepTracker {
   }
 
   /**
-   * A request is no longer pending.
+   * Removes a request that is no longer pending.
    *
-   * @param computed whether its prompt is computed; otherwise it was given up
+   * @param computed true if its prompt is computed; false if the request ended before
    */
   void remove(InFlight entry, boolean computed, long now, double most) {
     if (entry.finishing) {
@@ -122,7 +121,7 @@ final class StepTracker {
     }
     if (entry.inStep > 0) {
       stepRequests--;
-      // A step that has started takes its time in any case.
+      // A started step takes its time in any case.
       stepTokens -= computed || started(now) ? 0 : entry.inStep;
       queuedTokens -= Math.max(0, entry.left() - entry.inStep);
     } else {
@@ -139,14 +138,14 @@ final class StepTracker {
   }
 
   /**
-   * A pending request has to compute tokens that another one was to compute, which was given up.
+   * Adds tokens to a pending request, because the request that should have computed them has ended.
    */
   void grow(InFlight entry, int tokens, long now) {
     if (entry.finishing) {
       lateTokens += tokens;
     } else if (entry.inStep > 0) {
       entry.inStep += tokens;
-      // Those of a step that has started are among its tokens already.
+      // In a started step these tokens are counted already.
       stepTokens += started(now) ? 0 : tokens;
     } else {
       queuedTokens += tokens;

@@ -11,12 +11,10 @@ import io.pointsman.engine.policy.cost.CostLearner;
 import io.pointsman.engine.policy.cost.PlacementObserver;
 import io.pointsman.engine.policy.cost.WorkerModel;
 import io.pointsman.engine.policy.cost.cache.BlockScale;
-import io.pointsman.engine.policy.cost.cache.CacheModel;
 import io.pointsman.engine.policy.cost.cache.CachedPrefix;
 import io.pointsman.engine.policy.cost.cache.GhostList;
 import io.pointsman.engine.policy.cost.cache.PlacedPrompt;
 import io.pointsman.engine.prefix.HolderBitmap;
-import io.pointsman.engine.prefix.IndexedLengths;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
 import java.util.concurrent.TimeUnit;
@@ -102,10 +100,10 @@ public final class CacheMissRecorder implements PlacementObserver {
             ? elsewhere(request, scale, held, longest, chosen, now)
             : new Elsewhere(held, CacheMiss.NEVER_SEEN, held);
     int from = elsewhere.evicted;
-    int remembered = remembered(prefix, from);
+    int remembered = ghosts.lostUpTo(prefix, from, _ -> true);
     CacheMiss lost = from > elsewhere.blocks ? CacheMiss.EVICTED : CacheMiss.NEVER_SEEN;
     if (lost == CacheMiss.NEVER_SEEN && remembered > from) {
-      lost = fate(prefix, from);
+      lost = reason(ghosts.fateAfter(prefix, from));
     }
     CacheMiss rest = remembered == 0 ? newOrSalted(key) : CacheMiss.NEVER_SEEN;
     if (key.count() > 0) {
@@ -171,7 +169,7 @@ public final class CacheMissRecorder implements PlacementObserver {
         reason = model == null ? CacheMiss.WORKER_GONE : notWith(model, chosen, now);
       }
     }
-    return reason != null ? reason : fate(prefix.hashes()[blocks - 1]);
+    return reason != null ? reason : reason(ghosts.fate(prefix.hashes()[blocks - 1]));
   }
 
   private static CacheMiss notWith(WorkerModel holder, WorkerModel chosen, long now) {
@@ -186,32 +184,8 @@ public final class CacheMissRecorder implements PlacementObserver {
     return worker.eligible(now) || worker.merelyBusy(now);
   }
 
-  /** Returns the end of the recently lost part that starts at block {@code from}. */
-  private int remembered(PrefixBlocks prefix, int from) {
-    int ends = CacheModel.ends(prefix);
-    int known = from;
-    for (int i = from == 0 ? 0 : IndexedLengths.upTo(from); i < ends; i++) {
-      int end = CacheModel.end(prefix, i, ends);
-      if (end > known) {
-        if (ghosts.fate(prefix.hashes()[end - 1]) == null) {
-          return known;
-        }
-        known = end;
-      }
-    }
-    return known;
-  }
-
-  /** Returns why the block at {@code from}, which is remembered, was lost. */
-  private CacheMiss fate(PrefixBlocks prefix, int from) {
-    int ends = CacheModel.ends(prefix);
-    int at = from == 0 ? 0 : Math.min(IndexedLengths.upTo(from), ends - 1);
-    int end = CacheModel.end(prefix, at, ends);
-    return fate(prefix.hashes()[end - 1]);
-  }
-
-  private CacheMiss fate(long hash) {
-    return ghosts.fate(hash) == GhostList.Fate.EVICTED ? CacheMiss.EVICTED : CacheMiss.WORKER_GONE;
+  private static CacheMiss reason(GhostList.@Nullable Fate fate) {
+    return fate == GhostList.Fate.EVICTED ? CacheMiss.EVICTED : CacheMiss.WORKER_GONE;
   }
 
   private CacheMiss newOrSalted(PrefixBlocks prefix) {

@@ -11,22 +11,22 @@ class BlockScaleTest {
   @Test
   void fourBlocksOf16TokensAreOneAndTheLastMayBeShorter() {
     PrefixBlocks key = Prompt.of(1, 30);
-    BlockScale grain = BlockScale.of(key);
-    PrefixBlocks coarse = grain.coarse();
+    BlockScale scale = BlockScale.of(key);
+    PrefixBlocks coarse = scale.coarse();
 
     assertThat(coarse.count()).isEqualTo(8);
     for (int i = 0; i < 7; i++) {
       assertThat(coarse.hashes()[i]).isEqualTo(key.hashes()[4 * i + 3]);
-      assertThat(grain.fine(i + 1)).isEqualTo(4 * i + 4);
+      assertThat(scale.fine(i + 1)).isEqualTo(4 * i + 4);
       assertThat(coarse.ratio(i + 1)).isEqualTo(key.ratio(4 * i + 4));
     }
     assertThat(coarse.whole()).isEqualTo(key.whole());
     assertThat(coarse.tokens()).isEqualTo(key.tokens());
-    assertThat(grain.fine(8)).isEqualTo(30);
-    assertThat(grain.coarse(30)).isEqualTo(8);
-    assertThat(grain.coarse(28)).isEqualTo(7);
-    assertThat(grain.coarse(27)).isEqualTo(6);
-    assertThat(grain.coarse(3)).isZero();
+    assertThat(scale.fine(8)).isEqualTo(30);
+    assertThat(scale.coarse(30)).isEqualTo(8);
+    assertThat(scale.coarse(28)).isEqualTo(7);
+    assertThat(scale.coarse(27)).isEqualTo(6);
+    assertThat(scale.coarse(3)).isZero();
   }
 
   @Test

@@ -14,9 +14,9 @@ import org.junit.jupiter.api.Test;
 class CacheModelTest {
   private final CacheMemory memory = new CacheMemory(1 << 20);
   private final List<Long> evicted = new ArrayList<>();
-  private final List<Long> foreseen = new ArrayList<>();
+  private final List<Long> prefetched = new ArrayList<>();
   private final CacheModel cache =
-      new CacheModel(memory.join(), this::note, this::note, this::foresee);
+      new CacheModel(memory.join(), this::note, this::note, this::prefetch);
 
   private void note(Lengths blocks, int from, int to) {
     for (int i = from; i < to; i++) {
@@ -24,9 +24,9 @@ class CacheModelTest {
     }
   }
 
-  private long foresee(List<? extends Lengths> soon) {
+  private long prefetch(List<? extends Lengths> soon) {
     assertThat(soon).hasSizeBetween(2, CacheModel.BATCH);
-    soon.forEach(run -> foreseen.add(run.hashes[0]));
+    soon.forEach(run -> prefetched.add(run.hashes[0]));
     return 0;
   }
 
@@ -84,7 +84,7 @@ class CacheModelTest {
       assertThat(evicted.size() % 10).isZero();
     }
 
-    assertThat(evicted).isEqualTo(foreseen).hasSizeGreaterThan(300);
+    assertThat(evicted).isEqualTo(prefetched).hasSizeGreaterThan(300);
     assertThat(evicted).as("the oldest first").startsWith(Prompt.of(0, 1).hashes()[0]);
   }
 
@@ -99,10 +99,10 @@ class CacheModelTest {
 
     cache.shrinkTo(0);
     assertThat(cache.heldTokens()).isZero();
-    assertThat(evicted).hasSize(2000).doesNotHaveDuplicates().isEqualTo(foreseen);
+    assertThat(evicted).hasSize(2000).doesNotHaveDuplicates().isEqualTo(prefetched);
   }
 
-  /** Where evicting one more would tell too much, as much goes as has to. */
+  /** If a further run would evict too much, only the necessary part is evicted. */
   @Test
   void longPromptsAreEvictedNoFurtherThanNeeded() {
     for (int n = 0; n < 10; n++) {
@@ -112,10 +112,10 @@ class CacheModelTest {
     cache.shrinkTo(160 * 16 - 8);
 
     assertThat(evicted).containsExactly(Prompt.of(0, 16).hashes()[15]);
-    assertThat(foreseen).isEmpty();
+    assertThat(prefetched).isEmpty();
   }
 
-  /** The places of runs that were evicted are used again, for prompts of the same size. */
+  /** Evicted runs are reused for prompts of the same size. */
   @Test
   void nothingIsLeftOfAPromptWhoseRunAnotherHasTaken() {
     PrefixBlocks before = Prompt.of(1, 10);
@@ -138,7 +138,7 @@ class CacheModelTest {
     assertThat(cache.heldTokens()).isZero();
   }
 
-  /** What is told of as lost is found in the index, though runs are cut and used again. */
+  /** Lost blocks are in the index, although runs are cut and reused. */
   @Test
   void indexHoldsNothingOnceAllIsEvicted() {
     PrefixIndex index = new PrefixIndex(1 << 20, 1);
@@ -219,7 +219,7 @@ class CacheModelTest {
 
   private CacheModel small() {
     return new CacheModel(
-        new CacheMemory(CacheMemory.PORTION_BYTES).join(), this::note, this::note, this::foresee);
+        new CacheMemory(CacheMemory.PORTION_BYTES).join(), this::note, this::note, this::prefetch);
   }
 
   @Test
@@ -254,7 +254,7 @@ class CacheModelTest {
     assertThat(small.pinnedTokens()).isZero();
   }
 
-  /** Whoever was refused has no part in what another brings of the same prompt later. */
+  /** A refused request does not use blocks that a later one adds. */
   @Test
   void refusedPromptTakesNoUserOffWhenItEnds() {
     CacheModel small = small();
@@ -290,7 +290,7 @@ class CacheModelTest {
     assertThat(small.match(Prompt.of(2, 16))).isEqualTo(16);
   }
 
-  /** Whatever comes in whatever order, what is told of as evicted and what is held add up. */
+  /** In any order of events, evicted and cached blocks add up. */
   @Test
   void countsStayTrueUnderRandomUse() {
     SplittableRandom random = new SplittableRandom(5);
@@ -333,7 +333,7 @@ class CacheModelTest {
     assertThat(cache.heldTokens()).isZero();
   }
 
-  /** A request of before and one of after begin alike, and both are in flight. */
+  /** Two requests share a prefix, one from before and one from after; both are in flight. */
   @Test
   void whatWasUsedSinceATimeStaysWhenAllElseIsForgotten() {
     PrefixBlocks before = Prompt.of(1, 6, 2, 4);

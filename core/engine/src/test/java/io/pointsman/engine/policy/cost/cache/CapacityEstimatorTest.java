@@ -14,16 +14,17 @@ class CapacityEstimatorTest {
   private static final int TOKENS = 1600;
 
   private final TestFleet fleet = TestFleet.of(1);
-  private final CapacityEstimator truth =
+  private final CapacityEstimator capacity =
       new CapacityEstimator(fleet.worker(0), new KvIndex(1 << 20, 64, fleet.clock::nanos), 100_000);
 
   /**
-   * Whether the engine must have started anew, by one placed then that found so much of its prompt.
+   * Returns true if the engine must have restarted, after a request that found {@code found}
+   * tokens.
    */
   private boolean restarted(long placedAt, int found) {
     PlacedPrompt entry = new PlacedPrompt(Prompt.of(1, 100), TOKENS, placedAt);
     entry.certain = TOKENS - 1;
-    return truth.restarted(entry, Outcome.SUCCEEDED, new Usage(TOKENS, found, 1), placedAt + 50);
+    return capacity.restarted(entry, Outcome.SUCCEEDED, new Usage(TOKENS, found, 1), placedAt + 50);
   }
 
   @Test
@@ -32,11 +33,11 @@ class CapacityEstimatorTest {
     assertThat(restarted(1000, 0)).isFalse();
     assertThat(restarted(1100, 0)).isFalse();
     assertThat(restarted(900, 0)).isFalse();
-    assertThat(truth.tokens()).as("as if evicted").isLessThan(92_000);
+    assertThat(capacity.tokens()).as("as if evicted").isLessThan(92_000);
 
     assertThat(restarted(1200, 0)).isTrue();
-    assertThat(truth.goneUntil()).as("just before the first of them was placed").isEqualTo(899);
-    assertThat(truth.tokens()).isCloseTo(100_000, within(1.0));
+    assertThat(capacity.lostUntil()).as("just before the first of them was placed").isEqualTo(899);
+    assertThat(capacity.tokens()).isCloseTo(100_000, within(1.0));
   }
 
   @Test
@@ -54,10 +55,10 @@ class CapacityEstimatorTest {
     for (int i = 1; i <= 16; i++) {
       assertThat(restarted(1000L * i, 0)).isEqualTo(i % 4 == 0);
       if (i % 4 == 0) {
-        assertThat(truth.goneUntil()).as("all, when the last ended").isEqualTo(1000L * i + 50);
+        assertThat(capacity.lostUntil()).as("all, when the last ended").isEqualTo(1000L * i + 50);
       }
     }
-    assertThat(truth.tokens()).isLessThan(65_000);
+    assertThat(capacity.tokens()).isLessThan(65_000);
   }
 
   @Test
@@ -65,22 +66,22 @@ class CapacityEstimatorTest {
     for (int i = 1; i <= 4; i++) {
       restarted(1000L * i, 0);
     }
-    assertThat(truth.keepsNothing()).as("it may have restarted").isFalse();
+    assertThat(capacity.keepsNothing()).as("it may have restarted").isFalse();
     for (int i = 5; i <= 8; i++) {
       restarted(1000L * i, 0);
     }
-    assertThat(truth.keepsNothing()).isTrue();
-    assertThat(truth.tokens()).isZero();
+    assertThat(capacity.keepsNothing()).isTrue();
+    assertThat(capacity.tokens()).isZero();
 
     restarted(20_000, TOKENS - 1);
-    assertThat(truth.keepsNothing()).as("it has found a prompt").isFalse();
+    assertThat(capacity.keepsNothing()).as("it has found a prompt").isFalse();
   }
 
   @Test
   void whatIsEvictedMakesTheCacheSmaller() {
     assertThat(restarted(1000, 0)).isFalse();
     assertThat(restarted(1100, TOKENS - 1)).isFalse();
-    assertThat(truth.tokens()).isBetween(97_000.0, 97_500.0);
+    assertThat(capacity.tokens()).isBetween(97_000.0, 97_500.0);
   }
 
   @Test
@@ -89,10 +90,10 @@ class CapacityEstimatorTest {
     for (int i = 0; i < 6; i++) {
       assertThat(restarted(1000 + i, 400)).isFalse();
     }
-    double before = truth.tokens();
+    double before = capacity.tokens();
     assertThat(before).isLessThan(84_000);
     assertThat(restarted(2000, 0)).isTrue();
-    assertThat(truth.goneUntil()).isEqualTo(1999);
-    assertThat(truth.tokens()).isCloseTo(before, within(1.0));
+    assertThat(capacity.lostUntil()).isEqualTo(1999);
+    assertThat(capacity.tokens()).isCloseTo(before, within(1.0));
   }
 }

@@ -78,7 +78,7 @@ class PrefixHoldersTest {
     assertThat(other.blocks(20)).isEqualTo(15);
   }
 
-  /** With at most eight different lengths everybody has his own, as far as it is indexed. */
+  /** With at most eight lengths, each holder has its own indexed length. */
   @Test
   void randomHoldersAreTold() {
     SplittableRandom random = new SplittableRandom(9);
@@ -100,7 +100,7 @@ class PrefixHoldersTest {
     }
   }
 
-  /** Of what somebody holds, as much as the longest indexed length within the shared part. */
+  /** The longest indexed length within the shared part counts. */
   private static int told(int held, int shared) {
     int indexed = IndexedLengths.upTo(Math.min(held, shared));
     return indexed == 0 ? 0 : IndexedLengths.blocks(indexed - 1);

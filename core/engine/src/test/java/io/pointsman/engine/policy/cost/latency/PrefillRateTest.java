@@ -13,11 +13,11 @@ class PrefillRateTest {
   private final long usual = (long) (latency.millis(TOKENS, 0) * MS);
   private long now = 1000 * MS;
 
-  /** One prompt after the other is computed, each in this multiple of the usual time. */
+  /** Computes consecutive prompts, each in a multiple of the usual time. */
   private void steps(int count, double slowness) {
     for (int i = 0; i < count; i++) {
       now += (long) (usual * slowness);
-      // The kind learns from other workers: this one alone would move it.
+      // The kind must not learn from this worker alone, so it gets a separate model.
       rate.firstToken(now, 0, 0, MS, new LatencyModel(8192));
       rate.computed(TOKENS);
     }

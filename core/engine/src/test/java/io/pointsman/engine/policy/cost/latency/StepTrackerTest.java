@@ -32,7 +32,7 @@ class StepTrackerTest {
     return entry;
   }
 
-  /** The first tokens of these arrive together. */
+  /** The first tokens of some requests arrive together. */
   private void firstTokens(long at, InFlight... entries) {
     for (InFlight entry : entries) {
       boolean ended = steps.end(at, SAME_STEP) >= 0;

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.engine.policy.Candidate.Verdict;
 import io.pointsman.engine.policy.Candidate;
+import io.pointsman.engine.policy.Candidate.Verdict;
 import io.pointsman.engine.policy.Insight;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.cost.CostFleet;
@@ -45,12 +45,12 @@ class CostInsightTest {
     assertThat(chosen.uncachedTokens()).isEqualTo(1600);
     assertThat(chosen.heldTokens()).isZero();
     assertThat(chosen.waitMillis()).isZero();
-    // The placed request is not counted in.
+    // Without the placed request.
     assertThat(chosen.inFlight()).isZero();
     assertThat(all.subList(1, 4)).allMatch(each -> each.verdict() == Verdict.CHANCE);
   }
 
-  /** A prompt that one worker holds and that has been placed there again, for what it holds. */
+  /** A prompt that was placed again on the worker that has it cached. */
   private RoutingRequest placedOnItsHolder(PrefixBlocks prompt) {
     Worker holder = on.served(prompt, 0).worker();
     RoutingRequest request = asked(prompt);

@@ -18,7 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Every reason for which a prompt is not found in a cache. Prompts of 100 blocks: 1,600 tokens. */
+/** All reasons of cache misses. Prompts of 100 blocks: 1,600 tokens. */
 class LostHitsTest {
   private final CostFleet on = new CostFleet(4, CostSettings.DEFAULTS);
 
@@ -27,7 +27,7 @@ class LostHitsTest {
     assertThat(on.lost.hits(reason)).as(reason.name()).isEqualTo(1);
   }
 
-  /** Asks for a prompt and forgets what was lost before. */
+  /** Places a prompt and resets the sums. */
   private void assertLoses(CostFleet on, PrefixBlocks prompt, CacheMiss reason, int tokens) {
     long lostBefore = on.lost.tokens(reason);
     long before = on.lostTokens();
@@ -36,7 +36,7 @@ class LostHitsTest {
     assertThat(on.lostTokens() - before).as("all reasons").isEqualTo(tokens);
   }
 
-  /** A connection cannot be made; a minute later the worker is found well. */
+  /** A connection is refused; a minute later the worker is healthy. */
   private static void refused(CostFleet on, PrefixBlocks prompt) {
     Lease lease = on.place(prompt);
     lease.failed(Failure.CONNECT);
@@ -108,7 +108,7 @@ class LostHitsTest {
     assertLoses(small, Prompt.of(4, 100), CacheMiss.EVICTED, 1600);
   }
 
-  /** Whatever was sent there before: it was used a moment ago. */
+  /** The prefix was used a moment ago, so it was not evicted. */
   @Test
   void engineOfAFullWorkerMakesOtherTokensOfThePrompt() {
     CostFleet small = new CostFleet(1, CostSettings.DEFAULTS.withKvTokens(4096));
@@ -138,7 +138,7 @@ class LostHitsTest {
     assertLoses(on, Prompt.of(1, 100), CacheMiss.WORKER_GONE, 1600);
   }
 
-  /** It may have been the network, or an engine that was too busy to accept. */
+  /** The network or a busy engine may be the reason. */
   @Test
   void connectionsThatFailTogetherAreNoNewStart() {
     CostFleet one = new CostFleet(1, CostSettings.DEFAULTS);
@@ -152,7 +152,7 @@ class LostHitsTest {
     assertThat(one.place(Prompt.of(1, 100)).cachedTokens()).isEqualTo(1600);
   }
 
-  /** Of an answer in one piece nothing is heard, so that its prompt is taken for computed. */
+  /** An answer in one piece reports no first token, so its prompt counts as computed. */
   @Test
   void promptThatNeverReachedItsWorkerIsNotHeldHoweverLateThatIsKnown() {
     CostFleet one = new CostFleet(1, CostSettings.DEFAULTS);
@@ -180,7 +180,7 @@ class LostHitsTest {
     assertThat(one.place(Prompt.of(1, 100)).cachedTokens()).isZero();
   }
 
-  /** It is looked at one worker in turn with each decision. */
+  /** Each decision checks one worker, in turn. */
   @Test
   void restartsAreNoticedInLargerFleetsToo() {
     on.served(Prompt.of(1, 100), -1);
@@ -196,7 +196,7 @@ class LostHitsTest {
     assertThat(on.place(Prompt.of(1, 100)).cachedTokens()).isZero();
   }
 
-  /** The network may have been away. */
+  /** The network may have been interrupted. */
   @Test
   void workerThatDidNotAnswerProbesInTimeMayHoldWhatItHeld() {
     CostFleet one = new CostFleet(1, CostSettings.DEFAULTS);
@@ -266,7 +266,7 @@ class LostHitsTest {
     assertLoses(on, Prompt.of(1, 100), CacheMiss.WORKER_GONE, 1600);
   }
 
-  /** An engine need not find what it computes in the same step. */
+  /** An engine may not find a prefix that it computes in the same step. */
   @Test
   void siblingsThatDoNotFindEachOtherAreNoNewStart() {
     CostFleet one = new CostFleet(1, CostSettings.DEFAULTS);
@@ -295,7 +295,7 @@ class LostHitsTest {
 
     assertLoses(one, Prompt.of(1, 100), CacheMiss.WORKER_GONE, 1600);
     assertLoses(one, old, CacheMiss.WORKER_GONE, 1600);
-    // The new one has computed this four times.
+    // The new engine has computed this four times.
     long lost = one.lostTokens();
     one.served(Prompt.of(1, 100), 1599);
     assertThat(one.lostTokens()).isEqualTo(lost);
@@ -330,7 +330,7 @@ class LostHitsTest {
     on.served(Prompt.of(1, 100), 0);
 
     assertLoses(on, Prompt.salted(8, 1, 100), CacheMiss.OTHER_SALT, 1600);
-    // Under its own it is known from here on.
+    // Its own salt is known from here on.
     on.served(Prompt.salted(8, 1, 100), 1600);
     assertThat(on.lostTokens()).isEqualTo(3200);
   }
