@@ -19,8 +19,7 @@ public interface PlacementObserver {
    * @param held blocks of the scale that the chosen worker has
    * @return receives the result of the request
    */
-  Placed placing(
-      RoutingRequest request, BlockScale scale, int held, WorkerModel chosen, long now);
+  Placed placing(RoutingRequest request, BlockScale scale, int held, WorkerModel chosen, long now);
 
   /** Receives the result of one placement. */
   @FunctionalInterface

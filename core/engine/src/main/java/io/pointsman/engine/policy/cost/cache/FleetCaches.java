@@ -42,8 +42,7 @@ public final class FleetCaches {
       long maxBytes, KvKnowledge kv, KvCredits credits, int maxWorkers, LargePages largePages) {
     this(
         new PrefixIndex(maxBytes / INDEX_SHARE, maxWorkers, largePages),
-        new CacheMemory(
-            maxBytes - (maxBytes / INDEX_SHARE + GhostList.bytes() + REPORT_BYTES)),
+        new CacheMemory(maxBytes - (maxBytes / INDEX_SHARE + GhostList.bytes() + REPORT_BYTES)),
         kv,
         credits);
   }

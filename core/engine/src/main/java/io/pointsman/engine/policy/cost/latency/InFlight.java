@@ -45,12 +45,7 @@ public final class InFlight {
    * @param certain the part of {@code held} that an ended request has computed
    */
   public InFlight(
-      PrefixBlocks prefix,
-      int tokens,
-      int held,
-      int certain,
-      long placedAt,
-      Expectation expected) {
+      PrefixBlocks prefix, int tokens, int held, int certain, long placedAt, Expectation expected) {
     this.prefix = prefix;
     this.tokens = tokens;
     this.held = held;

@@ -119,7 +119,9 @@ public final class PrefillTracker {
     long startsAt = entry.placedAt + (long) (decodeStep * 1e6);
     steps.add(entry, startsAt, stepTokens());
     if (idle) {
-      busySince = startsAt;
+      // Without the delay: it is learned from the errors of the model that learns from this time.
+      // Together they would move time from prompts to the delay without end.
+      busySince = entry.placedAt;
       rate.begins();
     }
     entry.busySince = busySince;

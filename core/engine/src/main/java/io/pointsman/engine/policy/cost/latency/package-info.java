@@ -1,4 +1,6 @@
-/** Time models of {@code cost}: engine steps, prefill times and delays, learned from first tokens. */
+/**
+ * Time models of {@code cost}: engine steps, prefill times and delays, learned from first tokens.
+ */
 @NullMarked
 package io.pointsman.engine.policy.cost.latency;
 

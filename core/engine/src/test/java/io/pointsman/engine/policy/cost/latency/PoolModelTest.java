@@ -79,7 +79,9 @@ class PoolModelTest {
 
     assertThat(next.prefillShare()).isEqualTo(kind.prefillShare()).isLessThan(0.05);
     assertThat(next.meanAnswer()).isEqualTo(kind.meanAnswer()).isLessThan(50);
-    assertThat(next.delay(WorkerPhase.DECODING)).isEqualTo(kind.delay(WorkerPhase.DECODING)).isPositive();
+    assertThat(next.delay(WorkerPhase.DECODING))
+        .isEqualTo(kind.delay(WorkerPhase.DECODING))
+        .isPositive();
     assertThat(next.price()).as("half of it is wanted again").isEqualTo(kind.price());
     assertThat(next.price()).isGreaterThan(0.6);
     PrefixBlocks text = Prompt.of(1, 100).asText();
