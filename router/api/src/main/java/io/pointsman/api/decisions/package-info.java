@@ -1,4 +1,4 @@
-/** The page of decisions, and what the shadow policy would decide. */
+/** The page of decisions, and the decisions of the shadow policy. */
 @NullMarked
 package io.pointsman.api.decisions;
 

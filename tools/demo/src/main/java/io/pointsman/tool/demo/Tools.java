@@ -10,7 +10,9 @@ import java.util.Map;
 import java.util.function.Supplier;
 import picocli.CommandLine;
 
-/** The command line of the tools: the router's commands and those that the router never ships. */
+/**
+ * The command line of the tools: the router's commands, and commands that the router never ships.
+ */
 public final class Tools {
   private Tools() {}
 

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CostEstimator {
   /**
-   * Price of a millisecond of prefill for each decoding request, whose next token is delayed. Far
+   * Price of a millisecond of prefill for each decoding request. Prefill delays its next token. Far
    * below 1, because the time to first token counts for more than one pause in an answer.
    */
   private static final double DECODE_PRICE = 0.03;
@@ -36,7 +36,7 @@ public final class CostEstimator {
   private double decodeDelay;
   private double prefillDelay;
 
-  /** Of the worker whose cost was computed last. */
+  /** Of the last worker with a computed cost. */
   private double waits;
 
   /** Prepares estimates for a request on workers of one kind. */

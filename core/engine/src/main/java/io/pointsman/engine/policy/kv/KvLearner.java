@@ -117,8 +117,8 @@ public final class KvLearner implements AnswerLearner {
   private int announceable(RoutingRequest request, Lease lease) {
     PrefixBlocks prompt = request.prefix();
     int slot = lease.worker().slot();
-    boolean told = request.role() != Role.DECODE && knowledge.index().live(slot);
-    PrefixHolders held = told ? PrefixHolders.of(placements(), prompt) : null;
+    boolean reports = request.role() != Role.DECODE && knowledge.index().live(slot);
+    PrefixHolders held = reports ? PrefixHolders.of(placements(), prompt) : null;
     int blocks = held == null ? 0 : held.blocks(slot);
     long late = lease.placedAt() - KvKnowledge.LATE_NANOS;
     boolean fresh =

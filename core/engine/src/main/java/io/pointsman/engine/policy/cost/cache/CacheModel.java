@@ -38,7 +38,7 @@ final class CacheModel {
   private long idleTokens;
   private long pinnedTokens;
 
-  /** Tokens added since the start, without those that were cached already. */
+  /** Tokens added since the start, without tokens that were cached already. */
   private long sent;
 
   private long sinceUse;
@@ -49,7 +49,7 @@ final class CacheModel {
   /** True if anything was evicted since the cache was empty. */
   private boolean full;
 
-  /** Sum of the prefetched values; stored so that the compiler keeps the reads. */
+  /** Sum of the prefetched values; stored to make the compiler keep the reads. */
   long prefetched;
 
   /** Receives blocks that are no longer cached. */
@@ -62,7 +62,7 @@ final class CacheModel {
   interface Prefetcher {
     /**
      * @param soon the runs that will be evicted
-     * @return any value computed from the data, so that the compiler keeps the reads
+     * @return any value computed from the data; it makes the compiler keep the reads
      */
     long touch(List<? extends Lengths> soon);
   }

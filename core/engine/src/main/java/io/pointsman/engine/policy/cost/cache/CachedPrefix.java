@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The cached part of one prompt on each worker. If the worker announces its cache and the prompt's
  * token ids are known, announcements decide; else placements do. Three kinds of placements count in
- * any case. Recent ones, and prompts not computed yet, whose announcements are still to come.
+ * any case. Recent ones, and prompts not computed yet: their announcements are still to come.
  * Placements before the announcements were complete. Placements before an answer reported a hit
  * that was not announced. The part beyond the known token ids counts by placement if the worker has
  * announced all known ones.

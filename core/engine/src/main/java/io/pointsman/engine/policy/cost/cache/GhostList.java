@@ -40,7 +40,7 @@ public final class GhostList {
   /**
    * Reads the entries of blocks that will be added. The reads of many overlap, unlike writes.
    *
-   * @return any value computed from the entries, so that the compiler keeps the reads
+   * @return any value computed from the entries; it makes the compiler keep the reads
    */
   long touch(Iterable<? extends Lengths> soon) {
     long read = 0;

@@ -3,8 +3,8 @@ package io.pointsman.engine.policy.cost.latency;
 import java.util.ArrayDeque;
 
 /**
- * The progress of one worker with its prompts: the prompts that are not computed yet, those that
- * decode, and the speed. Engines are assumed to compute prompts in the order of arrival.
+ * The progress of one worker with its prompts: prompts not computed yet, requests that decode, and
+ * the speed. Engines are assumed to compute prompts in the order of arrival.
  *
  * <p>A first token shows that its prompt and all earlier ones are computed. Some requests report no
  * first token, or a late one: answers in one piece, and answers that do not pass through the
@@ -26,7 +26,7 @@ public final class PrefillTracker {
 
   private final PrefillRate rate = new PrefillRate();
 
-  /** Requests whose prompts are not computed yet, in order of placement. */
+  /** Requests without a computed prompt, in order of placement. */
   private final ArrayDeque<InFlight> pending = new ArrayDeque<>();
 
   /** The requests of {@link #pending} that may report no first token, in order. */
@@ -78,7 +78,7 @@ public final class PrefillTracker {
     return steps.state();
   }
 
-  /** Returns the number of requests whose prompts are computed. */
+  /** Returns the number of requests with a computed prompt. */
   public int computed() {
     return computed;
   }

@@ -3,9 +3,9 @@ package io.pointsman.engine.policy.cost.latency;
 import java.util.Collection;
 
 /**
- * Follows the steps of one engine: the prompts of the current step, and those that wait for a later
- * one. An engine adds waiting prompts to a step in the order of arrival, up to a number of tokens.
- * A step ends when its first tokens arrive; then the next one starts.
+ * Follows the steps of one engine: the prompts of the current step, and the prompts that wait for a
+ * later one. An engine adds waiting prompts to a step in the order of arrival, up to a number of
+ * tokens. A step ends when its first tokens arrive; then the next one starts.
  *
  * <p>A prompt longer than a step takes several steps. They count as one long step.
  *
@@ -73,7 +73,7 @@ final class StepTracker {
     return partial;
   }
 
-  /** Starts a step with the pending requests, except those that have just finished. */
+  /** Starts a step with the pending requests. Requests that have just finished take no part. */
   void start(long at, double most) {
     startedAt = at;
     stepRequests = 0;

@@ -84,7 +84,7 @@ public final class Yardstick implements AnswerLearner {
     learner.answered(request, lease);
   }
 
-  /** Records a first token whose time {@code at} is not in the lease. */
+  /** Records a first token at the time {@code at}, which is not in the lease. */
   public void answered(RoutingRequest request, Lease lease, long at) {
     learner.answered(request, lease, at);
   }
