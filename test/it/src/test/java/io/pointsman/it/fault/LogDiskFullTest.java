@@ -44,11 +44,11 @@ final class LogDiskFullTest {
     play(
         (router, file, reloads) -> {
           // The file is opened again after a failed write; from then on it is the full device.
+          // Writes
+          // fail until then: a separate thread writes the log, at any time after the reload.
           router.failFileWrites(true);
           Files.delete(file);
           Files.createSymbolicLink(file, FULL);
-          reloads.next();
-          router.failFileWrites(false);
           WaitFor.until(
               "it writes to the full device",
               WaitFor.LONG,
@@ -56,6 +56,7 @@ final class LogDiskFullTest {
                 reloads.next();
                 return router.hasOpen(FULL);
               });
+          router.failFileWrites(false);
           for (int i = 0; i < ROUNDS; i++) {
             reloads.next();
           }
