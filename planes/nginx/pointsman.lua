@@ -624,7 +624,7 @@ function look(premature)
   local found = {}
   for _, worker in ipairs(answer.workers) do
     local host, port = host_and_port(worker.url)
-    if host and worker.worker_type ~= "prefill" and not worker.draining then
+    if host and worker.worker_type ~= "prefill" and not worker.draining and not worker.asleep then
       local address = host .. ":" .. port
       found[#found + 1] = {host = host, port = port, address = address, healthy = worker.is_healthy == true}
     end

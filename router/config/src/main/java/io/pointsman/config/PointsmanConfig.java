@@ -203,7 +203,8 @@ public record PointsmanConfig(
         values.get(FleetKeys.MODELS_MERGED),
         values.get(AdminKeys.HEALTH_OF_WORKERS),
         values.get(AdminKeys.REFUSED_PATHS),
-        values.get(AdminKeys.RAY_APPLICATION));
+        values.get(AdminKeys.RAY_APPLICATION),
+        values.get(AdminKeys.CONTROL_TIMEOUT));
   }
 
   private static DecideSettings decide(ConfigValues values) {

@@ -18,7 +18,8 @@ final class LoadBoard {
   static final int MAX_IN_FLIGHT = (1 << 20) - 1;
 
   /** Marks that exclude a worker unconditionally. */
-  private static final int OUT = Mark.UNHEALTHY.bit | Mark.DRAINING.bit | Mark.STALLED.bit;
+  private static final int OUT =
+      Mark.UNHEALTHY.bit | Mark.DRAINING.bit | Mark.STALLED.bit | Mark.ASLEEP.bit;
 
   /** Marks that depend on time; the worker must be queried. */
   private static final int TIMED = Mark.BREAKER.bit | Mark.RESTING.bit;
@@ -156,7 +157,9 @@ final class LoadBoard {
     /** It has requests in flight and shows no progress. */
     STALLED(24),
     /** It has a limit of requests in flight. */
-    LIMITED(25);
+    LIMITED(25),
+    /** It sleeps or is paused. */
+    ASLEEP(26);
 
     private final int bit;
 

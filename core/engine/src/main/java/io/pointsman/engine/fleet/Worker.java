@@ -172,7 +172,7 @@ public final class Worker {
 
   /**
    * Returns true if a request may be placed on it at {@code now}. It must be healthy and admitted
-   * by its breaker, and neither draining, resting, stalled nor full.
+   * by its breaker, and neither draining, asleep, resting, stalled nor full.
    */
   public boolean eligible(long now) {
     return !left && eligible(board.cell(slot), now);
@@ -192,6 +192,7 @@ public final class Worker {
     return LoadBoard.has(cell, Mark.UNHEALTHY)
         || LoadBoard.has(cell, Mark.DRAINING)
         || LoadBoard.has(cell, Mark.STALLED)
+        || LoadBoard.has(cell, Mark.ASLEEP)
         || (LoadBoard.has(cell, Mark.BREAKER) && !breaker.admits(now));
   }
 
@@ -271,6 +272,16 @@ public final class Worker {
   /** Stops placing new requests on it, or resumes. */
   public void drain(boolean draining) {
     mark(Mark.DRAINING, draining);
+  }
+
+  /** Records that the engine sleeps or is paused, or that it accepts work again. */
+  public void sleep(boolean asleep) {
+    mark(Mark.ASLEEP, asleep);
+  }
+
+  /** Returns true if the engine sleeps or is paused; it then gets no new requests. */
+  public boolean asleep() {
+    return !left && LoadBoard.has(board.cell(slot), Mark.ASLEEP);
   }
 
   /** Removes it from choice permanently. */

@@ -94,6 +94,12 @@ public final class LocalRoutes {
       return add(prefixes, method, prefix, endpoint);
     }
 
+    /** True if {@code method} has a route at {@code path}, or below it if it ends in a slash. */
+    public boolean has(String method, String path) {
+      Map<String, LocalEndpoint> at = (path.endsWith("/") ? prefixes : exact).get(path);
+      return at != null && at.containsKey(method);
+    }
+
     private Builder add(
         Map<String, Map<String, LocalEndpoint>> routes,
         String method,

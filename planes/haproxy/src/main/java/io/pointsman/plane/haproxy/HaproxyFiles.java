@@ -2,6 +2,7 @@ package io.pointsman.plane.haproxy;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.pointsman.api.admin.ControlPath;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
@@ -12,6 +13,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -85,10 +87,19 @@ final class HaproxyFiles implements AutoCloseable {
     names.put("@LEASES@", Integer.toString(LEASES_PER_CONNECTION * settings.maxConnections()));
     names.put("@ROUTER_HOST@", InetAddress.getByName(settings.router().getHost()).getHostAddress());
     names.put("@ROUTER_PORT@", Integer.toString(settings.router().getPort()));
+    names.put("@CONTROL_PATHS@", controlPaths(false));
+    names.put("@CONTROL_PREFIXES@", controlPaths(true));
     names.put("@TIMEOUT_SECONDS@", Double.toString(settings.timeout().toMillis() / 1000.0));
     names.put("@TIMEOUT_MS@", Long.toString(settings.timeout().toMillis()));
     names.put("@TTL_MS@", Long.toString(settings.ttl().toMillis()));
     return names;
+  }
+
+  private static String controlPaths(boolean prefixes) {
+    return ControlPath.ALL.stream()
+        .filter(each -> each.prefix() == prefixes)
+        .map(ControlPath::path)
+        .collect(Collectors.joining(" "));
   }
 
   private static String numeric(String host, int port) throws IOException {

@@ -70,7 +70,8 @@ final class RouterCalls implements AutoCloseable {
     for (JsonNode worker : known) {
       String url = worker.path("url").asText().replaceFirst("@[0-9]+$", "");
       boolean prefill = worker.path("worker_type").asText().equals("prefill");
-      if (!prefill && !worker.path("draining").asBoolean()) {
+      boolean out = worker.path("draining").asBoolean() || worker.path("asleep").asBoolean();
+      if (!prefill && !out) {
         put(workers, worker.path("id").asText(), url);
       }
     }

@@ -82,8 +82,8 @@ class HaproxyFilesTest {
                 line.startsWith("http-request return status 503")
                     && line.contains("router_unavailable")
                     && line.endsWith(
-                        "unless { var(txn.pm.worker) -m found } || { var(txn.pm.unplaced) -m found"
-                            + " }"));
+                        "unless control || { var(txn.pm.worker) -m found } ||"
+                            + " { var(txn.pm.unplaced) -m found }"));
     assertThat(heeded(settings)).noneMatch(line -> line.contains("router_unavailable"));
   }
 
@@ -96,7 +96,7 @@ class HaproxyFilesTest {
         .filteredOn(line -> line.contains("uuid()"))
         .singleElement()
         .asString()
-        .endsWith("if asked { nbsrv(router) gt 0 }");
+        .endsWith("if asked !control { nbsrv(router) gt 0 }");
     assertThat(heeded)
         .filteredOn(line -> line.startsWith("http-request send-spoe-group"))
         .singleElement()

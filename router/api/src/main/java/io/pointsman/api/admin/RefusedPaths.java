@@ -8,9 +8,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Paths that the router answers with 501. Their requests are meant for a certain engine or for all
- * engines, and a policy chooses any one. For example, {@code /sleep?id=} is meant for one engine,
- * {@code /pause} for all.
+ * Paths that the router answers with 501 instead of sending them to engines, for example control
+ * paths ({@link ControlPath}).
  */
 public final class RefusedPaths {
   private static final List<String> METHODS = List.of("GET", "POST");

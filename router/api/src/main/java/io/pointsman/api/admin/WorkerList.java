@@ -34,6 +34,7 @@ public final class WorkerList {
       node.put("is_healthy", worker.health().healthy());
       node.put("id", worker.id());
       node.put("draining", worker.draining());
+      node.put("asleep", worker.asleep());
     }
     return Json.answer(200, body);
   }

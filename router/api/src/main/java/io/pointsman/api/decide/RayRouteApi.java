@@ -322,9 +322,15 @@ public final class RayRouteApi implements LocalEndpoint {
     return unplaced && anyoneServes(model) ? refusal.withHeader(UNPLACED_HEADER, "1") : refusal;
   }
 
-  /** True if every worker may serve the model; a proxy that chooses itself ignores models. */
+  /**
+   * True if every worker may serve the model and none sleeps; a proxy that chooses itself ignores
+   * models, and a request to a sleeping engine hangs.
+   */
   private boolean anyoneServes(@Nullable String model) {
     FleetSnapshot fleet = engine.fleet().snapshot();
+    if (fleet.pool(planes.roleOfWhole(model)).workers().stream().anyMatch(Worker::asleep)) {
+      return false;
+    }
     String base = model == null ? "" : model.substring(0, (model + ":").indexOf(':'));
     return model == null
         || fleet.pool(planes.roleOfWhole(model)).workers().stream()

@@ -69,7 +69,14 @@ final class AdminFixture {
   AdminFixture(int dataParallelSize, DisaggSettings disagg) {
     AdminSettings settings =
         new AdminSettings(
-            true, Duration.ofSeconds(10), dataParallelSize, true, true, List.of(), "llm_app");
+            true,
+            Duration.ofSeconds(10),
+            dataParallelSize,
+            true,
+            true,
+            List.of(),
+            "llm_app",
+            Duration.ofMinutes(1));
     Membership membership = new Membership(fleet, settings, disagg, clock::nanos, this::pass);
     LocalRoutes.Builder builder = LocalRoutes.builder();
     new WorkersApi(fleet, membership, clock::nanos).addTo(builder);

@@ -30,7 +30,8 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class MembershipTest {
   private static final AdminSettings SETTINGS =
-      new AdminSettings(true, Duration.ofSeconds(10), 1, true, true, List.of(), "");
+      new AdminSettings(
+          true, Duration.ofSeconds(10), 1, true, true, List.of(), "", Duration.ofMinutes(1));
 
   private final FakeClock clock = new FakeClock();
 
@@ -200,7 +201,8 @@ class MembershipTest {
     Membership ranks =
         new Membership(
             fleet,
-            new AdminSettings(true, Duration.ofSeconds(10), 2, true, true, List.of(), ""),
+            new AdminSettings(
+                true, Duration.ofSeconds(10), 2, true, true, List.of(), "", Duration.ofMinutes(1)),
             DisaggSettings.DEFAULTS,
             clock::nanos,
             _ -> fleet.snapshot().workers().forEach(worker -> worker.probed(true)));

@@ -69,6 +69,15 @@ public final class AdminKeys {
               + " set, `GET /-/healthz` is 200 while at least one worker is healthy.",
           "Empty: both paths go to a worker.");
 
+  public static final Key<Duration> CONTROL_TIMEOUT =
+      Key.of(
+          "admin.control-timeout",
+          duration(Duration.ofMillis(1), Duration.ofHours(24)),
+          AdminSettings.DEFAULTS.controlTimeout(),
+          "Maximum duration of a control call, for example `/sleep` or `/update_weights`, at each"
+              + " engine. The router sends these calls to all engines of a model.",
+          "A low value reports failures of engines that are still loading weights.");
+
   public static final Key<Double> DECISIONS_SAMPLE =
       Key.of(
           "decisions.sample",
@@ -116,6 +125,7 @@ public final class AdminKeys {
         HEALTH_OF_WORKERS,
         REFUSED_PATHS,
         RAY_APPLICATION,
+        CONTROL_TIMEOUT,
         DECISIONS_SAMPLE,
         DECISIONS_KEEP,
         VALIDATION_URLS,

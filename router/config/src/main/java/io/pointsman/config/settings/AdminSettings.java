@@ -20,6 +20,7 @@ import java.util.List;
  *     with a slash; compared exactly, without the query string
  * @param rayApplication application name in the response to {@code GET /-/routes}, as Ray Serve's
  *     proxies send it; empty: this path and {@code /-/healthz} go to the workers
+ * @param controlTimeout maximum duration of a control call at one engine
  */
 public record AdminSettings(
     boolean enabled,
@@ -28,9 +29,11 @@ public record AdminSettings(
     boolean mergedModels,
     boolean healthOfWorkers,
     List<String> refusedPaths,
-    String rayApplication) {
+    String rayApplication,
+    Duration controlTimeout) {
   public static final AdminSettings DEFAULTS =
-      new AdminSettings(true, Duration.ofMinutes(10), 1, true, true, List.of(), "");
+      new AdminSettings(
+          true, Duration.ofMinutes(10), 1, true, true, List.of(), "", Duration.ofMinutes(10));
 
   public AdminSettings {
     requireNonNull(addTimeout, "addTimeout");
@@ -40,6 +43,9 @@ public record AdminSettings(
       if (!path.startsWith("/")) {
         throw new IllegalArgumentException("refusedPaths: " + path + " (expected: /path)");
       }
+    }
+    if (!controlTimeout.isPositive()) {
+      throw new IllegalArgumentException("controlTimeout: " + controlTimeout + " (expected: > 0)");
     }
     if (dataParallelSize < 1) {
       throw new IllegalArgumentException(

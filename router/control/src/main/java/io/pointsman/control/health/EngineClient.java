@@ -17,6 +17,8 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLParameters;
@@ -91,10 +93,53 @@ public final class EngineClient {
     return exchange("POST", url, key == null ? authorization : "Bearer " + key, body, timeout);
   }
 
+  /**
+   * Sends a client's request on.
+   *
+   * @param role role of the engine, which selects the key
+   * @param url {@code http://} or {@code https://}, with path and query
+   * @param headers header lines by lower-case name, without line breaks; a key of the router
+   *     replaces {@code authorization}
+   * @param body null: none
+   * @throws IOException if there is no complete response in time
+   */
+  public Answer forward(
+      Role role,
+      String method,
+      String url,
+      Map<String, String> headers,
+      byte @Nullable [] body,
+      Duration timeout)
+      throws IOException {
+    String key = keys.of(role);
+    Map<String, String> lines = new TreeMap<>(headers);
+    if (key != null) {
+      lines.put("authorization", "Bearer " + key);
+    }
+    return exchange(method, url, lines, body, timeout);
+  }
+
   private Answer exchange(
       String method,
       String url,
       @Nullable String authorization,
+      byte @Nullable [] body,
+      Duration timeout)
+      throws IOException {
+    Map<String, String> lines = new TreeMap<>();
+    if (authorization != null) {
+      lines.put("authorization", authorization);
+    }
+    if (body != null) {
+      lines.put("content-type", "application/json");
+    }
+    return exchange(method, url, lines, body, timeout);
+  }
+
+  private Answer exchange(
+      String method,
+      String url,
+      Map<String, String> lines,
       byte @Nullable [] body,
       Duration timeout)
       throws IOException {
@@ -106,7 +151,7 @@ public final class EngineClient {
     try (Socket plain = connect(to.bareHost(), port, deadline);
         Socket socket = secure ? secured(plain, to.host(), port, deadline) : plain) {
       OutputStream out = socket.getOutputStream();
-      out.write(head(method, uri, authorization, body));
+      out.write(head(method, uri, lines, body));
       if (body != null) {
         write(out, body, plain, millisLeft(deadline));
       }
@@ -115,22 +160,17 @@ public final class EngineClient {
   }
 
   private static byte[] head(
-      String method, URI uri, @Nullable String authorization, byte @Nullable [] body) {
+      String method, URI uri, Map<String, String> lines, byte @Nullable [] body) {
     String query = uri.getRawQuery() == null ? "" : "?" + uri.getRawQuery();
     String path = uri.getRawPath().isEmpty() ? "/" : uri.getRawPath();
     StringBuilder head = new StringBuilder(128);
     head.append(method).append(' ').append(path).append(query).append(" HTTP/1.1\r\n");
     head.append("host: ").append(uri.getRawAuthority()).append("\r\n");
     head.append("user-agent: pointsman\r\naccept: */*\r\nconnection: close\r\n");
-    if (body != null) {
-      head.append("content-type: application/json\r\n");
-    }
-    if (method.equals("POST")) {
+    if (body != null || method.equals("POST")) {
       head.append("content-length: ").append(body == null ? 0 : body.length).append("\r\n");
     }
-    if (authorization != null) {
-      head.append("authorization: ").append(authorization).append("\r\n");
-    }
+    lines.forEach((name, value) -> head.append(name).append(": ").append(value).append("\r\n"));
     return head.append("\r\n").toString().getBytes(StandardCharsets.ISO_8859_1);
   }
 

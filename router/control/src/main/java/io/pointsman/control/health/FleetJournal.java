@@ -24,12 +24,14 @@ public final class FleetJournal {
     this.fleet = fleet;
   }
 
-  private record State(HealthState.Status health, CircuitBreaker.State breaker, boolean stalled) {
+  private record State(
+      HealthState.Status health, CircuitBreaker.State breaker, boolean stalled, boolean asleep) {
     static final State NEW =
-        new State(HealthState.Status.UNKNOWN, CircuitBreaker.State.CLOSED, false);
+        new State(HealthState.Status.UNKNOWN, CircuitBreaker.State.CLOSED, false, false);
 
     static State of(Worker worker) {
-      return new State(worker.health().status(), worker.breaker().state(), worker.stalled());
+      return new State(
+          worker.health().status(), worker.breaker().state(), worker.stalled(), worker.asleep());
     }
   }
 
@@ -66,6 +68,9 @@ public final class FleetJournal {
         case OPEN -> log.warn("breaker of {} is open after repeated failures", worker);
         case HALF_OPEN -> log.info("breaker of {} allows a trial request", worker);
       }
+    }
+    if (before.asleep != now.asleep) {
+      log.info("worker {} {}", worker, now.asleep ? "sleeps or is paused" : "is awake");
     }
     if (before.stalled != now.stalled) {
       if (now.stalled) {

@@ -40,6 +40,7 @@ final class ProbeSchedule {
     private boolean running;
     private boolean again;
     private boolean modelsSeen;
+    private boolean neverSleeps;
     private int modelsFailures;
     private long modelsDueAt;
 
@@ -121,6 +122,7 @@ final class ProbeSchedule {
     entry.running = false;
     if (!good) {
       entry.modelsSeen = false;
+      entry.neverSleeps = false;
       entry.modelsFailures = 0;
     }
     wait(entry, entry.again ? now : now + pause(entry, settled));
@@ -151,6 +153,20 @@ final class ProbeSchedule {
     waiting.remove(entry);
     entry.dueAt = dueAt;
     waiting.add(entry);
+  }
+
+  /** True if the worker must be asked whether it sleeps. */
+  boolean sleepDue(Worker worker) {
+    Entry entry = entries.get(worker);
+    return entry != null && !entry.neverSleeps;
+  }
+
+  /** Records that the engine cannot say whether it sleeps; it is asked again after an outage. */
+  void neverSleeps(Worker worker) {
+    Entry entry = entries.get(worker);
+    if (entry != null) {
+      entry.neverSleeps = true;
+    }
   }
 
   /** True if the worker's models must be read. */

@@ -13,6 +13,7 @@ import io.pointsman.proxy.upstream.Shortage;
 import java.io.IOException;
 import java.net.SocketTimeoutException;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
@@ -54,6 +55,7 @@ public final class Prober implements AutoCloseable {
   private final ProbeSettings settings;
   private final EngineClient client;
   private final Ticker ticker;
+  private final SleepStates sleeping;
   private final Semaphore places;
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -80,6 +82,7 @@ public final class Prober implements AutoCloseable {
     this.settings = settings;
     this.client = client;
     this.ticker = ticker;
+    sleeping = new SleepStates(client, settings.timeout());
     places = new Semaphore(settings.parallelism());
     schedule = new ProbeSchedule(settings, dice);
     loop = Thread.ofVirtual().name("prober").unstarted(this::run);
@@ -161,6 +164,13 @@ public final class Prober implements AutoCloseable {
     try {
       Verdict verdict = ask(worker);
       boolean modelsKnown = verdict != Verdict.GOOD || !modelsDue(worker) || learnModels(worker);
+      if (verdict == Verdict.GOOD) {
+        askIfAsleep(worker);
+        if (!worker.health().healthy() && !worker.spec().models().isEmpty()) {
+          // A restarted engine has lost the adapters that were loaded.
+          learn(worker, ServedModels.told(worker.spec().models()));
+        }
+      }
       switch (verdict) {
         case GOOD -> worker.probed(true);
         case BAD -> worker.probed(false);
@@ -174,6 +184,56 @@ public final class Prober implements AutoCloseable {
     } finally {
       places.release();
       finished(worker, good, settled);
+    }
+  }
+
+  /** The states of engines that sleep or are paused. */
+  public SleepStates sleeping() {
+    return sleeping;
+  }
+
+  private void askIfAsleep(Worker worker) {
+    boolean due;
+    lock.lock();
+    try {
+      due = schedule.sleepDue(worker);
+    } finally {
+      lock.unlock();
+    }
+    if (due && !sleeping.probe(worker, !worker.health().healthy())) {
+      lock.lock();
+      try {
+        schedule.neverSleeps(worker);
+      } finally {
+        lock.unlock();
+      }
+    }
+  }
+
+  /**
+   * Reads a worker's models immediately, because they have changed. A worker with configured models
+   * keeps them, and gets the adapters that its engine lists. Blocks.
+   */
+  public void modelsChanged(Worker worker) {
+    Set<String> configured = worker.spec().models();
+    if (configured.isEmpty()) {
+      learnModels(worker);
+      return;
+    }
+    try {
+      String url = worker.spec().url() + "/v1/models";
+      EngineClient.Answer answer =
+          client.send(worker.spec().role(), "GET", url, settings.timeout());
+      if (answer.good()) {
+        ServedModels listed = ModelList.read(answer.body());
+        Set<String> names = new HashSet<>(listed.names());
+        names.removeAll(listed.bases());
+        Set<String> adapters = Set.copyOf(names);
+        names.addAll(configured);
+        learn(worker, ServedModels.told(names, adapters));
+      }
+    } catch (IOException | IllegalArgumentException e) {
+      log.debug("cannot read the models of {}: {}", worker, e.toString());
     }
   }
 

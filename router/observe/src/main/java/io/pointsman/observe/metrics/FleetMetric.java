@@ -84,6 +84,12 @@ enum FleetMetric implements Metric {
       "0 or 1",
       "1 while the worker has requests in flight but makes no progress.",
       "worker"),
+  WORKER_ASLEEP(
+      Kind.GAUGE,
+      "pointsman_worker_asleep",
+      "0 or 1",
+      "1 while the worker's engine sleeps or is paused; it gets no new requests.",
+      "worker"),
   WORKER_DRAINING(
       Kind.GAUGE,
       "pointsman_worker_draining",

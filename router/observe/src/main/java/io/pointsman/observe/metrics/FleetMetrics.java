@@ -29,6 +29,7 @@ final class FleetMetrics {
     perWorker(meters, FleetMetric.WORKER_BREAKER_OPENINGS, w -> w.breaker().opened());
     perWorker(meters, FleetMetric.WORKER_RESTING, w -> flag(w.restLeft(ticker.nanos()) > 0));
     perWorker(meters, FleetMetric.WORKER_STALLED, w -> flag(w.stalled()));
+    perWorker(meters, FleetMetric.WORKER_ASLEEP, w -> flag(w.asleep()));
     perWorker(meters, FleetMetric.WORKER_DRAINING, w -> flag(w.draining()));
     meters.pulled(FleetMetric.WORKER_REQUESTS, this::outcomes);
   }

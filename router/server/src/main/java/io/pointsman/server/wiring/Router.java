@@ -1,5 +1,6 @@
 package io.pointsman.server.wiring;
 
+import io.pointsman.api.admin.ControlApi;
 import io.pointsman.api.admin.HealthApi;
 import io.pointsman.api.admin.KeyValidation;
 import io.pointsman.api.admin.MaintenanceApi;
@@ -66,6 +67,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -366,6 +368,9 @@ public final class Router implements AutoCloseable {
         metrics.addTo(routes);
       }
       new RefusedPaths(config.admin().refusedPaths()).addTo(routes);
+      ControlApi.EngineCall calls = ControlApi.calling(client, config.admin().controlTimeout());
+      new ControlApi(fleet, calls, prober.sleeping(), prober::modelsChanged)
+          .addTo(routes, Set.copyOf(config.admin().refusedPaths()));
       return routes.build();
     }
 

@@ -37,7 +37,12 @@ final class FleetFaultsTest {
     switch (fault) {
       case ALL_DIE_AT_ONCE -> allDieAtOnce();
       case FLAPS -> flaps();
-      case NAME_MOVES, NAME_IS_UNKNOWN, NAME_LOOK_UP_HANGS ->
+      case NAME_MOVES,
+          NAME_IS_UNKNOWN,
+          NAME_LOOK_UP_HANGS,
+          ADAPTER_CHANGES,
+          ENGINE_SLEEPS,
+          CONTROL_CALL_FAILS ->
           throw new AssertionError(fault + ": has a test of its own");
     }
   }

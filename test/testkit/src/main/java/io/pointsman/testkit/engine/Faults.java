@@ -23,8 +23,8 @@ public final class Faults {
   }
 
   /**
-   * Answers probes and reports {@code model}, but no size of its KV memory; passes all other
-   * requests to {@code then}.
+   * Answers probes and reports {@code model}, but no size of its KV memory and no sleep state;
+   * passes all other requests to {@code then}.
    */
   public record Healthy(String model, EngineScript then) implements EngineScript {
     /** The router sends these before a worker's first request, and waits for a response. */
@@ -40,6 +40,17 @@ public final class Faults {
       return KV_SIZES.contains(line.replaceFirst(" HTTP/.*", ""));
     }
 
+    private static final Set<String> SLEEP_STATES = Set.of("GET /is_sleeping", "GET /is_paused");
+
+    /**
+     * True if the request asks whether the engine sleeps or is paused.
+     *
+     * @param line first line of the request
+     */
+    public static boolean asksForSleep(String line) {
+      return SLEEP_STATES.contains(line.replaceFirst(" HTTP/.*", ""));
+    }
+
     @Override
     public void answer(EngineRequest request, EngineConnection connection)
         throws IOException, InterruptedException {
@@ -48,7 +59,7 @@ public final class Faults {
       } else if (request.line().startsWith("GET /v1/models ")) {
         String models = "{\"object\":\"list\",\"data\":[{\"id\":\"" + model + "\"}]}";
         connection.reply(200, "application/json", models);
-      } else if (asksForKvSize(request.line())) {
+      } else if (asksForKvSize(request.line()) || asksForSleep(request.line())) {
         connection.reply(404, "text/plain", "");
       } else {
         then.answer(request, connection);

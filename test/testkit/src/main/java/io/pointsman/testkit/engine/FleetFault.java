@@ -11,5 +11,11 @@ public enum FleetFault {
   /** An engine's name becomes unknown. */
   NAME_IS_UNKNOWN,
   /** The lookup of an engine's name gets no response. */
-  NAME_LOOK_UP_HANGS
+  NAME_LOOK_UP_HANGS,
+  /** An adapter is loaded or removed while several engines serve its base model. */
+  ADAPTER_CHANGES,
+  /** Engines sleep or are paused; they answer probes, but no requests. */
+  ENGINE_SLEEPS,
+  /** A control call succeeds at some engines and fails at another. */
+  CONTROL_CALL_FAILS
 }

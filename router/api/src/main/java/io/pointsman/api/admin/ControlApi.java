@@ -1,0 +1,409 @@
+package io.pointsman.api.admin;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.api.admin.ControlPath.Effect;
+import io.pointsman.control.health.EngineClient;
+import io.pointsman.control.health.SleepStates;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSnapshot;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.local.LocalEndpoint;
+import io.pointsman.proxy.local.LocalRequest;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+import java.io.IOException;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Control calls to engines ({@link ControlPath}). Each goes to all engines of a model at the same
+ * time, or to the workers named by {@code ?worker=}. The response has one result for each worker.
+ */
+public final class ControlApi {
+  private static final String WORKER = "worker";
+  private static final String MODEL = "model";
+  private static final String RESULTS = "results";
+
+  /** Lists of parameters, weights as text. */
+  private static final int MOST_BODY = 64 << 20;
+
+  /** Largest part of the response for the body of one engine. */
+  private static final int MOST_RESULT = 256 << 10;
+
+  private static final List<String> PASSED =
+      List.of("accept", "authorization", "content-encoding", "content-type", "x-request-id");
+
+  /** Sends a client's request to an engine. */
+  @FunctionalInterface
+  public interface EngineCall {
+    EngineClient.Answer forward(
+        Worker worker, String method, String url, Map<String, String> headers, byte[] body)
+        throws IOException;
+  }
+
+  private final Fleet fleet;
+  private final EngineCall engines;
+  private final SleepStates sleeping;
+  private final Consumer<Worker> modelsChanged;
+
+  /**
+   * @param modelsChanged reads a worker's models again; may block
+   */
+  public ControlApi(
+      Fleet fleet, EngineCall engines, SleepStates sleeping, Consumer<Worker> modelsChanged) {
+    this.fleet = fleet;
+    this.engines = engines;
+    this.sleeping = sleeping;
+    this.modelsChanged = modelsChanged;
+  }
+
+  /** Calls engines with {@code client}, each call at most for {@code timeout}. */
+  public static EngineCall calling(EngineClient client, Duration timeout) {
+    return (worker, method, url, headers, body) ->
+        client.forward(
+            worker.spec().role(), method, url, headers, body.length == 0 ? null : body, timeout);
+  }
+
+  /**
+   * Adds a route for each control path without a route.
+   *
+   * @param refused paths that get no route here
+   */
+  public void addTo(LocalRoutes.Builder routes, Set<String> refused) {
+    for (ControlPath each : ControlPath.ALL) {
+      if (refused.contains(each.path()) || routes.has(each.method(), each.path())) {
+        continue;
+      }
+      LocalEndpoint endpoint = new Call(each);
+      if (each.prefix()) {
+        routes.below(each.method(), each.path(), endpoint);
+      } else {
+        routes.on(each.method(), each.path(), endpoint);
+      }
+    }
+  }
+
+  private final class Call implements LocalEndpoint {
+    private final ControlPath path;
+
+    Call(ControlPath path) {
+      this.path = path;
+    }
+
+    @Override
+    public int mostBytes() {
+      return MOST_BODY;
+    }
+
+    @Override
+    public LocalResponse handle(LocalRequest request) throws InterruptedException {
+      Targets targets = targets(path, request);
+      return targets.refusal() == null ? all(path, targets.workers(), request) : targets.refusal();
+    }
+  }
+
+  /** The workers of a call, or the reason for a refusal. */
+  private record Targets(List<Worker> workers, @Nullable LocalResponse refusal) {
+    static Targets refused(int status, String type, String code, String message) {
+      return new Targets(List.of(), Json.error(status, type, code, message));
+    }
+  }
+
+  private Targets targets(ControlPath path, LocalRequest request) {
+    FleetSnapshot snapshot = fleet.snapshot();
+    List<String> named = parameters(request.query(), WORKER);
+    if (!named.isEmpty()) {
+      return named(snapshot, named);
+    }
+    if (snapshot.workers().isEmpty()) {
+      return Targets.refused(503, "server_error", "no_workers", "no workers are registered");
+    }
+    String model = model(request);
+    if (model == null && path.ofAdapters()) {
+      return ofAdapter(snapshot, path, request);
+    }
+    if (model == null) {
+      return new Targets(snapshot.workers(), null);
+    }
+    List<Worker> serving = withAny(snapshot, Set.of(model));
+    return serving.isEmpty() ? unknown(model) : new Targets(serving, null);
+  }
+
+  private static Targets unknown(String model) {
+    return Targets.refused(
+        404,
+        "invalid_request_error",
+        "model_not_found",
+        "The model `" + model + "` does not exist.");
+  }
+
+  private static Targets named(FleetSnapshot snapshot, List<String> names) {
+    Set<Worker> found = new HashSet<>();
+    for (String name : names) {
+      String base = WorkerUrls.trimmed(name);
+      boolean known = false;
+      for (Worker worker : snapshot.workers()) {
+        if (worker.id().equals(base) || WorkerUrls.names(base, worker)) {
+          known = true;
+          found.add(worker);
+        }
+      }
+      if (!known) {
+        return Targets.refused(
+            404,
+            "invalid_request_error",
+            "worker_not_found",
+            "worker: " + name + " (expected: the id or URL of a worker, see GET /workers)");
+      }
+    }
+    return new Targets(snapshot.workers().stream().filter(found::contains).toList(), null);
+  }
+
+  /**
+   * The workers of an adapter's base model. A known adapter names its base. An unknown one is for
+   * all workers, unless their models differ.
+   */
+  private static Targets ofAdapter(FleetSnapshot snapshot, ControlPath path, LocalRequest request) {
+    JsonNode body = json(request.body());
+    String adapter = body.path("lora_name").asText(body.path("name").asText(""));
+    if (path.prefix()) {
+      adapter = request.pathAfter(path.path());
+    }
+    Set<String> bases = new HashSet<>();
+    for (Worker worker : snapshot.workers()) {
+      boolean has = snapshot.models(worker).names().contains(adapter);
+      boolean base = snapshot.models(worker).bases().contains(adapter);
+      if (has && !base) {
+        bases.addAll(snapshot.models(worker).bases());
+      }
+    }
+    if (!bases.isEmpty()) {
+      return new Targets(withAny(snapshot, bases), null);
+    }
+    Set<String> models = snapshot.modelsToName();
+    if (!models.isEmpty()) {
+      return Targets.refused(
+          400,
+          "invalid_request_error",
+          "invalid_body",
+          "model: missing (expected: ?model= with the adapter's base model, one of "
+              + String.join(", ", models.stream().limit(20).toList())
+              + ")");
+    }
+    return new Targets(snapshot.workers(), null);
+  }
+
+  /** The workers that serve one of the models, or have not reported theirs. */
+  private static List<Worker> withAny(FleetSnapshot snapshot, Set<String> models) {
+    return snapshot.workers().stream()
+        .filter(
+            worker ->
+                snapshot.models(worker).any()
+                    || snapshot.models(worker).names().stream().anyMatch(models::contains))
+        .toList();
+  }
+
+  private static @Nullable String model(LocalRequest request) {
+    String parameter = request.parameter(MODEL);
+    boolean small = request.body().length <= LocalEndpoint.SMALL;
+    String inBody = small ? json(request.body()).path(MODEL).asText("") : "";
+    String model = parameter == null ? inBody : parameter;
+    return model.isEmpty() ? null : model;
+  }
+
+  private static JsonNode json(byte[] body) {
+    try {
+      JsonNode node = Json.MAPPER.readTree(body);
+      return node == null ? Json.object() : node;
+    } catch (IOException e) {
+      return Json.object();
+    }
+  }
+
+  private static List<String> parameters(String query, String name) {
+    List<String> values = new ArrayList<>();
+    for (String pair : query.split("&", -1)) {
+      if (pair.startsWith(name + "=")) {
+        String value = pair.substring(name.length() + 1);
+        for (String each : decoded(value).split(",", -1)) {
+          if (!each.isBlank()) {
+            values.add(each.strip());
+          }
+        }
+      }
+    }
+    return values;
+  }
+
+  private static String decoded(String value) {
+    try {
+      return URLDecoder.decode(value, StandardCharsets.UTF_8);
+    } catch (IllegalArgumentException e) {
+      return value;
+    }
+  }
+
+  /** The query for engines: without the parameters of the router. */
+  private static String query(String query) {
+    List<String> kept = new ArrayList<>();
+    for (String pair : query.split("&", -1)) {
+      boolean own = pair.startsWith(WORKER + "=") || pair.startsWith(MODEL + "=");
+      if (!pair.isEmpty() && !own) {
+        kept.add(pair);
+      }
+    }
+    return kept.isEmpty() ? "" : "?" + String.join("&", kept);
+  }
+
+  /** Result of the call at one engine. */
+  private record Result(int status, JsonNode body, @Nullable String error) {
+    /** True if the engine did it. Some routes report a failure with status 200. */
+    boolean done() {
+      return error == null && status / 100 == 2 && body.path("success").asBoolean(true);
+    }
+  }
+
+  /** Calls each engine once; the ranks of one engine share its result. */
+  private LocalResponse all(ControlPath path, List<Worker> workers, LocalRequest request)
+      throws InterruptedException {
+    Map<String, List<Worker>> byUrl = new LinkedHashMap<>();
+    for (Worker worker : workers) {
+      byUrl.computeIfAbsent(worker.spec().url(), _ -> new ArrayList<>()).add(worker);
+    }
+    Map<String, String> headers = new TreeMap<>();
+    for (String name : PASSED) {
+      String value = request.header(name);
+      if (value != null) {
+        headers.put(name, value);
+      }
+    }
+    Map<String, Result> results = new LinkedHashMap<>();
+    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      Map<String, Future<Result>> pending = new LinkedHashMap<>();
+      byUrl.forEach(
+          (url, of) -> pending.put(url, threads.submit(() -> one(path, of, request, headers))));
+      for (Map.Entry<String, Future<Result>> each : pending.entrySet()) {
+        results.put(each.getKey(), each.getValue().get());
+      }
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(e.getCause());
+    }
+    return answer(workers, results);
+  }
+
+  private Result one(
+      ControlPath path, List<Worker> workers, LocalRequest request, Map<String, String> headers) {
+    boolean states = path.effect() == Effect.SLEEPS || path.effect() == Effect.WAKES;
+    if (states) {
+      sleeping.callBegins();
+    }
+    try {
+      if (path.effect() == Effect.SLEEPS) {
+        // Before the call: a request that arrives meanwhile would hang or be aborted.
+        workers.forEach(worker -> worker.sleep(true));
+      }
+      Result result = call(workers.getFirst(), request, headers);
+      if (states) {
+        settle(path, workers, result);
+      } else if (path.effect() == Effect.MODELS) {
+        workers.forEach(modelsChanged);
+      }
+      return result;
+    } finally {
+      if (states) {
+        sleeping.callEnded();
+      }
+    }
+  }
+
+  /** Records the state after the call; the engine's own word is better than the call's effect. */
+  private void settle(ControlPath path, List<Worker> workers, Result result) {
+    boolean sleeps = path.effect() == Effect.SLEEPS;
+    boolean asleep =
+        switch (sleeping.ask(workers.getFirst())) {
+          case ASLEEP -> true;
+          case AWAKE -> false;
+          case UNSUPPORTED -> sleeps == result.done();
+          case UNKNOWN -> sleeps ? result.status() == 0 || result.done() : !result.done();
+        };
+    workers.forEach(worker -> worker.sleep(asleep));
+  }
+
+  private Result call(Worker worker, LocalRequest request, Map<String, String> headers) {
+    String url = worker.spec().url() + request.path() + query(request.query());
+    try {
+      EngineClient.Answer answer =
+          engines.forward(worker, request.method(), url, headers, request.body());
+      return new Result(answer.status(), body(answer.body()), null);
+    } catch (IOException | IllegalArgumentException e) {
+      return new Result(0, Json.object(), String.valueOf(e.getMessage()));
+    }
+  }
+
+  /** The body as JSON; text if it is none; null if it is empty or too large. */
+  private static JsonNode body(byte[] body) {
+    if (body.length == 0 || body.length > MOST_RESULT) {
+      return Json.MAPPER.nullNode();
+    }
+    try {
+      JsonNode node = Json.MAPPER.readTree(body);
+      return node == null ? Json.MAPPER.nullNode() : node;
+    } catch (IOException e) {
+      return Json.MAPPER.getNodeFactory().textNode(new String(body, StandardCharsets.UTF_8));
+    }
+  }
+
+  private static LocalResponse answer(List<Worker> workers, Map<String, Result> results) {
+    ObjectNode body = Json.object();
+    common(results, body);
+    ArrayNode list = body.putArray(RESULTS);
+    for (Worker worker : workers) {
+      Result result = results.get(worker.spec().url());
+      if (result == null) {
+        continue;
+      }
+      ObjectNode each = list.addObject();
+      each.put("worker", worker.id());
+      each.put("url", WorkerUrls.of(worker));
+      each.put("done", result.done());
+      if (result.error() == null) {
+        each.put("status", result.status());
+        each.set("body", result.body());
+      } else {
+        each.put("error", result.error());
+      }
+    }
+    return Json.answer(results.values().stream().allMatch(Result::done) ? 200 : 502, body);
+  }
+
+  /** Repeats members that all engines answer alike, for example {@code is_sleeping}. */
+  private static void common(Map<String, Result> results, ObjectNode body) {
+    JsonNode first = results.values().iterator().next().body();
+    for (Iterator<String> names = first.fieldNames(); names.hasNext(); ) {
+      String name = names.next();
+      JsonNode value = first.path(name);
+      boolean same =
+          results.values().stream().allMatch(each -> each.body().path(name).equals(value));
+      if (same && !name.equals(RESULTS)) {
+        body.set(name, value);
+      }
+    }
+  }
+}
