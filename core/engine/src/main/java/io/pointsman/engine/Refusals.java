@@ -21,7 +21,7 @@ final class Refusals {
   /**
    * Rejects a request because no worker is known to serve its model.
    *
-   * @param missed true if workers that served the model left recently
+   * @param missed true if workers that serve the model may come
    */
   static Decision.Rejected noPool(FleetSnapshot snapshot, RoutingRequest request, boolean missed) {
     RejectReason reason = ofModel(snapshot, request.role());

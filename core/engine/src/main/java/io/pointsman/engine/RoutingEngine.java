@@ -337,7 +337,9 @@ public final class RoutingEngine {
   }
 
   private Decision.Rejected noPool(FleetSnapshot snapshot, RoutingRequest request) {
-    return Refusals.noPool(snapshot, request, missed.contains(request.role(), request.model()));
+    String model = request.model();
+    boolean mayCome = settings.expects(model) || missed.contains(request.role(), model);
+    return Refusals.noPool(snapshot, request, mayCome);
   }
 
   private Decision rejectByState(RoutingRequest request, long now) {
@@ -352,6 +354,13 @@ public final class RoutingEngine {
       candidates = pinned == null ? List.of() : List.of(pinned);
     }
     return Refusals.none(candidates, request, now);
+  }
+
+  /** Returns true if a worker admits the request now. Nothing is placed or counted. */
+  public boolean mayServe(RoutingRequest request) {
+    PooledPicker pooled = pickers.forRequest(request, settings.unknownModel());
+    long now = ticker.nanos();
+    return pooled != null && pooled.pool().any(worker -> request.admits(worker, now));
   }
 
   /** Reports the final rejection of a request to the listener. */

@@ -268,6 +268,11 @@ public final class ProxyServer implements AutoCloseable {
     return plane.holdBack().held();
   }
 
+  /** Number of requests that wait because no worker is available. */
+  public int awaitingWorker() {
+    return plane.holdBack().withoutWorker().waiting();
+  }
+
   /** The buffered bytes of request bodies, and their limit. */
   public BodyBudget bodies() {
     return plane.bodies();

@@ -64,7 +64,13 @@ class NameFaultsTest {
       case NAME_MOVES -> moves();
       case NAME_IS_UNKNOWN -> unknown();
       case NAME_LOOK_UP_HANGS -> hangs();
-      case ALL_DIE_AT_ONCE, FLAPS, ADAPTER_CHANGES, ENGINE_SLEEPS, CONTROL_CALL_FAILS ->
+      case ALL_DIE_AT_ONCE,
+          FLAPS,
+          ADAPTER_CHANGES,
+          ENGINE_SLEEPS,
+          CONTROL_CALL_FAILS,
+          NO_WORKER_YET,
+          MODEL_WITHOUT_WORKER ->
           throw new AssertionError(fault + ": tested elsewhere");
     }
   }

@@ -354,6 +354,9 @@ public final class ProxyRig implements AutoCloseable {
 
   private final class Reports implements ProxyListener {
     @Override
+    public void awaitsWorker(@Nullable String model, boolean begins) {}
+
+    @Override
     public void started(Endpoint endpoint) {}
 
     @Override

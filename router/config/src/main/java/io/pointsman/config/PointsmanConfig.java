@@ -147,7 +147,7 @@ public record PointsmanConfig(
         group("disaggregation", () -> peers(values, disagg)),
         group("kv-events", () -> kvEvents(values)),
         group("kv-tokens", () -> kvTokens(values)),
-        new EngineSettings(values.get(RoutingKeys.UNKNOWN_MODEL)),
+        new EngineSettings(values.get(RoutingKeys.UNKNOWN_MODEL), expectedModels(values)),
         fleet(values),
         new AffinitySettings(
             values.get(FrontKeys.SESSION_HEADER),
@@ -205,6 +205,14 @@ public record PointsmanConfig(
         values.get(AdminKeys.REFUSED_PATHS),
         values.get(AdminKeys.RAY_APPLICATION),
         values.get(AdminKeys.CONTROL_TIMEOUT));
+  }
+
+  private static Set<String> expectedModels(ConfigValues values) {
+    Set<String> expected = new HashSet<>(values.get(RoutingKeys.EXPECTED_MODELS));
+    values.get(RoutingKeys.MODEL_POLICIES).forEach(each -> expected.add(each.model()));
+    values.get(FrontKeys.MODEL_QUEUES).forEach(each -> expected.add(each.model()));
+    values.get(RoutingKeys.WORKERS).forEach(each -> expected.addAll(each.models()));
+    return expected;
   }
 
   private static DecideSettings decide(ConfigValues values) {

@@ -45,7 +45,8 @@ final class ProxyRecords {
                 new DeferralSettings(
                     values.get(FrontKeys.HOLD_BEYOND),
                     values.get(FrontKeys.HOLD_LONGEST),
-                    values.get(FrontKeys.QUEUE_SIZE))),
+                    values.get(FrontKeys.QUEUE_SIZE),
+                    values.get(FrontKeys.HOLD_WITHOUT_WORKER))),
         group("retry", () -> retry(values)),
         group("api-key or pool", () -> upstream(values)),
         new HeaderSettings(

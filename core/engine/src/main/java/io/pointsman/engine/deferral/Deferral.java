@@ -69,6 +69,7 @@ public final class Deferral {
   private final double beyondMillis;
   private final Lines lines;
   private final AtomicInteger held = new AtomicInteger();
+  private final WorkerWaits waits;
 
   /** Guarded by this. */
   private boolean waking;
@@ -85,6 +86,7 @@ public final class Deferral {
     this.ticker = ticker;
     beyondMillis = settings.beyond().toNanos() / 1e6;
     lines = new Lines(settings.longest().toNanos());
+    waits = new WorkerWaits(settings);
   }
 
   /**
@@ -159,6 +161,11 @@ public final class Deferral {
     }
     held.decrementAndGet();
     return true;
+  }
+
+  /** The requests that wait because no worker is available. */
+  public WorkerWaits withoutWorker() {
+    return waits;
   }
 
   /** The number of deferred requests. */

@@ -13,12 +13,19 @@ import java.time.Duration;
  *     shortest wait. A short time loses the gain. A long time keeps prompts that no worker has
  *     memory for in the router.
  * @param most maximum number of deferred requests; 0 defers none. One more displaces the first of
- *     its queue, or is placed itself if that queue is empty.
+ *     its queue, or is placed itself if that queue is empty. The same number may wait for a worker.
+ * @param withoutWorker maximum wait of a request while no worker is available; 0: none waits
  */
-public record DeferralSettings(Duration beyond, Duration longest, int most) {
+public record DeferralSettings(
+    Duration beyond, Duration longest, int most, Duration withoutWorker) {
   /** The best values for recorded conversations (docs/evidence/routing-quality.md). */
   public static final DeferralSettings DEFAULTS =
       new DeferralSettings(Duration.ofMillis(25), Duration.ofSeconds(5), 100);
+
+  /** Settings under which no request waits for a worker. */
+  public DeferralSettings(Duration beyond, Duration longest, int most) {
+    this(beyond, longest, most, Duration.ZERO);
+  }
 
   public DeferralSettings {
     if (beyond.isNegative()) {
@@ -30,11 +37,19 @@ public record DeferralSettings(Duration beyond, Duration longest, int most) {
     if (most < 0) {
       throw new IllegalArgumentException("most: " + most + " (expected: >= 0)");
     }
+    if (withoutWorker.isNegative()) {
+      throw new IllegalArgumentException("withoutWorker: " + withoutWorker + " (expected: >= 0)");
+    }
   }
 
   /** Returns a copy with another {@code beyond}. */
   public DeferralSettings withBeyond(Duration beyond) {
-    return new DeferralSettings(beyond, longest, most);
+    return new DeferralSettings(beyond, longest, most, withoutWorker);
+  }
+
+  /** Returns a copy with another {@code withoutWorker}. */
+  public DeferralSettings withWithoutWorker(Duration withoutWorker) {
+    return new DeferralSettings(beyond, longest, most, withoutWorker);
   }
 
   boolean off() {

@@ -29,6 +29,7 @@ public final class PickNotes {
   private long firstPlacedAt;
   private boolean held;
   private long heldSince;
+  private boolean awaited;
   private boolean explained;
   private List<Candidate> candidates = List.of();
   private List<Loss> losses = List.of();
@@ -91,6 +92,16 @@ public final class PickNotes {
   public void heldSince(long at) {
     heldSince = held || placed ? heldSince : at;
     held |= !placed;
+  }
+
+  /** Records that the request waits because no worker is available. */
+  public void awaits() {
+    awaited = true;
+  }
+
+  /** Returns true if the request has waited because no worker was available. */
+  public boolean awaited() {
+    return awaited;
   }
 
   /** Start of the request: the time it was deferred, or else the time it was first placed. */

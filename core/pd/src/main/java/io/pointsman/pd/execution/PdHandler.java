@@ -3,6 +3,7 @@ package io.pointsman.pd.execution;
 import io.netty.util.concurrent.Future;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.deferral.WorkerWaits;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
@@ -18,6 +19,7 @@ import io.pointsman.pd.rule.SplitDecision;
 import io.pointsman.pd.rule.SplitRequest;
 import io.pointsman.pd.rule.SplitRule;
 import io.pointsman.pd.telemetry.SplitListener.PrefillEnd;
+import io.pointsman.proxy.admission.WorkerWait;
 import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.handler.ClientExchange;
 import io.pointsman.proxy.handler.RequestHandler;
@@ -51,6 +53,11 @@ final class PdHandler implements RequestHandler {
   private final WholeRequests wholes;
   private final PrefillRetries prefills;
   private final Waiting waiting;
+  private final WorkerWait absence;
+
+  /** True after the first attempt on a worker. */
+  private boolean attempted;
+
   private @Nullable KeptBody body;
   private boolean holdsBody;
   private @Nullable PdExecution run;
@@ -89,6 +96,13 @@ final class PdHandler implements RequestHandler {
     wholes = new WholeRequests(state, plane, tools);
     prefills = new PrefillRetries(state, plane.listener(), served);
     waiting = new Waiting(state, plane, this::lookAgain);
+    absence =
+        new WorkerWait(
+            state.loop(),
+            state.plane().holdBack().withoutWorker(),
+            state.plane().listener(),
+            state.plane().ticker(),
+            read.model());
   }
 
   PdContext plane() {
@@ -158,6 +172,7 @@ final class PdHandler implements RequestHandler {
 
   private void whole(Lease lease, SplitRule by) {
     leaveRoom();
+    attempted = true;
     run = null;
     prefilledBy = null;
     rule = prefills.failed() && by == SplitRule.NO_PREFILL ? SplitRule.PREFILL_FAILED : by;
@@ -232,6 +247,9 @@ final class PdHandler implements RequestHandler {
             new Line(waiter(), refused.missing()), refused.rejection().retryAfterNanos())) {
       return;
     }
+    if (awaitWorker(refused)) {
+      return;
+    }
     leaveRoom();
     if (refused.missing() == Role.PREFILL && prefills.takeBroke()) {
       take(plane.router().withoutPrefill(request));
@@ -241,6 +259,19 @@ final class PdHandler implements RequestHandler {
       plane.router().refused(request, refused);
       refuse(refused.rejection());
     }
+  }
+
+  /** Waits while no worker is available, if no worker has seen the request. */
+  private boolean awaitWorker(SplitDecision.Refused refused) {
+    if (begun
+        || attempted
+        || prefills.failed()
+        || !WorkerWaits.useful(refused.rejection().reason())) {
+      return false;
+    }
+    request.awaits();
+    return absence.begin(
+        () -> plane.router().someUntried(request, refused.missing()), this::lookAgain);
   }
 
   private void refuse(Decision.Rejected rejected) {
@@ -265,6 +296,7 @@ final class PdHandler implements RequestHandler {
   }
 
   void leaveRoom() {
+    absence.end();
     waiting.end();
   }
 

@@ -149,6 +149,13 @@ public final class SplitRequest {
   }
 
   /** Returns the routing request for a role. */
+  /** Records that the request waits because no worker is available. */
+  public void awaits() {
+    for (RoutingRequest each : List.of(whole, prefill, decode, wholeByDecode, wholeByPrefill)) {
+      each.notes().awaits();
+    }
+  }
+
   RoutingRequest of(Role role) {
     return switch (role) {
       case REGULAR -> whole;

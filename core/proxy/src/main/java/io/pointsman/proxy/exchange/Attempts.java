@@ -2,11 +2,13 @@ package io.pointsman.proxy.exchange;
 
 import io.netty.util.concurrent.Future;
 import io.pointsman.engine.Decision;
+import io.pointsman.engine.deferral.WorkerWaits;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.proxy.admission.WorkerWait;
 import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.handler.RequestHandler;
 import io.pointsman.proxy.handler.RequestHandlers;
@@ -52,6 +54,11 @@ final class Attempts implements DeferredRequest.Holder {
   /** Null before the first decision. */
   private @Nullable DeferredRequest held;
 
+  private final WorkerWait absence;
+
+  /** True if each failed attempt found no connection, so no worker has seen the request. */
+  private boolean unseen = true;
+
   /**
    * @param stored the stored response that the request uses; null if none
    */
@@ -67,6 +74,13 @@ final class Attempts implements DeferredRequest.Holder {
         courses == null || stored != null
             ? null
             : courses.of(new ClientExchangeView(exchange, this, facts));
+    absence =
+        new WorkerWait(
+            state.loop(),
+            plane.holdBack().withoutWorker(),
+            plane.listener(),
+            plane.ticker(),
+            facts.model());
     routing = search == null ? facts.toRoutingRequest(Role.REGULAR, null) : search.begin();
   }
 
@@ -98,11 +112,46 @@ final class Attempts implements DeferredRequest.Holder {
 
   /** Only the first decision can be deferred, because a retry is already late. */
   private @Nullable Decision ask() {
+    if (search == null
+        && plane.holdBack().withoutWorker().on()
+        && !plane.engine().mayServe(routing)) {
+      return decideOrWait();
+    }
+    absence.end();
     if (held != null || search != null) {
       return plane.engine().decide(routing);
     }
     held = new DeferredRequest(state, this, routing);
     return held.decide();
+  }
+
+  /** Decides while no worker is available. Returns null if the request waits for one. */
+  private @Nullable Decision decideOrWait() {
+    Decision decision = plane.engine().attempt(routing);
+    if (decision instanceof Decision.Rejected rejected) {
+      if (unseen && WorkerWaits.useful(rejected.reason()) && awaitWorker()) {
+        return null;
+      }
+      plane.engine().rejected(routing, rejected);
+    }
+    absence.end();
+    return decision;
+  }
+
+  private boolean awaitWorker() {
+    // Without the workers that refused a connection: one of them may be the first to return.
+    RoutingRequest anew = facts.toRoutingRequest(Role.REGULAR, null);
+    anew.notes().awaits();
+    if (!absence.begin(() -> plane.engine().mayServe(anew), this::decide)) {
+      return false;
+    }
+    routing = anew;
+    return true;
+  }
+
+  /** True while the request waits because no worker is available. */
+  boolean awaitsWorker() {
+    return absence.waits();
   }
 
   /** True if the request is deferred because all workers are full. */
@@ -226,6 +275,7 @@ final class Attempts implements DeferredRequest.Holder {
   /** Handles the end of an attempt without an answer. */
   void failed(Attempt attempt, RetryReason reason, ProxyError error) {
     current = null;
+    unseen &= reason == RetryReason.CONNECT;
     tell(attempt, reason);
     exchange.report().gaveUp(reason, 0);
     retries.failed(error);
@@ -265,6 +315,7 @@ final class Attempts implements DeferredRequest.Holder {
         held.status() == 404
             ? RetryReason.NOT_THERE
             : held.busy() ? RetryReason.BUSY : RetryReason.STATUS;
+    unseen = false;
     tell(attempt, reason);
     exchange.report().gaveUp(reason, held.status());
     retries.hold(held);
@@ -373,6 +424,7 @@ final class Attempts implements DeferredRequest.Holder {
   /** Releases everything. No attempt is in progress, and none follows. */
   void end() {
     retries.release();
+    absence.end();
     if (held != null) {
       held.leave();
     }

@@ -429,6 +429,11 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
     return attempts != null && attempts.heldBack();
   }
 
+  /** True while the request waits because no worker is available. */
+  boolean awaitsWorker() {
+    return attempts != null && attempts.awaitsWorker();
+  }
+
   /** True if the answer is an event stream, or the client requested one. */
   boolean streams() {
     return report.streamed() || (facts != null && facts.stream());

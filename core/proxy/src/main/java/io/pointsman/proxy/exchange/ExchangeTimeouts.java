@@ -37,6 +37,8 @@ final class ExchangeTimeouts {
       exchange.waitedTooLong();
     } else if (exchange.heldBack()) {
       exchange.waitedTooLong("the request waited too long for a worker below its limit");
+    } else if (exchange.awaitsWorker()) {
+      exchange.endEarly(ProxyError.NONE_AVAILABLE, null);
     } else if (relaying != null && !exchange.client().writable()) {
       exchange.clientStalled();
     } else if (relaying != null && relaying.silent(now) < half) {

@@ -1,6 +1,7 @@
 package io.pointsman.proxy.telemetry;
 
 import io.pointsman.request.Endpoint;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Receiver of the data plane's events for requests to workers. Called on event loops, by several
@@ -21,6 +22,9 @@ public interface ProxyListener {
 
         @Override
         public void heldBack(long nanos, boolean decided) {}
+
+        @Override
+        public void awaitsWorker(@Nullable String model, boolean begins) {}
 
         @Override
         public void ended(RequestReport report) {}
@@ -50,6 +54,14 @@ public interface ProxyListener {
    * @param decided false if the client left or the time expired before a decision
    */
   void heldBack(long nanos, boolean decided);
+
+  /**
+   * Reports that a request begins or ends to wait because no worker is available. A request may
+   * wait more than once.
+   *
+   * @param model model of the request; null if it names none
+   */
+  void awaitsWorker(@Nullable String model, boolean begins);
 
   /** Reports the end of the request, on every path. {@code report} must not be kept. */
   void ended(RequestReport report);

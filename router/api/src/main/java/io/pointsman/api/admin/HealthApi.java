@@ -22,19 +22,23 @@ public final class HealthApi {
   private final boolean ofWorkers;
   private final DisaggSettings disagg;
   private final BooleanSupplier draining;
+  private final boolean holds;
 
   /**
    * @param ofWorkers true: {@code /health} answers 503 while a worker is unhealthy or the router
    *     stops, as vllm-router does; false: it always answers 200, as the production stack does
    * @param disagg roles that serve requests
    * @param draining true while the router is stopping
+   * @param holds true if requests can wait for a worker; the router is then ready without one
    */
   public HealthApi(
       Fleet fleet,
       Membership membership,
       boolean ofWorkers,
       DisaggSettings disagg,
-      BooleanSupplier draining) {
+      BooleanSupplier draining,
+      boolean holds) {
+    this.holds = holds;
     this.fleet = fleet;
     this.membership = membership;
     this.ofWorkers = ofWorkers;
@@ -57,7 +61,7 @@ public final class HealthApi {
     List<Worker> workers = counted();
     long healthy = workers.stream().filter(worker -> worker.health().healthy()).count();
     boolean stopping = draining.getAsBoolean();
-    boolean ready = served(workers) && !stopping;
+    boolean ready = (holds || served(workers)) && !stopping;
     ObjectNode body = Json.object();
     body.put("status", ready ? "ready" : "not_ready");
     if (ready) {

@@ -80,7 +80,7 @@ final class AdminFixture {
     Membership membership = new Membership(fleet, settings, disagg, clock::nanos, this::pass);
     LocalRoutes.Builder builder = LocalRoutes.builder();
     new WorkersApi(fleet, membership, clock::nanos).addTo(builder);
-    new HealthApi(fleet, membership, settings.healthOfWorkers(), disagg, () -> draining)
+    new HealthApi(fleet, membership, settings.healthOfWorkers(), disagg, () -> draining, false)
         .addTo(builder);
     new RayProxyApi(fleet, settings.rayApplication(), () -> draining).addTo(builder);
     new ModelsApi(cards).addTo(builder);

@@ -215,6 +215,21 @@ public final class FrontKeys {
                   + " other prompts pass them.")
           .flag("--hold-longest");
 
+  public static final Key<Duration> HOLD_WITHOUT_WORKER =
+      Key.of(
+              "limits.hold-without-worker",
+              duration(Duration.ZERO, Duration.ofHours(1)),
+              DeferralSettings.DEFAULTS.withoutWorker(),
+              "Hold a request for at most this time while no worker is available for it: none is"
+                  + " registered, healthy or awake, or its models are not known yet. Use it for"
+                  + " rollouts and for models that are scaled to zero. At most"
+                  + " `limits.queue-size` requests are held; further ones get 503. Held requests"
+                  + " count in `limits.max-concurrent-requests`. `GET /readiness` is then 200"
+                  + " without workers. `/v1/decide`, HAProxy and nginx get their answer at once.",
+              "`0`: 503 with `Retry-After` at once. With a high value, clients wait long if an"
+                  + " engine does not come back.")
+          .flag("--hold-without-worker");
+
   public static final Key<List<ModelQueue>> MODEL_QUEUES =
       Key.of(
           "limits.models",
@@ -334,6 +349,7 @@ public final class FrontKeys {
         QUEUE_TIMEOUT_STATUS,
         HOLD_BEYOND,
         HOLD_LONGEST,
+        HOLD_WITHOUT_WORKER,
         MODEL_QUEUES,
         SSE_KEEPALIVE,
         REQUEST_ID_HEADERS,

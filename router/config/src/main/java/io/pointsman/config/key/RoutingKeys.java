@@ -8,6 +8,7 @@ import static io.pointsman.config.value.ValueTypes.integer;
 import static io.pointsman.config.value.ValueTypes.modelPolicies;
 import static io.pointsman.config.value.ValueTypes.nameOrClass;
 import static io.pointsman.config.value.ValueTypes.text;
+import static io.pointsman.config.value.ValueTypes.texts;
 
 import io.pointsman.config.value.ModelPolicy;
 import io.pointsman.config.value.ValueType;
@@ -240,6 +241,19 @@ public final class RoutingKeys {
               + " session that is idle for longest is removed.",
           "A low value removes live sessions. Each session costs about 200 bytes.");
 
+  public static final Key<List<String>> EXPECTED_MODELS =
+      Key.of(
+          "expected-models",
+          texts("<name>", "names of models"),
+          List.of(),
+          "Models that can have no worker for a time, for example because they are scaled to zero."
+              + " A request for one of them, or for its adapter `model:adapter`, then gets 503 with"
+              + " `Retry-After` instead of 404, or is held (`limits.hold-without-worker`). Metrics"
+              + " count it under the model's name. Models with their own policy or queue, and"
+              + " models of configured workers, are always expected.",
+          "If a name is missing, clients get 404 after a restart of the router while the model has"
+              + " no worker.");
+
   public static final Key<UnknownModel> UNKNOWN_MODEL =
       Key.of(
           "unknown-model",
@@ -320,6 +334,7 @@ public final class RoutingKeys {
         SESSION_AFFINITY,
         STICKY_IDLE,
         STICKY_MAX,
-        UNKNOWN_MODEL);
+        UNKNOWN_MODEL,
+        EXPECTED_MODELS);
   }
 }

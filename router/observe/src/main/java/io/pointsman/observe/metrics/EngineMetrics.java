@@ -3,6 +3,7 @@ package io.pointsman.observe.metrics;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.ModelNames;
 import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.deferral.WorkerWaits;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Role;
@@ -36,14 +37,17 @@ final class EngineMetrics implements EngineListener {
   private final CounterDataPoint policyFailures;
   private final DistributionDataPoint matchRatio;
   private final WorkerTallies tallies;
+  private final WorkerDemand demand;
 
   private record PolicySeries(String policy, Map<PickReason, CounterDataPoint> byReason) {}
 
   /**
    * @param policies configured name of the policy for each role, used as a label
    */
-  EngineMetrics(Meters meters, Function<Role, String> policies, WorkerTallies tallies) {
+  EngineMetrics(
+      Meters meters, Function<Role, String> policies, WorkerTallies tallies, WorkerDemand demand) {
     this.tallies = tallies;
+    this.demand = demand;
     decided = meters.counter(DecisionMetric.DECISIONS);
     for (Role role : Role.values()) {
       decisions.put(role, series(policies.apply(role)));
@@ -128,6 +132,9 @@ final class EngineMetrics implements EngineListener {
   @Override
   public void rejected(RoutingRequest request, RejectReason reason) {
     count(rejects.get(reason));
+    if (WorkerWaits.useful(reason) && !request.notes().awaited()) {
+      demand.withoutWorker(request.model());
+    }
   }
 
   @Override

@@ -37,13 +37,15 @@ final class ProxyMetrics implements ProxyListener {
   private final Counter errors;
   private final DistributionDataPoint queueWait;
   private final DistributionDataPoint heldBack;
+  private final WorkerDemand demand;
   private final LongAdder started = new LongAdder();
   private final LongAdder ended = new LongAdder();
   private final LongAdder chunks = new LongAdder();
   private final LongAdder bytes = new LongAdder();
 
-  ProxyMetrics(Meters meters, ModelLabels models) {
+  ProxyMetrics(Meters meters, ModelLabels models, WorkerDemand demand) {
     this.models = models;
+    this.demand = demand;
     EndpointSeries.Families families = EndpointSeries.Families.in(meters, models);
     for (Endpoint endpoint : Endpoint.values()) {
       endpoints.put(endpoint, new EndpointSeries(families, endpoint));
@@ -67,12 +69,14 @@ final class ProxyMetrics implements ProxyListener {
     return requireNonNull(endpoints.get(endpoint), "endpoint");
   }
 
-  /** Number of ended requests that named a model, by model label. */
-  Map<String, Long> endedByModel() {
+  /** Number of requests that named a model and have ended or wait for a worker, by model label. */
+  Map<String, Long> incomingByModel() {
     Map<String, Long> byModel = new HashMap<>();
     for (int model : models.named()) {
+      // Read first: a request whose wait ends meanwhile is counted twice, not missed.
+      long waiting = demand.waiting(model);
       long ended = endpoints.values().stream().mapToLong(series -> series.ended(model)).sum();
-      byModel.merge(models.label(model), ended, Long::sum);
+      byModel.merge(models.label(model), waiting + ended, Long::sum);
     }
     return byModel;
   }
@@ -107,6 +111,14 @@ final class ProxyMetrics implements ProxyListener {
   @Override
   public void heldBack(long nanos, boolean decided) {
     heldBack.observe(nanos / NANOS);
+  }
+
+  @Override
+  public void awaitsWorker(@Nullable String model, boolean begins) {
+    demand.awaits(model, begins);
+    if (begins) {
+      demand.withoutWorker(model);
+    }
   }
 
   @Override

@@ -84,6 +84,21 @@ enum RequestMetric implements Metric {
       "pointsman_held_back_seconds",
       "seconds",
       "Time in the router while held, for requests that were held (limits.hold-beyond)."),
+  WITHOUT_WORKER(
+      Kind.COUNTER,
+      "pointsman_requests_without_worker_total",
+      "requests",
+      "Requests that found no available worker at their arrival, whether they wait"
+          + " (limits.hold-without-worker) or are refused. Autoscalers can start workers by it."
+          + " Models without a label of their own are other.",
+      "model"),
+  AWAITING_WORKER(
+      Kind.GAUGE,
+      "pointsman_requests_awaiting_worker",
+      "requests",
+      "Requests that wait in the router because no worker is available"
+          + " (limits.hold-without-worker).",
+      "model"),
   BUFFERED_BYTES(
       Kind.GAUGE,
       "pointsman_buffered_bytes",

@@ -25,6 +25,7 @@ import io.pointsman.proxy.telemetry.ProxyListener;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
@@ -60,10 +61,11 @@ public final class RouterMetrics {
     this.fleet = fleet;
     this.policies = policies;
     tallies = new WorkerTallies(maxWorkers);
-    engine = new EngineMetrics(meters, policies, tallies);
     models = new ModelLabels(MOST_MODELS);
     fleet.listen(snapshot -> models.add(snapshot.modelNames()));
-    proxy = new ProxyMetrics(meters, models);
+    WorkerDemand demand = new WorkerDemand(meters, models);
+    engine = new EngineMetrics(meters, policies, tallies, demand);
+    proxy = new ProxyMetrics(meters, models, demand);
     split = new SplitMetrics(meters);
     new FleetMetrics(fleet, tallies, ticker).register(meters);
     ProcessMetrics.register(meters, version);
@@ -78,6 +80,11 @@ public final class RouterMetrics {
   public void policiesOfModels(Map<String, String> names) {
     engine.policiesOfModels(names);
     models.add(names.keySet());
+  }
+
+  /** Creates labels for models before a worker serves them. */
+  public void expect(Set<String> expected) {
+    models.add(expected);
   }
 
   /** Counts the engine's decisions. */

@@ -4,7 +4,9 @@ import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.observe.metrics.VllmRouterMetrics.Name;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Metrics of the vLLM production stack's router under its names, for existing dashboards and
@@ -27,8 +29,8 @@ final class StackMetrics {
       new Name(
           Metric.Kind.COUNTER,
           "vllm:num_incoming_requests_total",
-          "Ended requests that named the model, including refused ones. Names that no engine ever"
-              + " had count as other.",
+          "Requests that named the model and have ended, including refused ones, or wait for a"
+              + " worker. Names that no engine ever had count as other.",
           List.of("model"));
 
   /** All metrics, for the documentation. */
@@ -37,9 +39,18 @@ final class StackMetrics {
   private final Fleet fleet;
   private final ProxyMetrics proxy;
 
+  /** By model label, so bounded. Guarded by this. */
+  private final Map<String, Long> highest = new HashMap<>();
+
   StackMetrics(Fleet fleet, ProxyMetrics proxy) {
     this.fleet = fleet;
     this.proxy = proxy;
+  }
+
+  /** A counter must not fall, although a request can be counted twice for a moment. */
+  private synchronized Map<String, Long> incoming() {
+    proxy.incomingByModel().forEach((model, count) -> highest.merge(model, count, Math::max));
+    return Map.copyOf(highest);
   }
 
   void register(PrometheusRegistry registry) {
@@ -57,8 +68,6 @@ final class StackMetrics {
             VllmRouterMetrics.byUrl(fleet.snapshot().workers(), Worker::inFlight, Double::sum)
                 .forEach((url, running) -> sink.put(running, url)));
     VllmRouterMetrics.put(
-        registry,
-        INCOMING,
-        sink -> proxy.endedByModel().forEach((model, ended) -> sink.put(ended, model)));
+        registry, INCOMING, sink -> incoming().forEach((model, count) -> sink.put(count, model)));
   }
 }

@@ -234,6 +234,7 @@ public final class Router implements AutoCloseable {
       ModelPolicies models = new ModelPolicies(config, classes, parts, tiers);
       modelPolicies = models.names();
       metrics.policiesOfModels(modelPolicies);
+      metrics.expect(config.engine().expectedModels());
       StagePolicies ofRoles =
           two == null
               ? StagePolicies.same(policy)
@@ -344,7 +345,9 @@ public final class Router implements AutoCloseable {
       Membership membership =
           new Membership(fleet, config.admin(), config.disagg(), ticker, Thread::sleep);
       boolean ofWorkers = config.admin().healthOfWorkers();
-      new HealthApi(fleet, membership, ofWorkers, config.disagg(), draining::get).addTo(routes);
+      boolean holds = config.proxy().holdBack().withoutWorker().isPositive();
+      new HealthApi(fleet, membership, ofWorkers, config.disagg(), draining::get, holds)
+          .addTo(routes);
       String application = config.admin().rayApplication();
       if (!application.isEmpty()) {
         new RayProxyApi(fleet, application, draining::get).addTo(routes);

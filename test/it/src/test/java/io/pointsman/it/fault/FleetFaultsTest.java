@@ -42,7 +42,9 @@ final class FleetFaultsTest {
           NAME_LOOK_UP_HANGS,
           ADAPTER_CHANGES,
           ENGINE_SLEEPS,
-          CONTROL_CALL_FAILS ->
+          CONTROL_CALL_FAILS,
+          NO_WORKER_YET,
+          MODEL_WITHOUT_WORKER ->
           throw new AssertionError(fault + ": has a test of its own");
     }
   }

@@ -34,6 +34,11 @@ public final class RunningRouter implements AutoCloseable {
     return new RunningRouter(Router.start(config, "test"));
   }
 
+  /** Starts a router with a configuration that has a port for metrics. */
+  public static RunningRouter of(PointsmanConfig config) {
+    return new RunningRouter(Router.start(config, "test"));
+  }
+
   /** Starts a router from a Ray Serve file, with a free port for metrics. */
   public static RunningRouter rayServe(Path file) {
     ConfigValues values = RayServeFile.read(file, Map.of(), new ConfigValues()).values();

@@ -17,5 +17,9 @@ public enum FleetFault {
   /** Engines sleep or are paused; they answer probes, but no requests. */
   ENGINE_SLEEPS,
   /** A control call succeeds at some engines and fails at another. */
-  CONTROL_CALL_FAILS
+  CONTROL_CALL_FAILS,
+  /** No worker is available yet, or for the length of a restart. */
+  NO_WORKER_YET,
+  /** A model that is expected has no worker, while others have. */
+  MODEL_WITHOUT_WORKER
 }
