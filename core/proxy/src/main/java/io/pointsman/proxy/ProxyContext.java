@@ -12,8 +12,8 @@ import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestTracer;
 import io.pointsman.proxy.upstream.NameTable;
+import io.pointsman.proxy.upstream.UpstreamSettings;
 import io.pointsman.request.AffinitySettings;
-import java.net.InetAddress;
 
 /**
  * The collaborators of the data plane.
@@ -27,7 +27,7 @@ import java.net.InetAddress;
  * @param prompts receiver of the prompts that workers get
  * @param ticker clock of all timeouts; the same as the engine's
  * @param dice random numbers for the jitter of retries and for request ids
- * @param lookup resolver of workers' host names
+ * @param names addresses of workers' host names
  * @param courses factory of handlers for requests to more than one worker
  */
 public record ProxyContext(
@@ -40,7 +40,7 @@ public record ProxyContext(
     PromptListener prompts,
     Ticker ticker,
     RandomSource dice,
-    NameTable.Lookup lookup,
+    NameTable names,
     RequestHandlerFactory courses) {
   public ProxyContext {
     requireNonNull(engine, "engine");
@@ -52,7 +52,7 @@ public record ProxyContext(
     requireNonNull(prompts, "prompts");
     requireNonNull(ticker, "ticker");
     requireNonNull(dice, "dice");
-    requireNonNull(lookup, "lookup");
+    requireNonNull(names, "names");
     requireNonNull(courses, "courses");
   }
 
@@ -74,7 +74,11 @@ public record ProxyContext(
         PromptListener.NONE,
         ticker,
         dice,
-        InetAddress::getByName,
+        new NameTable(
+            NameTable::ofSystem,
+            UpstreamSettings.DEFAULTS.nameTtl(),
+            UpstreamSettings.DEFAULTS.connectTimeout(),
+            ticker),
         RequestHandlerFactory.NONE);
   }
 }

@@ -80,12 +80,7 @@ public final class ProxyServer implements AutoCloseable {
     loops = waiting.loops();
     channels = new OpenChannels(loops);
     clients = new ConnectionLimit(listen.maxConnections());
-    NameTable names =
-        new NameTable(
-            context.lookup(),
-            settings.upstream().nameTtl(),
-            settings.upstream().connectTimeout(),
-            context.ticker());
+    NameTable names = context.names();
     for (EventExecutor loop : loops) {
       EventLoop own = (EventLoop) loop;
       Flushes flushes = new Flushes(own);

@@ -35,8 +35,8 @@ class NameFaultsTest {
   private static final String NORMAL =
       ProxyRig.post("/v1/chat/completions", "{\"model\":\"normal\"}");
 
-  private static final InetAddress LOOPBACK = InetAddress.getLoopbackAddress();
-  private static final InetAddress ELSEWHERE = InetAddress.ofLiteral("127.0.0.2");
+  private static final List<InetAddress> LOOPBACK = List.of(InetAddress.getLoopbackAddress());
+  private static final List<InetAddress> ELSEWHERE = List.of(InetAddress.ofLiteral("127.0.0.2"));
 
   /** Status if another request has already taken the worker out. */
   private static final int OUT_ALREADY = 503;
@@ -58,12 +58,14 @@ class NameFaultsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"NAME_MOVES", "NAME_IS_UNKNOWN", "NAME_LOOK_UP_HANGS"})
+  @EnumSource(
+      names = {"NAME_MOVES", "NAME_IS_UNKNOWN", "NAME_LOOK_UP_HANGS", "NAME_HAS_SEVERAL_ADDRESSES"})
   void aNameFaultAffectsOnlyTheWorkerWithTheName(FleetFault fault) throws Exception {
     switch (fault) {
       case NAME_MOVES -> moves();
       case NAME_IS_UNKNOWN -> unknown();
       case NAME_LOOK_UP_HANGS -> hangs();
+      case NAME_HAS_SEVERAL_ADDRESSES -> severalAddresses();
       case ALL_DIE_AT_ONCE,
           FLAPS,
           ADAPTER_CHANGES,
@@ -86,7 +88,8 @@ class NameFaultsTest {
   private static void moves() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO, FORGETFUL);
         ScriptedEngine first = ScriptedEngine.start(Answer.ok());
-        ScriptedEngine second = ScriptedEngine.start(Answer.ok(), ELSEWHERE, first.port());
+        ScriptedEngine second =
+            ScriptedEngine.start(Answer.ok(), ELSEWHERE.getFirst(), first.port());
         ScriptedEngine normal = ScriptedEngine.start(Answer.ok())) {
       Aftermath aftermath = before(rig, normal);
       rig.lookup = _ -> LOOPBACK;
@@ -115,6 +118,39 @@ class NameFaultsTest {
           });
       assertThat(first.requests()).hasSizeGreaterThan(before);
       aftermath.verify(first, second, normal);
+    }
+  }
+
+  /** Requests use all addresses; one that refuses costs no attempt. */
+  private static void severalAddresses() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, FORGETFUL);
+        ScriptedEngine first = ScriptedEngine.start(Answer.ok());
+        ScriptedEngine second =
+            ScriptedEngine.start(Answer.ok(), ELSEWHERE.getFirst(), first.port());
+        ScriptedEngine normal = ScriptedEngine.start(Answer.ok())) {
+      Aftermath aftermath = before(rig, normal);
+      rig.lookup = _ -> List.of(LOOPBACK.getFirst(), ELSEWHERE.getFirst());
+      Worker worker = rig.worker(named(first.port()));
+      for (int i = 0; i < 20; i++) {
+        assertThat(rig.ask(REQUEST).status()).isEqualTo(200);
+      }
+      assertThat(first.requests()).hasSizeBetween(8, 12);
+      assertThat(second.requests()).hasSizeBetween(8, 12);
+
+      for (ScriptedEngine gone : List.of(first, second)) {
+        gone.stopListening();
+        rig.outcomes.clear();
+        for (int i = 0; i < 20; i++) {
+          assertThat(rig.ask(REQUEST).status()).isEqualTo(200);
+        }
+        assertThat(answered(rig, worker)).containsOnly(200);
+        assertThat(rig.outcomes).containsOnly(Outcome.SUCCEEDED);
+        gone.listenAgain();
+      }
+      first.stopListening();
+      second.stopListening();
+      assertThat(rig.ask(REQUEST).status()).isEqualTo(502);
+      aftermath.verify(normal);
     }
   }
 

@@ -35,7 +35,6 @@ import io.pointsman.testkit.Await;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.ScriptedRandomSource;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -93,7 +92,7 @@ public final class ProxyRig implements AutoCloseable {
   public volatile Runnable inSettled = () -> {};
 
   /** Resolves host names. */
-  public volatile NameTable.Lookup lookup = InetAddress::getByName;
+  public volatile NameTable.Lookup lookup = NameTable::ofSystem;
 
   /** Traces requests. */
   public volatile RequestTracer tracer = RequestTracer.NONE;
@@ -175,7 +174,11 @@ public final class ProxyRig implements AutoCloseable {
                 new Prompts(),
                 ticker,
                 ScriptedRandomSource.seeded(2)::roll,
-                host -> lookup.address(host),
+                new NameTable(
+                    host -> lookup.addresses(host),
+                    settings.upstream().nameTtl(),
+                    settings.upstream().connectTimeout(),
+                    ticker),
                 courses.apply(engine)));
   }
 

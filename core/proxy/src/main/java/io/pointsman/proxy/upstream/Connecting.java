@@ -5,15 +5,19 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ConnectTimeoutException;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.util.concurrent.Future;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A connection that is being opened: name lookup, socket, TLS handshake. Belongs to its event loop.
+ * A connection that is being opened: name lookup, socket, TLS handshake. If an address refuses, the
+ * next one of the name is tried. Belongs to its event loop.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // the result of closing does not matter
 public final class Connecting implements NameTable.Asker {
@@ -30,12 +34,22 @@ public final class Connecting implements NameTable.Asker {
 
   private final UpstreamPool pool;
   private @Nullable UpstreamUser user;
+  private final @Nullable InetAddress preferred;
+  private List<InetAddress> addresses = List.of();
+
+  /** Index of the address that is being tried. */
+  private int tried;
+
   private @Nullable Channel channel;
   private boolean over;
 
-  Connecting(UpstreamPool pool, UpstreamUser user) {
+  /**
+   * @param preferred address to try first; null for the next one in turn
+   */
+  Connecting(UpstreamPool pool, UpstreamUser user, @Nullable InetAddress preferred) {
     this.pool = pool;
     this.user = user;
+    this.preferred = preferred;
   }
 
   /** Cancels the connection. The user gets no further calls. */
@@ -48,12 +62,22 @@ public final class Connecting implements NameTable.Asker {
   }
 
   @Override
-  public void resolved(InetAddress address) {
+  public void resolved(List<InetAddress> found) {
     if (over) {
       return;
     }
-    ChannelFuture connect =
-        pool.bootstrap().connect(new InetSocketAddress(address, pool.target().port()));
+    addresses = found;
+    if (preferred != null && found.contains(preferred)) {
+      addresses = new ArrayList<>(found);
+      addresses.remove(preferred);
+      addresses.addFirst(preferred);
+    }
+    connect();
+  }
+
+  private void connect() {
+    InetSocketAddress to = new InetSocketAddress(addresses.get(tried), pool.target().port());
+    ChannelFuture connect = pool.bootstrap().connect(to);
     channel = connect.channel();
     if (connect.isDone()) {
       // The socket could not be created; its listeners would run on another thread.
@@ -74,7 +98,7 @@ public final class Connecting implements NameTable.Asker {
       return;
     }
     if (!connect.isSuccess()) {
-      fail(connect.cause());
+      refused(connect.cause());
       return;
     }
     if (!pool.target().tls()) {
@@ -84,6 +108,20 @@ public final class Connecting implements NameTable.Asker {
     SslHandler tls = pool.newTlsHandler(connected);
     connected.pipeline().addLast(tls, QUIET);
     tls.handshakeFuture().addListener(this::shookHands);
+  }
+
+  /** Tries the next address. A timeout and a shortage of the router end the attempt. */
+  private void refused(Throwable cause) {
+    boolean own = Shortage.of(cause) == Shortage.DESCRIPTORS;
+    if (addresses.size() > 1 && !own) {
+      pool.avoid(addresses.get(tried));
+    }
+    if (own || cause instanceof ConnectTimeoutException || tried + 1 == addresses.size()) {
+      fail(cause);
+    } else {
+      tried++;
+      connect();
+    }
   }
 
   private void shookHands(Future<? super Channel> handshake) {
@@ -105,7 +143,8 @@ public final class Connecting implements NameTable.Asker {
     over = true;
     user = null;
     if (waiting != null) {
-      UpstreamConnection connection = new UpstreamConnection(pool, connected, waiting);
+      UpstreamConnection connection =
+          new UpstreamConnection(pool, connected, waiting, addresses.get(tried));
       connected.pipeline().addLast(connection);
       connected.config().setAutoClose(pool.target().tls());
       connected.config().setAutoRead(true);

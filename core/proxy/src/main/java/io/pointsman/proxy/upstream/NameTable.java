@@ -6,6 +6,7 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -16,14 +17,23 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Cache of the addresses of workers' host names. A lookup blocks, so it runs on its own thread, one
- * at a time per name. An unknown name is waited for. An expired address is used while a lookup
- * renews it. Each wait has a timeout, even if the lookup does not return. A name that was not found
- * is not looked up again for one second. Thread-safe.
+ * Cache of the addresses of workers' host names, for requests and probes. A lookup blocks, so it
+ * runs on its own thread, one at a time per name. An unknown name is waited for. Expired addresses
+ * are used while a lookup renews them. Each wait has a timeout, even if the lookup does not return.
+ * A name that was not found is not looked up again for one second.
+ *
+ * <p>A name with several addresses yields them in turn: each result begins with the next one. An
+ * address that could not be connected to is last for a while. Thread-safe.
  */
 public final class NameTable {
   /** Maximum number of names; beyond it the table is cleared. */
   private static final int MAX_NAMES = 65_536;
+
+  /** Maximum number of addresses of one name; further ones are ignored. */
+  static final int MAX_ADDRESSES = 256;
+
+  /** Time in nanoseconds for which an address without a connection is last. */
+  private static final long AVOIDED_NANOS = 10_000_000_000L;
 
   /** Time in nanoseconds for which a failed lookup remains valid. */
   private static final long UNKNOWN_NANOS = 1_000_000_000L;
@@ -61,30 +71,69 @@ public final class NameTable {
   /** Resolver of host names; may block. */
   @FunctionalInterface
   public interface Lookup {
-    InetAddress address(String host) throws UnknownHostException;
+    /** The addresses, at least one. */
+    List<InetAddress> addresses(String host) throws UnknownHostException;
   }
 
-  /** Receiver of a result: an address, or a failure. */
+  /** The name service of the system. It does not cache if the JVM's cache is off. */
+  public static List<InetAddress> ofSystem(String host) throws UnknownHostException {
+    return List.of(InetAddress.getAllByName(host));
+  }
+
+  /** Receiver of a result: addresses in the order in which to try them, or a failure. */
   interface Asker {
-    void resolved(InetAddress address);
+    void resolved(List<InetAddress> addresses);
 
     void unresolved(UnknownHostException cause);
   }
 
   /**
-   * Passes the address of {@code host} to {@code asker}, once: before the return if it is known,
-   * otherwise later on {@code executor}.
+   * Passes the addresses of {@code host} to {@code asker}, once: before the return if they are
+   * known, otherwise later on {@code executor}.
    */
   void resolve(String host, ScheduledExecutorService executor, Asker asker) {
     InetAddress literal = NetUtil.createInetAddressFromIpAddressString(host);
     if (literal != null) {
-      asker.resolved(literal);
+      asker.resolved(List.of(literal));
       return;
     }
+    name(host).ask(executor, asker);
+  }
+
+  private Name name(String host) {
     if (names.size() >= MAX_NAMES) {
       names.clear();
     }
-    names.computeIfAbsent(host, Name::new).ask(executor, asker);
+    return names.computeIfAbsent(host, Name::new);
+  }
+
+  /**
+   * The addresses of {@code host}, in the order in which to try them. For virtual threads: blocks
+   * until a lookup ends, if none is known.
+   *
+   * @param nanos maximum wait in nanoseconds
+   * @throws UnknownHostException if there is no address, or none in time
+   */
+  public List<InetAddress> await(String host, long nanos) throws UnknownHostException {
+    InetAddress literal = NetUtil.createInetAddressFromIpAddressString(host);
+    return literal == null ? name(host).await(nanos) : List.of(literal);
+  }
+
+  /**
+   * The address for the next request to {@code host}, if its name is known and has several;
+   * otherwise null.
+   */
+  @Nullable InetAddress turn(String host) {
+    Name name = names.get(host);
+    return name == null ? null : name.turn();
+  }
+
+  /** Records that an address of {@code host} could not be connected to. */
+  void failed(String host, InetAddress address) {
+    Name name = names.get(host);
+    if (name != null) {
+      name.avoid(address);
+    }
   }
 
   private static UnknownHostException tooLong(String host) {
@@ -109,23 +158,23 @@ public final class NameTable {
       executor.schedule(() -> tell(null, tooLong(host)), nanos, TimeUnit.NANOSECONDS);
     }
 
-    void tellLater(@Nullable InetAddress address, UnknownHostException failure) {
+    void tellLater(@Nullable List<InetAddress> addresses, UnknownHostException failure) {
       try {
-        executor.execute(() -> tell(address, failure));
+        executor.execute(() -> tell(addresses, failure));
       } catch (RejectedExecutionException _) {
         // The router has stopped; no result is needed.
       }
     }
 
-    private void tell(@Nullable InetAddress address, UnknownHostException failure) {
+    private void tell(@Nullable List<InetAddress> addresses, UnknownHostException failure) {
       if (told) {
         return;
       }
       told = true;
-      if (address == null) {
+      if (addresses == null) {
         asker.unresolved(failure);
       } else {
-        asker.resolved(address);
+        asker.resolved(addresses);
       }
     }
   }
@@ -133,7 +182,12 @@ public final class NameTable {
   /** State of one name. */
   private final class Name {
     private final String host;
-    private @Nullable InetAddress address;
+    private @Nullable List<InetAddress> addresses;
+
+    /** Ticker time until which an address is last; only addresses of the name. */
+    private final Map<InetAddress, Long> avoidedUntil = new HashMap<>();
+
+    private int turn;
     private @Nullable UnknownHostException failure;
     private long knownSince;
     private boolean looking;
@@ -145,14 +199,14 @@ public final class NameTable {
     }
 
     void ask(ScheduledExecutorService executor, Asker asker) {
-      InetAddress known;
+      @Nullable List<InetAddress> known;
       UnknownHostException unknown;
       synchronized (this) {
         long now = ticker.nanos();
         if (!looking && dueAt(now)) {
           look(now);
         }
-        known = address;
+        known = inTurn(now);
         unknown = known == null ? reasonAt(now) : null;
         if (known == null && unknown == null) {
           Waiting one = new Waiting(executor, asker);
@@ -167,8 +221,74 @@ public final class NameTable {
       }
     }
 
+    synchronized List<InetAddress> await(long nanos) throws UnknownHostException {
+      long end = ticker.nanos() + nanos;
+      while (true) {
+        long now = ticker.nanos();
+        if (!looking && dueAt(now)) {
+          look(now);
+        }
+        List<InetAddress> known = inTurn(now);
+        if (known != null) {
+          return known;
+        }
+        UnknownHostException unknown = reasonAt(now);
+        long left = TimeUnit.NANOSECONDS.toMillis(end - now);
+        if (unknown != null || left <= 0) {
+          throw unknown == null ? tooLong(host) : unknown;
+        }
+        try {
+          wait(left);
+        } catch (InterruptedException e) {
+          Thread.currentThread().interrupt();
+          throw new UnknownHostException(host + ": DNS lookup interrupted");
+        }
+      }
+    }
+
+    /** The addresses, beginning with the next one; null if unknown. */
+    private @Nullable List<InetAddress> inTurn(long now) {
+      List<InetAddress> all = addresses;
+      if (all == null || all.size() == 1) {
+        return all;
+      }
+      turn = (turn + 1) % all.size();
+      List<InetAddress> first = new ArrayList<>(all.size());
+      List<InetAddress> last = new ArrayList<>();
+      for (int i = 0; i < all.size(); i++) {
+        InetAddress each = all.get((turn + i) % all.size());
+        (avoided(each, now) ? last : first).add(each);
+      }
+      first.addAll(last);
+      return first;
+    }
+
+    private boolean avoided(InetAddress address, long now) {
+      Long until = avoidedUntil.get(address);
+      return until != null && until - now > 0;
+    }
+
+    synchronized @Nullable InetAddress turn() {
+      List<InetAddress> known = addresses;
+      long now = ticker.nanos();
+      if (known == null || known.size() == 1) {
+        return null;
+      }
+      if (!looking && dueAt(now)) {
+        look(now);
+      }
+      List<InetAddress> next = inTurn(now);
+      return next == null ? null : next.getFirst();
+    }
+
+    synchronized void avoid(InetAddress address) {
+      if (addresses != null && addresses.contains(address)) {
+        avoidedUntil.put(address, ticker.nanos() + AVOIDED_NANOS);
+      }
+    }
+
     private boolean dueAt(long now) {
-      return address == null ? reasonAt(now) == null : now - knownSince > ttlNanos;
+      return addresses == null ? reasonAt(now) == null : now - knownSince > ttlNanos;
     }
 
     private void look(long now) {
@@ -192,7 +312,8 @@ public final class NameTable {
 
     private void lookUp() {
       try {
-        found(lookup.address(host), null);
+        List<InetAddress> all = lookup.addresses(host);
+        found(all.subList(0, Math.min(all.size(), MAX_ADDRESSES)), null);
       } catch (UnknownHostException e) {
         found(null, e);
       } catch (RuntimeException | Error e) {
@@ -207,18 +328,24 @@ public final class NameTable {
     }
 
     /** Records a result. After a failed lookup an earlier address remains in use. */
-    private void found(@Nullable InetAddress now, @Nullable UnknownHostException why) {
+    private void found(@Nullable List<InetAddress> now, @Nullable UnknownHostException why) {
       List<Waiting> told;
+      @Nullable List<InetAddress> inTurn;
       synchronized (this) {
         looking = false;
         knownSince = ticker.nanos();
-        address = now == null ? address : now;
-        failure = now == null && address == null ? why : null;
+        if (now != null) {
+          addresses = List.copyOf(now);
+          avoidedUntil.keySet().retainAll(now);
+        }
+        failure = addresses == null ? why : null;
         told = waiting;
         waiting = new ArrayList<>();
+        inTurn = now == null ? null : inTurn(knownSince);
+        notifyAll();
       }
       UnknownHostException unknown = why == null ? new UnknownHostException(host) : why;
-      told.forEach(each -> each.tellLater(now, unknown));
+      told.forEach(each -> each.tellLater(inTurn, unknown));
     }
   }
 }

@@ -10,6 +10,7 @@ import io.netty.util.ReferenceCountUtil;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.flush.Flushes;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.nio.channels.NotYetConnectedException;
 import org.jspecify.annotations.Nullable;
 
@@ -25,15 +26,17 @@ import org.jspecify.annotations.Nullable;
 public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
   private final UpstreamPool pool;
   private final Channel channel;
+  private final InetAddress address;
   private final Flushes.Flush flush;
   private @Nullable UpstreamUser user;
   private boolean used;
   private boolean broken;
   private long idleSince;
 
-  UpstreamConnection(UpstreamPool pool, Channel channel, UpstreamUser user) {
+  UpstreamConnection(UpstreamPool pool, Channel channel, UpstreamUser user, InetAddress address) {
     this.pool = pool;
     this.channel = channel;
+    this.address = address;
     flush = pool.flushes().of(channel);
     this.user = user;
   }
@@ -46,6 +49,11 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
   /** The worker of this connection. */
   public Worker worker() {
     return pool.worker();
+  }
+
+  /** The address of the worker. */
+  InetAddress address() {
+    return address;
   }
 
   boolean open() {

@@ -6,6 +6,7 @@ import io.netty.handler.ssl.SslHandler;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.wire.RequestHeadWriter;
+import java.net.InetAddress;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import org.jspecify.annotations.Nullable;
@@ -20,6 +21,9 @@ public final class UpstreamPool {
   private final WorkerTarget target;
   private final Deque<UpstreamConnection> idle = new ArrayDeque<>();
   private boolean closed;
+
+  /** Address that the next connection should use; null for any. Set by {@link #take}. */
+  private @Nullable InetAddress next;
 
   UpstreamPool(UpstreamPools pools, Worker worker, WorkerTarget target) {
     this.pools = pools;
@@ -52,8 +56,28 @@ public final class UpstreamPool {
     return target.heads();
   }
 
-  /** Takes an idle connection for {@code user}; null if there is none. */
+  /**
+   * Takes an idle connection for {@code user}; null if there is none. If the worker's name has
+   * several addresses, requests use them in turn.
+   */
   public @Nullable UpstreamConnection take(UpstreamUser user, long now) {
+    next = pools.names().turn(target.host());
+    return next == null ? takeAny(user, now) : takeTo(next, user, now);
+  }
+
+  private @Nullable UpstreamConnection takeTo(InetAddress address, UpstreamUser user, long now) {
+    sweep(now);
+    for (UpstreamConnection each : idle) {
+      if (each.open() && each.address().equals(address)) {
+        idle.remove(each);
+        each.workFor(user);
+        return each;
+      }
+    }
+    return null;
+  }
+
+  private @Nullable UpstreamConnection takeAny(UpstreamUser user, long now) {
     UpstreamConnection newest;
     while ((newest = idle.pollFirst()) != null) {
       if (newest.open() && now - newest.idleSince() < pools.idleNanos()) {
@@ -67,7 +91,8 @@ public final class UpstreamPool {
 
   /** Opens a connection for {@code user}. The user gets the result later, or during this call. */
   public void connect(UpstreamUser user, ConnectingSlot slot) {
-    Connecting connecting = new Connecting(this, user);
+    Connecting connecting = new Connecting(this, user, next);
+    next = null;
     slot.connecting(connecting);
     pools.names().resolve(target.host(), pools.loop(), connecting);
   }
@@ -79,6 +104,11 @@ public final class UpstreamPool {
   @FunctionalInterface
   public interface ConnectingSlot {
     void connecting(Connecting connecting);
+  }
+
+  /** Records that an address could not be connected to. */
+  void avoid(InetAddress address) {
+    pools.names().failed(target.host(), address);
   }
 
   void keep(UpstreamConnection connection) {

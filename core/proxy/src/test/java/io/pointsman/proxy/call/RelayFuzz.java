@@ -321,7 +321,7 @@ public final class RelayFuzz {
     Flushes flushes = new Flushes(LOOP.eventLoop());
     NameTable names =
         new NameTable(
-            java.net.InetAddress::getByName,
+            NameTable::ofSystem,
             settings.upstream().nameTtl(),
             settings.upstream().connectTimeout(),
             () -> 0);

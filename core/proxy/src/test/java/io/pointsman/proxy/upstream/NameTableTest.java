@@ -1,11 +1,14 @@
 package io.pointsman.proxy.upstream;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.testkit.FakeClock;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
@@ -13,6 +16,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -35,7 +39,7 @@ class NameTableTest {
       new NameTable(
           host -> {
             lookUps.incrementAndGet();
-            return dns.address(host);
+            return dns.addresses(host);
           },
           TTL,
           PATIENCE,
@@ -52,14 +56,19 @@ class NameTableTest {
     loop.shutdownNow();
   }
 
-  private static InetAddress address(int last) throws UnknownHostException {
-    return InetAddress.getByAddress(new byte[] {10, 0, 0, (byte) last});
+  private static List<InetAddress> address(int... last) throws UnknownHostException {
+    List<InetAddress> all = new ArrayList<>();
+    for (int each : last) {
+      all.add(InetAddress.getByAddress(new byte[] {10, 0, 0, (byte) each}));
+    }
+    return all;
   }
 
   private final class Listening implements NameTable.Asker {
     @Override
-    public void resolved(InetAddress address) {
-      told.add(address.getHostAddress());
+    public void resolved(List<InetAddress> addresses) {
+      told.add(
+          addresses.stream().map(InetAddress::getHostAddress).collect(Collectors.joining(",")));
     }
 
     @Override
@@ -195,5 +204,58 @@ class NameTableTest {
     noThread = false;
     clock.advance(TTL.plusMillis(1));
     awaitAddress("10.0.0.2");
+  }
+
+  @Test
+  void severalAddressesAreUsedInTurn() throws Exception {
+    dns = host -> address(1, 2, 3);
+    assertThat(List.of(ask("engine"), ask("engine"), ask("engine")))
+        .containsExactlyInAnyOrder(
+            "10.0.0.1,10.0.0.2,10.0.0.3",
+            "10.0.0.2,10.0.0.3,10.0.0.1",
+            "10.0.0.3,10.0.0.1,10.0.0.2");
+    assertThat(List.of(turn(), turn(), turn()))
+        .containsExactlyInAnyOrder("10.0.0.1", "10.0.0.2", "10.0.0.3");
+    assertThat(lookUps).hasValue(1);
+  }
+
+  private String turn() {
+    InetAddress next = names.turn("engine");
+    return next == null ? "any" : next.getHostAddress();
+  }
+
+  @Test
+  void anAddressWithoutAConnectionIsLastForAWhile() throws Exception {
+    dns = host -> address(1, 2);
+    ask("engine");
+    names.failed("engine", address(1).getFirst());
+    for (int i = 0; i < 4; i++) {
+      assertThat(ask("engine")).isEqualTo("10.0.0.2,10.0.0.1");
+      assertThat(turn()).isEqualTo("10.0.0.2");
+    }
+    clock.advance(Duration.ofSeconds(11));
+    assertThat(List.of(turn(), turn())).containsExactlyInAnyOrder("10.0.0.1", "10.0.0.2");
+  }
+
+  @Test
+  void oneAddressLeavesTheChoiceOfConnectionsFree() throws Exception {
+    ask("engine");
+    assertThat(turn()).isEqualTo("any");
+    assertThat(names.turn("10.0.0.9")).isNull();
+  }
+
+  @Test
+  void probesWaitForTheSameLookup() throws Exception {
+    long minute = TimeUnit.MINUTES.toNanos(1);
+    assertThat(names.await("engine", minute)).isEqualTo(address(1));
+    ask("engine");
+    assertThat(lookUps).hasValue(1);
+    assertThat(names.await("10.0.0.9", minute)).isEqualTo(address(9));
+    dns =
+        host -> {
+          throw new UnknownHostException(host);
+        };
+    assertThatThrownBy(() -> names.await("unknown", minute))
+        .isInstanceOf(UnknownHostException.class);
   }
 }

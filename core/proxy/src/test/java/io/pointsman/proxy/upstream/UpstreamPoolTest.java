@@ -22,7 +22,9 @@ class UpstreamPoolTest {
   private final UpstreamPools pools = pools(UpstreamSettings.DEFAULTS);
   private final UpstreamPool pool =
       pools.to(new Fleet(FleetSettings.DEFAULTS, () -> 0).add(WorkerSpec.of("http://127.0.0.1:1")));
-  private final UpstreamConnection connection = new UpstreamConnection(pool, channel, new Nobody());
+  private final UpstreamConnection connection =
+      new UpstreamConnection(
+          pool, channel, new Nobody(), java.net.InetAddress.getLoopbackAddress());
 
   UpstreamPoolTest() {
     channel.pipeline().addLast(connection);
@@ -34,8 +36,7 @@ class UpstreamPoolTest {
         new Flushes(channel.eventLoop()),
         new Bootstrap().channel(NioSocketChannel.class),
         settings,
-        new NameTable(
-            java.net.InetAddress::getByName, Duration.ofSeconds(1), Duration.ofSeconds(1), () -> 0),
+        new NameTable(NameTable::ofSystem, Duration.ofSeconds(1), Duration.ofSeconds(1), () -> 0),
         () -> {});
   }
 
@@ -83,8 +84,12 @@ class UpstreamPoolTest {
                     all.keys()))
             .to(pool.worker());
     EmbeddedChannel further = new EmbeddedChannel();
-    UpstreamConnection first = new UpstreamConnection(small, channel, new Nobody());
-    UpstreamConnection second = new UpstreamConnection(small, further, new Nobody());
+    UpstreamConnection first =
+        new UpstreamConnection(
+            small, channel, new Nobody(), java.net.InetAddress.getLoopbackAddress());
+    UpstreamConnection second =
+        new UpstreamConnection(
+            small, further, new Nobody(), java.net.InetAddress.getLoopbackAddress());
 
     first.release(0);
     second.release(0);

@@ -210,7 +210,9 @@ public final class ForwardKeys {
           "pool.name-ttl",
           duration(Duration.ZERO, DAY),
           UPSTREAM.nameTtl(),
-          "Time for which the resolved address of a worker's host name is used.",
+          "Time for which the resolved addresses of a worker's host name are used, by requests and"
+              + " probes. If a name has several addresses, requests use them in turn. If one"
+              + " refuses a connection, the same attempt uses the next one.",
           "With a high value, requests go to the old address of a worker that has moved.");
 
   public static final Key<String> API_KEY =

@@ -16,6 +16,7 @@ import java.net.SocketTimeoutException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
@@ -35,15 +36,42 @@ public final class EngineClient {
   /** Maximum size of a response body in bytes; probes and model lists are far smaller. */
   static final int MOST_BYTES = 4 << 20;
 
+  /** Resolver of host names. */
+  @FunctionalInterface
+  public interface Names {
+    /**
+     * The addresses of a host, in the order in which to try them.
+     *
+     * @param nanos maximum wait in nanoseconds
+     * @throws IOException if there is no address, or none in time
+     */
+    List<InetAddress> addresses(String host, long nanos) throws IOException;
+  }
+
   private final EngineKeys keys;
   private final Ticker ticker;
+  private final Names names;
 
   /**
    * @param keys bearer tokens by role
+   * @param names resolver; the same as that of requests
    */
-  public EngineClient(EngineKeys keys, Ticker ticker) {
+  public EngineClient(EngineKeys keys, Ticker ticker, Names names) {
     this.keys = keys;
     this.ticker = ticker;
+    this.names = names;
+  }
+
+  /**
+   * A client that asks the system for each name.
+   *
+   * @param keys bearer tokens by role
+   */
+  public EngineClient(EngineKeys keys, Ticker ticker) {
+    this(
+        keys,
+        ticker,
+        (host, nanos) -> List.of(HostNames.addresses(host, (int) (nanos / 1_000_000))));
   }
 
   /**
@@ -203,7 +231,7 @@ public final class EngineClient {
 
   private Socket connect(String name, int port, long deadline) throws IOException {
     IOException last = new IOException("no address of " + name);
-    for (InetAddress address : HostNames.addresses(name, millisLeft(deadline))) {
+    for (InetAddress address : names.addresses(name, millisLeft(deadline) * 1_000_000L)) {
       Socket socket = new Socket();
       try {
         socket.connect(new InetSocketAddress(address, port), millisLeft(deadline));

@@ -57,6 +57,7 @@ import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.loop.RequestHandlerFactory;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.RequestTracer;
+import io.pointsman.proxy.upstream.NameTable;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -104,6 +105,7 @@ public final class Router implements AutoCloseable {
    */
   public static Router start(PointsmanConfig config, String version) {
     Deque<AutoCloseable> control = new ArrayDeque<>();
+    JvmNames.forgetAtOnce();
     try {
       Assembly assembly = new Assembly(config, version, control);
       ProxyServer server = assembly.openProxy();
@@ -136,6 +138,7 @@ public final class Router implements AutoCloseable {
     private Map<String, String> modelPolicies = Map.of();
 
     private final RouterMetrics metrics;
+    private final NameTable names;
     private final EngineClient client;
     private final Prober prober;
     private final ModelCards cards;
@@ -156,7 +159,13 @@ public final class Router implements AutoCloseable {
           new KvKnowledge(
               new KvIndex(kvBytes, maxWorkers, ticker), TokenAsking.texts(config, ticker));
       metrics = new RouterMetrics(fleet, this::policyOf, maxWorkers, ticker, version);
-      client = new EngineClient(config.controlKeys(), ticker);
+      names =
+          new NameTable(
+              NameTable::ofSystem,
+              config.proxy().upstream().nameTtl(),
+              config.proxy().upstream().connectTimeout(),
+              ticker);
+      client = new EngineClient(config.controlKeys(), ticker, names::await);
       cards = new ModelCards(fleet);
       tracer = config.tracing().enabled() ? tracing(version) : RequestTracer.NONE;
       prober = new Prober(fleet, config.probes(), client, ticker, dice).onModels(this::told);
@@ -267,7 +276,7 @@ public final class Router implements AutoCloseable {
               prompts,
               ticker,
               dice,
-              InetAddress::getByName,
+              names,
               two == null ? RequestHandlerFactory.NONE : courses(two, engine));
       ProxyServer server = ProxyServer.start(DefaultConnectionLimit.in(config.proxy()), context);
       control.push(server);

@@ -40,6 +40,7 @@ final class FleetFaultsTest {
       case NAME_MOVES,
           NAME_IS_UNKNOWN,
           NAME_LOOK_UP_HANGS,
+          NAME_HAS_SEVERAL_ADDRESSES,
           ADAPTER_CHANGES,
           ENGINE_SLEEPS,
           CONTROL_CALL_FAILS,

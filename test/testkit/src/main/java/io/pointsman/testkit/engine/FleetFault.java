@@ -8,6 +8,8 @@ public enum FleetFault {
   FLAPS,
   /** An engine's name gets another address. */
   NAME_MOVES,
+  /** A name has several addresses, and an engine answers at some of them. */
+  NAME_HAS_SEVERAL_ADDRESSES,
   /** An engine's name becomes unknown. */
   NAME_IS_UNKNOWN,
   /** The lookup of an engine's name gets no response. */
