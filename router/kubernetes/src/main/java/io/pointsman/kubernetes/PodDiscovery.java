@@ -90,8 +90,13 @@ public final class PodDiscovery implements AutoCloseable {
 
   /** The client does not repeat requests. The informer does, and reports the reason. */
   static Config config(KubernetesSettings settings) {
+    Config found = Config.autoConfigure(null);
+    TokenFile token = TokenFile.of(found, Config.getKubeconfigFilenames());
+    if (token != null) {
+      found.setOauthTokenProvider(token);
+    }
     ConfigBuilder config =
-        new ConfigBuilder(Config.autoConfigure(null))
+        new ConfigBuilder(found)
             .withRequestRetryBackoffLimit(0)
             .withWatchReconnectInterval(FIRST_RETRY_MILLIS);
     return settings.url().isEmpty() ? config.build() : config.withMasterUrl(settings.url()).build();

@@ -148,7 +148,6 @@ public final class SplitRequest {
     return wholeByPrefill;
   }
 
-  /** Returns the routing request for a role. */
   /** Records that the request waits because no worker is available. */
   public void awaits() {
     for (RoutingRequest each : List.of(whole, prefill, decode, wholeByDecode, wholeByPrefill)) {
@@ -156,6 +155,7 @@ public final class SplitRequest {
     }
   }
 
+  /** Returns the routing request for a role. */
   RoutingRequest of(Role role) {
     return switch (role) {
       case REGULAR -> whole;
