@@ -10,6 +10,7 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.pd.peer.PeerLabels;
 import io.pointsman.pd.protocol.ProtocolSettings.MinTokens;
+import io.pointsman.pd.protocol.Protocols;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -28,9 +29,8 @@ final class PdMode {
   private static final String DISCOVERY = "--vllm-discovery-address";
   private static final String ENGINES_KEY = "OPENAI_API_KEY";
 
-  /** Accepted names of protocols; lmcache is missing because it needs settings without flags. */
-  private static final List<String> CONNECTORS =
-      List.of("nixl", "mooncake", "moriio", "p2p_nccl", "sglang", "orchestrated", "transparent");
+  /** The protocol without a connector of vllm-router; it needs settings that have no flags. */
+  private static final String NO_CONNECTOR = "lmcache";
 
   private static final String LMCACHE =
       ": lmcache is not a connector of vllm-router (expected: serve with disaggregation.protocol,"
@@ -70,13 +70,17 @@ final class PdMode {
 
   void connector(Given given, Translation into) {
     String name = given.value().replace('-', '_');
-    if (CONNECTORS.contains(name)) {
-      connector = name;
-    } else if (name.equals("lmcache")) {
+    if (name.equals(NO_CONNECTOR)) {
       into.problems().add(given.flag() + LMCACHE);
+    } else if (Protocols.names().contains(name)) {
+      connector = name;
     } else {
-      into.problem(given, given.value(), "one of " + String.join(", ", CONNECTORS));
+      into.problem(given, given.value(), "one of " + String.join(", ", connectors()));
     }
+  }
+
+  private static List<String> connectors() {
+    return Protocols.names().stream().filter(name -> !name.equals(NO_CONNECTOR)).toList();
   }
 
   /**

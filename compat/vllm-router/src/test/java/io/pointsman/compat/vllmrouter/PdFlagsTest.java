@@ -155,7 +155,7 @@ class PdFlagsTest {
     "--decode grpc://d2, --decode: grpc://d2 is not supported yet: engines behind gRPC",
     "--decode http://p1:8000, '--prefill, --decode: http://p1:8000 twice'",
     "--kv-connector lmcache, --kv-connector: lmcache is not a connector of vllm-router",
-    "--kv-connector infinistore, --kv-connector: infinistore (expected: one of nixl",
+    "--kv-connector infinistore, --kv-connector: infinistore (expected: one of mooncake",
     "--kv-connector moriio, --kv-connector: moriio without --vllm-discovery-address",
     "--prefill-policy kv_awry, --prefill-policy: kv_awry (expected: one of",
     "--decode-policy fastest, --decode-policy: fastest (expected: one of",

@@ -14,6 +14,7 @@ import static io.pointsman.config.value.ValueTypes.text;
 import io.pointsman.config.settings.DisaggSettings;
 import io.pointsman.config.value.CheckedText;
 import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.pd.execution.StageSettings;
 import io.pointsman.pd.execution.StageSettings.Reuse;
 import io.pointsman.pd.peer.PeerLabels;
@@ -49,7 +50,7 @@ public final class DisaggKeys {
   public static final Key<String> PREFILL_POLICY =
       Key.of(
           ROOT + "prefill-policy",
-          nameOrClass(RoutingKeys.NAMES, "Policy"),
+          nameOrClass(Policies.names(), "Policy"),
           DisaggSettings.DEFAULTS.prefillPolicy(),
           "Policy that chooses a prefill worker.",
           "Policies that use prefixes keep prompts with a common prefix together. Policies that use"
@@ -329,7 +330,7 @@ public final class DisaggKeys {
   private DisaggKeys() {}
 
   private static List<String> decodePolicies() {
-    return Stream.concat(RoutingKeys.NAMES.stream(), Stream.of(JointPolicy.NAME)).sorted().toList();
+    return Stream.concat(Policies.names().stream(), Stream.of(JointPolicy.NAME)).sorted().toList();
   }
 
   private static List<String> protocols() {

@@ -17,6 +17,7 @@ import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
+import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.engine.policy.session.SessionAffinity;
@@ -28,21 +29,6 @@ import java.util.stream.Stream;
 
 /** Keys of routing: workers, policies and their parameters. */
 public final class RoutingKeys {
-  static final List<String> NAMES =
-      List.of(
-          "cache_aware",
-          "consistent_hash",
-          "cost",
-          "kv_aware",
-          "least_load",
-          "md5_ring",
-          "power_of_two",
-          "random",
-          "ray_consistent_hash",
-          "rendezvous_hash",
-          "round_robin",
-          "sticky_least_loaded");
-
   private static final PolicySettings POLICIES = PolicySettings.DEFAULTS;
   private static final CacheAwareSettings CACHE = CacheAwareSettings.DEFAULTS;
   private static final CostSettings COST = CostSettings.DEFAULTS;
@@ -61,7 +47,7 @@ public final class RoutingKeys {
   public static final Key<String> POLICY =
       Key.of(
           "policy",
-          nameOrClass(NAMES, "Policy"),
+          nameOrClass(Policies.names(), "Policy"),
           "cost",
           "Policy that chooses one of the workers that can serve the request.",
           "See docs/policies.md for each policy.");
@@ -69,7 +55,7 @@ public final class RoutingKeys {
   public static final Key<String> SHADOW_POLICY =
       Key.of(
           "shadow-policy",
-          nameOrClass(Stream.concat(Stream.of(NO_SHADOW), NAMES.stream()).toList(), "Policy"),
+          nameOrClass(Stream.concat(Stream.of(NO_SHADOW), Policies.names().stream()).toList(), "Policy"),
           NO_SHADOW,
           "Second policy that decides on every request without effect. The metrics"
               + " `pointsman_shadow_*` and `GET /shadow` show its decisions.",

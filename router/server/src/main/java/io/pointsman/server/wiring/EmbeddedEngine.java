@@ -1,27 +1,12 @@
 package io.pointsman.server.wiring;
 
 import io.pointsman.config.PointsmanConfig;
-import io.pointsman.control.env.SystemTicker;
-import io.pointsman.control.env.ThreadRandomSource;
-import io.pointsman.control.health.EngineClient;
-import io.pointsman.control.health.KvCapacity;
-import io.pointsman.control.health.Prober;
-import io.pointsman.control.health.Rounds;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.RoutingEngine;
-import io.pointsman.engine.StagePolicies;
 import io.pointsman.engine.choice.Alternatives;
 import io.pointsman.engine.choice.Choices;
-import io.pointsman.engine.env.RandomSource;
-import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
-import io.pointsman.engine.kv.KvIndex;
-import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.policy.RoutingRequest;
-import io.pointsman.engine.policy.catalog.PolicyParts;
-import io.pointsman.engine.policy.catalog.PolicySetup;
-import io.pointsman.engine.policy.session.SessionAffinity;
-import io.pointsman.engine.policy.tier.Tiers;
 import io.pointsman.pd.body.SplitFactsReader;
 import io.pointsman.pd.choice.SplitChoices;
 import io.pointsman.pd.plan.SplitFacts;
@@ -32,8 +17,6 @@ import io.pointsman.request.RequestFacts;
 import io.pointsman.request.reader.ListedHeaders;
 import io.pointsman.request.reader.Readers;
 import java.io.IOException;
-import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
@@ -44,8 +27,6 @@ import org.jspecify.annotations.Nullable;
  * and placed as in the router. No port is opened. Thread-safe.
  */
 public final class EmbeddedEngine implements AutoCloseable {
-  private static final Duration LEASE_LOOK = Duration.ofMillis(50);
-
   /** The embedding program provides its own metrics. */
   private static final EngineListener NOBODY = _ -> {};
 
@@ -61,80 +42,18 @@ public final class EmbeddedEngine implements AutoCloseable {
   /**
    * @param opened receives the resources to close, newest first; also if the constructor fails
    */
-  private EmbeddedEngine(PointsmanConfig config, Deque<AutoCloseable> opened) {
+  private EmbeddedEngine(PointsmanConfig config, Deque<AutoCloseable> opened) throws IOException {
     this.opened = opened;
-    Ticker ticker = new SystemTicker();
-    RandomSource dice = new ThreadRandomSource();
-    fleet = new Fleet(config.fleet(), ticker);
-    fleet.addAll(config.workers());
-    EngineClient client = new EngineClient(config.controlKeys(), ticker);
-    KvCapacity capacity = new KvCapacity(client, config.probes().timeout());
-    Prober prober =
-        new Prober(fleet, config.probes(), client, ticker, dice)
-            .onModels(
-                (worker, _) -> {
-                  if (ConfiguredPolicies.needKvCapacity(config, worker.spec().role())) {
-                    capacity.learn(worker);
-                  }
-                });
-    int maxWorkers = config.fleet().maxWorkers();
-    KvIndex index = new KvIndex(config.policies().kvAware().maxIndexBytes(), maxWorkers, ticker);
-    KvKnowledge knowledge = new KvKnowledge(index, TokenAsking.texts(config, ticker));
-    PolicyParts parts = new PolicyParts(ticker, dice, maxWorkers, config.policies(), knowledge);
-    PolicyClasses classes = new PolicyClasses(config.pluginDirectory(), opened);
-    Tiers tiers = PreferredWorkers.of(config, fleet, dice);
-    PolicySetup common = tiers.around(classes.create(config.policy(), parts));
-    Disaggregation two =
-        config.disagg().enabled()
-            ? new Disaggregation(config.disagg(), fleet, maxWorkers, ticker)
-            : null;
-    StagePolicies ofRoles =
-        two == null
-            ? StagePolicies.same(common)
-            : two.policies(
-                common,
-                name -> tiers.around(classes.create(name, withoutAffinity(parts))),
-                name -> tiers.around(two.decodePolicy(name, parts, classes::create)));
-    StagePolicies policies =
-        ofRoles.with(new ModelPolicies(config, classes, parts, tiers).setups());
-    engine =
-        new RoutingEngine(
-            fleet,
-            policies,
-            config.engine(),
-            new WatchfulListener(NOBODY, prober, () -> false),
-            ticker,
-            dice);
-    choices = new Choices(engine, config.decide().hold(), ticker, dice);
-    splitChoices = two == null ? null : two.choices(engine, choices, dice);
-    alternatives = new Alternatives(engine, ticker, dice);
+    EngineAssembly core = new EngineAssembly(config, opened);
+    fleet = core.fleet;
+    engine = core.engine(core.policies, NOBODY, () -> false);
+    choices = core.choices(engine);
+    splitChoices = core.two == null ? null : core.two.choices(engine, choices, core.dice);
+    alternatives = new Alternatives(engine, core.ticker, core.dice);
     readers = new Readers(config.affinity(), engine.wanted());
-    prompts = TokenAsking.start(config, fleet, knowledge, client, ticker, opened, (_, _) -> {});
-    if (two != null) {
-      listen(config, two, ticker);
-    }
-    opened.push(prober.start());
-    opened.push(Rounds.start("held-leases", LEASE_LOOK, choices::expireDue));
-    if (TokenAsking.hears(config)) {
-      opened.push(KvHearing.start(config.kvEvents(), fleet, index, client, ticker, (_, _) -> {}));
-    }
-  }
-
-  /**
-   * Prefill policies have no affinity: the prefix finds the state that a session leaves on a
-   * prefill worker.
-   */
-  private static PolicyParts withoutAffinity(PolicyParts parts) {
-    return parts.with(parts.settings().withAffinity(SessionAffinity.Mode.OFF));
-  }
-
-  /** Opens the listeners that the protocol needs. */
-  private void listen(PointsmanConfig config, Disaggregation two, Ticker ticker) {
-    try {
-      PeerListeners.open(config.peers(), two, fleet, config.fleet().maxWorkers(), ticker, opened);
-    } catch (IOException e) {
-      throw new IllegalArgumentException(e.getMessage(), e);
-    }
+    prompts = core.prompts((_, _) -> {});
+    core.listen((_, _) -> {});
+    core.watch();
   }
 
   /**
@@ -143,16 +62,7 @@ public final class EmbeddedEngine implements AutoCloseable {
    * @throws StartException if the engine cannot start; all resources are then released
    */
   public static EmbeddedEngine start(PointsmanConfig config) {
-    Deque<AutoCloseable> opened = new ArrayDeque<>();
-    try {
-      return new EmbeddedEngine(config, opened);
-    } catch (IllegalArgumentException | IllegalStateException e) {
-      OpenedParts.closeAll(opened);
-      throw new StartException(String.valueOf(e.getMessage()), e);
-    } catch (RuntimeException e) {
-      OpenedParts.closeAll(opened);
-      throw e;
-    }
+    return OpenedParts.start(opened -> new EmbeddedEngine(config, opened));
   }
 
   /** The workers; they can be added and removed at any time. */

@@ -17,27 +17,21 @@ import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.engine.shadow.ShadowPolicy;
 import io.pointsman.observe.capture.TraceCapture;
 import io.pointsman.observe.decisions.DecisionLog;
-import io.pointsman.observe.decisions.FallbackJournal;
 import io.pointsman.observe.metrics.RouterMetrics;
 import io.pointsman.proxy.local.LocalRoutes;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.Deque;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Observers of placements and responses: metrics, decision log, trace capture, shadow policy. They
+ * Observers of placements and responses: metrics, decision log, shadow policy. They
  * run after the policies' learners and change nothing.
  */
 final class Observers {
   /** Interval at which the shadow policy processes recorded events. */
   private static final Duration SHADOW_PAUSE = Duration.ofMillis(10);
-
-  private static final Duration FALLBACK_LOOK = Duration.ofSeconds(1);
 
   /** Memory in bytes for each of the two models that evaluate a shadow policy. */
   private static final long SHADOW_BYTES = 32L << 20;
@@ -67,38 +61,24 @@ final class Observers {
   }
 
   /**
-   * Adds the observers to the policies. Call once.
+   * Adds the observers to the policies of the assembly. Call once.
    *
-   * @param create creates a policy by name
-   * @param parts parts of the active policies
    * @param control receives the resources to close
-   * @throws IOException if the trace capture cannot be written
    */
-  StagePolicies watch(
-      StagePolicies policies,
-      Fleet fleet,
-      RouterMetrics metrics,
-      BiFunction<String, PolicyParts, PolicySetup> create,
-      PolicyParts parts,
-      Deque<AutoCloseable> control)
-      throws IOException {
+  StagePolicies watch(EngineAssembly core, RouterMetrics metrics, Deque<AutoCloseable> control) {
     AnswerLearner predictions = metrics.predictions();
-    List<Insight> insights = insights(policies);
+    List<Insight> insights = core.insights();
     metrics.lostHits(insights.stream().map(Insight::lostHits).toList());
     if (!insights.isEmpty()) {
       metrics.cacheModels(insights);
       metrics.fallbacks(insights);
-      control.push(
-          Rounds.start("cost-fallback", FALLBACK_LOOK, new FallbackJournal(insights)::look));
     }
-    StagePolicies watched = policies.each(setup -> watched(setup, predictions));
-    if (config.capture().enabled()) {
-      TraceCapture capture = new TraceCapture(config.capture(), ticker);
-      control.push(capture);
+    TraceCapture capture = core.capture;
+    if (capture != null) {
       metrics.capture(capture::written, capture::dropped, capture::failed);
-      watched = watched.each(setup -> setup.withAnswers(capture));
     }
-    ShadowPolicy second = shadow(fleet, create, parts);
+    StagePolicies watched = core.policies.each(setup -> watched(setup, predictions));
+    ShadowPolicy second = shadow(core.fleet, core.classes::create, core.parts);
     if (second == null) {
       return watched;
     }
@@ -136,18 +116,6 @@ final class Observers {
     return setup.answerLearners().isEmpty()
         ? setup.with(log)
         : setup.withAnswers(predictions).withAnswers(log);
-  }
-
-  /** The insights of policies that predict, each once. */
-  private static List<Insight> insights(StagePolicies policies) {
-    Set<Insight> all = new LinkedHashSet<>();
-    for (PolicySetup setup : policies.all()) {
-      Insight insight = setup.insight();
-      if (insight != null) {
-        all.add(insight);
-      }
-    }
-    return List.copyOf(all);
   }
 
   /** Adds the observers' routes. */

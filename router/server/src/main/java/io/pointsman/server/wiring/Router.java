@@ -17,13 +17,6 @@ import io.pointsman.api.decide.LeasesApi;
 import io.pointsman.api.decide.RayRouteApi;
 import io.pointsman.api.decide.SplitPlaces;
 import io.pointsman.config.PointsmanConfig;
-import io.pointsman.control.env.SystemTicker;
-import io.pointsman.control.env.ThreadRandomSource;
-import io.pointsman.control.health.EngineClient;
-import io.pointsman.control.health.FleetJournal;
-import io.pointsman.control.health.KvCapacity;
-import io.pointsman.control.health.Prober;
-import io.pointsman.control.health.Rounds;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.StagePolicies;
 import io.pointsman.engine.choice.Choices;
@@ -33,15 +26,10 @@ import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
-import io.pointsman.engine.kv.KvFeed;
-import io.pointsman.engine.kv.KvIndex;
-import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.policy.RoutingRequest;
-import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.policy.session.SessionAffinity;
 import io.pointsman.engine.policy.session.SessionTable;
-import io.pointsman.engine.policy.tier.Tiers;
 import io.pointsman.engine.prefix.PrefixIndex;
 import io.pointsman.observe.metrics.MetricsServer;
 import io.pointsman.observe.metrics.RouterMetrics;
@@ -57,17 +45,13 @@ import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.loop.RequestHandlerFactory;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.RequestTracer;
-import io.pointsman.proxy.upstream.NameTable;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
-import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
@@ -78,9 +62,6 @@ import org.jspecify.annotations.Nullable;
  * healthy.
  */
 public final class Router implements AutoCloseable {
-  private static final Duration LOOK = Duration.ofSeconds(1);
-  private static final Duration LEASE_LOOK = Duration.ofMillis(50);
-
   private final PointsmanConfig config;
   private final Fleet fleet;
   private final ProxyServer server;
@@ -104,79 +85,50 @@ public final class Router implements AutoCloseable {
    * @throws StartException if the router cannot start; all resources are then released
    */
   public static Router start(PointsmanConfig config, String version) {
-    Deque<AutoCloseable> control = new ArrayDeque<>();
-    JvmNames.forgetAtOnce();
-    try {
-      Assembly assembly = new Assembly(config, version, control);
-      ProxyServer server = assembly.openProxy();
-      MetricsServer metrics = assembly.openMetrics();
-      assembly.beginWatching();
-      control.remove(server);
-      return new Router(assembly, server, metrics);
-    } catch (IOException | IllegalArgumentException e) {
-      OpenedParts.closeAll(control);
-      throw new StartException(String.valueOf(e.getMessage()), e);
-    } catch (RuntimeException e) {
-      OpenedParts.closeAll(control);
-      throw e;
-    }
+    return OpenedParts.start(
+        control -> {
+          Assembly assembly = new Assembly(config, version, control);
+          ProxyServer server = assembly.openProxy();
+          MetricsServer metrics = assembly.openMetrics();
+          assembly.core.watch();
+          control.remove(server);
+          return new Router(assembly, server, metrics);
+        });
   }
 
   /** The parts of a router before it runs. */
   private static final class Assembly {
     private final PointsmanConfig config;
-    private final Ticker ticker = new SystemTicker();
-    private final RandomSource dice = new ThreadRandomSource();
     private final AtomicBoolean draining = new AtomicBoolean();
 
     /** Resources to close, newest first; filled even if the assembly fails. */
     private final Deque<AutoCloseable> control;
 
+    private final EngineAssembly core;
     private final Fleet fleet;
-
-    /** Configured policy names by model. */
-    private Map<String, String> modelPolicies = Map.of();
-
+    private final Ticker ticker;
+    private final RandomSource dice;
     private final RouterMetrics metrics;
-    private final NameTable names;
-    private final EngineClient client;
-    private final Prober prober;
     private final ModelCards cards;
     private final RequestTracer tracer;
     private final Observers observers;
 
-    /** The KV index and the token ids of texts; the KV-event sources feed the index. */
-    private final KvKnowledge knowledge;
-
-    Assembly(PointsmanConfig config, String version, Deque<AutoCloseable> control) {
+    Assembly(PointsmanConfig config, String version, Deque<AutoCloseable> control)
+        throws IOException {
       this.config = config;
       this.control = control;
-      fleet = new Fleet(config.fleet(), ticker);
+      core = new EngineAssembly(config, control);
+      fleet = core.fleet;
+      ticker = core.ticker;
+      dice = core.dice;
       int maxWorkers = config.fleet().maxWorkers();
-      addWorkers(maxWorkers);
-      long kvBytes = config.policies().kvAware().maxIndexBytes();
-      knowledge =
-          new KvKnowledge(
-              new KvIndex(kvBytes, maxWorkers, ticker), TokenAsking.texts(config, ticker));
       metrics = new RouterMetrics(fleet, this::policyOf, maxWorkers, ticker, version);
-      names =
-          new NameTable(
-              NameTable::ofSystem,
-              config.proxy().upstream().nameTtl(),
-              config.proxy().upstream().connectTimeout(),
-              ticker);
-      client = new EngineClient(config.controlKeys(), ticker, names::await);
+      metrics.policiesOfModels(core.modelPolicies);
+      metrics.expect(config.engine().expectedModels());
       cards = new ModelCards(fleet);
+      core.onModels(cards::learned);
       tracer = config.tracing().enabled() ? tracing(version) : RequestTracer.NONE;
-      prober = new Prober(fleet, config.probes(), client, ticker, dice).onModels(this::told);
       observers = new Observers(config, this::policyOf, ticker, dice);
-    }
-
-    private void told(Worker worker, byte[] models) {
-      cards.learned(worker, models);
-      if (ConfiguredPolicies.needKvCapacity(config, worker.spec().role())) {
-        new KvCapacity(client, config.probes().timeout()).learn(worker);
-      }
     }
 
     private String policyOf(Role role) {
@@ -189,17 +141,7 @@ public final class Router implements AutoCloseable {
 
     private String policyOf(Role role, @Nullable String model) {
       String ofRole = policyOf(role);
-      return role == Role.REGULAR ? ModelPolicies.name(modelPolicies, model, ofRole) : ofRole;
-    }
-
-    private void addWorkers(int maxWorkers) {
-      try {
-        fleet.addAll(config.workers());
-      } catch (IllegalStateException full) {
-        int workers = config.workers().size();
-        throw new IllegalArgumentException(
-            "workers: " + workers + " (expected: at most " + maxWorkers + ", max-workers)", full);
-      }
+      return role == Role.REGULAR ? ModelPolicies.name(core.modelPolicies, model, ofRole) : ofRole;
     }
 
     /** Only this method loads the classes for tracing. */
@@ -222,74 +164,32 @@ public final class Router implements AutoCloseable {
     }
 
     ProxyServer openProxy() throws IOException {
-      int maxWorkers = config.fleet().maxWorkers();
-      PolicyParts parts =
-          new PolicyParts(
-              ticker,
-              dice,
-              maxWorkers,
-              config.policies(),
-              knowledge,
-              SystemLargePages.ofThisMachine());
-      PolicyClasses classes = new PolicyClasses(config.pluginDirectory(), control);
-      Tiers tiers = PreferredWorkers.of(config, fleet, dice);
-      PolicySetup policy = tiers.around(classes.create(config.policy(), parts));
-      WatchfulListener listener =
-          new WatchfulListener(metrics.engineListener(), prober, observers.log()::draws);
-      Disaggregation two =
-          config.disagg().enabled()
-              ? new Disaggregation(config.disagg(), fleet, maxWorkers, ticker)
-              : null;
-      ModelPolicies models = new ModelPolicies(config, classes, parts, tiers);
-      modelPolicies = models.names();
-      metrics.policiesOfModels(modelPolicies);
-      metrics.expect(config.engine().expectedModels());
-      StagePolicies ofRoles =
-          two == null
-              ? StagePolicies.same(policy)
-              : two.policies(
-                  policy,
-                  // Prefill policies have no affinity: the prefix finds the state that a session
-                  // leaves on a prefill worker.
-                  name -> tiers.around(classes.create(name, withoutAffinity(parts))),
-                  name -> tiers.around(two.decodePolicy(name, parts, classes::create)));
-      StagePolicies policies = ofRoles.with(models.setups());
+      Disaggregation two = core.two;
       RoutingEngine engine =
-          new RoutingEngine(
-              fleet,
-              observers.watch(policies, fleet, metrics, classes::create, parts, control),
-              config.engine(),
-              listener,
-              ticker,
-              dice);
+          core.engine(
+              observers.watch(core, metrics, control),
+              metrics.engineListener(),
+              observers.log()::draws);
       CallerCheck callers = callers();
-      PromptListener prompts =
-          TokenAsking.start(config, fleet, knowledge, client, ticker, control, metrics::kvTokens);
+      PromptListener prompts = core.prompts(metrics::kvTokens);
       ProxyContext context =
           new ProxyContext(
               engine,
               config.affinity(),
-              routes(policies, engine, callers, two, prompts),
+              routes(engine, callers, prompts),
               callers,
               metrics.proxyListener(),
               tracer,
               prompts,
               ticker,
               dice,
-              names,
+              core.names,
               two == null ? RequestHandlerFactory.NONE : courses(two, engine));
       ProxyServer server = ProxyServer.start(DefaultConnectionLimit.in(config.proxy()), context);
       control.push(server);
       LoopScheduling.request(server);
-      measure(policies, server);
-      if (two != null) {
-        PeerListeners.open(config.peers(), two, fleet, maxWorkers, ticker, control);
-      }
-      if (TokenAsking.hears(config)) {
-        KvFeed feed = knowledge.index();
-        control.push(
-            KvHearing.start(config.kvEvents(), fleet, feed, client, ticker, metrics::kvEvents));
-      }
+      measure(server);
+      core.listen(metrics::kvEvents);
       return server;
     }
 
@@ -305,18 +205,15 @@ public final class Router implements AutoCloseable {
       return state -> new PdHandlers(state, plane);
     }
 
-    private static PolicyParts withoutAffinity(PolicyParts parts) {
-      return parts.with(parts.settings().withAffinity(SessionAffinity.Mode.OFF));
-    }
-
     /** Adds the metrics; those of several policies are summed. */
-    private void measure(StagePolicies policies, ProxyServer server) {
+    private void measure(ProxyServer server) {
+      StagePolicies policies = core.policies;
       metrics
           .clients(server::clients, server.clientsLimit())
           .queue(server::queued)
           .heldBack(server::heldBack)
           .bodies(server.bodies());
-      metrics.kvIndex(knowledge.index());
+      metrics.kvIndex(core.knowledge.index());
       if (config.metrics().vllmRouterNames()) {
         metrics.withVllmRouterNames(config.policies().affinity() != SessionAffinity.Mode.OFF);
       }
@@ -343,12 +240,7 @@ public final class Router implements AutoCloseable {
     }
 
     /** Builds the routes that the router answers itself. */
-    private LocalRoutes routes(
-        StagePolicies policies,
-        RoutingEngine engine,
-        CallerCheck callers,
-        @Nullable Disaggregation two,
-        PromptListener prompts)
+    private LocalRoutes routes(RoutingEngine engine, CallerCheck callers, PromptListener prompts)
         throws IOException {
       LocalRoutes.Builder routes = LocalRoutes.builder();
       Membership membership =
@@ -366,13 +258,13 @@ public final class Router implements AutoCloseable {
       }
       if (config.admin().enabled()) {
         new WorkersApi(fleet, membership, ticker).addTo(routes);
-        new MaintenanceApi(fleet, client::send, policies.sessions()).addTo(routes);
+        new MaintenanceApi(fleet, core.client::send, core.policies.sessions()).addTo(routes);
         observers.addTo(routes);
       } else if (config.decide().enabled()) {
         new WorkerList(fleet).addTo(routes);
       }
       if (config.decide().enabled()) {
-        choiceForOthers(engine, callers, two, prompts, routes);
+        choiceForOthers(engine, callers, prompts, routes);
       } else {
         RayRouteApi.off(routes);
       }
@@ -380,8 +272,8 @@ public final class Router implements AutoCloseable {
         metrics.addTo(routes);
       }
       new RefusedPaths(config.admin().refusedPaths()).addTo(routes);
-      ControlApi.EngineCall calls = ControlApi.calling(client, config.admin().controlTimeout());
-      new ControlApi(fleet, calls, prober.sleeping(), prober::modelsChanged)
+      ControlApi.EngineCall calls = ControlApi.calling(core.client, config.admin().controlTimeout());
+      new ControlApi(fleet, calls, core.prober.sleeping(), core.prober::modelsChanged)
           .addTo(routes, Set.copyOf(config.admin().refusedPaths()));
       return routes.build();
     }
@@ -389,11 +281,11 @@ public final class Router implements AutoCloseable {
     private void choiceForOthers(
         RoutingEngine engine,
         CallerCheck callers,
-        @Nullable Disaggregation two,
         PromptListener prompts,
         LocalRoutes.Builder routes)
         throws IOException {
-      Choices choices = new Choices(engine, config.decide().hold(), ticker, dice);
+      Disaggregation two = core.two;
+      Choices choices = core.choices(engine);
       boolean decodes = two != null && config.disagg().split().decodeServesWhole();
       SplitPlaces split = two == null ? null : two.places(engine, choices, dice);
       AdmissionSettings lines = config.proxy().admission();
@@ -404,7 +296,6 @@ public final class Router implements AutoCloseable {
       new LeasesApi(planes).addTo(routes);
       RayRouteApi route = new RayRouteApi(planes).addTo(routes);
       metrics.heldLeases(choices);
-      control.push(Rounds.start("held-leases", LEASE_LOOK, choices::expireDue));
       if (!config.decide().spoeAddress().isEmpty()) {
         SpoeListener listener = SpoeListener.open(config.decide().spoeAddress(), route, callers);
         control.push(listener);
@@ -424,14 +315,6 @@ public final class Router implements AutoCloseable {
         return server;
       } catch (IOException e) {
         throw new IOException("metrics: " + host + ":" + port + " (expected: a free port)", e);
-      }
-    }
-
-    void beginWatching() {
-      control.push(prober.start());
-      control.push(Rounds.start("fleet-journal", LOOK, new FleetJournal(fleet)::look));
-      if (config.kubernetes().enabled()) {
-        control.push(Discovery.start(config.kubernetes(), fleet, ticker));
       }
     }
   }

@@ -84,6 +84,12 @@ public final class RouterProcess implements AutoCloseable {
     return launch(List.of(), System.getProperty("java.class.path"), 0, flags);
   }
 
+  /** Starts the router with compiled classes that replace or extend its own. */
+  public static RouterProcess startWith(Path classes, String... flags) throws IOException {
+    String path = classes + File.pathSeparator + System.getProperty("java.class.path");
+    return launch(List.of(), path, 0, flags);
+  }
+
   /** Starts the router on the given port, which an earlier router may have used. */
   public static RouterProcess startAt(int port, String... flags) throws IOException {
     return launch(List.of(), System.getProperty("java.class.path"), port, flags);

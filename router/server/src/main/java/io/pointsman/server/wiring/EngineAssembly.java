@@ -1,0 +1,247 @@
+package io.pointsman.server.wiring;
+
+import io.pointsman.config.PointsmanConfig;
+import io.pointsman.control.env.SystemTicker;
+import io.pointsman.control.env.ThreadRandomSource;
+import io.pointsman.control.health.EngineClient;
+import io.pointsman.control.health.FleetJournal;
+import io.pointsman.control.health.KvCapacity;
+import io.pointsman.control.health.Prober;
+import io.pointsman.control.health.Rounds;
+import io.pointsman.control.kvevents.KvEventTally;
+import io.pointsman.control.kvevents.KvEvents;
+import io.pointsman.control.kvtokens.TokenTally;
+import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.StagePolicies;
+import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.env.RandomSource;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.kv.KnownTexts;
+import io.pointsman.engine.kv.KvIndex;
+import io.pointsman.engine.kv.KvKnowledge;
+import io.pointsman.engine.policy.Insight;
+import io.pointsman.engine.policy.catalog.PolicyParts;
+import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.engine.policy.session.SessionAffinity;
+import io.pointsman.engine.policy.tier.Tiers;
+import io.pointsman.observe.capture.TraceCapture;
+import io.pointsman.observe.decisions.FallbackJournal;
+import io.pointsman.proxy.telemetry.PromptListener;
+import io.pointsman.proxy.upstream.NameTable;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Deque;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.BiConsumer;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Builds the part of a router that chooses workers: fleet, probes, discovery, KV knowledge,
+ * policies, engine. The router and the embedded engine both use it. The constructor builds the
+ * parts, and {@link #listen} and {@link #watch} start them.
+ */
+final class EngineAssembly {
+  private static final Duration LOOK = Duration.ofSeconds(1);
+  private static final Duration LEASE_LOOK = Duration.ofMillis(50);
+
+  final PointsmanConfig config;
+  final Ticker ticker = new SystemTicker();
+  final RandomSource dice = new ThreadRandomSource();
+  final Fleet fleet;
+
+  /** Addresses of workers' names, for probes and requests. */
+  final NameTable names;
+
+  final EngineClient client;
+  final Prober prober;
+
+  /** The KV index and the token ids of texts; the KV-event sources feed the index. */
+  final KvKnowledge knowledge;
+
+  /** Creates policies by name. */
+  final PolicyClasses classes;
+
+  final PolicyParts parts;
+
+  /** The policies without observers. */
+  final StagePolicies policies;
+
+  /** Configured policy names by model. */
+  final Map<String, String> modelPolicies;
+
+  /** Prefill and decode on separate workers; null if disabled. */
+  final @Nullable Disaggregation two;
+
+  /** Null if traffic is not captured. */
+  final @Nullable TraceCapture capture;
+
+  /** Resources to close, newest first. */
+  private final Deque<AutoCloseable> opened;
+
+  /**
+   * @param opened receives the resources to close, also if the constructor fails
+   * @throws IllegalArgumentException if the configuration cannot be used
+   * @throws IOException if the trace capture cannot be written
+   */
+  EngineAssembly(PointsmanConfig config, Deque<AutoCloseable> opened) throws IOException {
+    this.config = config;
+    this.opened = opened;
+    JvmNames.forgetAtOnce();
+    int maxWorkers = config.fleet().maxWorkers();
+    fleet = new Fleet(config.fleet(), ticker);
+    addWorkers(maxWorkers);
+    names =
+        new NameTable(
+            NameTable::ofSystem,
+            config.proxy().upstream().nameTtl(),
+            config.proxy().upstream().connectTimeout(),
+            ticker);
+    client = new EngineClient(config.controlKeys(), ticker, names::await);
+    prober = new Prober(fleet, config.probes(), client, ticker, dice);
+    onModels((_, _) -> {});
+    long kvBytes = config.policies().kvAware().maxIndexBytes();
+    KvIndex index = new KvIndex(kvBytes, maxWorkers, ticker);
+    knowledge = new KvKnowledge(index, TokenAsking.texts(config, ticker));
+    parts =
+        new PolicyParts(
+            ticker,
+            dice,
+            maxWorkers,
+            config.policies(),
+            knowledge,
+            SystemLargePages.ofThisMachine());
+    classes = new PolicyClasses(config.pluginDirectory(), opened);
+    Tiers tiers = PreferredWorkers.of(config, fleet, dice);
+    PolicySetup regular = tiers.around(classes.create(config.policy(), parts));
+    two =
+        config.disagg().enabled()
+            ? new Disaggregation(config.disagg(), fleet, maxWorkers, ticker)
+            : null;
+    ModelPolicies models = new ModelPolicies(config, classes, parts, tiers);
+    modelPolicies = models.names();
+    policies = ofRoles(regular, tiers).with(models.setups());
+    capture = config.capture().enabled() ? new TraceCapture(config.capture(), ticker) : null;
+    if (capture != null) {
+      opened.push(capture);
+    }
+  }
+
+  private void addWorkers(int maxWorkers) {
+    try {
+      fleet.addAll(config.workers());
+    } catch (IllegalStateException full) {
+      int workers = config.workers().size();
+      throw new IllegalArgumentException(
+          "workers: " + workers + " (expected: at most " + maxWorkers + ", max-workers)", full);
+    }
+  }
+
+  private StagePolicies ofRoles(PolicySetup regular, Tiers tiers) {
+    Disaggregation stages = two;
+    if (stages == null) {
+      return StagePolicies.same(regular);
+    }
+    // Prefill policies have no affinity: the prefix finds the state that a session leaves on a
+    // prefill worker.
+    PolicyParts ofPrefill = parts.with(parts.settings().withAffinity(SessionAffinity.Mode.OFF));
+    return stages.policies(
+        regular,
+        name -> tiers.around(classes.create(name, ofPrefill)),
+        name -> tiers.around(stages.decodePolicy(name, parts, classes::create)));
+  }
+
+  /** Passes each worker's response about its models to {@code listener}. Call before the start. */
+  void onModels(BiConsumer<Worker, byte[]> listener) {
+    KvCapacity capacity = new KvCapacity(client, config.probes().timeout());
+    prober.onModels(
+        (worker, models) -> {
+          listener.accept(worker, models);
+          if (ConfiguredPolicies.needKvCapacity(config, worker.spec().role())) {
+            capacity.learn(worker);
+          }
+        });
+  }
+
+  /** The insights of policies that predict, each once. */
+  List<Insight> insights() {
+    Set<Insight> all = new LinkedHashSet<>();
+    for (PolicySetup setup : policies.all()) {
+      Insight insight = setup.insight();
+      if (insight != null) {
+        all.add(insight);
+      }
+    }
+    return List.copyOf(all);
+  }
+
+  /**
+   * Creates the engine.
+   *
+   * @param observed the policies, with the observers of the caller
+   * @param explained returns true if the next decision must be explained
+   */
+  RoutingEngine engine(
+      StagePolicies observed, EngineListener listener, BooleanSupplier explained) {
+    TraceCapture trace = capture;
+    return new RoutingEngine(
+        fleet,
+        trace == null ? observed : observed.each(setup -> setup.withAnswers(trace)),
+        config.engine(),
+        new WatchfulListener(listener, prober, explained),
+        ticker,
+        dice);
+  }
+
+  /**
+   * Starts queries for token ids, if they are configured.
+   *
+   * @param measure receives the metrics
+   * @return the listener for prompts that are sent
+   */
+  PromptListener prompts(BiConsumer<TokenTally, KnownTexts> measure) {
+    return TokenAsking.start(config, fleet, knowledge, client, ticker, opened, measure);
+  }
+
+  /** Creates external leases, which expire by themselves. */
+  Choices choices(RoutingEngine engine) {
+    Choices choices = new Choices(engine, config.decide().hold(), ticker, dice);
+    opened.push(Rounds.start("held-leases", LEASE_LOOK, choices::expireDue));
+    return choices;
+  }
+
+  /**
+   * Starts the receivers of engines' messages.
+   *
+   * @param measure receives the metrics of KV events
+   * @throws IOException if an address cannot be bound
+   */
+  void listen(BiConsumer<KvEvents, KvEventTally> measure) throws IOException {
+    if (two != null) {
+      PeerListeners.open(config.peers(), two, fleet, config.fleet().maxWorkers(), ticker, opened);
+    }
+    if (TokenAsking.hears(config)) {
+      opened.push(
+          KvHearing.start(config.kvEvents(), fleet, knowledge.index(), client, ticker, measure));
+    }
+  }
+
+  /** Starts probes, stall checks, logs of state changes, and discovery. */
+  void watch() {
+    List<Insight> insights = insights();
+    if (!insights.isEmpty()) {
+      opened.push(Rounds.start("cost-fallback", LOOK, new FallbackJournal(insights)::look));
+    }
+    opened.push(prober.start());
+    opened.push(Rounds.start("fleet-journal", LOOK, new FleetJournal(fleet)::look));
+    if (config.kubernetes().enabled()) {
+      opened.push(Discovery.start(config.kubernetes(), fleet, ticker));
+    }
+  }
+}
