@@ -13,7 +13,7 @@ import java.lang.invoke.VarHandle;
  */
 final class LoadBoard {
   /**
-   * Maximum load. A cell up to this value belongs to an eligible worker, and the value is its load.
+   * Maximum load. A larger cell has marks. {@link Eligibility} decides who gets requests.
    */
   static final int MAX_IN_FLIGHT = (1 << 20) - 1;
 

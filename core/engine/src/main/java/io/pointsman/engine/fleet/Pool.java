@@ -40,7 +40,7 @@ public final class Pool {
     list = List.copyOf(workers);
     this.board = board;
     slots = workers.stream().mapToInt(Worker::slot).toArray();
-    limits = workers.stream().mapToInt(w -> w.spec().maxInFlight()).toArray();
+    limits = workers.stream().mapToInt(w -> Eligibility.limit(w.spec())).toArray();
     consecutive = consecutive(slots);
     lowestSlot = IntStream.of(slots).min().orElse(0);
     indexBySlot = indexBySlot(slots, lowestSlot);
@@ -111,21 +111,13 @@ public final class Pool {
    */
   public int loadIfEligible(int index, long now, List<Worker> tried) {
     int cell = board.cell(slots[index]);
-    boolean eligible = cell <= LoadBoard.MAX_IN_FLIGHT || markedEligible(index, cell, now);
+    boolean eligible =
+        Eligibility.free(cell)
+            || Eligibility.despiteMarks(cell, limits[index], workers[index], now);
     if (!eligible || (!tried.isEmpty() && tried.contains(workers[index]))) {
       return NOT_ELIGIBLE;
     }
     return cell & LoadBoard.MAX_IN_FLIGHT;
-  }
-
-  private boolean markedEligible(int index, int cell, long now) {
-    if (LoadBoard.out(cell)) {
-      return false;
-    }
-    if (LoadBoard.timed(cell)) {
-      return workers[index].eligible(now);
-    }
-    return limits[index] == 0 || (cell & LoadBoard.MAX_IN_FLIGHT) < limits[index];
   }
 
   /** The number of workers that are eligible and not in {@code tried}. */
@@ -161,7 +153,7 @@ public final class Pool {
   public @Nullable LoadRange loadRange(long now, List<Worker> tried) {
     if (tried.isEmpty() && !isEmpty()) {
       LoadRange cells = consecutive ? board.range(slots[0], slots.length) : board.range(slots);
-      if (cells.most() <= LoadBoard.MAX_IN_FLIGHT) {
+      if (Eligibility.free(cells.most())) {
         return cells;
       }
     }

@@ -32,6 +32,7 @@ public final class Worker {
   private final WorkerSpec spec;
   private final int slot;
   private final LoadBoard board;
+  private final int limit;
   private final Ticker ticker;
   private final HealthState health;
   private final CircuitBreaker breaker;
@@ -59,6 +60,7 @@ public final class Worker {
     this.spec = spec;
     this.slot = slot;
     this.board = board;
+    limit = Eligibility.limit(spec);
     this.ticker = ticker;
     models = ServedModels.configured(spec.models());
     lastProgressAt = ticker.nanos();
@@ -179,27 +181,21 @@ public final class Worker {
   }
 
   private boolean eligible(int cell, long now) {
-    if (cell < LoadBoard.MAX_IN_FLIGHT) {
-      return true;
-    }
-    int most = spec.maxInFlight() > 0 ? spec.maxInFlight() : LoadBoard.MAX_IN_FLIGHT;
-    return !out(cell, now)
-        && !(LoadBoard.has(cell, Mark.RESTING) && now - restUntil < 0)
-        && (cell & LoadBoard.MAX_IN_FLIGHT) < most;
+    return Eligibility.free(cell) || Eligibility.despiteMarks(cell, limit, this, now);
   }
 
-  private boolean out(int cell, long now) {
-    return LoadBoard.has(cell, Mark.UNHEALTHY)
-        || LoadBoard.has(cell, Mark.DRAINING)
-        || LoadBoard.has(cell, Mark.STALLED)
-        || LoadBoard.has(cell, Mark.ASLEEP)
-        || (LoadBoard.has(cell, Mark.BREAKER) && !breaker.admits(now));
+  /** Returns true if none of the marks of {@code cell} that depend on time excludes it. */
+  boolean admits(int cell, long now) {
+    return !left
+        && !(LoadBoard.has(cell, Mark.RESTING) && now - restUntil < 0)
+        && !(LoadBoard.has(cell, Mark.BREAKER) && !breaker.admits(now));
   }
 
   /** Returns true if only being busy excludes it: it rests or is at its limit. */
   public boolean merelyBusy(long now) {
     int cell = board.cell(slot);
-    return !left && !out(cell, now) && !eligible(cell, now);
+    int idle = LoadBoard.without(cell, Mark.RESTING) & ~LoadBoard.MAX_IN_FLIGHT;
+    return !left && !eligible(cell, now) && eligible(idle, now);
   }
 
   /** Nanoseconds until its rest is over; 0 or less if it does not rest. */

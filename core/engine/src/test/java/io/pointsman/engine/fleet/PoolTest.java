@@ -95,4 +95,24 @@ class PoolTest {
     assertThat(pool.eligible(fleet.now(), List.of(fleet.worker(2)))).isEqualTo(6);
     assertThat(pool.inFlight(2)).isEqualTo(3);
   }
+
+  /** One more request would turn its count into a mark. */
+  @Test
+  void aWorkerWithTheLargestCountIsEligibleNowhere() {
+    LoadBoard board = new LoadBoard(1);
+    Worker worker = new Worker(TestFleet.spec("a"), 0, board, FleetSettings.DEFAULTS, () -> 0);
+    worker.probed(true);
+    Pool pool = new Pool(List.of(worker), board);
+    for (int load = 0; load < LoadBoard.MAX_IN_FLIGHT; load++) {
+      int _ = board.enterIf(0, load);
+    }
+
+    assertThat(worker.eligible(0)).isFalse();
+    assertThat(pool.loadIfEligible(0, 0, List.of())).isEqualTo(Pool.NOT_ELIGIBLE);
+    assertThat(pool.loadRange(0, List.of())).isNull();
+    assertThat(worker.merelyBusy(0)).isTrue();
+    board.leave(0);
+    assertThat(worker.eligible(0)).isTrue();
+    assertThat(pool.loadIfEligible(0, 0, List.of())).isEqualTo(LoadBoard.MAX_IN_FLIGHT - 1);
+  }
 }

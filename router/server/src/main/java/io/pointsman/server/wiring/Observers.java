@@ -37,7 +37,6 @@ final class Observers {
   private static final long SHADOW_BYTES = 32L << 20;
 
   private final PointsmanConfig config;
-  private final Ticker ticker;
   private final DecisionLog log;
   private @Nullable ShadowPolicy shadow;
   private final BiFunction<Role, @Nullable String, String> policyNames;
@@ -52,7 +51,6 @@ final class Observers {
       RandomSource dice) {
     this.config = config;
     this.policyNames = policyNames;
-    this.ticker = ticker;
     log = new DecisionLog(config.decisions(), ticker, dice);
   }
 
