@@ -1,7 +1,7 @@
 package io.pointsman.control.kvevents;
 
 import io.pointsman.config.settings.ZmqAddress;
-import io.pointsman.control.kvevents.wire.ZmtpClient;
+import io.pointsman.control.zmtp.ZmtpClient;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

@@ -1,8 +1,8 @@
 package io.pointsman.control.kvevents;
 
 import io.pointsman.config.settings.ZmqAddress;
-import io.pointsman.control.kvevents.wire.ZmtpClient;
-import io.pointsman.control.kvevents.wire.ZmtpClient.Message;
+import io.pointsman.control.zmtp.ZmtpClient;
+import io.pointsman.control.zmtp.ZmtpConnection.Message;
 import io.pointsman.engine.env.Ticker;
 import java.io.IOException;
 import java.nio.ByteBuffer;

@@ -1,6 +1,7 @@
 package io.pointsman.control.peers;
 
 import io.pointsman.control.health.Rounds;
+import io.pointsman.control.zmtp.ZmtpConnection;
 import io.pointsman.engine.env.Ticker;
 import java.io.EOFException;
 import java.io.IOException;
@@ -31,6 +32,11 @@ final class ZmqListener implements AutoCloseable {
 
   /** Maximum number of connections; further ones are closed. */
   static final int MOST_CONNECTIONS = 4096;
+
+  private static final ZmtpConnection.Limits LIMITS =
+      new ZmtpConnection.Limits(64 << 10, 64, false);
+
+  private static final int BUFFER = 2048;
 
   /** Receives messages; one call at a time, on any thread. */
   interface Sink {
@@ -133,10 +139,11 @@ final class ZmqListener implements AutoCloseable {
 
   private void read(Socket socket) {
     try (socket) {
-      ZmtpConnection connection = new ZmtpConnection(socket);
-      connection.begin(kind);
+      ZmtpConnection connection = new ZmtpConnection(socket, LIMITS, BUFFER);
+      connection.begin(kind, null);
+      socket.setKeepAlive(true);
       while (!closed()) {
-        List<byte[]> frames = connection.next();
+        List<byte[]> frames = connection.next().frames();
         inTurn(() -> sink.message(frames));
       }
     } catch (EOFException _) {

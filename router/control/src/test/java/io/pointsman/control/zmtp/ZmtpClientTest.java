@@ -1,10 +1,10 @@
-package io.pointsman.control.kvevents.wire;
+package io.pointsman.control.zmtp;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.pointsman.control.kvevents.wire.ZmtpClient.Kind;
+import io.pointsman.control.zmtp.ZmtpClient.Kind;
 import io.pointsman.testkit.Await;
 import java.io.IOException;
 import java.io.OutputStream;

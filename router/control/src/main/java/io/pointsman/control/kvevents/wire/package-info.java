@@ -1,4 +1,4 @@
-/** The wire format of KV events: the connecting side of ZeroMQ's protocol, and batches. */
+/** The wire format of batches of KV events. */
 @NullMarked
 package io.pointsman.control.kvevents.wire;
 

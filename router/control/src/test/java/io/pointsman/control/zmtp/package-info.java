@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.control.zmtp;
+
+import org.jspecify.annotations.NullMarked;
