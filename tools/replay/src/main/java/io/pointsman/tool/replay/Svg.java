@@ -2,18 +2,39 @@ package io.pointsman.tool.replay;
 
 import java.util.Locale;
 
-/** A builder of an SVG drawing. Lengths are pixels from the upper left corner. */
-final class Svg {
+/**
+ * A builder of an SVG drawing, for all plots of the tools. Lengths are pixels from the upper left
+ * corner.
+ */
+public final class Svg {
+  private static final String PLAIN = "font-family=\"sans-serif\" font-size=\"11\"";
+
+  private final String style;
   private final StringBuilder body = new StringBuilder();
 
+  /** A drawing in a plain font. */
+  public Svg() {
+    this(PLAIN);
+  }
+
+  /**
+   * An empty drawing.
+   *
+   * @param style attributes that apply to the whole drawing, for example the font
+   */
+  public Svg(String style) {
+    this.style = style;
+  }
+
   /** Alignment of a text at its position. */
-  enum Anchor {
+  public enum Anchor {
     START,
     MIDDLE,
     END
   }
 
-  void text(double x, double y, String style, Anchor anchor, String text) {
+  /** Adds a text. {@code style} has further attributes; empty: none. */
+  public void text(double x, double y, String style, Anchor anchor, String text) {
     body.append(
         String.format(
             Locale.ROOT,
@@ -25,15 +46,18 @@ final class Svg {
             escaped(text)));
   }
 
-  void text(double x, double y, String text) {
+  /** Adds a text that starts at its position. */
+  public void text(double x, double y, String text) {
     text(x, y, "", Anchor.START, text);
   }
 
-  void title(double x, double y, String text) {
+  /** Adds a title in a larger font. */
+  public void title(double x, double y, String text) {
     text(x, y, "font-size=\"14\"", Anchor.START, text);
   }
 
-  void rect(double x, double y, double width, double height, String style) {
+  /** Adds a rectangle. */
+  public void rect(double x, double y, double width, double height, String style) {
     body.append(
         String.format(
             Locale.ROOT,
@@ -45,7 +69,8 @@ final class Svg {
             style));
   }
 
-  void line(double fromX, double fromY, double toX, double toY, String style) {
+  /** Adds a straight line. */
+  public void line(double fromX, double fromY, double toX, double toY, String style) {
     body.append(
         String.format(
             Locale.ROOT, "<path d=\"M%.1f %.1fL%.1f %.1f\" %s/>%n", fromX, fromY, toX, toY, style));
@@ -56,7 +81,7 @@ final class Svg {
    *
    * @param y one value for each of {@code x}
    */
-  void polyline(double[] x, double[] y, String style) {
+  public void polyline(double[] x, double[] y, String style) {
     StringBuilder path = new StringBuilder();
     boolean gap = true;
     for (int i = 0; i < x.length; i++) {
@@ -71,14 +96,13 @@ final class Svg {
   }
 
   /** Returns the complete drawing on a white background. */
-  String drawn(int width, int height) {
+  public String drawn(int width, int height) {
     return """
-    <svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" \
-    font-family="sans-serif" font-size="11">
+    <svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" %s>
     <rect width="100%%" height="100%%" fill="white"/>
     %s</svg>
     """
-        .formatted(width, height, body);
+        .formatted(width, height, width, height, style, body);
   }
 
   private static String escaped(String text) {

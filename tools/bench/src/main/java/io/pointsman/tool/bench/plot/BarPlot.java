@@ -1,5 +1,7 @@
 package io.pointsman.tool.bench.plot;
 
+import io.pointsman.tool.replay.Svg;
+import io.pointsman.tool.replay.Svg.Anchor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -56,24 +58,20 @@ public final class BarPlot {
   public String svg() {
     int width = LEFT + panels.size() * PANEL + 20;
     int height = TOP + rows.size() * STEP + 16;
-    StringBuilder out = new StringBuilder();
-    out.append(
-        """
-        <svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" \
-        font-family="DejaVu Sans, Helvetica, Arial, sans-serif" font-size="11" fill="#222">
-        <rect width="100%%" height="100%%" fill="#ffffff"/>
-        """
-            .formatted(width, height, width, height));
-    text(out, 16, 20, "font-size=\"14\" font-weight=\"bold\"", title);
+    Svg out =
+        new Svg(
+            "font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"11\""
+                + " fill=\"#222\"");
+    out.text(16, 20, "font-size=\"14\" font-weight=\"bold\"", Anchor.START, title);
     for (int panel = 0; panel < panels.size(); panel++) {
       panel(out, panel);
     }
-    return out.append("</svg>\n").toString();
+    return out.drawn(width, height);
   }
 
-  private void panel(StringBuilder out, int panel) {
+  private void panel(Svg out, int panel) {
     int x = LEFT + panel * PANEL;
-    text(out, x, TOP - 12, "font-weight=\"bold\"", panels.get(panel));
+    out.text(x, TOP - 12, "font-weight=\"bold\"", Anchor.START, panels.get(panel));
     double most = rows.stream().mapToDouble(row -> row.values().get(panel)).max().orElse(0);
     for (int i = 0; i < rows.size(); i++) {
       Row row = rows.get(i);
@@ -81,26 +79,12 @@ public final class BarPlot {
       double value = row.values().get(panel);
       double length = most > 0 ? value / most * (PANEL - LABEL) : 0;
       if (panel == 0) {
-        text(out, LEFT - 8, y + 11, "text-anchor=\"end\"", row.name());
+        out.text(LEFT - 8, y + 11, "", Anchor.END, row.name());
       }
-      out.append(
-          String.format(
-              Locale.ROOT,
-              "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>%n",
-              x,
-              y,
-              length,
-              BAR,
-              row.own() ? "#c4501b" : "#7f9bb3"));
+      String colour = row.own() ? "#c4501b" : "#7f9bb3";
+      out.rect(x, y, length, BAR, "fill=\"" + colour + "\"");
       String label = String.format(Locale.ROOT, value < 100 ? "%.1f" : "%.0f", value);
-      text(out, x + length + 5, y + 11, "fill=\"#444\"", label);
+      out.text(x + length + 5, y + 11, "fill=\"#444\"", Anchor.START, label);
     }
-  }
-
-  private static void text(StringBuilder out, double x, int y, String attributes, String text) {
-    String safe = text.replace("&", "&amp;").replace("<", "&lt;");
-    out.append(
-        String.format(
-            Locale.ROOT, "<text x=\"%.1f\" y=\"%d\" %s>%s</text>%n", x, y, attributes, safe));
   }
 }

@@ -1,8 +1,11 @@
 package io.pointsman.tool.bench.plot;
 
+import io.pointsman.tool.replay.Svg;
+import io.pointsman.tool.replay.Svg.Anchor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.IntStream;
 
 /**
  * Line plots one below the other with a common horizontal axis, as one SVG. Each vertical axis
@@ -64,23 +67,14 @@ public final class LinePlot {
   /** The plot as an SVG document. */
   public String svg() {
     int height = TOP + panels.size() * (PANEL + GAP) + 20;
-    StringBuilder out = new StringBuilder();
-    add(
-        out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\""
-            + " font-family=\"sans-serif\" font-size=\"11\">%n"
-            + "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>%n",
-        WIDTH,
-        height,
-        WIDTH,
-        height);
-    text(out, LEFT, 18, "start", title);
+    Svg out = new Svg();
+    out.text(LEFT, 18, title);
     double right = largest(panels, true);
     for (int i = 0; i < panels.size(); i++) {
       panel(out, panels.get(i), TOP + i * (PANEL + GAP), right);
     }
-    text(out, LEFT + plotWidth() / 2.0, height - 8, "middle", horizontal);
-    return out.append("</svg>\n").toString();
+    out.text(LEFT + plotWidth() / 2.0, height - 8, "", Anchor.MIDDLE, horizontal);
+    return out.drawn(WIDTH, height);
   }
 
   private static double largest(List<Panel> panels, boolean horizontal) {
@@ -97,38 +91,33 @@ public final class LinePlot {
     return WIDTH - LEFT - RIGHT;
   }
 
-  private static void panel(StringBuilder out, Panel panel, int top, double right) {
+  private static void panel(Svg out, Panel panel, int top, double right) {
     double most = nice(largest(List.of(panel), false));
     int bottom = top + GAP / 2 + PANEL;
-    text(out, LEFT, top + 10, "start", panel.title());
+    out.text(LEFT, top + 10, panel.title());
     for (int tick = 0; tick <= 4; tick++) {
       double y = bottom - PANEL * tick / 4.0;
-      line(out, LEFT, y, LEFT + plotWidth(), y, "#ddd");
-      text(out, LEFT - 6, y + 4, "end", label(most * tick / 4));
+      out.line(LEFT, y, LEFT + plotWidth(), y, stroke("#ddd"));
+      out.text(LEFT - 6, y + 4, "", Anchor.END, label(most * tick / 4));
       double x = LEFT + plotWidth() * tick / 4.0;
-      text(out, x, bottom + 13, "middle", label(right * tick / 4));
+      out.text(x, bottom + 13, "", Anchor.MIDDLE, label(right * tick / 4));
     }
     for (int i = 0; i < panel.lines().size(); i++) {
       String colour = COLOURS.get(i % COLOURS.size());
       Line line = panel.lines().get(i);
-      StringBuilder points = new StringBuilder();
-      for (int p = 0; p < line.x().size(); p++) {
-        if (Double.isFinite(line.y().get(p))) {
-          add(
-              points,
-              "%.1f,%.1f ",
-              LEFT + plotWidth() * line.x().get(p) / (right > 0 ? right : 1),
-              bottom - PANEL * line.y().get(p) / most);
-        }
-      }
-      add(
-          out,
-          "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.4\" points=\"%s\"/>%n",
-          colour,
-          points.toString().strip());
+      int[] finite =
+          IntStream.range(0, line.x().size())
+              .filter(p -> Double.isFinite(line.y().get(p)))
+              .toArray();
+      out.polyline(
+          IntStream.of(finite)
+              .mapToDouble(p -> LEFT + plotWidth() * line.x().get(p) / (right > 0 ? right : 1))
+              .toArray(),
+          IntStream.of(finite).mapToDouble(p -> bottom - PANEL * line.y().get(p) / most).toArray(),
+          stroke(colour) + " stroke-width=\"1.4\"");
       int y = top + GAP / 2 + 12 + 16 * i;
-      line(out, LEFT + plotWidth() + 10, y - 4, LEFT + plotWidth() + 28, y - 4, colour);
-      text(out, LEFT + plotWidth() + 34, y, "start", line.name());
+      out.line(LEFT + plotWidth() + 10, y - 4, LEFT + plotWidth() + 28, y - 4, stroke(colour));
+      out.text(LEFT + plotWidth() + 34, y, line.name());
     }
   }
 
@@ -151,25 +140,7 @@ public final class LinePlot {
     return text.replaceAll("0+$", "").replaceAll("\\.$", "");
   }
 
-  private static void line(
-      StringBuilder out, double x1, double y1, double x2, double y2, String colour) {
-    add(
-        out,
-        "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>%n",
-        x1,
-        y1,
-        x2,
-        y2,
-        colour);
-  }
-
-  private static void text(StringBuilder out, double x, double y, String anchor, String text) {
-    String safe = text.replace("&", "&amp;").replace("<", "&lt;");
-    add(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>%n", x, y, anchor, safe);
-  }
-
-  @SuppressWarnings("AnnotateFormatMethod") // The annotation requires a further library.
-  private static void add(StringBuilder out, String format, Object... values) {
-    out.append(String.format(Locale.ROOT, format, values));
+  private static String stroke(String colour) {
+    return "stroke=\"" + colour + "\"";
   }
 }

@@ -1,4 +1,4 @@
-/** Plots as SVG, written without a library. */
+/** Plots as SVG. */
 @NullMarked
 package io.pointsman.tool.bench.plot;
 

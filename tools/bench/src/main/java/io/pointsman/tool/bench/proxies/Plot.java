@@ -1,6 +1,8 @@
 package io.pointsman.tool.bench.proxies;
 
 import io.pointsman.tool.bench.contender.Contender;
+import io.pointsman.tool.replay.Svg;
+import io.pointsman.tool.replay.Svg.Anchor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -21,7 +23,10 @@ final class Plot {
 
   private record Bar(String name, double value, String label) {}
 
-  private final StringBuilder out = new StringBuilder();
+  private final Svg out =
+      new Svg(
+          "font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"12\""
+              + " fill=\"#222\"");
   private int y = 40;
 
   private Plot() {}
@@ -29,20 +34,14 @@ final class Plot {
   static String svg(
       String title, List<Workload> workloads, List<Contender> contenders, Results results) {
     Plot plot = new Plot();
-    plot.text(16, 26, "font-size=\"17\" font-weight=\"bold\"", title);
+    plot.out.text(16, 26, "font-size=\"17\" font-weight=\"bold\"", Anchor.START, title);
     for (Workload workload : workloads) {
       List<Bar> bars = bars(workload, contenders, results);
       if (!bars.isEmpty()) {
         plot.panel(workload, bars);
       }
     }
-    return """
-    <svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" \
-    font-family="DejaVu Sans, Helvetica, Arial, sans-serif" font-size="12" fill="#222">
-    <rect width="100%%" height="100%%" fill="#ffffff"/>
-    %s</svg>
-    """
-        .formatted(WIDTH, plot.y + 10, WIDTH, plot.y + 10, plot.out);
+    return plot.out.drawn(WIDTH, plot.y + 10);
   }
 
   private static List<Bar> bars(Workload workload, List<Contender> contenders, Results results) {
@@ -59,9 +58,14 @@ final class Plot {
   }
 
   private void panel(Workload workload, List<Bar> bars) {
-    text(16, y + 18, "font-size=\"13\" font-weight=\"bold\"", workload.title());
+    out.text(16, y + 18, "font-size=\"13\" font-weight=\"bold\"", Anchor.START, workload.title());
     MeasuredMetric metric = workload.kind().leading();
-    text(16, y + 34, "fill=\"#666\" font-size=\"11\"", metric.title() + ": " + metric.meaning());
+    out.text(
+        16,
+        y + 34,
+        "fill=\"#666\" font-size=\"11\"",
+        Anchor.START,
+        metric.title() + ": " + metric.meaning());
     y += PANEL_HEAD;
     // The axis covers whole decades around all values.
     double low = Math.floor(Math.log10(bars.stream().mapToDouble(Bar::value).min().orElse(1)) - .2);
@@ -69,34 +73,21 @@ final class Plot {
     double perDecade = (WIDTH - LEFT - RIGHT) / Math.max(1, high - low);
     for (int decade = 0; decade <= Math.max(1, high - low); decade++) {
       double x = LEFT + decade * perDecade;
-      out.append(
-          String.format(
-              Locale.ROOT,
-              "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\" stroke=\"#e4e4e4\"/>\n",
-              x,
-              x,
-              y,
-              y + bars.size() * STEP));
-      text(
+      double bottom = y + bars.size() * STEP;
+      out.line(x, y, x, bottom, "stroke=\"#e4e4e4\"");
+      out.text(
           x,
-          y + bars.size() * STEP + 13,
-          "text-anchor=\"middle\" fill=\"#888\" font-size=\"10\"",
+          bottom + 13,
+          "fill=\"#888\" font-size=\"10\"",
+          Anchor.MIDDLE,
           power((int) low + decade));
     }
     for (Bar bar : bars) {
       double length = (Math.log10(bar.value()) - low) * perDecade;
       String color = bar.name().startsWith("pointsman") ? "#c4501b" : "#7f9bb3";
-      text(LEFT - 8, y + 13, "text-anchor=\"end\"", bar.name());
-      out.append(
-          String.format(
-              Locale.ROOT,
-              "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>\n",
-              LEFT,
-              y + 1,
-              length,
-              BAR,
-              color));
-      text(LEFT + length + 6, y + 13, "fill=\"#444\"", bar.label());
+      out.text(LEFT - 8, y + 13, "", Anchor.END, bar.name());
+      out.rect(LEFT, y + 1, length, BAR, "fill=\"" + color + "\"");
+      out.text(LEFT + length + 6, y + 13, "fill=\"#444\"", Anchor.START, bar.label());
       y += STEP;
     }
     y += PANEL_GAP;
@@ -106,12 +97,5 @@ final class Plot {
     return exponent >= 0 && exponent <= 9
         ? String.format(Locale.ROOT, "%,.0f", Math.pow(10, exponent))
         : String.format(Locale.ROOT, "%s", Math.pow(10, exponent));
-  }
-
-  private void text(double x, double at, String attributes, String text) {
-    String escaped = text.replace("&", "&amp;").replace("<", "&lt;");
-    out.append(
-        String.format(
-            Locale.ROOT, "<text x=\"%.1f\" y=\"%.1f\" %s>%s</text>\n", x, at, attributes, escaped));
   }
 }
