@@ -36,7 +36,7 @@ final class FleetSlots {
 
   /**
    * Ids that are one word in a runtime API command, and not an entry number. Quotes are excluded,
-   * because the Lua script ends an id at a quote.
+   * because nginx's script ends an id at a quote.
    */
   private static final Pattern WORD = Pattern.compile("(?!#)[!#-:<-\\[\\]-~]+");
 

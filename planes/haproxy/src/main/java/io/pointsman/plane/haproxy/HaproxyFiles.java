@@ -23,7 +23,7 @@ final class HaproxyFiles implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(HaproxyFiles.class);
   private static final int BUFFER = 131_072;
   private static final List<String> NAMES =
-      List.of("haproxy.cfg", "pointsman.lua", "give-up.lua", "first-token.lua", "spoe.cfg");
+      List.of("haproxy.cfg", "give-up.lua", "first-token.lua", "spoe.cfg");
 
   /** Bytes of a body, without framing, that HAProxy buffers before it queries the router. */
   static final int BODY_WAIT = BUFFER - BUFFER / 8;
@@ -72,15 +72,13 @@ final class HaproxyFiles implements AutoCloseable {
     names.put("@MAXCONN@", Integer.toString(settings.maxConnections()));
     names.put("@BUFSIZE@", Integer.toString(BUFFER));
     names.put("@BODY_WAIT@", Integer.toString(BODY_WAIT));
-    names.put("@ASK@", spoe == null ? "lua" : "spoe");
     names.put("@ENGINE_KEY@", settings.engineKey().isEmpty() ? "no" : "yes");
     names.put("@NOTES_FIRST@", settings.firstToken() ? "yes" : "no");
     names.put("@GUARDED@", settings.guarded() ? "yes" : "no");
-    names.put("@LUA@", path("pointsman.lua"));
     names.put("@GIVE_UP@", path("give-up.lua"));
     names.put("@FIRST_TOKEN@", path("first-token.lua"));
     names.put("@SPOE_CONFIG@", path("spoe.cfg"));
-    names.put("@SPOE_ADDRESS@", spoe == null ? "" : numeric(spoe.getHostString(), spoe.getPort()));
+    names.put("@SPOE_ADDRESS@", numeric(spoe.getHostString(), spoe.getPort()));
     names.put("@LISTEN@", settings.listen().getHostString() + ":" + port);
     names.put("@MAP@", path("workers.map"));
     names.put("@SLOTS@", Integer.toString(settings.slots()));
@@ -89,7 +87,6 @@ final class HaproxyFiles implements AutoCloseable {
     names.put("@ROUTER_PORT@", Integer.toString(settings.router().getPort()));
     names.put("@CONTROL_PATHS@", controlPaths(false));
     names.put("@CONTROL_PREFIXES@", controlPaths(true));
-    names.put("@TIMEOUT_SECONDS@", Double.toString(settings.timeout().toMillis() / 1000.0));
     names.put("@TIMEOUT_MS@", Long.toString(settings.timeout().toMillis()));
     names.put("@TTL_MS@", Long.toString(settings.ttl().toMillis()));
     return names;

@@ -12,7 +12,6 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -157,21 +156,25 @@ public final class HaproxyPlane implements AutoCloseable {
   }
 
   /**
-   * The router's SPOE address, as the router reports it. Null if it has none or does not respond;
-   * then the Lua script queries the router.
+   * The router's SPOE address, as the router reports it.
    *
    * @param apiKey bearer token for the router; empty: none
+   * @throws IOException if the router does not respond, or has no such address
    */
-  public static @Nullable InetSocketAddress spoeOf(URI router, String apiKey) {
+  public static InetSocketAddress spoeOf(URI router, String apiKey) throws IOException {
+    InetSocketAddress address;
     try (RouterCalls calls = new RouterCalls(router, apiKey)) {
-      return calls.spoe();
-    } catch (IOException e) {
-      log.warn("{} does not answer yet; HAProxy will ask it over HTTP: {}", router, e.toString());
-      return null;
+      address = calls.spoe();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      return null;
+      throw new IOException(router + " was not asked: interrupted", e);
+    } catch (IOException e) {
+      throw new IOException(router + " does not answer (expected: a running router): " + e, e);
     }
+    if (address == null) {
+      throw new IOException(router + " has no SPOE address (expected: decide.spoe-address)");
+    }
+    return address;
   }
 
   private static int freePort() throws IOException {

@@ -6,7 +6,6 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.time.Duration;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Settings of a HAProxy that queries a router for each request.
@@ -18,8 +17,7 @@ import org.jspecify.annotations.Nullable;
  *     consent.
  * @param engineKey bearer token for engines, added to requests without Authorization; empty: none.
  *     HAProxy gets it in its environment, because no file may contain it.
- * @param spoe the router's SPOE address ({@code decide.spoe-address}); null: a Lua script queries
- *     over HTTP
+ * @param spoe the router's SPOE address ({@code decide.spoe-address})
  * @param firstToken true: a Lua filter records the time of first tokens, from which policies learn
  * @param executable HAProxy's program
  * @param timeout maximum response time of the router; then HAProxy balances by itself
@@ -32,7 +30,7 @@ public record HaproxySettings(
     URI router,
     String apiKey,
     String engineKey,
-    @Nullable InetSocketAddress spoe,
+    InetSocketAddress spoe,
     boolean firstToken,
     String executable,
     Duration timeout,
@@ -45,9 +43,8 @@ public record HaproxySettings(
 
   public HaproxySettings {
     requireNonNull(listen, "listen");
-    if (!"http".equals(router.getScheme()) || router.getHost() == null || router.getPort() <= 0) {
-      throw new IllegalArgumentException("router: " + router + " (expected: http://host:port)");
-    }
+    requireNonNull(spoe, "spoe");
+    checkRouter(router);
     check("apiKey", apiKey);
     check("engineKey", engineKey);
     if (!timeout.isPositive()) {
@@ -64,6 +61,17 @@ public record HaproxySettings(
     }
   }
 
+  /**
+   * Checks the base URL of a router.
+   *
+   * @throws IllegalArgumentException if it is not {@code http://host:port}
+   */
+  public static void checkRouter(URI router) {
+    if (!"http".equals(router.getScheme()) || router.getHost() == null || router.getPort() <= 0) {
+      throw new IllegalArgumentException("router: " + router + " (expected: http://host:port)");
+    }
+  }
+
   private static void check(String name, String key) {
     if (key.chars().anyMatch(c -> c <= ' ' || c > '~')) {
       throw new IllegalArgumentException(name + ": (expected: printable ASCII without spaces)");
@@ -71,13 +79,14 @@ public record HaproxySettings(
   }
 
   /** Default settings. */
-  public static HaproxySettings of(InetSocketAddress listen, URI router) {
+  public static HaproxySettings of(
+      InetSocketAddress listen, URI router, InetSocketAddress spoe) {
     return new HaproxySettings(
         listen,
         router,
         "",
         "",
-        null,
+        spoe,
         true,
         "haproxy",
         Duration.ofSeconds(1),
@@ -99,11 +108,6 @@ public record HaproxySettings(
   /** Sets the bearer token for engines; empty: none. */
   public HaproxySettings withEngineKey(String key) {
     return with(draft -> draft.engineKey = key);
-  }
-
-  /** Sets the router's SPOE address; null: the Lua script. */
-  public HaproxySettings withSpoe(@Nullable InetSocketAddress address) {
-    return with(draft -> draft.spoe = address);
   }
 
   /** Disables the recording of first tokens. */
@@ -134,7 +138,7 @@ public record HaproxySettings(
         router,
         draft.apiKey,
         draft.engineKey,
-        draft.spoe,
+        spoe,
         draft.firstToken,
         draft.executable,
         draft.timeout,
@@ -147,7 +151,6 @@ public record HaproxySettings(
   private static final class Draft {
     private String apiKey;
     private String engineKey;
-    private @Nullable InetSocketAddress spoe;
     private boolean firstToken;
     private String executable;
     private Duration timeout;
@@ -156,7 +159,6 @@ public record HaproxySettings(
     private Draft(HaproxySettings from) {
       apiKey = from.apiKey;
       engineKey = from.engineKey;
-      spoe = from.spoe;
       firstToken = from.firstToken;
       executable = from.executable;
       timeout = from.timeout;

@@ -30,12 +30,9 @@ final class StreamEnds implements AutoCloseable {
           "pm (\\w+-[\\w-]{1,61}) (-?\\d{1,3}) (..) (\\S+) (\\S+) (?:(\\d{1,7})|-) (\\+?)\\d+\\s*");
 
   /**
-   * Part of a line from the Lua script about an abandoned query. No stream ends with these flags.
+   * Part of a line about an abandoned query. No stream ends with these flags.
    */
   private static final String GIVEN_UP = " -1 -- - - - 0";
-
-  /** Prefix of the Lua script's reason for balancing without the router. */
-  private static final String COMPLAINT = "pointsman: ";
 
   private static final String SUCCEEDED = "{\"outcome\":\"succeeded\"}";
   private static final String REFUSED = "{\"outcome\":\"refused\"}";
@@ -55,7 +52,6 @@ final class StreamEnds implements AutoCloseable {
   private final Semaphore calls = new Semaphore(AT_ONCE);
   private final Semaphore giveUps = new Semaphore(GIVEN_UP_AT_ONCE);
   private final Semaphore waiting = new Semaphore(GIVEN_UP_WAITING);
-  private final Causes told = new Causes();
 
   private StreamEnds(DatagramSocket socket, RouterCalls router) {
     this.socket = socket;
@@ -88,8 +84,6 @@ final class StreamEnds implements AutoCloseable {
         } else if (ended != null) {
           calls.acquire();
           settle(ended.lease(), ended.body());
-        } else if (said.startsWith(COMPLAINT)) {
-          complain(said.substring(COMPLAINT.length()).strip());
         }
       } catch (IOException e) {
         if (!socket.isClosed()) {
@@ -99,12 +93,6 @@ final class StreamEnds implements AutoCloseable {
         Thread.currentThread().interrupt();
         return;
       }
-    }
-  }
-
-  private void complain(String cause) {
-    if (told.isNew(cause)) {
-      log.warn("HAProxy got no decision from the router: {}; logged once", cause);
     }
   }
 

@@ -15,13 +15,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 class HaproxyFilesTest {
   private static final HaproxySettings SETTINGS =
       HaproxySettings.of(
-          InetSocketAddress.createUnresolved("127.0.0.1", 0), URI.create("http://127.0.0.1:1"));
+          InetSocketAddress.createUnresolved("127.0.0.1", 0),
+            URI.create("http://127.0.0.1:1"),
+            InetSocketAddress.createUnresolved("127.0.0.1", 4));
 
   private static final Pattern CONDITION = Pattern.compile("\\.if streq\\(([^,]*),([^)]*)\\)");
 
@@ -43,7 +43,7 @@ class HaproxyFilesTest {
     assertThat(written(SETTINGS)).doesNotContainPattern("@[A-Z_]+@");
   }
 
-  /** The configuration lines that HAProxy applies, for either protocol. */
+  /** The configuration lines that HAProxy applies, before HAProxy 3.1. */
   private static List<String> heeded(HaproxySettings settings) throws IOException {
     List<String> heeded = new ArrayList<>();
     Deque<Boolean> within = new ArrayDeque<>();
@@ -52,6 +52,8 @@ class HaproxyFilesTest {
         Matcher condition = CONDITION.matcher(line);
         if (condition.matches()) {
           within.push(condition.group(1).equals(condition.group(2)));
+        } else if (line.equals(".if version_atleast(3.1)")) {
+          within.push(false);
         } else if (line.equals(".else")) {
           within.push(!within.pop());
         } else if (line.equals(".endif")) {
@@ -65,18 +67,12 @@ class HaproxyFilesTest {
     return heeded;
   }
 
-  /** HAProxy treats a Lua script that throws like one that has finished. */
-  @ParameterizedTest
-  @ValueSource(booleans = {true, false})
-  void nothingPassesWithoutTheConsentOfAGuardedRouter(boolean lua) throws IOException {
-    HaproxySettings settings =
-        lua ? SETTINGS : SETTINGS.withSpoe(InetSocketAddress.createUnresolved("127.0.0.1", 4));
-    String asks = lua ? "http-request lua.pointsman_decide" : "http-request send-spoe-group";
-
-    List<String> guarded = heeded(settings.withApiKey("key"));
+  @Test
+  void nothingPassesWithoutTheConsentOfAGuardedRouter() throws IOException {
+    List<String> guarded = heeded(SETTINGS.withApiKey("key"));
 
     assertThat(guarded)
-        .anyMatch(line -> line.startsWith(asks))
+        .anyMatch(line -> line.startsWith("http-request send-spoe-group"))
         .anyMatch(
             line ->
                 line.startsWith("http-request return status 503")
@@ -84,13 +80,13 @@ class HaproxyFilesTest {
                     && line.endsWith(
                         "unless control || { var(txn.pm.worker) -m found } ||"
                             + " { var(txn.pm.unplaced) -m found }"));
-    assertThat(heeded(settings)).noneMatch(line -> line.contains("router_unavailable"));
+    assertThat(heeded(SETTINGS)).noneMatch(line -> line.contains("router_unavailable"));
   }
 
   @Test
   void anUnreachableRouterGetsNoSpoeMessages() throws IOException {
     List<String> heeded =
-        heeded(SETTINGS.withSpoe(InetSocketAddress.createUnresolved("127.0.0.1", 4)));
+        heeded(SETTINGS);
 
     assertThat(heeded)
         .filteredOn(line -> line.contains("uuid()"))

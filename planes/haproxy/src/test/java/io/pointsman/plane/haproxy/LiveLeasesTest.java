@@ -147,7 +147,9 @@ class LiveLeasesTest {
   void aDurationTooShortForRenewalsIsRefused() {
     HaproxySettings usual =
         HaproxySettings.of(
-            InetSocketAddress.createUnresolved("127.0.0.1", 0), URI.create("http://127.0.0.1:1"));
+            InetSocketAddress.createUnresolved("127.0.0.1", 0),
+            URI.create("http://127.0.0.1:1"),
+            InetSocketAddress.createUnresolved("127.0.0.1", 4));
 
     assertThat(usual.withTtl(Duration.ofSeconds(1)).ttl()).hasSeconds(1);
     assertThatThrownBy(() -> usual.withTtl(Duration.ofMillis(999)))

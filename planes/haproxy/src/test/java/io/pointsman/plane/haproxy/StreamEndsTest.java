@@ -186,7 +186,7 @@ class StreamEndsTest {
   void anInvalidRouterIsRefused(String router) {
     InetSocketAddress listen = InetSocketAddress.createUnresolved("127.0.0.1", 0);
 
-    assertThatThrownBy(() -> HaproxySettings.of(listen, URI.create(router)))
+    assertThatThrownBy(() -> HaproxySettings.of(listen, URI.create(router), listen))
         .hasMessageContaining("router: " + router + " (expected: http://host:port)");
   }
 
@@ -194,7 +194,9 @@ class StreamEndsTest {
   void aMissingProgramIsReported() {
     HaproxySettings usual =
         HaproxySettings.of(
-            InetSocketAddress.createUnresolved("127.0.0.1", 0), URI.create("http://127.0.0.1:1"));
+            InetSocketAddress.createUnresolved("127.0.0.1", 0),
+            URI.create("http://127.0.0.1:1"),
+            InetSocketAddress.createUnresolved("127.0.0.1", 4));
     HaproxySettings missing = usual.withExecutable("no-such-haproxy");
 
     assertThatThrownBy(() -> HaproxyPlane.start(missing)).hasMessageContaining("no-such-haproxy");

@@ -29,7 +29,7 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Start HAProxy (2.6 or newer, with Lua) in front of the workers of a running router. HAProxy"
+      "Start HAProxy (2.6 or newer, with SPOE and Lua) in front of the workers of a running router. HAProxy"
           + " asks the router for a worker for each POST and forwards the request itself. See"
           + " docs/haproxy.md.",
       "",
@@ -99,14 +99,8 @@ final class HaproxyCommand implements Callable<Integer> {
       paramLabel = "<host:port>",
       description =
           "The router's decide.spoe-address, where HAProxy asks by SPOE over persistent"
-              + " connections. Default: as reported by --router. If the router has none, a Lua"
-              + " script asks over HTTP.")
+              + " connections. Default: as reported by --router, which must then be running.")
   private @Nullable String spoe;
-
-  @Option(
-      names = "--lua",
-      description = "Ask over HTTP with a Lua script, even if the router offers SPOE.")
-  private boolean lua;
 
   @Option(
       names = "--no-first-token",
@@ -186,19 +180,18 @@ final class HaproxyCommand implements Callable<Integer> {
 
   private HaproxySettings settings() {
     InetSocketAddress clients = address("--listen", listen);
-    if (lua && spoe != null) {
-      throw new ConfigException("--lua: given beside --spoe (expected: one of them)");
-    }
-    InetSocketAddress asked = spoe == null ? null : address("--spoe", spoe);
+    InetSocketAddress given = spoe == null ? null : address("--spoe", spoe);
     String key = PlaneKey.OF_ROUTER.of(apiKey, apiKeyFile, System.getenv());
     String engines = PlaneKey.OF_ENGINES.of(engineKey, engineKeyFile, System.getenv());
     try {
+      URI asked = URI.create(router);
+      HaproxySettings.checkRouter(asked);
       return new HaproxySettings(
           clients,
-          URI.create(router),
+          asked,
           key,
           engines,
-          asked,
+          given == null ? HaproxyPlane.spoeOf(asked, key) : given,
           !noFirstToken,
           executable,
           Duration.ofMillis(timeout),
@@ -207,6 +200,8 @@ final class HaproxyCommand implements Callable<Integer> {
           maxConnections);
     } catch (IllegalArgumentException e) {
       throw new ConfigException(String.valueOf(e.getMessage()));
+    } catch (IOException e) {
+      throw new StartException("--router: " + e.getMessage(), e);
     }
   }
 
@@ -223,15 +218,9 @@ final class HaproxyCommand implements Callable<Integer> {
     }
   }
 
-  private HaproxyPlane start(HaproxySettings given) {
-    boolean find = spoe == null && !lua;
-    HaproxySettings settings =
-        find ? given.withSpoe(HaproxyPlane.spoeOf(given.router(), given.apiKey())) : given;
+  private HaproxyPlane start(HaproxySettings settings) {
     InetSocketAddress asked = settings.spoe();
-    way =
-        asked == null
-            ? "over HTTP"
-            : "over SPOE at " + asked.getHostString() + ":" + asked.getPort();
+    way = "over SPOE at " + asked.getHostString() + ":" + asked.getPort();
     try {
       return HaproxyPlane.start(settings);
     } catch (IOException e) {

@@ -32,7 +32,6 @@ import java.util.function.UnaryOperator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A real proxy, a router for its decisions, and engines behind both. The router's ports are fixed
@@ -51,7 +50,6 @@ final class PlaneRig implements AutoCloseable {
 
   /** The proxy and its protocol for queries. */
   enum Way {
-    HAPROXY_LUA,
     HAPROXY_SPOE,
     NGINX
   }
@@ -239,7 +237,6 @@ final class PlaneRig implements AutoCloseable {
 
   private AutoCloseable started(Duration ttl) throws IOException {
     return switch (way) {
-      case HAPROXY_LUA -> haproxy(ttl, null);
       case HAPROXY_SPOE ->
           haproxy(ttl, InetSocketAddress.createUnresolved("127.0.0.1", askedBySpoeAt));
       case NGINX -> nginx(ttl);
@@ -258,16 +255,16 @@ final class PlaneRig implements AutoCloseable {
     return nginx;
   }
 
-  private HaproxyPlane haproxy(Duration ttl, @Nullable InetSocketAddress spoe) throws IOException {
+  private HaproxyPlane haproxy(Duration ttl, InetSocketAddress spoe) throws IOException {
     HaproxySettings settings =
         HaproxySettings.of(
                 InetSocketAddress.createUnresolved("127.0.0.1", FreePorts.next()),
-                URI.create("http://127.0.0.1:" + askedAt))
+                URI.create("http://127.0.0.1:" + askedAt),
+                spoe)
             .withTimeout(patience)
             .withTtl(ttl)
             .withApiKey(carriersKey)
-            .withEngineKey(engineKey)
-            .withSpoe(spoe);
+            .withEngineKey(engineKey);
     HaproxyPlane plane = opened(HaproxyPlane.start(settings));
     port = URI.create(plane.url()).getPort();
     return plane;

@@ -106,8 +106,10 @@ public final class Demo implements AutoCloseable {
     try {
       URI asked = URI.create(router.url());
       return HaproxyPlane.start(
-          HaproxySettings.of(InetSocketAddress.createUnresolved("127.0.0.1", 0), asked)
-              .withSpoe(HaproxyPlane.spoeOf(asked, "")));
+          HaproxySettings.of(
+              InetSocketAddress.createUnresolved("127.0.0.1", 0),
+              asked,
+              HaproxyPlane.spoeOf(asked, "")));
     } catch (IOException e) {
       router.close();
       closeEngines();

@@ -95,9 +95,8 @@ final class DemoCommand implements Callable<Integer> {
       paramLabel = "<name>",
       defaultValue = "proxy",
       description =
-          "Proxy that forwards requests: proxy (the router itself), haproxy (HAProxy, which must be"
-              + " installed), or haproxy-lua (HAProxy with a Lua script that asks the router)."
-              + " Default: ${DEFAULT-VALUE}.")
+          "Proxy that forwards requests: proxy (the router itself) or haproxy (HAProxy, which must"
+              + " be installed). Default: ${DEFAULT-VALUE}.")
   private String plane = "";
 
   @Option(names = "--quiet", description = "Print only the URL and a summary at the end.")
@@ -156,10 +155,9 @@ final class DemoCommand implements Callable<Integer> {
     return switch (plane) {
       case "proxy" -> DemoSettings.Plane.PROXY;
       case "haproxy" -> DemoSettings.Plane.HAPROXY;
-      case "haproxy-lua" -> DemoSettings.Plane.HAPROXY_LUA;
       default ->
           throw new IllegalArgumentException(
-              "--plane: " + plane + " (expected: proxy, haproxy or haproxy-lua)");
+              "--plane: " + plane + " (expected: proxy or haproxy)");
     };
   }
 

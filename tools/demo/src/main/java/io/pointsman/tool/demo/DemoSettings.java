@@ -78,9 +78,7 @@ public record DemoSettings(
     /** The router's own proxy. */
     PROXY,
     /** HAProxy, which queries the router by SPOE. */
-    HAPROXY,
-    /** HAProxy with a Lua script that queries the router over HTTP. */
-    HAPROXY_LUA
+    HAPROXY
   }
 
   /** Settings with the built-in proxy. */

@@ -34,14 +34,14 @@ import picocli.CommandLine.Spec;
       "Measure how fast a running router picks workers, in a closed loop. The requests are chats of"
           + " 1,024 characters with eight shared system prompts of 768 characters. The two workers"
           + " answer at once. The ways are the built-in proxy, the endpoints for other proxies, and"
-          + " HAProxy with Lua or SPOE. The ways take turns; results are medians over repetitions."
+          + " HAProxy with SPOE. The ways take turns; results are medians over repetitions."
     },
     mixinStandardHelpOptions = true)
 public final class Picks implements Callable<Integer> {
   @Option(
       names = "--ways",
       split = ",",
-      defaultValue = "direct,proxy,decide,lease,route,haproxy,haproxy-lua,haproxy-spoe",
+      defaultValue = "direct,proxy,decide,lease,route,haproxy,haproxy-spoe",
       description = "Ways to measure. Default: ${DEFAULT-VALUE}.")
   List<String> ways = List.of();
 

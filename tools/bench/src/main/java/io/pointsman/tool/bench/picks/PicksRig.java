@@ -78,7 +78,6 @@ final class PicksRig implements AutoCloseable {
       case DIRECT -> URI.create(backend.urls().getFirst()).getPort();
       case PROXY, DECIDE, LEASE, ROUTE -> router;
       case HAPROXY -> plain(home, backend);
-      case HAPROXY_LUA -> asking(way, start, router, List.of("--lua"));
       case HAPROXY_SPOE -> asking(way, start, router, List.of("--spoe", spoe));
     };
   }

@@ -52,7 +52,7 @@ final class RayPrompts {
         switch (way) {
           case DECIDE, LEASE -> "/v1/decide";
           case ROUTE -> "/internal/route";
-          case DIRECT, PROXY, HAPROXY, HAPROXY_LUA, HAPROXY_SPOE -> "/v1/chat/completions";
+          case DIRECT, PROXY, HAPROXY, HAPROXY_SPOE -> "/v1/chat/completions";
         };
     return chats.stream().map(chat -> request(path, body(way, chat))).toList();
   }
@@ -61,7 +61,7 @@ final class RayPrompts {
     return switch (way) {
       case DECIDE -> "{\"hold\":false,\"body\":" + chat + "}";
       case LEASE -> "{\"body\":" + chat + "}";
-      case DIRECT, PROXY, ROUTE, HAPROXY, HAPROXY_LUA, HAPROXY_SPOE -> chat;
+      case DIRECT, PROXY, ROUTE, HAPROXY, HAPROXY_SPOE -> chat;
     };
   }
 

@@ -14,7 +14,6 @@ enum Way {
   ROUTE("POST /internal/route, without a lease"),
   /** Transfers requests without a pick by the router. */
   HAPROXY("HAProxy, leastconn, request and response, no pick"),
-  HAPROXY_LUA("HAProxy that asks by Lua, request and response"),
   HAPROXY_SPOE("HAProxy that asks by SPOE, request and response");
 
   private final String title;
@@ -33,7 +32,7 @@ enum Way {
   }
 
   boolean throughHaproxy() {
-    return this == HAPROXY || this == HAPROXY_LUA || this == HAPROXY_SPOE;
+    return this == HAPROXY || this == HAPROXY_SPOE;
   }
 
   /**
