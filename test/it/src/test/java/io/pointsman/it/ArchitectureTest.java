@@ -1,5 +1,6 @@
 package io.pointsman.it;
 
+import static com.tngtech.archunit.base.DescribedPredicate.not;
 import static com.tngtech.archunit.core.domain.JavaCall.Predicates.target;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideOutsideOfPackages;
@@ -113,6 +114,97 @@ final class ArchitectureTest {
         .should()
         .dependOnClassesThat(
             resideInAPackage("io.pointsman..").and(resideOutsideOfPackages(allowed)))
+        .check(ALL);
+  }
+
+  /**
+   * An arrow of the layout.
+   *
+   * @param words the arrow in words
+   * @param layer a package below {@code io.pointsman}
+   * @param arrow layers that it may use
+   * @param beyond layers that it uses although the layout has no arrow to them
+   */
+  private record Arrow(String words, String layer, Set<String> arrow, Set<String> beyond) {
+    @Override
+    public String toString() {
+      return layer + ": " + words;
+    }
+  }
+
+  static List<Arrow> layout() {
+    String core = "engine <- request <- proxy <- pd";
+    String router = "router/* -> core";
+    return List.of(
+        new Arrow(core, "engine", Set.of(), Set.of()),
+        new Arrow(core, "request", Set.of("engine"), Set.of()),
+        new Arrow(core, "proxy", Set.of("engine", "request"), Set.of()),
+        new Arrow(core, "pd", Set.of("engine", "request", "proxy"), Set.of()),
+        new Arrow(router, "config", CORE, Set.of()),
+        new Arrow(router, "control", CORE, Set.of("config")),
+        new Arrow(router, "kubernetes", CORE, Set.of("config")),
+        new Arrow(router, "observe", CORE, Set.of("config", "control")),
+        new Arrow(router, "api", CORE, Set.of("config", "control", "observe")),
+        // The configuration has workers, roles and protocols as values.
+        new Arrow("compat -> config", "compat", Set.of("config"), Set.of("engine", "pd")),
+        // The service is a local endpoint of the proxy. Names and rounds come from control.
+        new Arrow(
+            "planes -> api's decision service",
+            "plane",
+            Set.of("api"),
+            Set.of("control", "engine", "proxy", "request")),
+        // The demo configures a router and its clock and log, and starts HAProxy.
+        new Arrow(
+            "tools -> core, server",
+            "tool",
+            with(CORE, "server"),
+            Set.of("config", "control", "observe", "plane")));
+  }
+
+  @ParameterizedTest
+  @MethodSource("layout")
+  void theLayoutIsAsDrawn(Arrow each) {
+    Set<String> used = used(each.layer());
+    used.removeAll(each.arrow());
+
+    assertThat(used).containsExactlyInAnyOrderElementsOf(each.beyond());
+  }
+
+  /** The layers that a layer uses, without itself. */
+  private static Set<String> used(String layer) {
+    Set<String> used =
+        ALL.that(resideInAPackage("io.pointsman." + layer + "..")).stream()
+            .flatMap(each -> each.getDirectDependenciesFromSelf().stream())
+            .map(each -> each.getTargetClass().getBaseComponentType().getPackageName())
+            .filter(name -> name.startsWith("io.pointsman."))
+            .map(name -> name.split("\\.", -1)[2])
+            .collect(Collectors.toCollection(TreeSet::new));
+    used.remove(layer);
+    return used;
+  }
+
+  @Test
+  void onlyServerKnowsAllOfTheRouter() {
+    Set<String> router = Set.of("config", "control", "kubernetes", "observe", "api");
+    Set<String> layers = with(router, "compat", "plane", "tool", "server");
+
+    assertThat(layers).filteredOn(layer -> used(layer).containsAll(router)).containsOnly("server");
+    for (String last : List.of("kubernetes", "compat")) {
+      assertThat(layers).filteredOn(layer -> used(layer).contains(last)).containsOnly("server");
+    }
+  }
+
+  /** Beside it, planes use the reader of JSON. */
+  @Test
+  void planesUseTheDecisionServiceOfTheApi() {
+    noClasses()
+        .that()
+        .resideInAPackage("io.pointsman.plane..")
+        .should()
+        .dependOnClassesThat(
+            resideInAPackage("io.pointsman.api..")
+                .and(resideOutsideOfPackages("io.pointsman.api.decide.."))
+                .and(not(nameMatching("io\\.pointsman\\.api\\.admin\\.Json"))))
         .check(ALL);
   }
 
