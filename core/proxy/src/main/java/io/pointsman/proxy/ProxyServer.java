@@ -70,12 +70,13 @@ public final class ProxyServer implements AutoCloseable {
   private final Map<EventExecutor, LoopState> states = new HashMap<>();
   private final Channel listener;
 
-  private ProxyServer(ProxySettings settings, ProxyContext context) throws IOException {
+  private ProxyServer(ProxySettings settings, ProxyContext context, LoopWaiting loopWaiting)
+      throws IOException {
     this.settings = settings;
     plane = plane(settings, context);
     ListenSettings listen = settings.listen();
     int count = listen.loops();
-    Waiting waiting = waiting(listen.transport(), count, this::coalescing);
+    Waiting waiting = waiting(listen.transport(), count, handlers -> around(handlers, loopWaiting));
     Sockets sockets = waiting.sockets();
     loops = waiting.loops();
     channels = new OpenChannels(loops);
@@ -109,7 +110,19 @@ public final class ProxyServer implements AutoCloseable {
    * @throws IllegalArgumentException if the transport is unavailable
    */
   public static ProxyServer start(ProxySettings settings, ProxyContext context) throws IOException {
-    return new ProxyServer(settings, context);
+    return start(settings, context, LoopWaiting.PLAIN);
+  }
+
+  /**
+   * Binds the port and starts to serve.
+   *
+   * @param waiting changes how event loops with io_uring wait
+   * @throws IOException if the port cannot be bound
+   * @throws IllegalArgumentException if the transport is unavailable
+   */
+  public static ProxyServer start(ProxySettings settings, ProxyContext context, LoopWaiting waiting)
+      throws IOException {
+    return new ProxyServer(settings, context, waiting);
   }
 
   /** The event loops and their kind of sockets. */
@@ -147,10 +160,8 @@ public final class ProxyServer implements AutoCloseable {
         count, new DefaultThreadFactory("pointsman-proxy"), waiting);
   }
 
-  private IoHandlerFactory coalescing(IoHandlerFactory waiting) {
-    return loop ->
-        new Coalescing(
-            waiting.newHandler(loop), () -> running(loop), plane.ticker(), Coalescing.SLEEP_NANOS);
+  private IoHandlerFactory around(IoHandlerFactory sockets, LoopWaiting waiting) {
+    return loop -> waiting.around(sockets.newHandler(loop), () -> running(loop));
   }
 
   /** Runs on the loop. A loop may run before all loops have a state; it then counts no requests. */

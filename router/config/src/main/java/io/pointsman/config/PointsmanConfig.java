@@ -81,6 +81,7 @@ import java.util.regex.Pattern;
  * @param kvEvents subscriptions to KV events
  * @param kvTokens queries to engines for the token ids of texts
  * @param controlKeys bearer tokens for the router's own requests to engines, for example probes
+ * @param systemScheduling true to change the system's scheduling
  */
 public record PointsmanConfig(
     List<WorkerSpec> workers,
@@ -108,7 +109,8 @@ public record PointsmanConfig(
     DecideSettings decide,
     DecisionSettings decisions,
     CaptureSettings capture,
-    TracingSettings tracing) {
+    TracingSettings tracing,
+    boolean systemScheduling) {
   private static final Pattern ISO_DURATION = Pattern.compile("\\bPT[-\\dHMS.]*[HMS]");
   private static final Pattern INNER_CAPITAL = Pattern.compile("(?<=[a-z])[A-Z](?=[a-z])");
   private static final ValueType<Duration> ANY_DURATION =
@@ -180,7 +182,8 @@ public record PointsmanConfig(
             values.get(OperationKeys.CAPTURE_FILE),
             values.get(OperationKeys.CAPTURE_MAX_BYTES),
             values.get(OperationKeys.CAPTURE_FILES)),
-        group("tracing", () -> tracing(values)));
+        group("tracing", () -> tracing(values)),
+        values.get(OperationKeys.SYSTEM_SCHEDULING));
   }
 
   /** The workers, without exact repetitions. */

@@ -194,7 +194,7 @@ final class ArchitectureTest {
     }
   }
 
-  /** Beside it, planes use the reader of JSON. */
+  /** Beside it, planes use the reader of JSON and the list of control paths. */
   @Test
   void planesUseTheDecisionServiceOfTheApi() {
     noClasses()
@@ -204,7 +204,7 @@ final class ArchitectureTest {
         .dependOnClassesThat(
             resideInAPackage("io.pointsman.api..")
                 .and(resideOutsideOfPackages("io.pointsman.api.decide.."))
-                .and(not(nameMatching("io\\.pointsman\\.api\\.admin\\.Json"))))
+                .and(not(nameMatching("io\\.pointsman\\.api\\.admin\\.(Json|ControlPath)(\\$.*)?"))))
         .check(ALL);
   }
 
@@ -324,6 +324,7 @@ final class ArchitectureTest {
             .that(
                 resideOutsideOfPackages(
                     "io.pointsman.server.wiring..",
+                    "io.pointsman.server.scheduling..",
                     "io.pointsman.control.env..",
                     "io.pointsman.tool.demo..",
                     "io.pointsman.server.cli.."))

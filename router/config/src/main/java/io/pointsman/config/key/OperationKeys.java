@@ -56,6 +56,15 @@ public final class OperationKeys {
           "`auto`: the first of io_uring (Linux 6.12 and newer), epoll and nio that the system"
               + " supports.");
 
+  public static final Key<Boolean> SYSTEM_SCHEDULING =
+      Key.of(
+          "system-scheduling",
+          bool(),
+          true,
+          "Change the scheduling of the operating system for the router: naps of busy event loops,"
+              + " short time slices, a higher niceness of compiler threads, large pages.",
+          "`false`: the router changes none of them. See docs/operate.md, \"Scheduling\".");
+
   public static final Key<Boolean> METRICS_ENABLED =
       Key.of(
           "metrics.enabled",
@@ -160,6 +169,7 @@ public final class OperationKeys {
         DRAIN_DELAY,
         THREADS,
         TRANSPORT,
+        SYSTEM_SCHEDULING,
         METRICS_ENABLED,
         METRICS_HOST,
         METRICS_PORT,

@@ -31,6 +31,7 @@ import io.pointsman.observe.capture.TraceCapture;
 import io.pointsman.observe.decisions.FallbackJournal;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.upstream.NameTable;
+import io.pointsman.server.scheduling.SystemScheduling;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Deque;
@@ -54,6 +55,7 @@ final class EngineAssembly {
   final PointsmanConfig config;
   final Ticker ticker = new SystemTicker();
   final RandomSource dice = new ThreadRandomSource();
+  final SystemScheduling scheduling;
   final Fleet fleet;
 
   /** Addresses of workers' names, for probes and requests. */
@@ -94,6 +96,7 @@ final class EngineAssembly {
     this.config = config;
     this.opened = opened;
     JvmNames.forgetAtOnce();
+    scheduling = new SystemScheduling(config.systemScheduling());
     int maxWorkers = config.fleet().maxWorkers();
     fleet = new Fleet(config.fleet(), ticker);
     addWorkers(maxWorkers);
@@ -116,7 +119,7 @@ final class EngineAssembly {
             maxWorkers,
             config.policies(),
             knowledge,
-            SystemLargePages.ofThisMachine());
+            scheduling.largePages());
     classes = new PolicyClasses(config.pluginDirectory(), opened);
     Tiers tiers = PreferredWorkers.of(config, fleet, dice);
     PolicySetup regular = tiers.around(classes.create(config.policy(), parts));

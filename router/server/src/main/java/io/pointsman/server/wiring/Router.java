@@ -185,9 +185,13 @@ public final class Router implements AutoCloseable {
               dice,
               core.names,
               two == null ? RequestHandlerFactory.NONE : courses(two, engine));
-      ProxyServer server = ProxyServer.start(DefaultConnectionLimit.in(config.proxy()), context);
+      ProxyServer server =
+          ProxyServer.start(
+              DefaultConnectionLimit.in(config.proxy()),
+              context,
+              core.scheduling.waiting(ticker));
       control.push(server);
-      LoopScheduling.request(server);
+      core.scheduling.prefer(server);
       measure(server);
       core.listen(metrics::kvEvents);
       return server;

@@ -42,6 +42,7 @@ class ServerArchitectureTest {
           .importPackages("io.pointsman");
 
   private static final String WIRING = "io.pointsman.server.wiring..";
+  private static final String SCHEDULING = "io.pointsman.server.scheduling..";
 
   /** The machine's clock and random source, which the wiring passes on. */
   private static final String ENVIRONMENT = "io.pointsman.control.env..";
@@ -91,7 +92,7 @@ class ServerArchitectureTest {
           .that(
               resideInAnyPackage(ROUTER)
                   .or(resideInAnyPackage(CORE))
-                  .and(resideOutsideOfPackages(WIRING, ENVIRONMENT)))
+                  .and(resideOutsideOfPackages(WIRING, SCHEDULING, ENVIRONMENT)))
           .should()
           .accessTargetWhere(outsideOfItself("touches clock or dice", ClockOrDice::is));
 

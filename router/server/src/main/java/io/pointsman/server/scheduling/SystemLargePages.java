@@ -1,4 +1,4 @@
-package io.pointsman.server.wiring;
+package io.pointsman.server.scheduling;
 
 import io.pointsman.engine.env.LargePages;
 import java.io.IOException;

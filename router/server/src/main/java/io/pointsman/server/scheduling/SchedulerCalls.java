@@ -1,4 +1,4 @@
-package io.pointsman.server.wiring;
+package io.pointsman.server.scheduling;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;

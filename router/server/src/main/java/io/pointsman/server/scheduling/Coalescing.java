@@ -1,4 +1,4 @@
-package io.pointsman.proxy;
+package io.pointsman.server.scheduling;
 
 import io.netty.channel.IoHandle;
 import io.netty.channel.IoHandler;

@@ -1,4 +1,4 @@
-package io.pointsman.server.wiring;
+package io.pointsman.server.scheduling;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.fail;
