@@ -326,9 +326,14 @@ public final class Worker {
         inFlight > quiet
             ? patience.allowedNanos(pendingTokens.get())
             : inFlight >= PILE ? patience.most().toNanos() : Long.MAX_VALUE;
-    boolean stalled = now - lastProgressAt > allowed && inFlight > 0;
+    long last = lastProgressAt;
+    boolean stalled = now - last > allowed && inFlight > 0;
     if (stalled != stalled()) {
       mark(Mark.STALLED, stalled);
+    }
+    if (stalled && lastProgressAt != last) {
+      // Progress came between the check and the mark. Later progress removes the mark itself.
+      mark(Mark.STALLED, false);
     }
   }
 
@@ -384,7 +389,7 @@ public final class Worker {
   /** Records that a reserved request is sent. The first request sent starts the stall timer. */
   void dispatched() {
     if (inFlight() == reserved.getAndDecrement()) {
-      lastProgressAt = ticker.nanos();
+      progressed(ticker.nanos());
     }
   }
 
@@ -417,7 +422,7 @@ public final class Worker {
       endRest(now);
     }
     if ((before & LoadBoard.MAX_IN_FLIGHT) <= reserved.get()) {
-      lastProgressAt = now;
+      progressed(now);
     }
     pendingTokens.addAndGet(promptTokens);
     boolean probe = admission == Admission.PROBE;
