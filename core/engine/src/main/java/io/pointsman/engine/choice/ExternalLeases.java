@@ -65,8 +65,9 @@ final class ExternalLeases {
    * @return null, without holding it, if the maximum number of leases is held
    */
   @Nullable ExternalLease hold(Lease lease, @Nullable Lease prefill, long now, LeaseTerms hold) {
-    if (open.incrementAndGet() > settings.maxLeases()) {
-      open.decrementAndGet();
+    int most = settings.maxLeases();
+    // Never counts beyond the maximum, because another thread would then be refused for this one.
+    if (open.getAndUpdate(held -> held < most ? held + 1 : held) >= most) {
       return null;
     }
     long nonce = (long) dice.roll(NONCE_HALF) << 30 | dice.roll(NONCE_HALF);
