@@ -119,8 +119,8 @@ final class KvNodes {
   }
 
   private boolean reserve(long more) {
-    if (bytesLeft.addAndGet(-more) < 0) {
-      bytesLeft.addAndGet(more);
+    // Never takes more than there is, because another source would then be refused for this one.
+    if (bytesLeft.getAndUpdate(left -> left >= more ? left - more : left) < more) {
       return false;
     }
     bytes += more;
