@@ -292,8 +292,14 @@ public final class KnownTexts implements TokenKeys {
     if (chosen < 0) {
       chosen = oldest(first);
     }
-    clear(chosen);
-    held.addAndGet(entry.bytes());
+    Entry before = entries.get(chosen);
+    if (before != null && before.text == entry.text) {
+      // Replaced at once: a lookup must not miss a known text.
+      held.addAndGet(entry.bytes() - before.bytes());
+    } else {
+      clear(chosen);
+      held.addAndGet(entry.bytes());
+    }
     entries.setRelease(chosen, entry);
     texts.setRelease(chosen, entry.text);
     makeRoom(chosen);
