@@ -80,7 +80,8 @@ public final class CircuitBreaker {
     return switch (state) {
       case CLOSED -> true;
       case OPEN -> now - openedAt >= settings.openFor().toNanos();
-      case HALF_OPEN -> !probing;
+      // The state again: the probe may have failed after the first read.
+      case HALF_OPEN -> !probing && state == State.HALF_OPEN;
     };
   }
 
@@ -187,9 +188,10 @@ public final class CircuitBreaker {
   }
 
   private void become(State next) {
+    // Before the probe's end: a reader that misses the probe must see the new state.
+    state = next;
     probing = false;
     successes = 0;
-    state = next;
     onStateChange.run();
   }
 }
