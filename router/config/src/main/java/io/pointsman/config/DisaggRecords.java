@@ -52,12 +52,12 @@ final class DisaggRecords {
     return new SplitSettings(
         values.get(DisaggKeys.THRESHOLD),
         values.get(DisaggKeys.UNCACHED_THRESHOLD),
-        or(values, DisaggKeys.HELD_SHARE, unset.heldShare()),
+        or(values, DisaggKeys.CACHED_SHARE, unset.heldShare()),
         values.get(DisaggKeys.MAX_LOAD_GAP),
         values.get(DisaggKeys.MAX_PENDING_PREFILL),
-        or(values, DisaggKeys.DECODE_SERVES_WHOLE, unset.decodeServesWhole()),
-        values.get(DisaggKeys.PREFILL_SERVES_WHOLE),
-        values.get(DisaggKeys.WHOLE_WHEN_PREFILL_BUSY));
+        or(values, DisaggKeys.DECODE_CAN_PREFILL, unset.decodeServesWhole()),
+        values.get(DisaggKeys.PREFILL_CAN_DECODE),
+        values.get(DisaggKeys.SKIP_WHEN_PREFILL_BUSY));
   }
 
   private static <T> T or(ConfigValues values, Key<T> key, T unset) {

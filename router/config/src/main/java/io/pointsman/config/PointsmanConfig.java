@@ -252,14 +252,14 @@ public record PointsmanConfig(
         new KvEventLimits(
             Math.toIntExact(values.get(KvEventKeys.MAX_MESSAGE)),
             values.get(KvEventKeys.MAX_EVENTS),
-            values.get(KvEventKeys.REPLAY_PATIENCE)));
+            values.get(KvEventKeys.REPLAY_TIMEOUT)));
   }
 
   private static TokenSettings kvTokens(ConfigValues values) {
     return new TokenSettings(
         values.get(KvTokenKeys.ENABLED),
         values.get(KvTokenKeys.SHARE),
-        values.get(KvTokenKeys.AT_ONCE),
+        values.get(KvTokenKeys.PARALLELISM),
         values.get(KvTokenKeys.QUEUE),
         values.get(KvTokenKeys.TIMEOUT),
         values.get(KvTokenKeys.MAX_BYTES));
@@ -371,7 +371,7 @@ public record PointsmanConfig(
                     values.get(FleetKeys.STALL_ENABLED),
                     values.get(FleetKeys.STALL_PATIENCE),
                     values.get(FleetKeys.STALL_PER_THOUSAND),
-                    values.get(FleetKeys.STALL_MOST))),
+                    values.get(FleetKeys.STALL_MAX_PATIENCE))),
         values.get(DisaggKeys.MAX_PREFILLS));
   }
 
@@ -396,7 +396,7 @@ public record PointsmanConfig(
         () ->
             new ProbeSettings(
                 values.get(FleetKeys.HEALTH_ENDPOINT),
-                values.get(FleetKeys.HEALTH_ALSO_GOOD),
+                values.get(FleetKeys.HEALTH_ACCEPTED_STATUSES),
                 values.get(FleetKeys.HEALTH_INTERVAL),
                 values.get(FleetKeys.HEALTH_TIMEOUT),
                 values.get(FleetKeys.HEALTH_FIRST_RETRY),

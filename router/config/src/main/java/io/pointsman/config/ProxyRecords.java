@@ -43,10 +43,10 @@ final class ProxyRecords {
             "limits",
             () ->
                 new DeferralSettings(
-                    values.get(FrontKeys.HOLD_BEYOND),
-                    values.get(FrontKeys.HOLD_LONGEST),
+                    values.get(FrontKeys.DEFER_BEYOND),
+                    values.get(FrontKeys.DEFER_AT_MOST),
                     values.get(FrontKeys.QUEUE_SIZE),
-                    values.get(FrontKeys.HOLD_WITHOUT_WORKER))),
+                    values.get(FrontKeys.DEFER_WITHOUT_WORKER))),
         group("retry", () -> retry(values)),
         group("api-key or pool", () -> upstream(values)),
         new HeaderSettings(

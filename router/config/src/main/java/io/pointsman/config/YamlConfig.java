@@ -1,6 +1,7 @@
 package io.pointsman.config;
 
 import io.pointsman.config.key.ConfigKeys;
+import io.pointsman.config.key.FormerKeys;
 import io.pointsman.config.key.Key;
 import io.pointsman.config.value.Nearest;
 import io.pointsman.config.value.Raw;
@@ -71,7 +72,9 @@ public final class YamlConfig {
     } else if (ConfigKeys.isGroup(path)) {
       group(path, value);
     } else {
-      problems.add(value.where() + ": " + path + ": unknown key" + hint(path));
+      String problem =
+          FormerKeys.problemOfPath(path).orElseGet(() -> path + ": unknown key" + hint(path));
+      problems.add(value.where() + ": " + problem);
     }
   }
 

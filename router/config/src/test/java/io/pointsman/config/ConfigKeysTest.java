@@ -255,10 +255,11 @@ class ConfigKeysTest {
 
   @Test
   void valuesThatContradictEachOtherAreRefused() {
-    ConfigValues values = new ConfigValues().set(FleetKeys.STALL_MOST, Duration.ofMillis(5));
+    ConfigValues values =
+        new ConfigValues().set(FleetKeys.STALL_MAX_PATIENCE, Duration.ofMillis(5));
     assertThatThrownBy(() -> PointsmanConfig.from(values))
         .isInstanceOf(ConfigException.class)
-        .hasMessageStartingWith("stall: most: ");
+        .hasMessageStartingWith("stall: max-patience: ");
   }
 
   @Test

@@ -55,18 +55,18 @@ class DurationKeysTest {
     ConfigValues values =
         YamlConfig.parse(
             "router.yaml",
-            "limits: {hold-beyond: 0}\nretry: {initial-backoff: 0}\ntimeouts: {idle: 0}\n");
-    assertThat(values.get(FrontKeys.HOLD_BEYOND)).isZero();
+            "queue: {defer-beyond: 0}\nretry: {initial-backoff: 0}\ntimeouts: {idle: 0}\n");
+    assertThat(values.get(FrontKeys.DEFER_BEYOND)).isZero();
     assertThat(values.get(ForwardKeys.RETRY_INITIAL_BACKOFF)).isZero();
     assertThat(values.get(ForwardKeys.IDLE_TIMEOUT)).isZero();
-    assertThat(ConfigText.of(values)).contains("hold-beyond: 0\n").contains("idle: \"off\"\n");
+    assertThat(ConfigText.of(values)).contains("defer-beyond: 0\n").contains("idle: \"off\"\n");
   }
 
   @Test
   void aForbiddenZeroIsRefusedWithTheRange() {
-    assertThatThrownBy(() -> YamlConfig.parse("router.yaml", "limits: {hold-longest: 0}\n"))
+    assertThatThrownBy(() -> YamlConfig.parse("router.yaml", "queue: {defer-at-most: 0}\n"))
         .hasMessage(
-            "router.yaml:1: limits.hold-longest: 0 (expected: a duration such as 250ms, 30s, 2m or"
+            "router.yaml:1: queue.defer-at-most: 0 (expected: a duration such as 250ms, 30s, 2m or"
                 + " 1h, 1ms to 1h)");
   }
 }

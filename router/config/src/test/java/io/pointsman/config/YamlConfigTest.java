@@ -179,11 +179,11 @@ class YamlConfigTest {
     assertThat(split).isEqualTo(SplitSettings.HALVES_ONLY);
     for (String contrary :
         List.of(
-            "decode-serves-whole: true (expected: false",
-            "prefill-serves-whole: true (expected: false",
-            "whole-when-prefill-busy: true (expected: false",
+            "decode-can-prefill: true (expected: false",
+            "prefill-can-decode: true (expected: false",
+            "skip-when-prefill-busy: true (expected: false",
             "uncached-threshold: 512 (expected: 0",
-            "held-share: 0.9 (expected: above 1")) {
+            "cached-share: 0.9 (expected: above 1")) {
       String line = "  " + contrary.substring(0, contrary.indexOf(" (")) + "\n";
       assertThatThrownBy(() -> PointsmanConfig.from(parse(head + address + line)))
           .isInstanceOf(ConfigException.class)
@@ -194,7 +194,7 @@ class YamlConfigTest {
                   + protocol
                   + ", because its engines cannot serve a request without a transfer)");
     }
-    String allowed = "  held-share: 1.5\n  threshold: 9\n  max-pending-prefill: 9\n";
+    String allowed = "  cached-share: 1.5\n  threshold: 9\n  max-pending-prefill: 9\n";
     assertThat(PointsmanConfig.from(parse(head + address + allowed)).disagg().split().threshold())
         .isEqualTo(9);
   }

@@ -131,10 +131,10 @@ final class CostEventsTest {
           "the gap is noticed",
           WaitFor.LONG,
           () -> cluster.router().metric("pointsman_kv_event_resets_total", "reason=\"gap\"") > 0);
-      double lost = cluster.router().metric("pointsman_lost_hit_tokens_total", "");
+      double lost = cluster.router().metric("pointsman_cache_miss_tokens_total", "");
 
       assertFoundOn(engine, cluster, 1);
-      assertThat(cluster.router().metric("pointsman_lost_hit_tokens_total", "") - lost)
+      assertThat(cluster.router().metric("pointsman_cache_miss_tokens_total", "") - lost)
           .as("it was expected to be found")
           .isLessThan(BLOCK);
     }

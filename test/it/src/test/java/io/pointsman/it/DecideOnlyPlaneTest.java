@@ -167,7 +167,7 @@ final class DecideOnlyPlaneTest {
       // A lease is released before its end is counted.
       WaitFor.until("ends counted", WaitFor.LONG, () -> expired(cluster) >= ABANDONED);
       assertThat(expired(cluster)).isEqualTo(ABANDONED);
-      assertThat(cluster.router().metric("pointsman_held_leases", "")).isZero();
+      assertThat(cluster.router().metric("pointsman_external_leases", "")).isZero();
       // It is unknown whether these prompts were ever sent.
       String question = "{\"hold\":false,\"body\":" + abandoned(7) + "}";
       HttpAnswer again = RawClient.call(cluster.port(), "POST", "/v1/decide", question);
@@ -176,7 +176,7 @@ final class DecideOnlyPlaneTest {
   }
 
   private static double expired(Cluster cluster) {
-    return cluster.router().metric("pointsman_held_leases_ended_total", "outcome=\"expired\"");
+    return cluster.router().metric("pointsman_external_leases_ended_total", "outcome=\"expired\"");
   }
 
   private static int inFlight(Cluster cluster) {

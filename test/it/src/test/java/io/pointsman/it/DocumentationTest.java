@@ -8,6 +8,7 @@ import io.pointsman.compat.vllmrouter.VllmRouterLauncher;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.key.ConfigKeys;
+import io.pointsman.config.key.FormerKeys;
 import io.pointsman.config.key.Key;
 import io.pointsman.tool.demo.Tools;
 import java.io.IOException;
@@ -52,6 +53,19 @@ final class DocumentationTest {
   private static final Pattern MACHINE_PATH =
       Pattern.compile(
           "(?<![\\w.}~-])/(" + String.join("|", "work", "home", "root", "Users") + ")/");
+
+  /** Words and clauses that the pages avoid (CONTRIBUTING.md). */
+  private static final Pattern FORBIDDEN =
+      Pattern.compile(
+          "(?im)\\b(?:what|whose|whoever|whomever|whatever|whichever|told|tells?|telling|hears?"
+              + "|heard|hearing|that which|those (?:that|which|who)|so that|of which|be it"
+              + "|for good|no more than that|stands? at)\\b"
+              + "|^#+ who\\b|\\| who\\b");
+
+  private static final Pattern CODE_OR_TARGET = Pattern.compile("`[^`]*`|]\\([^)]*\\)");
+
+  /** Line breaks within a paragraph. */
+  private static final Pattern BREAK = Pattern.compile(" *\\n(?![#|\\n-]) *");
 
   /** Pages that programs write, and the one of figures, which is as wide as its tables. */
   private static final Set<String> OF_ANY_FORM =
@@ -239,6 +253,17 @@ final class DocumentationTest {
 
   @ParameterizedTest
   @MethodSource("pages")
+  void pagesHaveNoForbiddenWords(Path page) throws IOException {
+    String text = FENCE.matcher(Files.readString(page)).replaceAll("");
+    String prose = BREAK.matcher(CODE_OR_TARGET.matcher(text).replaceAll("`")).replaceAll(" ");
+
+    assertThat(FORBIDDEN.matcher(prose).results().map(word -> word.group()))
+        .as(page.toString())
+        .isEmpty();
+  }
+
+  @ParameterizedTest
+  @MethodSource("pages")
   void keysHaveTheirConfigurationNames(Path page) throws IOException {
     Map<String, String> inCode =
         ConfigKeys.all().stream()
@@ -250,6 +275,17 @@ final class DocumentationTest {
     while (words.find()) {
       assertThat(inCode.get(words.group(1))).as("%s: %s", page, words.group()).isNull();
     }
+  }
+
+  @Test
+  void theUpgradePageListsEachFormerKey() throws IOException {
+    String page = Files.readString(ROOT.resolve("docs/operate.md"));
+    assertThat(FormerKeys.all())
+        .allSatisfy(
+            former ->
+                assertThat(page)
+                    .containsPattern(
+                        "(?m)^\\| `%s`.* \\| `%s`".formatted(former.path(), former.key().path())));
   }
 
   /** Decisions may name rejected keys. */
@@ -266,7 +302,7 @@ final class DocumentationTest {
             .map(DocumentationTest::topic)
             .collect(Collectors.toSet());
     String metrics = Files.readString(ROOT.resolve("docs/reference/metrics.md"));
-    String text = Files.readString(page);
+    String text = withoutFormerNames(Files.readString(page));
     assertThat(names(KEY, text))
         .as(page.toString())
         .filteredOn(name -> topics.contains(topic(name)))
@@ -274,6 +310,14 @@ final class DocumentationTest {
     assertThat(names(METRIC, text))
         .as(page.toString())
         .allMatch(name -> metrics.contains("`" + name));
+  }
+
+  /** Without the first column of the tables of former names: those keys and metrics are gone. */
+  private static String withoutFormerNames(String text) {
+    int from = text.indexOf("\n### Former names\n");
+    return from < 0
+        ? text
+        : text.substring(0, from) + text.substring(from).replaceAll("(?m)^\\|[^|]*\\|", "|");
   }
 
   private static List<String> names(Pattern pattern, String text) {

@@ -119,7 +119,7 @@ final class ExactAccountingTest {
     assertThat(router.metric("pointsman_errors_total", "kind=\"cut\"")).as("cut").isPositive();
     // A client that leaves a worker causes an ignored lease; one that leaves the queue or its own
     // body causes none.
-    double left = router.metric("pointsman_errors_total", "kind=\"left\"");
+    double left = router.metric("pointsman_errors_total", "kind=\"client_left\"");
     double ignored = router.metric("pointsman_worker_requests_total", "outcome=\"ignored\"");
     double busy = router.metric("pointsman_retries_total", "reason=\"busy\"");
     double leftQueue = left - (ignored - busy) - leftWithinBody;

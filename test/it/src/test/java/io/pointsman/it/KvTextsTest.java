@@ -116,7 +116,7 @@ final class KvTextsTest {
             .as("turn 2 of %s", i)
             .isEqualTo("engine-" + (1 + i % 2));
       }
-      assertThat(cluster.router().metric("pointsman_kv_texts_total", "part"))
+      assertThat(cluster.router().metric("pointsman_kv_texts_total", "partial"))
           .isGreaterThanOrEqualTo(CONVERSATIONS);
     }
   }

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(120)
 @Tag("full")
 final class PlaneBodiesTest {
-  private static final String LEASES = "pointsman_held_leases";
+  private static final String LEASES = "pointsman_external_leases";
   private static final int MEGABYTE = 1 << 20;
 
   private static Cluster cluster;

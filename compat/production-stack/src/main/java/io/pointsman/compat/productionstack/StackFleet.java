@@ -87,7 +87,7 @@ final class StackFleet {
 
   private void listed() {
     probes(StackFlags.STATIC_TIMEOUT);
-    into.values().set(FleetKeys.HEALTH_ALSO_GOOD, WITHOUT_HEALTH);
+    into.values().set(FleetKeys.HEALTH_ACCEPTED_STATUSES, WITHOUT_HEALTH);
     Translation.time(ChronoUnit.SECONDS, FleetKeys.HEALTH_INTERVAL)
         .apply(wishes.as(StackFlags.STATIC_INTERVAL), into);
     List<String> urls = wishes.items(StackFlags.BACKENDS);

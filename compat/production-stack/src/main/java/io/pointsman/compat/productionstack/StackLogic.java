@@ -118,7 +118,7 @@ final class StackLogic {
     values.set(DisaggKeys.PROTOCOL, protocol);
     values.set(DisaggKeys.REMOTE_HOST, RemoteHost.REPLACE);
     // The threshold alone decides, even if the decode worker has the prompt cached.
-    values.set(DisaggKeys.HELD_SHARE, DisaggSettings.NEVER_HELD);
+    values.set(DisaggKeys.CACHED_SHARE, DisaggSettings.NEVER_HELD);
     // The original does not compare models here: prefill and decode engines may use different
     // names.
     values.set(RoutingKeys.UNKNOWN_MODEL, UnknownModel.ANY_WORKER);

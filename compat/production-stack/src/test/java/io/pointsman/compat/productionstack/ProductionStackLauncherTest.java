@@ -248,7 +248,7 @@ class ProductionStackLauncherTest {
     assertThat(values.get(DisaggKeys.PREFILL_POLICY)).isEqualTo("round_robin");
     assertThat(values.get(DisaggKeys.DECODE_POLICY)).isEqualTo("round_robin");
     assertThat(values.get(DisaggKeys.THRESHOLD)).isZero();
-    assertThat(values.get(DisaggKeys.HELD_SHARE)).as("all are split").isGreaterThan(1);
+    assertThat(values.get(DisaggKeys.CACHED_SHARE)).as("all are split").isGreaterThan(1);
     assertThat(values.get(DisaggKeys.PREFILL_TIMEOUT)).isEqualTo(Duration.ofMinutes(5));
     assertThat(values.get(DisaggKeys.DECODE_TIMEOUT)).isEqualTo(Duration.ofMinutes(10));
   }

@@ -55,7 +55,7 @@ enum Backend {
     if (values.get(FleetKeys.HEALTH_ENDPOINT).equals(FleetKeys.HEALTH_ENDPOINT.defaultValue())) {
       values.set(FleetKeys.HEALTH_ENDPOINT, "/v1/models");
     }
-    values.set(FleetKeys.HEALTH_ALSO_GOOD, WANTS_KEY);
+    values.set(FleetKeys.HEALTH_ACCEPTED_STATUSES, WANTS_KEY);
     values.set(FleetKeys.MODELS_MERGED, false);
   }
 }

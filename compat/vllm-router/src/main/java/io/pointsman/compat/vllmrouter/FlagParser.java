@@ -1,5 +1,6 @@
 package io.pointsman.compat.vllmrouter;
 
+import io.pointsman.config.key.FormerKeys;
 import io.pointsman.config.value.Nearest;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -150,7 +151,8 @@ final class FlagParser {
     }
     problems.add(
         fitting.isEmpty()
-            ? name + ": unknown flag" + Nearest.hint(name, known())
+            ? FormerKeys.problemOfFlag(name)
+                .orElseGet(() -> name + ": unknown flag" + Nearest.hint(name, known()))
             : name + ": ambiguous (expected: one of " + String.join(", ", fitting) + ")");
     return null;
   }

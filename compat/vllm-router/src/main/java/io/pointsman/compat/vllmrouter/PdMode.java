@@ -99,7 +99,7 @@ final class PdMode {
     values.set(DisaggKeys.PROTOCOL, protocol());
     values.set(DisaggKeys.MIN_TOKENS, MinTokens.ONE);
     // Splits every request, even if the decode worker has the prompt cached.
-    values.set(DisaggKeys.HELD_SHARE, DisaggSettings.NEVER_HELD);
+    values.set(DisaggKeys.CACHED_SHARE, DisaggSettings.NEVER_HELD);
     for (var stage : List.of(DisaggKeys.PREFILL_POLICY, DisaggKeys.DECODE_POLICY)) {
       if (!values.has(stage)) {
         values.set(stage, values.get(RoutingKeys.POLICY));

@@ -64,7 +64,7 @@ class PdFlagsTest {
     assertThat(values.get(DisaggKeys.PREFILL_POLICY)).isEqualTo("power_of_two");
     assertThat(values.get(DisaggKeys.DECODE_POLICY)).isEqualTo("power_of_two");
     assertThat(values.get(DisaggKeys.MIN_TOKENS)).isEqualTo(MinTokens.ONE);
-    assertThat(values.get(DisaggKeys.HELD_SHARE)).as("all are split").isGreaterThan(1);
+    assertThat(values.get(DisaggKeys.CACHED_SHARE)).as("all are split").isGreaterThan(1);
     assertThat(values.get(DisaggKeys.PREFILL_TIMEOUT)).isEqualTo(Duration.ofMinutes(30));
     assertThat(values.get(PeerKeys.REGISTRATION_ADDRESS)).isEmpty();
   }

@@ -231,7 +231,7 @@ class VllmRouterLauncherTest {
 
   @Test
   void theFirstPauseAndOwnTimesMayBeZero() {
-    PointsmanConfig config = launched("--retry-initial-backoff-ms 0 --hold-beyond 0");
+    PointsmanConfig config = launched("--retry-initial-backoff-ms 0 --defer-beyond 0");
     assertThat(config.proxy().retry().initialBackoff()).isZero();
     assertThat(config.proxy().holdBack().beyond()).isZero();
   }

@@ -29,7 +29,7 @@ public record StallSettings(
     }
     if (most.compareTo(patience) < 0) {
       throw new IllegalArgumentException(
-          "most: " + most + " (expected: >= patience, " + patience + ")");
+          "max-patience: " + most + " (expected: >= patience, " + patience + ")");
     }
   }
 

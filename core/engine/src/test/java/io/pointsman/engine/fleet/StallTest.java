@@ -126,7 +126,7 @@ class StallTest {
             () ->
                 new StallSettings(
                     true, Duration.ofSeconds(2), Duration.ZERO, Duration.ofSeconds(1)))
-        .hasMessage("most: PT1S (expected: >= patience, PT2S)");
+        .hasMessage("max-patience: PT1S (expected: >= patience, PT2S)");
   }
 
   @Test

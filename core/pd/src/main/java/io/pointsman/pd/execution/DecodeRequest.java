@@ -5,7 +5,7 @@ import io.pointsman.engine.prefix.PrefixMark;
 import io.pointsman.pd.body.ReplyReader;
 import io.pointsman.pd.execution.answer.AnswerEdits;
 import io.pointsman.pd.execution.answer.EventRewrite;
-import io.pointsman.pd.execution.answer.WholeRewrite;
+import io.pointsman.pd.execution.answer.BufferedRewrite;
 import io.pointsman.pd.plan.Conversation;
 import io.pointsman.pd.plan.FirstToken;
 import io.pointsman.pd.plan.PdRequest;
@@ -179,7 +179,7 @@ final class DecodeRequest implements UpstreamRequest {
             course.tools(), request.endpoint(), expected.cached(), expected.first(), learns);
     return head.eventStream()
         ? new EventRewrite(edits, () -> learn(edits))
-        : new WholeRewrite(edits, course.plane().stages().maxReplyBytes(), () -> learn(edits));
+        : new BufferedRewrite(edits, course.plane().stages().maxReplyBytes(), () -> learn(edits));
   }
 
   private boolean learns() {

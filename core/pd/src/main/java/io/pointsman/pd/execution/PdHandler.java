@@ -50,7 +50,7 @@ final class PdHandler implements RequestHandler {
   private final ClientExchange served;
   private final SplitRequest request;
   private final PdStepWriter legs;
-  private final WholeRequests wholes;
+  private final SingleWorkerRequests wholes;
   private final PrefillRetries prefills;
   private final Waiting waiting;
   private final WorkerWait absence;
@@ -89,11 +89,11 @@ final class PdHandler implements RequestHandler {
     this.body = facts.unsplittable() == null ? body : null;
     var read = served.facts();
     request = new SplitRequest(read.model(), read.prefix(), read.affinity(), facts, read.fields());
-    if (WholeRequests.hidden(read)) {
+    if (SingleWorkerRequests.hidden(read)) {
       request.onlyForRegular();
     }
     legs = new PdStepWriter(state, plane, tools, served);
-    wholes = new WholeRequests(state, plane, tools);
+    wholes = new SingleWorkerRequests(state, plane, tools);
     prefills = new PrefillRetries(state, plane.listener(), served);
     waiting = new Waiting(state, plane, this::lookAgain);
     absence =
@@ -278,10 +278,10 @@ final class PdHandler implements RequestHandler {
     Unsplittable why = request.facts().unsplittable();
     if (rejected.reason() != RejectReason.UNSPLITTABLE || why == null) {
       served.refuse(rejected);
-    } else if (WholeRequests.hidden(served.facts())) {
-      WholeRequests.refuse(served);
+    } else if (SingleWorkerRequests.hidden(served.facts())) {
+      SingleWorkerRequests.refuse(served);
     } else {
-      served.reply(ProxyError.UNSPLITTABLE, WholeRequests.unsplittable(why));
+      served.reply(ProxyError.UNSPLITTABLE, SingleWorkerRequests.unsplittable(why));
     }
   }
 

@@ -27,13 +27,13 @@ public final class PdHandlers implements RequestHandlers {
   private final LoopState state;
   private final PdContext plane;
   private final SplitTools tools;
-  private final WholeRequests wholes;
+  private final SingleWorkerRequests wholes;
 
   public PdHandlers(LoopState state, PdContext plane) {
     this.state = state;
     this.plane = plane;
     tools = new SplitTools(plane.stages().maxReplyBytes());
-    wholes = new WholeRequests(state, plane, tools);
+    wholes = new SingleWorkerRequests(state, plane, tools);
   }
 
   @Override

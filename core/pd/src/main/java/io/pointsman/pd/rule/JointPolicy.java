@@ -37,7 +37,7 @@ public final class JointPolicy implements Policy {
    */
   static final int LEAST_TOKENS = 256;
 
-  private final HeldPrefixes held;
+  private final DecodeCaches held;
   private final int maxLoadGap;
   private final RandomSource dice;
 
@@ -45,7 +45,7 @@ public final class JointPolicy implements Policy {
    * @param held the prefixes; must be one of the policy's learners
    * @param maxLoadGap as in {@link SplitSettings}
    */
-  public JointPolicy(HeldPrefixes held, int maxLoadGap, RandomSource dice) {
+  public JointPolicy(DecodeCaches held, int maxLoadGap, RandomSource dice) {
     this.held = requireNonNull(held, "held");
     this.maxLoadGap = maxLoadGap;
     this.dice = requireNonNull(dice, "dice");
@@ -80,7 +80,7 @@ public final class JointPolicy implements Policy {
     int blocks = known;
     Worker chosen = null;
     long most = 0;
-    for (int i = 0; i < HeldPrefixes.STEPS && tokens(prefix, blocks) >= LEAST_TOKENS; i++) {
+    for (int i = 0; i < DecodeCaches.STEPS && tokens(prefix, blocks) >= LEAST_TOKENS; i++) {
       Worker holder = held.leastLoaded(pool, request, blocks, now, dice);
       int gap = holder == null ? Integer.MAX_VALUE : Math.max(0, holder.inFlight() - least);
       long gain = tokens(prefix, blocks) - (long) gap * TOKENS_PER_REQUEST;

@@ -12,7 +12,7 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
-import io.pointsman.pd.rule.HeldPrefixes.Holder;
+import io.pointsman.pd.rule.DecodeCaches.Holder;
 import io.pointsman.pd.rule.Placement.Single;
 import io.pointsman.pd.rule.Placement.Split;
 import io.pointsman.pd.rule.SplitDecision.Placed;
@@ -34,7 +34,7 @@ public final class SplitRouter {
   private static final Decision.Rejected BEHIND = new Decision.Rejected(RejectReason.ALL_BUSY, 0);
 
   private final RoutingEngine engine;
-  private final HeldPrefixes held;
+  private final DecodeCaches held;
   private final SplitSettings settings;
   private final Ticker ticker;
 
@@ -42,7 +42,7 @@ public final class SplitRouter {
    * @param held the prefixes; must be a learner of the engine's decode policy
    */
   public SplitRouter(
-      RoutingEngine engine, HeldPrefixes held, SplitSettings settings, Ticker ticker) {
+      RoutingEngine engine, DecodeCaches held, SplitSettings settings, Ticker ticker) {
     this.engine = engine;
     this.held = held;
     this.settings = settings;

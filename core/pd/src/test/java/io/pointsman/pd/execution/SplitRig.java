@@ -12,7 +12,7 @@ import io.pointsman.pd.plan.Unsplittable;
 import io.pointsman.pd.protocol.PdSetup;
 import io.pointsman.pd.protocol.ProtocolSettings;
 import io.pointsman.pd.protocol.Protocols;
-import io.pointsman.pd.rule.HeldPrefixes;
+import io.pointsman.pd.rule.DecodeCaches;
 import io.pointsman.pd.rule.SplitRouter;
 import io.pointsman.pd.rule.SplitRule;
 import io.pointsman.pd.rule.SplitSettings;
@@ -80,7 +80,7 @@ final class SplitRig implements AutoCloseable {
     PdContext plane =
         new PdContext(
             engine,
-            new SplitRouter(engine, new HeldPrefixes(1 << 20, 16), split, clock::nanos),
+            new SplitRouter(engine, new DecodeCaches(1 << 20, 16), split, clock::nanos),
             split,
             protocol,
             StageSettings.DEFAULTS,

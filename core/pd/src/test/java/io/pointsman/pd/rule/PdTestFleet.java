@@ -47,7 +47,7 @@ final class PdTestFleet implements EngineListener {
     for (int i = 0; i < decode; i++) {
       add("d" + i, Role.DECODE, 0);
     }
-    HeldPrefixes held = new HeldPrefixes(1 << 20, MAX_WORKERS);
+    DecodeCaches held = new DecodeCaches(1 << 20, MAX_WORKERS);
     PolicySetup decodes =
         decodePolicy.equals(JointPolicy.NAME)
             ? new PolicySetup(new JointPolicy(held, settings.maxLoadGap(), workers.dice), List.of())

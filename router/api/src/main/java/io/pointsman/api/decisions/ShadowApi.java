@@ -14,16 +14,16 @@ public final class ShadowApi {
   public static final String NONE = RoutingKeys.NO_SHADOW;
 
   private final Supplier<ShadowReport> reports;
-  private final String acting;
+  private final String active;
   private final String shadow;
 
   /**
-   * @param acting name of the active policy
+   * @param active name of the active policy
    * @param shadow name of the shadow policy
    */
-  public ShadowApi(Supplier<ShadowReport> reports, String acting, String shadow) {
+  public ShadowApi(Supplier<ShadowReport> reports, String active, String shadow) {
     this.reports = reports;
-    this.acting = acting;
+    this.active = active;
     this.shadow = shadow;
   }
 
@@ -35,7 +35,7 @@ public final class ShadowApi {
   private LocalResponse report() {
     ShadowReport report = reports.get();
     ObjectNode body = Json.object();
-    side(body.putObject("acting"), acting, report.acting());
+    side(body.putObject("active"), active, report.acting());
     side(body.putObject("shadow"), shadow, report.shadow());
     body.put("agreed", report.agreed());
     body.put("refused", report.refused());

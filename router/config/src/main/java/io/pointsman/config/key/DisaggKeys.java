@@ -85,9 +85,9 @@ public final class DisaggKeys {
           "`0`: off; `moriio`, `p2p_nccl` and `sglang` allow only this value. A high value lets"
               + " decode workers compute long prompts.");
 
-  public static final Key<Double> HELD_SHARE =
+  public static final Key<Double> CACHED_SHARE =
       Key.of(
-          ROOT + "held-share",
+          ROOT + "cached-share",
           decimal(0.01, 2),
           SPLIT.heldShare(),
           "Skip prefill workers if a decode worker has at least this share of the prompt in its"
@@ -116,9 +116,9 @@ public final class DisaggKeys {
               + " compute.",
           "`0`: off. A low value leaves prefill workers idle between bursts.");
 
-  public static final Key<Boolean> DECODE_SERVES_WHOLE =
+  public static final Key<Boolean> DECODE_CAN_PREFILL =
       Key.of(
-          ROOT + "decode-serves-whole",
+          ROOT + "decode-can-prefill",
           bool(),
           SPLIT.decodeServesWhole(),
           "Let decode workers serve whole requests: short and unsplittable requests, and all"
@@ -127,18 +127,18 @@ public final class DisaggKeys {
               + " cannot be split are refused. `moriio`, `p2p_nccl` and `sglang` allow only"
               + " `false`: their engines cannot serve a request without a transfer.");
 
-  public static final Key<Boolean> PREFILL_SERVES_WHOLE =
+  public static final Key<Boolean> PREFILL_CAN_DECODE =
       Key.of(
-          ROOT + "prefill-serves-whole",
+          ROOT + "prefill-can-decode",
           bool(),
           SPLIT.prefillServesWhole(),
           "Let prefill workers serve whole requests if no other worker is available.",
           "`false`: the router answers 503 in this case. `moriio`, `p2p_nccl` and `sglang` allow"
               + " only `false`.");
 
-  public static final Key<Boolean> WHOLE_WHEN_PREFILL_BUSY =
+  public static final Key<Boolean> SKIP_WHEN_PREFILL_BUSY =
       Key.of(
-          ROOT + "whole-when-prefill-busy",
+          ROOT + "skip-when-prefill-busy",
           bool(),
           SPLIT.wholeWhenPrefillBusy(),
           "Let a decode worker serve the whole request if all prefill workers are at their limit.",
@@ -357,12 +357,12 @@ public final class DisaggKeys {
         DECODE_POLICY,
         THRESHOLD,
         UNCACHED_THRESHOLD,
-        HELD_SHARE,
+        CACHED_SHARE,
         MAX_LOAD_GAP,
         MAX_PENDING_PREFILL,
-        DECODE_SERVES_WHOLE,
-        PREFILL_SERVES_WHOLE,
-        WHOLE_WHEN_PREFILL_BUSY,
+        DECODE_CAN_PREFILL,
+        PREFILL_CAN_DECODE,
+        SKIP_WHEN_PREFILL_BUSY,
         MAX_PREFILLS,
         PREFILL_API_KEY,
         DECODE_API_KEY,

@@ -37,9 +37,9 @@ public final class FleetKeys {
           "Path of the health probe. An engine is healthy if it answers with 2xx.",
           "If an engine does not know the path, it gets no requests.");
 
-  public static final Key<List<Integer>> HEALTH_ALSO_GOOD =
+  public static final Key<List<Integer>> HEALTH_ACCEPTED_STATUSES =
       Key.of(
-          "health.also-good",
+          "health.accepted-statuses",
           integers("<status>", 100, 599),
           ProbeSettings.DEFAULTS.alsoGood(),
           "HTTP statuses besides 2xx that mean a healthy engine.",
@@ -212,9 +212,9 @@ public final class FleetKeys {
           "If the value is too low for the engine's prefill speed, engines that compute long"
               + " prompts are excluded.");
 
-  public static final Key<Duration> STALL_MOST =
+  public static final Key<Duration> STALL_MAX_PATIENCE =
       Key.of(
-          "stall.most",
+          "stall.max-patience",
           duration(MILLI, DAY),
           StallSettings.DEFAULTS.most(),
           "Maximum time without progress in total, at least `stall.patience`.",
@@ -226,7 +226,7 @@ public final class FleetKeys {
     return List.of(
         MAX_WORKERS,
         HEALTH_ENDPOINT,
-        HEALTH_ALSO_GOOD,
+        HEALTH_ACCEPTED_STATUSES,
         HEALTH_API_KEY,
         HEALTH_INTERVAL,
         HEALTH_TIMEOUT,
@@ -245,6 +245,6 @@ public final class FleetKeys {
         STALL_ENABLED,
         STALL_PATIENCE,
         STALL_PER_THOUSAND,
-        STALL_MOST);
+        STALL_MAX_PATIENCE);
   }
 }

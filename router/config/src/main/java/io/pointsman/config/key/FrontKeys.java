@@ -184,52 +184,6 @@ public final class FrontKeys {
               "408 makes some clients retry at once.")
           .flag("--queue-timeout-status");
 
-  public static final Key<Duration> HOLD_BEYOND =
-      Key.of(
-              "limits.hold-beyond",
-              duration(Duration.ZERO, Duration.ofMinutes(1)),
-              DeferralSettings.DEFAULTS.beyond(),
-              "Hold a request in the router while every worker is full and the predicted wait on"
-                  + " each worker exceeds this time. A worker is full if a whole further step of"
-                  + " prompts (`cost.step-tokens`) already waits there. A busy worker is also full"
-                  + " if it reports its KV memory and has none for the prompt. Held requests with"
-                  + " the fewest uncached tokens are placed first. This needs a policy that"
-                  + " predicts the wait (`cost`) and 2 to 128 workers. At most `limits.queue-size`"
-                  + " requests are held. If one more arrives, the first one held for its model is"
-                  + " placed. Only requests that the router forwards to a single worker are held;"
-                  + " `/v1/decide`, HAProxy and nginx get their decision at once.",
-              "`0`: no request is held. With a high value, more requests wait at a worker that was"
-                  + " chosen early. Set `0` if a worker URL is a load balancer in front of several"
-                  + " engines.")
-          .flag("--hold-beyond");
-
-  public static final Key<Duration> HOLD_LONGEST =
-      Key.of(
-              "limits.hold-longest",
-              duration(Duration.ofMillis(1), Duration.ofHours(1)),
-              DeferralSettings.DEFAULTS.longest(),
-              "Maximum time for which a request is held. Then it is placed on the worker with the"
-                  + " lowest cost, even if that worker is full.",
-              "A low value gives up the benefit of holding when the load exceeds the capacity. A"
-                  + " high value delays prompts that do not fit into any worker's memory, while"
-                  + " other prompts pass them.")
-          .flag("--hold-longest");
-
-  public static final Key<Duration> HOLD_WITHOUT_WORKER =
-      Key.of(
-              "limits.hold-without-worker",
-              duration(Duration.ZERO, Duration.ofHours(1)),
-              DeferralSettings.DEFAULTS.withoutWorker(),
-              "Hold a request for at most this time while no worker is available for it: none is"
-                  + " registered, healthy or awake, or its models are not known yet. Use it for"
-                  + " rollouts and for models that are scaled to zero. At most"
-                  + " `limits.queue-size` requests are held; further ones get 503. Held requests"
-                  + " count in `limits.max-concurrent-requests`. `GET /readiness` is then 200"
-                  + " without workers. `/v1/decide`, HAProxy and nginx get their answer at once.",
-              "`0`: 503 with `Retry-After` at once. With a high value, clients wait long if an"
-                  + " engine does not come back.")
-          .flag("--hold-without-worker");
-
   public static final Key<List<ModelQueue>> MODEL_QUEUES =
       Key.of(
           "limits.models",
@@ -240,6 +194,52 @@ public final class FrontKeys {
               + " default to the values for all models.",
           "Requests for these models and their adapters use only their own queue. They do not count"
               + " towards `limits.rate-per-second`. All other models share the common queue.");
+
+  public static final Key<Duration> DEFER_BEYOND =
+      Key.of(
+              "queue.defer-beyond",
+              duration(Duration.ZERO, Duration.ofMinutes(1)),
+              DeferralSettings.DEFAULTS.beyond(),
+              "Defer a request in the router while every worker is full and the predicted wait on"
+                  + " each worker exceeds this time. A worker is full if a whole further step of"
+                  + " prompts (`cost.step-tokens`) already waits there. A busy worker is also full"
+                  + " if it reports its KV memory and has none for the prompt. Deferred requests"
+                  + " with the fewest uncached tokens are placed first. This needs a policy that"
+                  + " predicts the wait (`cost`) and 2 to 128 workers. At most `limits.queue-size`"
+                  + " requests are deferred. If one more arrives, the first one deferred for its"
+                  + " model is placed. Only requests that the router forwards to a single worker"
+                  + " are deferred; `/v1/decide`, HAProxy and nginx get their decision at once.",
+              "`0`: no request is deferred. With a high value, more requests wait at a worker that"
+                  + " was chosen early. Set `0` if a worker URL is a load balancer in front of"
+                  + " several engines.")
+          .flag("--defer-beyond");
+
+  public static final Key<Duration> DEFER_AT_MOST =
+      Key.of(
+              "queue.defer-at-most",
+              duration(Duration.ofMillis(1), Duration.ofHours(1)),
+              DeferralSettings.DEFAULTS.longest(),
+              "Maximum time for which a request is deferred. Then it is placed on the worker with"
+                  + " the lowest cost, even if that worker is full.",
+              "A low value gives up the benefit of deferral when the load exceeds the capacity. A"
+                  + " high value delays prompts that do not fit into any worker's memory, while"
+                  + " other prompts pass them.")
+          .flag("--defer-at-most");
+
+  public static final Key<Duration> DEFER_WITHOUT_WORKER =
+      Key.of(
+              "queue.defer-without-worker",
+              duration(Duration.ZERO, Duration.ofHours(1)),
+              DeferralSettings.DEFAULTS.withoutWorker(),
+              "Defer a request for at most this time while no worker is available for it: none is"
+                  + " registered, healthy or awake, or its models are not known yet. Use it for"
+                  + " rollouts and for models that are scaled to zero. At most"
+                  + " `limits.queue-size` requests are deferred; further ones get 503. Deferred"
+                  + " requests count in `limits.max-concurrent-requests`. `GET /readiness` is then"
+                  + " 200 without workers. `/v1/decide`, HAProxy and nginx get their answer at once.",
+              "`0`: 503 with `Retry-After` at once. With a high value, clients wait long if an"
+                  + " engine does not come back.")
+          .flag("--defer-without-worker");
 
   public static final Key<Duration> SSE_KEEPALIVE =
       Key.of(
@@ -347,10 +347,10 @@ public final class FrontKeys {
         QUEUE_FULL_STATUS,
         QUEUE_TIMEOUT,
         QUEUE_TIMEOUT_STATUS,
-        HOLD_BEYOND,
-        HOLD_LONGEST,
-        HOLD_WITHOUT_WORKER,
         MODEL_QUEUES,
+        DEFER_BEYOND,
+        DEFER_AT_MOST,
+        DEFER_WITHOUT_WORKER,
         SSE_KEEPALIVE,
         REQUEST_ID_HEADERS,
         SESSION_HEADER,

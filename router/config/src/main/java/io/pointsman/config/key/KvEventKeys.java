@@ -97,9 +97,9 @@ public final class KvEventKeys {
           "Engines with one token per block send one event per token. For them, set it to the token"
               + " count of the longest prompt.");
 
-  public static final Key<Duration> REPLAY_PATIENCE =
+  public static final Key<Duration> REPLAY_TIMEOUT =
       Key.of(
-          "kv-events.replay-patience",
+          "kv-events.replay-timeout",
           duration(Duration.ofMillis(100), Duration.ofMinutes(5)),
           LIMITS.replayPatience(),
           "Maximum silence of a publisher while it repeats batches. The whole replay can take ten"
@@ -126,6 +126,6 @@ public final class KvEventKeys {
         REFRESH,
         MAX_MESSAGE,
         MAX_EVENTS,
-        REPLAY_PATIENCE);
+        REPLAY_TIMEOUT);
   }
 }

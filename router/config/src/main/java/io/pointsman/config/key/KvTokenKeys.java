@@ -35,9 +35,9 @@ public final class KvTokenKeys {
           "`1`: no limit. With a low value, more prompts are estimated from placements. A high"
               + " value slows other requests; on engines without a GPU, by half.");
 
-  public static final Key<Integer> AT_ONCE =
+  public static final Key<Integer> PARALLELISM =
       Key.of(
-          "kv-tokens.at-once",
+          "kv-tokens.parallelism",
           integer(1, TokenSettings.MOST_AT_ONCE),
           DEFAULTS.atOnce(),
           "Maximum number of concurrent token id requests to all engines.",
@@ -75,6 +75,6 @@ public final class KvTokenKeys {
   private KvTokenKeys() {}
 
   static List<Key<?>> all() {
-    return List.of(ENABLED, SHARE, AT_ONCE, QUEUE, TIMEOUT, MAX_BYTES);
+    return List.of(ENABLED, SHARE, PARALLELISM, QUEUE, TIMEOUT, MAX_BYTES);
   }
 }

@@ -130,7 +130,7 @@ public final class RoutingKeys {
           "cost: maximum number of prompt tokens in one engine step. Set it to the engine's own"
               + " limit.",
           "It decides how many prompts share a step, how long a prompt takes, and when a worker is"
-              + " full (`limits.hold-beyond`). A wrong value makes predictions wrong.");
+              + " full (`queue.defer-beyond`). A wrong value makes predictions wrong.");
 
   public static final Key<Double> COST_PRICE_FLOOR =
       Key.of(
@@ -234,7 +234,7 @@ public final class RoutingKeys {
           List.of(),
           "Models that can have no worker for a time, for example because they are scaled to zero."
               + " A request for one of them, or for its adapter `model:adapter`, then gets 503 with"
-              + " `Retry-After` instead of 404, or is held (`limits.hold-without-worker`). Metrics"
+              + " `Retry-After` instead of 404, or is held (`queue.defer-without-worker`). Metrics"
               + " count it under the model's name. Models with their own policy or queue, and"
               + " models of configured workers, are always expected.",
           "If a name is missing, clients get 404 after a restart of the router while the model has"

@@ -64,17 +64,16 @@ public record DisaggSettings(
    * it.
    */
   private static void refuseWhole(String protocol, SplitSettings split) {
-    refuse(split.decodeServesWhole(), "decode-serves-whole: true (expected: false", protocol);
-    refuse(split.prefillServesWhole(), "prefill-serves-whole: true (expected: false", protocol);
-    refuse(
-        split.wholeWhenPrefillBusy(), "whole-when-prefill-busy: true (expected: false", protocol);
+    refuse(split.decodeServesWhole(), "decode-can-prefill: true (expected: false", protocol);
+    refuse(split.prefillServesWhole(), "prefill-can-decode: true (expected: false", protocol);
+    refuse(split.wholeWhenPrefillBusy(), "skip-when-prefill-busy: true (expected: false", protocol);
     refuse(
         split.uncachedThreshold() > 0,
         "uncached-threshold: " + split.uncachedThreshold() + " (expected: 0",
         protocol);
     refuse(
         split.heldShare() <= 1,
-        "held-share: " + split.heldShare() + " (expected: above 1",
+        "cached-share: " + split.heldShare() + " (expected: above 1",
         protocol);
   }
 

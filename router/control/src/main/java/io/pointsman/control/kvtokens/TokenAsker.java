@@ -88,7 +88,7 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
   private final TokenTally tally = new TokenTally();
   private final BlockingQueue<Prompt> waiting;
   private final AtomicLong waitingBytes = new AtomicLong();
-  private final Map<Worker, Standing> standings = new ConcurrentHashMap<>();
+  private final Map<Worker, TokenQueryState> states = new ConcurrentHashMap<>();
 
   /** Hashes of prompts that are queued or being queried; limited by the queue. */
   private final Map<Long, Boolean> pending = new ConcurrentHashMap<>();
@@ -220,17 +220,17 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
     byte[] tokenize = body.tokenizeBody();
     Worker worker = choose(prompt, body, tokenize != null);
     if (worker == null) {
-      return Result.NOBODY;
+      return Result.NO_ENGINE;
     }
-    Standing standing = standing(worker);
+    TokenQueryState state = state(worker);
     long begun = ticker.nanos();
-    if (!standing.begin(begun)) {
-      return Result.SPARED;
+    if (!state.begin(begun)) {
+      return Result.LIMITED;
     }
     try {
-      return ask(prompt, body, tokenize, worker, standing);
+      return ask(prompt, body, tokenize, worker, state);
     } finally {
-      standing.end(begun, ticker.nanos());
+      state.end(begun, ticker.nanos());
     }
   }
 
@@ -239,13 +239,13 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
       PromptBody body,
       byte @Nullable [] tokenize,
       Worker worker,
-      Standing standing) {
-    Result result = Result.NOBODY;
-    if (standing.has(body.renderPath(), ticker.nanos())) {
-      result = post(prompt, worker, standing, body, body.renderPath(), body.renderBody());
+      TokenQueryState state) {
+    Result result = Result.NO_ENGINE;
+    if (state.has(body.renderPath(), ticker.nanos())) {
+      result = post(prompt, worker, state, body, body.renderPath(), body.renderBody());
     }
-    if (result == Result.NOBODY && tokenize != null && standing.has(TOKENIZE, ticker.nanos())) {
-      result = post(prompt, worker, standing, body, TOKENIZE, tokenize);
+    if (result == Result.NO_ENGINE && tokenize != null && state.has(TOKENIZE, ticker.nanos())) {
+      result = post(prompt, worker, state, body, TOKENIZE, tokenize);
     }
     return result;
   }
@@ -254,11 +254,11 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
   private @Nullable Worker choose(Prompt prompt, PromptBody body, boolean tokenize) {
     Worker sent = prompt.worker;
     boolean sentMay = sent != null && mayBeAsked(sent, body, tokenize);
-    if (sent != null && sentMay && !standing(sent).spared(ticker.nanos())) {
+    if (sent != null && sentMay && !state(sent).spared(ticker.nanos())) {
       return sent;
     }
     Worker other = other(prompt, body, tokenize);
-    return sentMay && (other == null || standing(other).spared(ticker.nanos())) ? sent : other;
+    return sentMay && (other == null || state(other).spared(ticker.nanos())) ? sent : other;
   }
 
   private @Nullable Worker other(Prompt prompt, PromptBody body, boolean tokenize) {
@@ -273,7 +273,7 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
         : pool.workers().stream()
             .limit(CONSIDERED)
             .filter(worker -> mayBeAsked(worker, body, tokenize))
-            .min(Comparator.comparing(worker -> standing(worker).spared(ticker.nanos())))
+            .min(Comparator.comparing(worker -> state(worker).spared(ticker.nanos())))
             .orElse(null);
   }
 
@@ -284,46 +284,46 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
 
   private boolean mayBeAsked(Worker worker, PromptBody body, boolean tokenize) {
     long now = ticker.nanos();
-    Standing standing = standing(worker);
+    TokenQueryState state = state(worker);
     return !worker.left()
         && worker.health().healthy()
-        && !standing.rests(now)
-        && (standing.has(body.renderPath(), now) || (tokenize && standing.has(TOKENIZE, now)));
+        && !state.rests(now)
+        && (state.has(body.renderPath(), now) || (tokenize && state.has(TOKENIZE, now)));
   }
 
-  private Standing standing(Worker worker) {
-    Standing present = standings.get(worker);
+  private TokenQueryState state(Worker worker) {
+    TokenQueryState present = states.get(worker);
     if (present != null) {
       return present;
     }
-    standings.keySet().removeIf(Worker::left);
-    return standings.computeIfAbsent(worker, _ -> new Standing(settings.share()));
+    states.keySet().removeIf(Worker::left);
+    return states.computeIfAbsent(worker, _ -> new TokenQueryState(settings.share()));
   }
 
-  /** Sends one query; {@link Result#NOBODY} if the worker lacks the route. */
+  /** Sends one query; {@link Result#NO_ENGINE} if the worker lacks the route. */
   private Result post(
-      Prompt prompt, Worker worker, Standing standing, PromptBody body, String path, byte[] sent) {
+      Prompt prompt, Worker worker, TokenQueryState state, PromptBody body, String path, byte[] sent) {
     EngineClient.Answer answer;
     try {
       answer = question.post(worker, path, sent, prompt.authorization, settings.timeout());
     } catch (IOException | IllegalArgumentException e) {
-      standing.failed(ticker.nanos());
+      state.failed(ticker.nanos());
       log.debug("{} of {}: {}", path, worker, e.toString());
       return Result.FAILED;
     }
     int status = answer.status();
     if (status == 404 || status == 405 || status == 501) {
-      standing.lacks(path, ticker.nanos());
-      return Result.NOBODY;
+      state.lacks(path, ticker.nanos());
+      return Result.NO_ENGINE;
     }
     if (status == 400 || status == 413 || status == 422) {
       return Result.REFUSED;
     }
     if (!answer.good()) {
-      standing.failed(ticker.nanos());
+      state.failed(ticker.nanos());
       return Result.FAILED;
     }
-    standing.answered();
+    state.answered();
     int[] ids =
         path.equals(TOKENIZE)
             ? TokenAnswer.tokenized(answer.body())

@@ -17,9 +17,9 @@ public final class TokenTally {
     /** An engine did not respond in time, or responded with an error of its own. */
     FAILED,
     /** No engine has a route for it, or all engines rest after failures. */
-    NOBODY,
+    NO_ENGINE,
     /** All engines have reached their share of queries for the moment. */
-    SPARED,
+    LIMITED,
     /** The queue was full. */
     DROPPED
   }

@@ -250,7 +250,7 @@ final class TokenAskerTest {
     TokenAsker asker = asker();
     String tools = "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}],";
     send(asker, worker, Endpoint.CHAT_COMPLETIONS, chat(tools, "Be brief.", "One?"));
-    await(asker, Result.NOBODY, 1);
+    await(asker, Result.NO_ENGINE, 1);
     assertThat(asked).containsExactly("a:1/v1/chat/completions/render");
   }
 
@@ -306,7 +306,7 @@ final class TokenAskerTest {
       long rest = Math.min(60, 1L << i);
       clock.advance(Duration.ofSeconds(rest).minusMillis(1));
       sendChat(asker, broken, "Too early " + i);
-      await(asker, Result.NOBODY, i + 1);
+      await(asker, Result.NO_ENGINE, i + 1);
       clock.advance(Duration.ofMillis(1));
     }
   }
@@ -352,7 +352,7 @@ final class TokenAskerTest {
     await(asker, Result.LEARNED, 1);
     clock.advance(Duration.ofMillis(989));
     sendChat(asker, worker, "Two?");
-    await(asker, Result.SPARED, 1);
+    await(asker, Result.LIMITED, 1);
     clock.advance(Duration.ofMillis(1));
     sendChat(asker, worker, "Three?");
     await(asker, Result.LEARNED, 2);
@@ -414,6 +414,6 @@ final class TokenAskerTest {
     assertThat(keys).containsOnlyNulls();
     String other = body.replace("\"m\"", "\"other\"");
     asker.sent(facts(Endpoint.CHAT_COMPLETIONS, other), null, null, other.getBytes(UTF_8));
-    await(asker, Result.NOBODY, 1);
+    await(asker, Result.NO_ENGINE, 1);
   }
 }

@@ -53,16 +53,16 @@ enum DecisionMetric implements Metric {
       "Prompt tokens of successful requests, for policies that predict. prompt: all; expected:"
           + " those expected in the worker's cache; cached: those found there.",
       "kind"),
-  LOST_HITS(
+  CACHE_MISSES(
       Kind.COUNTER,
-      "pointsman_lost_hits_total",
+      "pointsman_cache_misses_total",
       "requests",
       "Requests with prompt tokens that were not found in a cache, by reason. A request counts once"
           + " for each reason that applies. See docs/observing-decisions.md for the reasons.",
       "reason"),
-  LOST_HIT_TOKENS(
+  CACHE_MISS_TOKENS(
       Kind.COUNTER,
-      "pointsman_lost_hit_tokens_total",
+      "pointsman_cache_miss_tokens_total",
       "tokens",
       "Prompt tokens that were not found in a cache, by reason.",
       "reason"),
@@ -77,23 +77,23 @@ enum DecisionMetric implements Metric {
       Kind.COUNTER,
       "pointsman_shadow_prompt_tokens_total",
       "tokens",
-      "Prompt tokens of requests with a shadow decision. prompt: all; held: those expected in the"
-          + " worker's cache. side is acting (the active policy) or shadow.",
+      "Prompt tokens of requests with a shadow decision. prompt: all; expected: those in the"
+          + " worker's cache. side is active or shadow.",
       "side",
       "kind"),
   SHADOW_TTFT(
       Kind.COUNTER,
       "pointsman_shadow_predicted_ttft_seconds_total",
       "seconds",
-      "Sum of predicted times to first token of requests with a shadow decision. side is acting"
-          + " (the active policy) or shadow.",
+      "Sum of predicted times to first token of requests with a shadow decision. side is active"
+          + " or shadow.",
       "side"),
   SHADOW_IMBALANCE(
       Kind.GAUGE,
       "pointsman_shadow_imbalance",
       "ratio",
       "Recent prompt tokens to compute on the busiest worker, divided by the mean of all workers. 1"
-          + " is even. side is acting (the active policy) or shadow.",
+          + " is even. side is active or shadow.",
       "side"),
   SHADOW_FAILURES(
       Kind.COUNTER,
@@ -122,7 +122,7 @@ enum DecisionMetric implements Metric {
       "pointsman_cost_cache_bytes",
       "bytes",
       "Memory in use by the cache models of the policy cost. Near the maximum, the models forget"
-          + " prompts early, and lost hits count as evicted; increase cost.max-bytes."),
+          + " prompts early, and cache misses count as evicted; increase cost.max-bytes."),
   COST_CACHE_MAX_BYTES(
       Kind.GAUGE,
       "pointsman_cost_cache_max_bytes",

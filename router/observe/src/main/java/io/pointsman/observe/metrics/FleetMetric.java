@@ -6,18 +6,18 @@ enum FleetMetric implements Metric {
       Kind.GAUGE, "pointsman_sessions", "sessions", "Sticky sessions that are bound to a worker."),
   HELD_LEASES(
       Kind.GAUGE,
-      "pointsman_held_leases",
+      "pointsman_external_leases",
       "leases",
       "Open leases of other proxies. Each counts as load on its worker."),
   HELD_LEASES_ENDED(
       Kind.COUNTER,
-      "pointsman_held_leases_ended_total",
+      "pointsman_external_leases_ended_total",
       "leases",
       "Ended leases of other proxies, by the reported outcome. expired: no report in time.",
       "outcome"),
   HELD_LEASES_REFUSED(
       Kind.COUNTER,
-      "pointsman_held_leases_refused_total",
+      "pointsman_external_leases_refused_total",
       "choices",
       "Decisions refused because too many leases were open (decide.max-leases)."),
   REPORTED_TOKENS(

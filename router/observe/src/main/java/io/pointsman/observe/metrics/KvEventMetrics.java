@@ -12,11 +12,11 @@ final class KvEventMetrics {
           Count.STORED, "stored",
           Count.REMOVED, "removed",
           Count.CLEARED, "cleared",
-          Count.PASSED_OVER, "passed_over");
+          Count.PASSED_OVER, "ignored");
 
   private static final Map<Count, String> BATCHES =
       Map.of(
-          Count.BATCHES, "taken",
+          Count.BATCHES, "applied",
           Count.MALFORMED, "malformed",
           Count.WRONG_RANK, "wrong_rank",
           Count.REPEATED, "repeated");

@@ -37,16 +37,16 @@ enum KvMetric implements Metric {
       "prompts",
       "Text prompts with a token id request. learned: the ids are known; unusable: an answer"
           + " without ids, or with other content than text; refused: the engine answered that the"
-          + " request is malformed; failed: error or timeout; nobody: no engine has the endpoint,"
-          + " or all rest after failures; spared: kv-tokens.share is used up; dropped: the queue"
-          + " was full.",
+          + " request is malformed; failed: error or timeout; no_engine: no engine has the"
+          + " endpoint, or all rest after failures; limited: kv-tokens.share is used up; dropped:"
+          + " the queue was full.",
       "result"),
   KV_TEXTS(
       Kind.COUNTER,
       "pointsman_kv_texts_total",
       "prompts",
-      "Lookups of the token ids of text prompts. whole: all ids are known; part: the ids are known"
-          + " up to the end of an earlier prompt; unknown: no ids are known.",
+      "Lookups of the token ids of text prompts. complete: all ids are known; partial: the ids are"
+          + " known up to the end of an earlier prompt; unknown: no ids are known.",
       "known"),
   KV_TEXTS_BYTES(
       Kind.GAUGE,
@@ -62,14 +62,14 @@ enum KvMetric implements Metric {
       Kind.COUNTER,
       "pointsman_kv_events_total",
       "events",
-      "KV events from engines: stored, removed, cleared, passed_over (unknown kind).",
+      "KV events from engines: stored, removed, cleared, ignored (unknown kind).",
       "kind"),
   KV_EVENT_BATCHES(
       Kind.COUNTER,
       "pointsman_kv_event_batches_total",
       "batches",
-      "Batches of KV events. taken: applied; malformed: not readable; wrong_rank: from another"
-          + " data-parallel rank; repeated: received before.",
+      "Batches of KV events. applied: the index contains them; malformed: not readable;"
+          + " wrong_rank: from another data-parallel rank; repeated: received before.",
       "result"),
   KV_EVENT_GAPS(
       Kind.COUNTER, "pointsman_kv_event_gaps_total", "gaps", "Gaps in the sequence of batches."),

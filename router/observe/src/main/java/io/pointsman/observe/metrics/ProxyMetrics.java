@@ -58,7 +58,7 @@ final class ProxyMetrics implements ProxyListener {
     for (Blame blame : Blame.values()) {
       errorSeries.put(blame, new AtomicReferenceArray<>(CUT + 1));
     }
-    heldBack = meters.histogram(RequestMetric.HELD_BACK_SECONDS, Meters.FIRST_BYTE_SECONDS);
+    heldBack = meters.histogram(RequestMetric.DEFERRAL_SECONDS, Meters.FIRST_BYTE_SECONDS);
     queueWait = meters.histogram(RequestMetric.QUEUE_WAIT_SECONDS, Meters.FIRST_BYTE_SECONDS);
     meters.pulled(RequestMetric.REQUESTS_IN_FLIGHT, sink -> sink.put(inFlight()));
     meters.pulled(RequestMetric.RESPONSE_CHUNKS, sink -> sink.put(chunks.sum()));
@@ -152,7 +152,7 @@ final class ProxyMetrics implements ProxyListener {
 
   private static String errorLabel(int kind) {
     if (kind == LEFT) {
-      return "left";
+      return "client_left";
     }
     return kind == CUT ? "cut" : StatusLabels.label(kind);
   }

@@ -20,8 +20,8 @@ enum RequestMetric implements Metric {
       Kind.COUNTER,
       "pointsman_errors_total",
       "errors",
-      "Failed requests, by the side at fault (blame). kind is left (the client disconnected), cut"
-          + " (the response broke off after its head), or the status that the client got.",
+      "Failed requests, by the side at fault (blame). kind is client_left, cut (the"
+          + " response broke off after its head), or the status that the client got.",
       "blame",
       "kind"),
   HEADERS_SECONDS(
@@ -74,22 +74,22 @@ enum RequestMetric implements Metric {
       "pointsman_queue_wait_seconds",
       "seconds",
       "Time in the queue, for requests that were queued."),
-  HELD_BACK(
+  DEFERRED_REQUESTS(
       Kind.GAUGE,
-      "pointsman_held_back",
+      "pointsman_deferred_requests",
       "requests",
-      "Requests held in the router because every worker is full (limits.hold-beyond)."),
-  HELD_BACK_SECONDS(
+      "Requests that the router defers because every worker is full (queue.defer-beyond)."),
+  DEFERRAL_SECONDS(
       Kind.HISTOGRAM,
-      "pointsman_held_back_seconds",
+      "pointsman_deferral_seconds",
       "seconds",
-      "Time in the router while held, for requests that were held (limits.hold-beyond)."),
+      "Time in the router while deferred, for deferred requests (queue.defer-beyond)."),
   WITHOUT_WORKER(
       Kind.COUNTER,
       "pointsman_requests_without_worker_total",
       "requests",
       "Requests that found no available worker at their arrival, whether they wait"
-          + " (limits.hold-without-worker) or are refused. Autoscalers can start workers by it."
+          + " (queue.defer-without-worker) or are refused. Autoscalers can start workers by it."
           + " Models without a label of their own are other.",
       "model"),
   AWAITING_WORKER(
@@ -97,7 +97,7 @@ enum RequestMetric implements Metric {
       "pointsman_requests_awaiting_worker",
       "requests",
       "Requests that wait in the router because no worker is available"
-          + " (limits.hold-without-worker).",
+          + " (queue.defer-without-worker).",
       "model"),
   BUFFERED_BYTES(
       Kind.GAUGE,
@@ -118,25 +118,25 @@ enum RequestMetric implements Metric {
       "reason"),
   SPLIT_DECISIONS(
       Kind.COUNTER,
-      "pointsman_split_decisions_total",
+      "pointsman_pd_decisions_total",
       "requests",
       "Requests to a fleet with prefill and decode workers, by the rule that decided. split: a"
           + " prefill and a decode worker serve it. See docs/disaggregation.md for the rules.",
       "rule"),
   UNSPLITTABLE(
       Kind.COUNTER,
-      "pointsman_split_unsplittable_total",
+      "pointsman_pd_unsupported_total",
       "requests",
       "Requests that a prefill and a decode worker cannot serve together, by reason.",
       "reason"),
   SPLIT_WAITING(
       Kind.GAUGE,
-      "pointsman_split_waiting",
+      "pointsman_pd_waiting",
       "requests",
       "Requests that wait because all prefill or decode workers are at their limits."),
   SPLIT_STAGE_SECONDS(
       Kind.HISTOGRAM,
-      "pointsman_split_stage_seconds",
+      "pointsman_pd_stage_seconds",
       "seconds",
       "Time of each stage of a split request. slot: wait for a worker below its limit; prefill:"
           + " whole prefill request; notification: wait for the engines' notifications; decode: up"
@@ -144,7 +144,7 @@ enum RequestMetric implements Metric {
       "stage"),
   SPLIT_PREFILLS(
       Kind.COUNTER,
-      "pointsman_split_prefills_total",
+      "pointsman_pd_prefills_total",
       "prefills",
       "Prefills of split requests, by end. client_error: the client got the error; error: the"
           + " worker failed; aborted: the client left or decode failed; unplanned: data about a"
@@ -152,7 +152,7 @@ enum RequestMetric implements Metric {
       "end"),
   SPLIT_HANDOVERS(
       Kind.COUNTER,
-      "pointsman_split_handovers_total",
+      "pointsman_pd_handovers_total",
       "hand-overs",
       "Transfers of KV blocks from prefill to decode, by end. taken: by the chosen decode worker;"
           + " retaken: by another one; empty: the prefill response contained no transfer;"

@@ -121,7 +121,7 @@ public final class RouterMetrics {
 
   /** Adds the number of requests deferred because every worker is full. Call once. */
   public RouterMetrics heldBack(LongSupplier held) {
-    meters.pulled(RequestMetric.HELD_BACK, sink -> sink.put(held.getAsLong()));
+    meters.pulled(RequestMetric.DEFERRED_REQUESTS, sink -> sink.put(held.getAsLong()));
     return this;
   }
 
@@ -186,8 +186,8 @@ public final class RouterMetrics {
           sink.put(sums.stream().mapToLong(CacheMissAttribution::expectedTokens).sum(), "expected");
           sink.put(sums.stream().mapToLong(CacheMissAttribution::cachedTokens).sum(), "cached");
         });
-    perReason(DecisionMetric.LOST_HITS, sums, CacheMissAttribution::hits);
-    perReason(DecisionMetric.LOST_HIT_TOKENS, sums, CacheMissAttribution::tokens);
+    perReason(DecisionMetric.CACHE_MISSES, sums, CacheMissAttribution::hits);
+    perReason(DecisionMetric.CACHE_MISS_TOKENS, sums, CacheMissAttribution::tokens);
     return this;
   }
 
@@ -223,8 +223,8 @@ public final class RouterMetrics {
     meters.pulled(
         KvMetric.KV_TEXTS,
         sink -> {
-          sink.put(texts.wholes(), "whole");
-          sink.put(texts.parts(), "part");
+          sink.put(texts.wholes(), "complete");
+          sink.put(texts.parts(), "partial");
           sink.put(texts.unknown(), "unknown");
         });
     meters.pulled(KvMetric.KV_TEXTS_BYTES, sink -> sink.put(texts.bytes()));

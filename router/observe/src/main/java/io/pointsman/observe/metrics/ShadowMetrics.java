@@ -6,7 +6,7 @@ import java.util.function.Supplier;
 
 /** The metrics of the shadow policy, read at each scrape. */
 final class ShadowMetrics {
-  private static final String ACTING = "acting";
+  private static final String ACTIVE = "active";
   private static final String SHADOW = "shadow";
 
   private ShadowMetrics() {}
@@ -25,21 +25,21 @@ final class ShadowMetrics {
         DecisionMetric.SHADOW_TOKENS,
         sink -> {
           ShadowReport report = reports.get();
-          tokens(sink, report.acting(), ACTING);
+          tokens(sink, report.acting(), ACTIVE);
           tokens(sink, report.shadow(), SHADOW);
         });
     meters.pulled(
         DecisionMetric.SHADOW_TTFT,
         sink -> {
           ShadowReport report = reports.get();
-          sink.put(report.acting().ttftMillis() / 1e3, ACTING);
+          sink.put(report.acting().ttftMillis() / 1e3, ACTIVE);
           sink.put(report.shadow().ttftMillis() / 1e3, SHADOW);
         });
     meters.pulled(
         DecisionMetric.SHADOW_IMBALANCE,
         sink -> {
           ShadowReport report = reports.get();
-          sink.put(report.acting().imbalance(), ACTING);
+          sink.put(report.acting().imbalance(), ACTIVE);
           sink.put(report.shadow().imbalance(), SHADOW);
         });
     meters.pulled(DecisionMetric.SHADOW_FAILURES, sink -> sink.put(reports.get().failures()));
@@ -47,6 +47,6 @@ final class ShadowMetrics {
 
   private static void tokens(Meters.Sink sink, Side side, String name) {
     sink.put(side.promptTokens(), name, "prompt");
-    sink.put(side.heldTokens(), name, "held");
+    sink.put(side.heldTokens(), name, "expected");
   }
 }

@@ -124,15 +124,15 @@ class RouterMetricsTest {
       held.add((Choice.Held) choices.choose(request, ttl));
     }
     choices.settle(held.get(0).lease(), Outcome.SUCCEEDED, new TokenCounts(9, 4, 2));
-    assertThat(scraped().value("pointsman_held_leases")).isEqualTo(2);
+    assertThat(scraped().value("pointsman_external_leases")).isEqualTo(2);
     clock.advance(ttl);
     choices.expireDue();
 
     Scraped scraped = scraped();
-    assertThat(scraped.value("pointsman_held_leases")).isZero();
-    assertThat(scraped.value("pointsman_held_leases_ended_total{outcome=\"succeeded\"}"))
+    assertThat(scraped.value("pointsman_external_leases")).isZero();
+    assertThat(scraped.value("pointsman_external_leases_ended_total{outcome=\"succeeded\"}"))
         .isEqualTo(1);
-    assertThat(scraped.value("pointsman_held_leases_ended_total{outcome=\"expired\"}"))
+    assertThat(scraped.value("pointsman_external_leases_ended_total{outcome=\"expired\"}"))
         .isEqualTo(2);
     assertThat(scraped.value("pointsman_reported_tokens_total{kind=\"cached\"}")).isEqualTo(4);
     assertThat(worker.inFlight()).isZero();
@@ -199,7 +199,7 @@ class RouterMetricsTest {
     metrics.proxyListener().ended(TestReport.failed(200, Blame.UPSTREAM));
     Scraped scraped = scraped();
     assertThat(scraped.value("pointsman_errors_total{blame=\"router\",kind=\"503\"}")).isEqualTo(1);
-    assertThat(scraped.value("pointsman_errors_total{blame=\"client\",kind=\"left\"}"))
+    assertThat(scraped.value("pointsman_errors_total{blame=\"client\",kind=\"client_left\"}"))
         .isEqualTo(1);
     assertThat(scraped.value("pointsman_errors_total{blame=\"upstream\",kind=\"cut\"}"))
         .isEqualTo(1);
@@ -505,9 +505,10 @@ class RouterMetricsTest {
     second.lost(CacheMiss.EVICTED, 20);
 
     Scraped scraped = scraped();
-    assertThat(scraped.value("pointsman_lost_hits_total{reason=\"evicted\"}")).isEqualTo(2);
-    assertThat(scraped.value("pointsman_lost_hit_tokens_total{reason=\"evicted\"}")).isEqualTo(120);
-    assertThat(scraped.value("pointsman_lost_hits_total{reason=\"tokens_differ\"}")).isZero();
+    assertThat(scraped.value("pointsman_cache_misses_total{reason=\"evicted\"}")).isEqualTo(2);
+    assertThat(scraped.value("pointsman_cache_miss_tokens_total{reason=\"evicted\"}"))
+        .isEqualTo(120);
+    assertThat(scraped.value("pointsman_cache_misses_total{reason=\"tokens_differ\"}")).isZero();
     assertThat(scraped.value("pointsman_prompt_tokens_total{kind=\"expected\"}")).isEqualTo(600);
   }
 
@@ -537,7 +538,7 @@ class RouterMetricsTest {
     assertThat(metrics.meters().made()).containsExactlyInAnyOrderElementsOf(Metric.all());
     assertThat(scraped().value("pointsman_shadow_placements_total{result=\"differed\"}"))
         .isEqualTo(3);
-    assertThat(scraped().value("pointsman_shadow_predicted_ttft_seconds_total{side=\"acting\"}"))
+    assertThat(scraped().value("pointsman_shadow_predicted_ttft_seconds_total{side=\"active\"}"))
         .isEqualTo(0.5);
   }
 

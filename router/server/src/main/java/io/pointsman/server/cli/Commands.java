@@ -1,6 +1,7 @@
 package io.pointsman.server.cli;
 
 import io.pointsman.config.ConfigException;
+import io.pointsman.config.key.FormerKeys;
 import io.pointsman.config.value.Nearest;
 import io.pointsman.server.wiring.StartException;
 import java.io.PrintWriter;
@@ -79,8 +80,11 @@ public final class Commands {
       boolean command0 = !flag && !command.getSubcommands().isEmpty();
       String kind = flag ? "flag" : command0 ? "command" : "argument";
       String word = wrong.contains("=") ? wrong.substring(0, wrong.indexOf('=')) : wrong;
-      err.println(
-          name + ": " + word + ": unknown " + kind + Nearest.hint(word, names(command, flag)));
+      String problem =
+          FormerKeys.problemOfFlag(word)
+              .orElseGet(
+                  () -> word + ": unknown " + kind + Nearest.hint(word, names(command, flag)));
+      err.println(name + ": " + problem);
     } else {
       err.println(name + ": " + e.getMessage());
     }

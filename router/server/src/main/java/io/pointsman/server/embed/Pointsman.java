@@ -4,6 +4,7 @@ import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.key.ConfigKeys;
+import io.pointsman.config.key.FormerKeys;
 import io.pointsman.config.key.Key;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.value.Nearest;
@@ -41,7 +42,9 @@ public final class Pointsman {
     public Builder set(String path, String value) {
       Key<?> key = ConfigKeys.at(path);
       if (key == null) {
-        throw new ConfigException(path + ": unknown key" + Nearest.hint(path, ConfigKeys.paths()));
+        throw new ConfigException(
+            FormerKeys.problemOfPath(path)
+                .orElseGet(() -> path + ": unknown key" + Nearest.hint(path, ConfigKeys.paths())));
       }
       values.read(key, new Raw.Scalar(value, "builder"));
       return this;

@@ -22,7 +22,7 @@ import io.pointsman.pd.peer.PeerLabels;
 import io.pointsman.pd.peer.PeerTable;
 import io.pointsman.pd.protocol.PdSetup;
 import io.pointsman.pd.protocol.Protocols;
-import io.pointsman.pd.rule.HeldPrefixes;
+import io.pointsman.pd.rule.DecodeCaches;
 import io.pointsman.pd.rule.JointPolicy;
 import io.pointsman.pd.rule.SplitRouter;
 import io.pointsman.pd.telemetry.SplitListener;
@@ -43,7 +43,7 @@ final class Disaggregation {
   private final PeerTable peers;
   private final NotificationTable notifications = new NotificationTable();
   private final PdSetup protocol;
-  private final HeldPrefixes held;
+  private final DecodeCaches held;
   private final Ticker ticker;
 
   /** The workers of the last snapshot; written under the fleet's lock. */
@@ -54,7 +54,7 @@ final class Disaggregation {
     this.ticker = ticker;
     peers = new PeerTable(2 * maxWorkers);
     protocol = Protocols.create(settings.protocol(), peers, settings.protocols(), ticker);
-    held = new HeldPrefixes(settings.indexMaxBytes(), maxWorkers);
+    held = new DecodeCaches(settings.indexMaxBytes(), maxWorkers);
     fleet.listen(this::follow);
   }
 

@@ -231,7 +231,7 @@ final class EngineAssembly {
     }
     if (TokenAsking.hears(config)) {
       opened.push(
-          KvHearing.start(config.kvEvents(), fleet, knowledge.index(), client, ticker, measure));
+          KvSubscriptions.start(config.kvEvents(), fleet, knowledge.index(), client, ticker, measure));
     }
   }
 

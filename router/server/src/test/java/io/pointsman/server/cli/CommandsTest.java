@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.config.YamlConfig;
 import io.pointsman.config.key.ConfigKeys;
+import io.pointsman.config.key.FormerKeys;
+import io.pointsman.config.key.FormerKeys.Former;
 import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.Key;
 import java.io.PrintWriter;
@@ -13,6 +15,8 @@ import java.nio.file.Path;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 
 class CommandsTest {
@@ -43,6 +47,19 @@ class CommandsTest {
     assertThat(err.toString())
         .startsWith("pointsman serve: --polcy: unknown flag (did you mean --policy?)")
         .contains("Try 'pointsman serve --help'.");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"serve", "check-config", "vllm-router", "production-stack", "ray-serve"})
+  void aFormerFlagIsRefusedWithThePresentName(String command) {
+    for (Former former : FormerKeys.all()) {
+      assertThat(run(command, former.flag(), "1")).isEqualTo(2);
+      assertThat(err.toString())
+          .contains(
+              "pointsman %s: %s: former name (expected: %s)"
+                  .formatted(command, former.flag(), former.key().flag()));
+      err.getBuffer().setLength(0);
+    }
   }
 
   @Test
@@ -155,8 +172,8 @@ class CommandsTest {
 
   @Test
   void aTimeOfZeroNeedsNoUnit() {
-    assertThat(run("check-config", "--hold-beyond", "0", "--timeouts-idle=0")).isZero();
-    assertThat(out.toString()).contains("hold-beyond: 0\n").contains("idle: \"off\"\n");
+    assertThat(run("check-config", "--defer-beyond", "0", "--timeouts-idle=0")).isZero();
+    assertThat(out.toString()).contains("defer-beyond: 0\n").contains("idle: \"off\"\n");
   }
 
   @Test

@@ -206,6 +206,8 @@ class PointsmanTest {
         .hasMessageContaining("cache.treshold: unknown key (did you mean cache.threshold?)");
     assertThatThrownBy(() -> builder.set("cache.threshold", "2"))
         .hasMessageContaining("cache.threshold: 2 (expected:");
+    assertThatThrownBy(() -> builder.set("stall.most", "2m"))
+        .hasMessage("stall.most: former name (expected: stall.max-patience)");
     assertThatThrownBy(() -> builder.worker("ftp://a")).hasMessageContaining("url: ftp://a");
     assertThatThrownBy(() -> builder.policy("com.example.Nobody").startEngine())
         .isInstanceOf(StartException.class)

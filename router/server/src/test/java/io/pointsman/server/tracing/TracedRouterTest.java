@@ -280,7 +280,7 @@ class TracedRouterTest {
     HeaderRecorder prefill =
         engine(200).saying("{\"kv_transfer_params\":{\"remote_block_ids\":[1]}}");
     HeaderRecorder decode = opened(new HeaderRecorder(List.of(500, 200), new CountDownLatch(0)));
-    values.set(DisaggKeys.DECODE_SERVES_WHOLE, false);
+    values.set(DisaggKeys.DECODE_CAN_PREFILL, false);
     assertThat(post(split("nixl", prefill, decode), CHAT).statusCode()).isEqualTo(500);
     Span server = received.await(4, Span.SpanKind.SPAN_KIND_SERVER).getFirst();
     Span frees = received.await(4, Span.SpanKind.SPAN_KIND_CLIENT).getLast();

@@ -154,7 +154,7 @@ class RouterTest {
     assertThat(get(router.url() + "/decisions").body())
         .contains("\"reason\":\"least_cost\"", "\"verdict\":\"chosen\"", "\"never_seen\":");
     assertThat(get(String.valueOf(router.metricsUrl())).body())
-        .contains("pointsman_lost_hits_total{reason=\"never_seen\"} 1")
+        .contains("pointsman_cache_misses_total{reason=\"never_seen\"} 1")
         .contains("pointsman_cost_cache_max_bytes 6.", "pointsman_prefix_index_evictions_total 0")
         .contains("pointsman_hit_prediction_error_ratio_count{side=\"under\"} 1");
   }

@@ -26,7 +26,7 @@ final class ClockTest {
       noClasses()
           .that()
           // Engines add the time of day to KV events; only a metric uses it.
-          .doNotHaveFullyQualifiedName("io.pointsman.server.wiring.KvHearing")
+          .doNotHaveFullyQualifiedName("io.pointsman.server.wiring.KvSubscriptions")
           .and()
           .doNotHaveFullyQualifiedName("io.pointsman.control.kvevents.KvSource")
           .should()

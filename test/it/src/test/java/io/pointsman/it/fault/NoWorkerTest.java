@@ -91,7 +91,7 @@ final class NoWorkerTest {
   private PointsmanConfig config(Launcher launcher, String url) throws IOException {
     ConfigValues values =
         switch (launcher) {
-          case SERVE -> YamlConfig.parse("test", yaml(url, "hold-without-worker: " + LONG));
+          case SERVE -> YamlConfig.parse("test", yaml(url, "defer-without-worker: " + LONG));
           case VLLM_ROUTER ->
               VllmRouterLauncher.translate(
                   List.of(
@@ -101,7 +101,7 @@ final class NoWorkerTest {
                       "0",
                       "--prometheus-port",
                       "0",
-                      "--hold-without-worker",
+                      "--defer-without-worker",
                       LONG),
                   Map.of());
           case PRODUCTION_STACK ->
@@ -117,7 +117,7 @@ final class NoWorkerTest {
                       "0",
                       "--routing-logic",
                       "roundrobin",
-                      "--hold-without-worker",
+                      "--defer-without-worker",
                       LONG),
                   Map.of());
           case RAY_SERVE -> rayServe(url);
@@ -141,17 +141,17 @@ final class NoWorkerTest {
         """
             .formatted(url));
     ConfigValues values = RayServeFile.read(file, Map.of(), new ConfigValues()).values();
-    values.set(FrontKeys.HOLD_WITHOUT_WORKER, Duration.ofMinutes(10));
+    values.set(FrontKeys.DEFER_WITHOUT_WORKER, Duration.ofMinutes(10));
     return values;
   }
 
-  private static String yaml(String workers, String limits) {
-    return "workers: [%s]\nlisten: {port: 0}\nmetrics: {port: 0}\nlog: {level: warn}\nlimits: {%s}\n"
-        .formatted(workers, limits);
+  private static String yaml(String workers, String queue) {
+    return "workers: [%s]\nlisten: {port: 0}\nmetrics: {port: 0}\nlog: {level: warn}\nqueue: {%s}\n"
+        .formatted(workers, queue);
   }
 
-  private void start(String workers, String limits, String more) {
-    router = RunningRouter.start(yaml(workers, limits) + more);
+  private void start(String workers, String queue, String more) {
+    router = RunningRouter.start(yaml(workers, queue) + more);
   }
 
   private CompletableFuture<HttpAnswer> ask(boolean stream) {
@@ -203,7 +203,7 @@ final class NoWorkerTest {
 
   @Test
   void requestsWaitForAWorkerThatIsAdded() throws Exception {
-    start("", "hold-without-worker: " + LONG, "expected-models: [m]\n");
+    start("", "defer-without-worker: " + LONG, "expected-models: [m]\n");
     assertThat(RawClient.call(router.port(), "GET", "/readiness", "").status()).isEqualTo(200);
     CompletableFuture<HttpAnswer> asked = ask(false);
     awaitWaiting(1);
@@ -217,7 +217,7 @@ final class NoWorkerTest {
   @Test
   void aRequestThatNoWorkerHasSeenWaitsForTheRestart() throws Exception {
     ScriptedEngine engine = opened(ScriptedEngine.start(ENGINE));
-    start(engine.url(), "hold-without-worker: " + LONG, "health: {interval: 1h}\n");
+    start(engine.url(), "defer-without-worker: " + LONG, "health: {interval: 1h}\n");
     WaitFor.until("healthy", WaitFor.LONG, router::allHealthy);
     engine.stopListening();
     CompletableFuture<HttpAnswer> asked = ask(false);
@@ -231,7 +231,7 @@ final class NoWorkerTest {
     ScriptedEngine engine = opened(ScriptedEngine.start(ENGINE));
     start(
         engine.url(),
-        "hold-without-worker: " + LONG,
+        "defer-without-worker: " + LONG,
         "health: {interval: 1h}\nbreaker: {enabled: false}\n");
     WaitFor.until("healthy", WaitFor.LONG, router::allHealthy);
     engine.now(
@@ -257,15 +257,15 @@ final class NoWorkerTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"hold-without-worker: 0s", "hold-without-worker: 50ms", ""})
-  void afterTheTimeClientsGetRetryAfter(String limits) throws Exception {
+  @ValueSource(strings = {"defer-without-worker: 0s", "defer-without-worker: 50ms", ""})
+  void afterTheTimeClientsGetRetryAfter(String queue) throws Exception {
     try (RefusedPort port = RefusedPort.openShared()) {
-      start("http://127.0.0.1:" + port.port(), limits, "expected-models: [m]\n");
+      start("http://127.0.0.1:" + port.port(), queue, "expected-models: [m]\n");
       HttpAnswer answer = answer(ask(false));
       assertThat(answer.status()).isEqualTo(503);
       assertThat(answer.header("retry-after")).isNotNull();
       assertThat(router.metric(WITHOUT, OF_MODEL)).isEqualTo(1);
-      boolean held = limits.contains("50ms");
+      boolean held = queue.contains("50ms");
       assertThat(RawClient.call(router.port(), "GET", "/readiness", "").status())
           .isEqualTo(held ? 200 : 503);
     }
@@ -273,7 +273,7 @@ final class NoWorkerTest {
 
   @Test
   void theNumberOfWaitingRequestsIsBounded() throws Exception {
-    start("", "hold-without-worker: " + LONG + ", queue-size: 3", "");
+    start("", "defer-without-worker: " + LONG, "limits: {queue-size: 3}\n");
     List<CompletableFuture<HttpAnswer>> waiting = new ArrayList<>();
     for (int i = 0; i < 3; i++) {
       waiting.add(ask(false));
@@ -289,7 +289,7 @@ final class NoWorkerTest {
 
   @Test
   void aClientThatLeavesGivesItsPlaceBack() throws Exception {
-    start("", "hold-without-worker: " + LONG + ", queue-size: 1", "");
+    start("", "defer-without-worker: " + LONG, "limits: {queue-size: 1}\n");
     for (int i = 0; i < 3; i++) {
       try (RawClient client = RawClient.connect(router.port())) {
         client.send("POST", "/v1/completions", "{\"model\":\"m\",\"prompt\":\"p\"}");
@@ -322,8 +322,8 @@ final class NoWorkerTest {
     start(
         "{url: 'http://127.0.0.1:%d', role: prefill}, {url: 'http://127.0.0.1:%d', role: decode}"
             .formatted(prefill, decode),
-        "hold-without-worker: " + LONG,
-        "disaggregation: {protocol: nixl, decode-serves-whole: false}\n");
+        "defer-without-worker: " + LONG,
+        "disaggregation: {protocol: nixl, decode-can-prefill: false}\n");
     CompletableFuture<HttpAnswer> whole = ask("sim", false);
     CompletableFuture<HttpAnswer> streamed = ask("sim", true);
     awaitWaiting(2);

@@ -64,7 +64,8 @@ final class GoldenLaunchersTest {
               - {model: m, policy: cache_aware, cache.threshold: 0.7}
               - {model: n, policy: random}
             api-key: secret
-            limits: {max-concurrent-requests: 64, queue-size: 10, hold-beyond: 0s}
+            limits: {max-concurrent-requests: 64, queue-size: 10}
+            queue: {defer-beyond: 0s}
             retry: {max-attempts: 2, after-timeout: true}
             kv-events: {mode: static, endpoint: "tcp://*:5557"}
             """)
@@ -91,7 +92,7 @@ final class GoldenLaunchersTest {
         .check("--port 99999 --drain-timeout soon --policy fastest")
         .check("--workers http://a:1 --kv-events-endpoint tcp://*:1")
         .check("--kubernetes-prefill-selector app=p --kubernetes-selector app=x")
-        .check("--stall-most 5ms")
+        .check("--stall-max-patience 5ms")
         .check("--config router.yaml router.yaml");
   }
 

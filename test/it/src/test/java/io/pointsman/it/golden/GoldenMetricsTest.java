@@ -50,7 +50,7 @@ final class GoldenMetricsTest {
       shadow-policy: kv_aware
       session-affinity: soft
       kv-events: {mode: auto}
-      disaggregation: {protocol: nixl, held-share: 2}
+      disaggregation: {protocol: nixl, cached-share: 2}
       tracing: {enabled: true, endpoint: "COLLECTOR", protocol: http}
       capture: {file: "CAPTURE"}
       limits: {max-concurrent-requests: 64}

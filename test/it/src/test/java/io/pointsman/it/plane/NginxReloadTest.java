@@ -64,7 +64,7 @@ final class NginxReloadTest {
     return PlaneRig.get(metrics, "/metrics")
         .text()
         .lines()
-        .filter(line -> line.startsWith("pointsman_held_leases_ended_total{"))
+        .filter(line -> line.startsWith("pointsman_external_leases_ended_total{"))
         .filter(line -> line.contains("outcome=\"" + outcome + "\""))
         .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
         .sum();

@@ -125,10 +125,10 @@ final class PlaneOddBodiesTest {
     WaitFor.until(
         "no lease is held",
         WaitFor.LONG,
-        () -> told(metrics).anyMatch(line -> line.matches("pointsman_held_leases 0(\\.0)?")));
+        () -> told(metrics).anyMatch(line -> line.matches("pointsman_external_leases 0(\\.0)?")));
     assertThat(told(metrics).filter(line -> line.contains("{outcome=\"expired\"}")))
         .as("all were settled")
-        .anyMatch(line -> line.matches("pointsman_held_leases_ended_total\\{.*} 0(\\.0)?"));
+        .anyMatch(line -> line.matches("pointsman_external_leases_ended_total\\{.*} 0(\\.0)?"));
   }
 
   private static Stream<String> told(int metrics) {

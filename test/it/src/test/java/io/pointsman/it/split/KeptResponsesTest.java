@@ -43,7 +43,7 @@ class KeptResponsesTest {
 
   @Test
   void aDecodeWorkersResponseIsFoundBesideRegularWorkers() throws IOException {
-    try (SplitCluster cluster = direct().set("decode-serves-whole", false).start();
+    try (SplitCluster cluster = direct().set("decode-can-prefill", false).start();
         SimEngine regular =
             SimEngine.start(SimConfig.instant().withModels("sim").withScaleOut(true))) {
       addRegular(cluster, regular);
@@ -61,7 +61,7 @@ class KeptResponsesTest {
 
   @Test
   void otherRequestsByIdFindItToo() throws IOException {
-    try (SplitCluster cluster = direct().set("decode-serves-whole", false).start();
+    try (SplitCluster cluster = direct().set("decode-can-prefill", false).start();
         SimEngine regular =
             SimEngine.start(SimConfig.instant().withModels("sim").withScaleOut(true))) {
       addRegular(cluster, regular);

@@ -35,7 +35,7 @@ final class RolesOnlyTest {
           KvConnector.MORIIO_WRITE);
 
   private static SplitCluster.Setup usual(KvConnector connector) {
-    return SplitCluster.telling(connector).direct().usual("held-share");
+    return SplitCluster.telling(connector).direct().usual("cached-share");
   }
 
   private static void served(HttpAnswer answer, String rule) {
@@ -132,7 +132,7 @@ final class RolesOnlyTest {
     String nobody = "\"127.0.0.1:" + FreePorts.next() + '"';
     try (SplitCluster cluster =
         SplitCluster.of("moriio", KvConnector.MORIIO_READ)
-            .usual("held-share")
+            .usual("cached-share")
             .set("registration-address", nobody)
             .start()) {
       refused(cluster.post(PATH, BODY), "none_available");
@@ -141,7 +141,7 @@ final class RolesOnlyTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"decode-serves-whole", "prefill-serves-whole"})
+  @ValueSource(strings = {"decode-can-prefill", "prefill-can-decode"})
   void keysForWholeRequestsApplyToOtherProtocolsToo(String key) throws IOException {
     boolean decode = key.startsWith("decode");
     try (SplitCluster cluster = usual(KvConnector.NIXL).set(key, !decode).start()) {

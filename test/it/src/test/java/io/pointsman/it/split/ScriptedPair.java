@@ -34,7 +34,7 @@ final class ScriptedPair implements AutoCloseable {
                 + "  - {url: \"%s\", role: prefill}\n".formatted(prefill.url())
                 + "  - {url: \"%s\", role: decode}\n".formatted(decode.url())
                 + "listen: {port: 0}\nmetrics: {port: 0}\nlog: {level: warn}\n"
-                + "disaggregation:\n  held-share: 2\n"
+                + "disaggregation:\n  cached-share: 2\n"
                 + settings);
     WaitFor.until(
         () -> "both workers are well: " + router.workers(),

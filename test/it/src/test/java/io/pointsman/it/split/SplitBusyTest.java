@@ -60,7 +60,7 @@ class SplitBusyTest {
     try (SplitCluster cluster =
         SplitCluster.of("p2p_nccl", KvConnector.P2P_NCCL)
             .engines(1, 4)
-            .set("decode-serves-whole", false)
+            .set("decode-can-prefill", false)
             .top("retry", "{max-attempts: 2}")
             .start()) {
       fail(cluster.decodes, 99, new Fault.Status(429, 0));

@@ -170,10 +170,10 @@ class SplitClientGoneTest {
       RawClient first = stream(cluster);
       RawClient second = send(cluster, BODY);
       WaitFor.until(
-          "it waits", WaitFor.LONG, () -> cluster.metric("pointsman_split_waiting", "") == 1);
+          "it waits", WaitFor.LONG, () -> cluster.metric("pointsman_pd_waiting", "") == 1);
       second.leave();
       WaitFor.until("it is gone", WaitFor.LONG, () -> cluster.router().running() == 1);
-      assertThat(cluster.metric("pointsman_split_waiting", "")).isZero();
+      assertThat(cluster.metric("pointsman_pd_waiting", "")).isZero();
       first.leave();
       cluster.awaitQuiet();
       assertThat(cluster.prefills.getFirst().requestLog()).hasSize(1);

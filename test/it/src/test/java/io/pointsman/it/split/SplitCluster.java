@@ -125,7 +125,7 @@ public final class SplitCluster implements AutoCloseable {
     private Setup(String protocol, KvConnector connector) {
       this.connector = connector;
       // Otherwise a repeated prompt goes only to the decode worker that has it cached.
-      set("protocol", protocol).set("held-share", 2);
+      set("protocol", protocol).set("cached-share", 2);
     }
 
     Setup engines(int prefill, int decode) {

@@ -128,7 +128,7 @@ class SplitDecodeFailuresTest {
 
   @Test
   void aPermanentlyFailingDecodeWorkerLeavesNothingHeld() throws IOException {
-    try (SplitCluster cluster = nixl().set("decode-serves-whole", false).start()) {
+    try (SplitCluster cluster = nixl().set("decode-can-prefill", false).start()) {
       fail(cluster.decodes.getFirst(), 1, new Fault.Status(500, 0));
       HttpAnswer answer = cluster.post(PATH, BODY);
       assertThat(answer.status()).isEqualTo(500);
@@ -193,7 +193,7 @@ class SplitDecodeFailuresTest {
   @Test
   void theOnlyTooSlowDecodeWorkerLeavesNothingHeld() throws IOException {
     try (SplitCluster cluster =
-        nixl().set("decode-timeout", "1s").set("decode-serves-whole", false).start()) {
+        nixl().set("decode-timeout", "1s").set("decode-can-prefill", false).start()) {
       fail(cluster.decodes, 1, new Fault.Hang(0));
       HttpAnswer answer = cluster.post(PATH, BODY);
       assertThat(answer.status()).as(answer.text()).isEqualTo(504);
@@ -246,7 +246,7 @@ class SplitDecodeFailuresTest {
   void failuresOfDecodeOpenItsBreaker() throws IOException {
     try (SplitCluster cluster =
         SplitCluster.of("transparent", KvConnector.NONE)
-            .set("decode-serves-whole", false)
+            .set("decode-can-prefill", false)
             .top("breaker", "{failure-threshold: 3, open-for: 1h}")
             .start()) {
       Worker worker = cluster.worker(cluster.decodes.getFirst());
@@ -318,7 +318,7 @@ class SplitDecodeFailuresTest {
     try (SplitCluster cluster =
         SplitCluster.of("p2p_nccl", KvConnector.P2P_NCCL)
             .options(o -> o.withLease(3))
-            .set("decode-serves-whole", false)
+            .set("decode-can-prefill", false)
             .top("retry", "{max-attempts: 1}")
             .start()) {
       cluster.expectLeaks();

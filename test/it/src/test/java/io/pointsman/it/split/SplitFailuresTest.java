@@ -172,7 +172,7 @@ class SplitFailuresTest {
   @Test
   @Tag("full")
   void theErrorOfPrefillIsReturnedIfDecodeMayNotServeAlone() throws IOException {
-    try (SplitCluster cluster = nixl().engines(2, 1).set("decode-serves-whole", false).start()) {
+    try (SplitCluster cluster = nixl().engines(2, 1).set("decode-can-prefill", false).start()) {
       fail(cluster.prefills, 9, new Fault.Status(500, 0));
       HttpAnswer answer = cluster.post(PATH, BODY);
       assertThat(answer.status()).isEqualTo(500);
@@ -195,7 +195,7 @@ class SplitFailuresTest {
   @Tag("full")
   void aTimeoutIsReturnedWhenAllPrefillsAreTooSlowAndNoOtherMayServe() throws IOException {
     try (SplitCluster cluster =
-        nixl().set("prefill-timeout", "1s").set("decode-serves-whole", false).start()) {
+        nixl().set("prefill-timeout", "1s").set("decode-can-prefill", false).start()) {
       fail(cluster.prefills, 9, new Fault.Hang(0));
       HttpAnswer answer = cluster.post(PATH, BODY);
       assertThat(answer.status()).as(answer.text()).isEqualTo(504);
@@ -210,7 +210,7 @@ class SplitFailuresTest {
   void failuresOfPrefillOpenItsBreaker(String protocol) throws IOException {
     try (SplitCluster cluster =
         SplitCluster.of(protocol, KvConnector.valueOf(protocol.toUpperCase(Locale.ROOT)))
-            .set("decode-serves-whole", false)
+            .set("decode-can-prefill", false)
             .top("breaker", "{failure-threshold: 3, open-for: 1h}")
             .start()) {
       Worker worker = cluster.worker(cluster.prefills.getFirst());
@@ -232,7 +232,7 @@ class SplitFailuresTest {
   void clientErrorsAndBusyResponsesDoNotOpenTheBreakerOfPrefill() throws IOException {
     try (SplitCluster cluster =
         nixl()
-            .set("decode-serves-whole", false)
+            .set("decode-can-prefill", false)
             .set("slot-wait", "off")
             .top("breaker", "{failure-threshold: 1}")
             .start()) {

@@ -78,7 +78,7 @@ class SplitFaultMatrixTest {
         .engine(e -> e.withLinearLatency(1e6, 100))
         .set("prefill-policy", "round_robin")
         .set("decode-policy", "round_robin")
-        .set("prefill-serves-whole", false)
+        .set("prefill-can-decode", false)
         .top("breaker", "{failure-threshold: 1000}")
         .top("health", "{interval: 1s, max-retry: 500ms}")
         .options(connector == KvConnector.P2P_NCCL ? o -> o.withLease(15) : o -> o);
@@ -191,9 +191,9 @@ class SplitFaultMatrixTest {
 
   /** The router's counters of faults. */
   private enum Seen {
-    PREFILL_ERROR("pointsman_split_prefills_total", "end=\"error\""),
-    PREFILL_TIMEOUT("pointsman_split_prefills_total", "end=\"timeout\""),
-    PREFILL_ABORTED("pointsman_split_prefills_total", "end=\"aborted\""),
+    PREFILL_ERROR("pointsman_pd_prefills_total", "end=\"error\""),
+    PREFILL_TIMEOUT("pointsman_pd_prefills_total", "end=\"timeout\""),
+    PREFILL_ABORTED("pointsman_pd_prefills_total", "end=\"aborted\""),
     RETRY_AFTER_STATUS("pointsman_retries_total", "reason=\"status\""),
     RETRY_AFTER_TIMEOUT("pointsman_retries_total", "reason=\"timeout\""),
     RETRY_AFTER_CONNECT("pointsman_retries_total", "reason=\"connect\"");

@@ -118,14 +118,14 @@ final class SplitFaults {
     WaitFor.until(
         requests + " wait",
         WaitFor.LONG,
-        () -> cluster.metric("pointsman_split_waiting", "") == requests);
+        () -> cluster.metric("pointsman_pd_waiting", "") == requests);
   }
 
   static double handovers(SplitCluster cluster, String end) {
-    return cluster.metric("pointsman_split_handovers_total", "end=\"" + end + "\"");
+    return cluster.metric("pointsman_pd_handovers_total", "end=\"" + end + "\"");
   }
 
   static double prefillsEnded(SplitCluster cluster, String end) {
-    return cluster.metric("pointsman_split_prefills_total", "end=\"" + end + "\"");
+    return cluster.metric("pointsman_pd_prefills_total", "end=\"" + end + "\"");
   }
 }

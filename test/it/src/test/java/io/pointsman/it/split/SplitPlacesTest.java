@@ -42,7 +42,7 @@ class SplitPlacesTest {
 
   @Test
   void withoutDecodePrefillServesIfItMay() throws IOException {
-    try (SplitCluster cluster = nixl().direct().set("prefill-serves-whole", true).start()) {
+    try (SplitCluster cluster = nixl().direct().set("prefill-can-decode", true).start()) {
       cluster.worker(cluster.decodes.getFirst()).drain(true);
       HttpAnswer answer = succeeds(cluster);
       assertThat(answer.header("x-pointsman-split")).isEqualTo("no_decode");
@@ -60,7 +60,7 @@ class SplitPlacesTest {
 
   @Test
   void withoutPrefillTheRequestIsRefusedIfDecodeMayNotServe() throws IOException {
-    try (SplitCluster cluster = nixl().direct().set("decode-serves-whole", false).start()) {
+    try (SplitCluster cluster = nixl().direct().set("decode-can-prefill", false).start()) {
       cluster.worker(cluster.prefills.getFirst()).drain(true);
       refused(cluster.post(PATH, BODY), "none_available");
       assertThat(asked(cluster.decodes)).isZero();
@@ -86,7 +86,7 @@ class SplitPlacesTest {
 
   @Test
   void withoutWorkersTheRequestIsRefused() throws IOException {
-    try (SplitCluster cluster = nixl().direct().set("prefill-serves-whole", true).start()) {
+    try (SplitCluster cluster = nixl().direct().set("prefill-can-decode", true).start()) {
       cluster.router().workers().forEach(each -> each.drain(true));
       refused(cluster.post(PATH, BODY), "none_available");
     }
@@ -120,8 +120,7 @@ class SplitPlacesTest {
       HttpAnswer answer = second.read();
       second.close();
       assertThat(answer.status()).as(answer.text()).isEqualTo(200);
-      assertThat(cluster.metric("pointsman_split_stage_seconds_count", "stage=\"slot\""))
-          .isEqualTo(1);
+      assertThat(cluster.metric("pointsman_pd_stage_seconds_count", "stage=\"slot\"")).isEqualTo(1);
     }
   }
 
@@ -161,7 +160,7 @@ class SplitPlacesTest {
   @Test
   void theClientLearnsAtOnceThatTheOnlyWorkerIsBusy() throws IOException {
     try (SplitCluster cluster =
-        nixl().set("slot-wait", "10m").set("decode-serves-whole", false).start()) {
+        nixl().set("slot-wait", "10m").set("decode-can-prefill", false).start()) {
       fail(cluster.decodes.getFirst(), 1, new Fault.Status(503, 1));
       HttpAnswer answer = cluster.post(PATH, BODY);
       assertThat(answer.status()).as(answer.text()).isEqualTo(503);

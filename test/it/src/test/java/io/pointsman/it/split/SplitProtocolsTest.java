@@ -86,7 +86,7 @@ class SplitProtocolsTest {
         SimEngine alone =
             SimEngine.start(SimConfig.instant().withModels("sim").withScaleOut(true))) {
       cluster.awaitSplit(8);
-      double before = cluster.metric("pointsman_split_decisions_total", "rule=\"split\"");
+      double before = cluster.metric("pointsman_pd_decisions_total", "rule=\"split\"");
       double done = prefillsEnded(cluster, "done");
       int legs = 0;
       for (Route route : Route.values()) {
@@ -111,7 +111,7 @@ class SplitProtocolsTest {
         }
       }
       cluster.awaitQuiet();
-      assertThat(cluster.metric("pointsman_split_decisions_total", "rule=\"split\""))
+      assertThat(cluster.metric("pointsman_pd_decisions_total", "rule=\"split\""))
           .isEqualTo(before + legs);
       assertThat(prefillsEnded(cluster, "done")).isEqualTo(done + legs);
     }

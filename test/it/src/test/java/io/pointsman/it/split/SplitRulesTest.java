@@ -60,14 +60,14 @@ class SplitRulesTest {
       HttpAnswer answer = cluster.post("/v1/completions", text);
       assertThat(answer.status()).as(answer.text()).isEqualTo(200);
       assertThat(answer.header("x-pointsman-split")).isEqualTo(rule);
-      assertThat(cluster.metric("pointsman_split_decisions_total", "rule=\"" + rule + "\""))
+      assertThat(cluster.metric("pointsman_pd_decisions_total", "rule=\"" + rule + "\""))
           .isEqualTo(1);
     }
   }
 
   @Test
   void promptsCachedInDecodeAreNotPrefilledAgain() throws IOException {
-    try (SplitCluster cluster = nixl().set("held-share", 0.9).start()) {
+    try (SplitCluster cluster = nixl().set("cached-share", 0.9).start()) {
       assertThat(cluster.post("/v1/completions", prompt("")).header("x-pointsman-split"))
           .isEqualTo("split");
       cluster.awaitQuiet();
@@ -78,7 +78,7 @@ class SplitRulesTest {
   }
 
   private static void decided(SplitCluster cluster, String rule, int times) {
-    assertThat(cluster.metric("pointsman_split_decisions_total", "rule=\"" + rule + "\""))
+    assertThat(cluster.metric("pointsman_pd_decisions_total", "rule=\"" + rule + "\""))
         .as(rule)
         .isEqualTo(times);
   }

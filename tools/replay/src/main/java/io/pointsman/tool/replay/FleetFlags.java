@@ -38,7 +38,7 @@ final class FleetFlags {
   private @Nullable Integer assumedKvTokens;
 
   @Option(
-      names = "--untold",
+      names = "--unreported",
       description =
           "Engines report no cached tokens, and routers misjudge prompt lengths by up to this"
               + " share. Default: 0; engines report everything.")
@@ -68,7 +68,7 @@ final class FleetFlags {
   private @Nullable String events;
 
   @Option(
-      names = "--hold-beyond",
+      names = "--defer-beyond",
       paramLabel = "MS",
       description =
           "Hold a request while the predicted wait on every engine exceeds this time, if the policy"
@@ -158,7 +158,7 @@ final class FleetFlags {
     if (holdBeyond == null) {
       return usual;
     }
-    double millis = holdBeyond == 0 ? 0 : ReplayCommand.positive("hold-beyond", holdBeyond);
+    double millis = holdBeyond == 0 ? 0 : ReplayCommand.positive("defer-beyond", holdBeyond);
     return usual.withBeyond(Duration.ofNanos((long) (millis * 1e6)));
   }
 

@@ -18,7 +18,7 @@ public record SplitTools(
     FirstText firstText,
     ChatText chatText,
     TurnReader turns,
-    HeldBodies bodies) {
+    BufferedBodies bodies) {
   /** Maximum size in bytes of the bodies that are kept to free blocks, per event loop. */
   private static final long MOST_HELD_BYTES = 64L << 20;
 
@@ -34,6 +34,6 @@ public record SplitTools(
         new FirstText(),
         new ChatText(),
         new TurnReader(),
-        new HeldBodies(MOST_HELD_BYTES));
+        new BufferedBodies(MOST_HELD_BYTES));
   }
 }

@@ -145,7 +145,7 @@ class EventRewriteTest {
 
   @Test
   void anAnswerInOnePieceIsEditedAtItsEnd() {
-    WholeRewrite rewrite = new WholeRewrite(edits(3, null), 1000, () -> {});
+    BufferedRewrite rewrite = new BufferedRewrite(edits(3, null), 1000, () -> {});
     assertThat(text(rewrite.take(Unpooled.copiedBuffer("{\"usage\":", StandardCharsets.UTF_8))))
         .isEmpty();
     assertThat(
@@ -160,7 +160,7 @@ class EventRewriteTest {
 
   @Test
   void anAnswerAboveTheLimitPassesUnchanged() {
-    WholeRewrite rewrite = new WholeRewrite(edits(3, null), 10, () -> {});
+    BufferedRewrite rewrite = new BufferedRewrite(edits(3, null), 10, () -> {});
     assertThat(text(rewrite.take(Unpooled.copiedBuffer("{\"usage\":{}", StandardCharsets.UTF_8))))
         .isEqualTo("{\"usage\":{}");
     assertThat(text(rewrite.take(Unpooled.copiedBuffer("}", StandardCharsets.UTF_8))))

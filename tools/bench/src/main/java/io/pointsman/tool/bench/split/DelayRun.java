@@ -44,7 +44,7 @@ final class DelayRun {
                 options.engine(),
                 values ->
                     values
-                        .set(DisaggKeys.HELD_SHARE, Rule.NEVER_HELD)
+                        .set(DisaggKeys.CACHED_SHARE, Rule.NEVER_HELD)
                         .set(DisaggKeys.THRESHOLD, options.prompt() / 2));
         HandClient client = new HandClient(rig, new Random(1))) {
       int prompt = options.prompt();

@@ -34,7 +34,7 @@ record Rule(Kind kind, int threshold) {
   /** Configures this rule and disables all others. */
   ConfigValues configure(ConfigValues values) {
     return values
-        .set(DisaggKeys.HELD_SHARE, NEVER_HELD)
+        .set(DisaggKeys.CACHED_SHARE, NEVER_HELD)
         .set(
             DisaggKeys.THRESHOLD,
             switch (kind) {

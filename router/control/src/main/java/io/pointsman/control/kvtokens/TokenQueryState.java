@@ -9,7 +9,7 @@ import java.util.Map;
  * time. After a query it is spared until queries have taken at most their share of the time. A
  * missing route is not tried again for 5 minutes. Guarded by itself.
  */
-final class Standing {
+final class TokenQueryState {
   static final long FIRST_REST = Duration.ofSeconds(1).toNanos();
   static final long LONGEST_REST = Duration.ofMinutes(1).toNanos();
 
@@ -31,7 +31,7 @@ final class Standing {
   /**
    * @param share share of its time that queries may take, above 0; 1: no limit
    */
-  Standing(double share) {
+  TokenQueryState(double share) {
     sparing = 1 / share - 1;
   }
 

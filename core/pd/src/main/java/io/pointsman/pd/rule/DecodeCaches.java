@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * the response, when the KV transfer is certainly complete. A worker's entries are removed after an
  * outage, because it may have restarted.
  */
-public final class HeldPrefixes implements Learner {
+public final class DecodeCaches implements Learner {
   /** Maximum number of prefix lengths tried, from the longest known one downwards. */
   static final int STEPS = 8;
 
@@ -36,7 +36,7 @@ public final class HeldPrefixes implements Learner {
    * @param maxBytes maximum memory in bytes; at least 64 KiB
    * @param maxWorkers as in {@code FleetSettings}
    */
-  public HeldPrefixes(long maxBytes, int maxWorkers) {
+  public DecodeCaches(long maxBytes, int maxWorkers) {
     index = new PrefixIndex(maxBytes, maxWorkers);
     outages = new AtomicIntegerArray(maxWorkers);
   }

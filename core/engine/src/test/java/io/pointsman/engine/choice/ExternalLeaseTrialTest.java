@@ -12,7 +12,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Requests of external proxies that a half-open breaker admits. */
-class HeldTrialTest {
+class ExternalLeaseTrialTest {
   private static final EndReport BEGAN = new EndReport(TokenCounts.NONE, Duration.ofMillis(5));
 
   private final ChoiceFleet fleet = ChoiceFleet.of("random", 1);

@@ -11,7 +11,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The prefixes of decode workers, tested through the router's decisions. */
-class HeldPrefixesTest {
+class DecodeCachesTest {
   private static void restart(PdTestFleet fleet, String id) {
     Worker worker = fleet.worker(id);
     int outages = worker.health().outages();

@@ -8,7 +8,7 @@ import java.util.Set;
  * Limit on the bodies that remain buffered after their requests, for the release of prefill's
  * blocks. One per event loop, to which it belongs.
  */
-public final class HeldBodies {
+public final class BufferedBodies {
   private final long most;
   private final Set<Runnable> waiting = new HashSet<>();
   private long kept;
@@ -17,7 +17,7 @@ public final class HeldBodies {
   /**
    * @param most maximum number of bytes; a single body may exceed it
    */
-  HeldBodies(long most) {
+  BufferedBodies(long most) {
     this.most = most;
   }
 

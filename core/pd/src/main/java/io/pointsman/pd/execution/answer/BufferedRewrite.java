@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * Filter that edits an answer in one piece, when it is complete. An answer above the limit remains
  * unchanged. Belongs to the event loop.
  */
-public final class WholeRewrite implements BodyRewrite {
+public final class BufferedRewrite implements BodyRewrite {
   private final AnswerEdits edits;
   private final int maxBytes;
   private final Runnable onEnd;
@@ -20,7 +20,7 @@ public final class WholeRewrite implements BodyRewrite {
    * @param maxBytes maximum size in bytes of an edited answer
    * @param onEnd called at the end of the answer
    */
-  public WholeRewrite(AnswerEdits edits, int maxBytes, Runnable onEnd) {
+  public BufferedRewrite(AnswerEdits edits, int maxBytes, Runnable onEnd) {
     this.edits = edits;
     this.maxBytes = maxBytes;
     this.onEnd = onEnd;

@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Healthy engines that do not report their models. */
 @Timeout(60)
-class UntoldModelsTest {
+class UnlistedModelsTest {
   private static final String LIST = "{\"object\":\"list\",\"data\":[{\"id\":\"m\"}]}";
   private static final ProbeSettings SETTINGS =
       new ProbeSettings(

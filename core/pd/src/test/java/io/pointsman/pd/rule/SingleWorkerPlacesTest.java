@@ -13,7 +13,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** The workers that a request which must be served whole waits for. */
-class WholePlacesTest {
+class SingleWorkerPlacesTest {
   private static Refused refused(PdTestFleet fleet, SplitRequest request) {
     return (Refused) fleet.router.decide(request);
   }

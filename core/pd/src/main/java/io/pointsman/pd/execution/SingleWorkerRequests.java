@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * Prefill and decode workers get it without the client's fields for KV transfers. Belongs to the
  * event loop.
  */
-final class WholeRequests {
+final class SingleWorkerRequests {
   private static final String TOO_LARGE =
       "request body: larger than limits.max-buffered-body (expected: smaller, because the fleet has"
           + " only prefill and decode workers)";
@@ -42,7 +42,7 @@ final class WholeRequests {
   private final PdContext plane;
   private final SplitTools tools;
 
-  WholeRequests(LoopState state, PdContext plane, SplitTools tools) {
+  SingleWorkerRequests(LoopState state, PdContext plane, SplitTools tools) {
     this.state = state;
     this.plane = plane;
     this.tools = tools;

@@ -14,8 +14,8 @@ import java.util.function.BiConsumer;
  * Starts subscriptions to KV events. Separate from the router's assembly; a router without
  * subscriptions then loads no ZeroMQ classes.
  */
-final class KvHearing {
-  private KvHearing() {}
+final class KvSubscriptions {
+  private KvSubscriptions() {}
 
   /**
    * Starts the subscriptions.

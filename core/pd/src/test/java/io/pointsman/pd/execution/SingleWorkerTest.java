@@ -35,7 +35,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** A client's fields for KV transfers in requests that one worker serves completely. */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @Timeout(60)
-class SplitWholeTest {
+class SingleWorkerTest {
   private static final String PAIR = "___prefill_addr_6.6.6.6:1___decode_addr_6.6.6.6:2_a";
   private static final String PLAIN = "{ \"model\":\"m\",\"n\": 2, \"prompt\":\"a\"}";
 

@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
 
-class HeldBodiesTest {
+class BufferedBodiesTest {
   @Test
   void theSumOfAllBodiesIsBounded() {
-    HeldBodies bodies = new HeldBodies(100);
+    BufferedBodies bodies = new BufferedBodies(100);
     assertThat(bodies.enter(60)).isTrue();
     assertThat(bodies.enter(41)).isFalse();
     assertThat(bodies.enter(40)).isTrue();
@@ -18,7 +18,7 @@ class HeldBodiesTest {
 
   @Test
   void aSingleBodyMayExceedTheLimit() {
-    HeldBodies bodies = new HeldBodies(100);
+    BufferedBodies bodies = new BufferedBodies(100);
     assertThat(bodies.enter(1000)).isTrue();
     assertThat(bodies.enter(1)).isFalse();
     bodies.leave(1000);

@@ -48,7 +48,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** A whole router with subscriptions to KV events, over sockets. */
 @Timeout(240)
-class KvHearingTest {
+class KvSubscriptionsTest {
   private final HttpClient http = HttpClient.newHttpClient();
 
   private static SimEngine engine(EventFormat format) {
@@ -181,7 +181,7 @@ class KvHearingTest {
             KvEventLimits.DEFAULTS);
     EngineClient client = new EngineClient(new EngineKeys("all", "prefill", "decode"), ticker);
     KvIndex index = new KvIndex(1 << 20, 16, ticker);
-    try (AutoCloseable _ = KvHearing.start(settings, fleet, index, client, ticker, (_, _) -> {})) {
+    try (AutoCloseable _ = KvSubscriptions.start(settings, fleet, index, client, ticker, (_, _) -> {})) {
       Await.until("three paths", () -> keys.size() >= 3);
     } finally {
       engine.stop(0);
