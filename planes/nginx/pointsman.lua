@@ -570,6 +570,8 @@ local function outcome(state)
   local status = tonumber((ngx.var.upstream_status or ""):match("(%d+)%s*$"))
   if state.pinned == false or not_connected(status) then
     return '{"outcome":"failed","failure":"connect"}'
+  elseif ngx.status == 499 and not status then
+    return '{"outcome":"left"}'
   elseif ngx.status == 499 or not status or status == 429 or status == 503 then
     return '{"outcome":"ignored"}'
   elseif status == 504 then

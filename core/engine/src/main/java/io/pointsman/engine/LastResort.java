@@ -44,7 +44,7 @@ final class LastResort {
       }
     }
     if (stalled != null) {
-      stalled.reprieve();
+      stalled.permitStalled();
       if (request.admits(stalled, now)) {
         return stalled;
       }

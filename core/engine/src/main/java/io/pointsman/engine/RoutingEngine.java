@@ -12,6 +12,7 @@ import io.pointsman.engine.fleet.LeaseListener;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.SilentPools;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.Insight;
 import io.pointsman.engine.policy.Learner;
@@ -302,7 +303,14 @@ public final class RoutingEngine {
     }
     request.notes().because(PickReason.FALLBACK);
     Worker least = pooled.pool().leastLoaded(now, request.tried(), dice);
-    return least != null ? least : LastResort.among(pooled.pool().workers(), request, now);
+    return least != null ? least : lastResort(pooled.pool(), request, now);
+  }
+
+  private @Nullable Worker lastResort(Pool pool, RoutingRequest request, long now) {
+    Worker worker = LastResort.among(pool.workers(), request, now);
+    return worker == null && SilentPools.ignoreProbes(pool.workers())
+        ? pool.leastLoaded(now, request.tried(), dice)
+        : worker;
   }
 
   private @Nullable Worker pick(Picker picker, RoutingRequest request, long now) {

@@ -148,4 +148,89 @@ class LastResortTest {
     assertThat(((Decision.Routed) decision).lease().worker()).isSameAs(fleet.worker(2));
     assertThat(fleet.worker(1).breaker().state()).isEqualTo(State.OPEN);
   }
+
+  private void silence(Worker worker) {
+    for (int i = 0; i < 3; i++) {
+      worker.silent();
+    }
+    assertThat(worker.health().healthy()).isFalse();
+  }
+
+  @Test
+  void workersWithUnansweredProbesAreUsedIfNoneAnswers() {
+    silence(fleet.worker(0));
+    silence(fleet.worker(1));
+    assertThat(routed().worker()).isSameAs(fleet.worker(2));
+
+    silence(fleet.worker(2));
+    for (int i = 0; i < 9; i++) {
+      routed();
+    }
+    assertThat(fleet.fleet.snapshot().workers())
+        .allMatch(Worker::ignoresProbes);
+    assertThat(
+            fleet.fleet.snapshot().workers().stream().mapToLong(Worker::lastResorts).sum())
+        .isEqualTo(9);
+  }
+
+  @Test
+  void oneWorkerThatAnswersEndsTheLastResort() {
+    for (int i = 0; i < 3; i++) {
+      silence(fleet.worker(i));
+    }
+    routed();
+    fleet.fleet.checkProbes();
+    assertThat(fleet.worker(0).ignoresProbes()).isTrue();
+
+    fleet.worker(1).probed(true);
+    fleet.worker(1).probed(true);
+    fleet.fleet.checkProbes();
+    for (int i = 0; i < 9; i++) {
+      assertThat(routed().worker()).isSameAs(fleet.worker(1));
+    }
+    assertThat(fleet.worker(0).ignoresProbes()).isFalse();
+  }
+
+  @Test
+  void unansweredProbesAreIgnoredWithoutARequestToo() {
+    for (int i = 0; i < 3; i++) {
+      silence(fleet.worker(i));
+    }
+    fleet.fleet.checkProbes();
+
+    assertThat(fleet.worker(0).eligible(fleet.now())).isTrue();
+  }
+
+  @Test
+  void workersThatRefuseConnectionsOrFailProbesStayOut() {
+    silence(fleet.worker(0));
+    fleet.kill(fleet.worker(1));
+    for (int i = 0; i < 3; i++) {
+      fleet.worker(2).unreached(true);
+    }
+
+    Lease only = routed();
+    assertThat(only.worker()).isSameAs(fleet.worker(0));
+    only.failed(Failure.CONNECT);
+    assertRefused();
+  }
+
+  @Test
+  void stalledWorkerStaysStalledIfItIsTheLastResort() {
+    for (int i = 0; i < 3; i++) {
+      fleet.lease(fleet.worker(i));
+    }
+    fleet.clock.advance(Duration.ofMinutes(5));
+    fleet.fleet.checkStalls();
+    fleet.clock.advance(Duration.ofSeconds(1));
+
+    Lease first = routed();
+    for (int i = 0; i < 8; i++) {
+      routed();
+    }
+    assertThat(first.worker().stalled()).isTrue();
+    first.progressed();
+    assertThat(routed().worker()).isSameAs(first.worker());
+    assertThat(routed().worker()).isSameAs(first.worker());
+  }
 }

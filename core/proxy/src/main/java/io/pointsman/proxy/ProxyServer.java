@@ -28,6 +28,7 @@ import io.pointsman.proxy.settings.Cors;
 import io.pointsman.proxy.stored.ResponseOwners;
 import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.proxy.upstream.UpstreamPools;
+import io.pointsman.proxy.upstream.UpstreamSettings;
 import io.pointsman.request.RequestReader;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -93,7 +94,12 @@ public final class ProxyServer implements AutoCloseable {
               flushes,
               kept ->
                   new UpstreamPools(
-                      own, flushes, connecting(sockets), settings.upstream(), names, kept),
+                      own,
+                      flushes,
+                      connecting(sockets, settings.upstream()),
+                      settings.upstream(),
+                      names,
+                      kept),
               new RequestReader(context.affinity(), context.engine().wanted()),
               context.courses(),
               settings.upstream(),
@@ -219,8 +225,11 @@ public final class ProxyServer implements AutoCloseable {
     return bound.channel();
   }
 
-  private Bootstrap connecting(Sockets sockets) {
-    return new Bootstrap().channel(sockets.connected()).handler(opened(_ -> {}));
+  private Bootstrap connecting(Sockets sockets, UpstreamSettings upstream) {
+    Bootstrap bootstrap =
+        new Bootstrap().channel(sockets.connected()).handler(opened(_ -> {}));
+    sockets.userTimeout(bootstrap, upstream.tcpUserTimeout());
+    return bootstrap;
   }
 
   /**

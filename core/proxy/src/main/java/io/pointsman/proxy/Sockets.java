@@ -1,20 +1,24 @@
 package io.pointsman.proxy;
 
+import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.ServerChannel;
 import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollChannelOption;
 import io.netty.channel.epoll.EpollIoHandler;
 import io.netty.channel.epoll.EpollServerSocketChannel;
 import io.netty.channel.epoll.EpollSocketChannel;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
-import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.channel.uring.IoUring;
+import io.netty.channel.uring.IoUringChannelOption;
 import io.netty.channel.uring.IoUringIoHandler;
 import io.netty.channel.uring.IoUringIoHandlerConfig;
 import io.netty.channel.uring.IoUringServerSocketChannel;
 import io.netty.channel.uring.IoUringSocketChannel;
+import io.pointsman.proxy.upstream.NioUpstreamChannel;
+import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -24,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * @param transport never {@link Transport#AUTO}
  * @param waiting factory of the handlers that wait for socket events
  * @param listening class of the listening channel
- * @param connected class of connected channels
+ * @param connected class of channels to workers
  */
 record Sockets(
     Transport transport,
@@ -36,6 +40,9 @@ record Sockets(
    * operations need more calls.
    */
   private static final int RING_SIZE = 1024;
+
+  /** Maximum of Linux for the times of keepalive probes. */
+  private static final int MOST_KEEPALIVE_SECONDS = 32_767;
 
   /**
    * Netty's switches for operations that stay in the ring after a completion. This class sets each
@@ -93,8 +100,36 @@ record Sockets(
               transport,
               NioIoHandler.newFactory(),
               NioServerSocketChannel.class,
-              NioSocketChannel.class);
+              NioUpstreamChannel.class);
     };
+  }
+
+  /**
+   * Limits the time for which a peer may acknowledge nothing. The system then ends the connection.
+   * Without traffic it asks the peer after half of this time. NIO cannot set the limit.
+   *
+   * @param timeout zero for the system's own limits
+   */
+  void userTimeout(Bootstrap bootstrap, Duration timeout) {
+    if (timeout.isZero()) {
+      return;
+    }
+    int millis = (int) Math.clamp(timeout.toMillis(), 1, Integer.MAX_VALUE);
+    int idle = (int) Math.clamp(timeout.toSeconds() / 2, 1, MOST_KEEPALIVE_SECONDS);
+    int interval = (int) Math.clamp(timeout.toSeconds() / 6, 1, MOST_KEEPALIVE_SECONDS);
+    switch (transport) {
+      case EPOLL ->
+          bootstrap
+              .option(EpollChannelOption.TCP_USER_TIMEOUT, millis)
+              .option(EpollChannelOption.TCP_KEEPIDLE, idle)
+              .option(EpollChannelOption.TCP_KEEPINTVL, interval);
+      case IO_URING ->
+          bootstrap
+              .option(IoUringChannelOption.TCP_USER_TIMEOUT, millis)
+              .option(IoUringChannelOption.TCP_KEEPIDLE, idle)
+              .option(IoUringChannelOption.TCP_KEEPINTVL, interval);
+      case NIO, AUTO -> {}
+    }
   }
 
   private static Transport best() {

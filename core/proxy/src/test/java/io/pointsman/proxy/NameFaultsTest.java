@@ -54,12 +54,14 @@ class NameFaultsTest {
             16,
             64 << 10,
             Duration.ofMillis(50),
+            Duration.ZERO,
             EngineKeys.NONE));
   }
 
   @ParameterizedTest
   @EnumSource(
-      names = {"NAME_MOVES", "NAME_IS_UNKNOWN", "NAME_LOOK_UP_HANGS", "NAME_HAS_SEVERAL_ADDRESSES"})
+      mode = EnumSource.Mode.MATCH_ALL,
+      names = "NAME_.*")
   void aNameFaultAffectsOnlyTheWorkerWithTheName(FleetFault fault) throws Exception {
     switch (fault) {
       case NAME_MOVES -> moves();
@@ -72,7 +74,11 @@ class NameFaultsTest {
           ENGINE_SLEEPS,
           CONTROL_CALL_FAILS,
           NO_WORKER_YET,
-          MODEL_WITHOUT_WORKER ->
+          MODEL_WITHOUT_WORKER,
+          HANGS_WITH_GOOD_PROBES,
+          PROBES_TIME_OUT,
+          FALLS_SILENT,
+          ANSWERS_TWICE ->
           throw new AssertionError(fault + ": tested elsewhere");
     }
   }

@@ -3,12 +3,18 @@ package io.pointsman.proxy;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.netty.bootstrap.Bootstrap;
+import io.netty.channel.ChannelOption;
 import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollChannelOption;
 import io.netty.channel.epoll.EpollSocketChannel;
-import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.channel.uring.IoUring;
+import io.netty.channel.uring.IoUringChannelOption;
 import io.netty.channel.uring.IoUringServerSocketChannel;
 import io.netty.channel.uring.IoUringSocketChannel;
+import io.pointsman.proxy.upstream.NioUpstreamChannel;
+import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.BeforeAll;
@@ -24,7 +30,7 @@ class SocketsTest {
 
   @Test
   void nioIsAlwaysAvailable() {
-    assertThat(Sockets.of(Transport.NIO).connected()).isEqualTo(NioSocketChannel.class);
+    assertThat(Sockets.of(Transport.NIO).connected()).isEqualTo(NioUpstreamChannel.class);
   }
 
   @Test
@@ -32,12 +38,35 @@ class SocketsTest {
     Class<?> best =
         IoUring.isRegisterBufferRingIncSupported()
             ? IoUringSocketChannel.class
-            : Epoll.isAvailable() ? EpollSocketChannel.class : NioSocketChannel.class;
+            : Epoll.isAvailable() ? EpollSocketChannel.class : NioUpstreamChannel.class;
 
     Sockets sockets = Sockets.of(Transport.AUTO);
 
     assertThat(sockets.connected()).isEqualTo(best);
     assertThat(sockets.transport()).isNotEqualTo(Transport.AUTO);
+  }
+
+  private static Map<ChannelOption<?>, Object> options(Transport transport, Duration timeout) {
+    Bootstrap bootstrap = new Bootstrap();
+    new Sockets(
+            transport, _ -> null, IoUringServerSocketChannel.class, IoUringSocketChannel.class)
+        .userTimeout(bootstrap, timeout);
+    return bootstrap.config().options();
+  }
+
+  @Test
+  void silenceOfTheNetworkIsLimitedWhereTheSystemCan() {
+    Duration half = Duration.ofSeconds(30);
+    assertThat(options(Transport.EPOLL, half))
+        .containsEntry(EpollChannelOption.TCP_USER_TIMEOUT, 30_000)
+        .containsEntry(EpollChannelOption.TCP_KEEPIDLE, 15)
+        .containsEntry(EpollChannelOption.TCP_KEEPINTVL, 5);
+    assertThat(options(Transport.IO_URING, half))
+        .containsEntry(IoUringChannelOption.TCP_USER_TIMEOUT, 30_000)
+        .containsEntry(IoUringChannelOption.TCP_KEEPIDLE, 15)
+        .containsEntry(IoUringChannelOption.TCP_KEEPINTVL, 5);
+    assertThat(options(Transport.NIO, half)).isEmpty();
+    assertThat(options(Transport.EPOLL, Duration.ZERO)).isEmpty();
   }
 
   @Test

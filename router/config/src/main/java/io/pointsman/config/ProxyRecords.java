@@ -136,6 +136,7 @@ final class ProxyRecords {
         values.get(ForwardKeys.POOL_MAX_IDLE),
         UpstreamSettings.DEFAULTS.maxHeadBytes(),
         values.get(ForwardKeys.NAME_TTL),
+        values.get(ForwardKeys.TCP_USER_TIMEOUT),
         new EngineKeys(
             unlessEmpty(values.get(ForwardKeys.API_KEY)),
             unlessEmpty(values.get(DisaggKeys.PREFILL_API_KEY)),

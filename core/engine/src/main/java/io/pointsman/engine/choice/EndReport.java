@@ -11,10 +11,17 @@ import org.jspecify.annotations.Nullable;
  * @param tokens token counts as reported by the inference engine
  * @param ttft time from the choice to the first token of a stream, 0 to 1 day. Null if unknown, if
  *     the response was no stream, or if {@link Choices#firstToken} reported it.
+ * @param clientLeft true if the client left before a byte of the response. This is evidence of a
+ *     stall.
  */
-public record EndReport(TokenCounts tokens, @Nullable Duration ttft) {
+public record EndReport(TokenCounts tokens, @Nullable Duration ttft, boolean clientLeft) {
   /** A report without data. */
   public static final EndReport NONE = new EndReport(TokenCounts.NONE, null);
+
+  /** A report of a request whose client did not leave early. */
+  public EndReport(TokenCounts tokens, @Nullable Duration ttft) {
+    this(tokens, ttft, false);
+  }
 
   /** Maximum of {@link #ttft}. */
   public static final Duration LONGEST_TTFT = Duration.ofDays(1);

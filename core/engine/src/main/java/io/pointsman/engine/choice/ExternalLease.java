@@ -185,6 +185,7 @@ final class ExternalLease {
     }
     if (answering != null) {
       // Not reported as progress, because the proxy may report no further tokens.
+      answering.reportedOutput();
       answering.firstToken();
       answering.answersWell();
     }
@@ -211,6 +212,9 @@ final class ExternalLease {
         if (ttft != null && !(outcome instanceof Outcome.Failed)) {
           // The response had begun well, independent of the cause of its end.
           ending.lease.answersWell();
+        }
+        if (report.clientLeft()) {
+          ending.awaited(ending.lease).clientLeftElsewhere();
         }
       }
     } finally {
@@ -247,7 +251,12 @@ final class ExternalLease {
   }
 
   /** The engine's leases: one, or two for a split request. */
-  private record Parts(@Nullable Lease lease, @Nullable Lease prefill) {}
+  private record Parts(@Nullable Lease lease, @Nullable Lease prefill) {
+    /** The lease whose worker the client waits for: prefill's until it ends. */
+    Lease awaited(Lease decode) {
+      return prefill == null ? decode : prefill;
+    }
+  }
 
   private Parts end(State last) {
     Parts ending = new Parts(lease, prefill);

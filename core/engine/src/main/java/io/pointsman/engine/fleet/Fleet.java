@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -219,6 +220,29 @@ public final class Fleet {
     long now = ticker.nanos();
     for (Worker worker : snapshot.workers()) {
       worker.checkStall(settings.stall(), now);
+    }
+  }
+
+  /**
+   * Lets workers get requests although their probes fail, while no worker of a pool answers its
+   * probes; to be called about once per second. Ends that when a worker answers again.
+   */
+  public void checkProbes() {
+    FleetSnapshot now = snapshot;
+    Set<Worker> silent = new HashSet<>();
+    for (Role role : Role.values()) {
+      List<Pool> pools = new ArrayList<>(now.models(role).values());
+      pools.add(now.pool(role));
+      for (Pool pool : pools) {
+        if (SilentPools.ignoreProbes(pool.workers())) {
+          silent.addAll(pool.workers());
+        }
+      }
+    }
+    for (Worker worker : now.workers()) {
+      if (worker.ignoresProbes() && !silent.contains(worker)) {
+        worker.heedProbes();
+      }
     }
   }
 

@@ -15,12 +15,23 @@ public final class HealthState {
     SUSPECT
   }
 
+  /** Result of the last attempt to reach the worker. */
+  private enum LastProbe {
+    ANSWERED,
+    /** A connection was accepted, but there was no response in time. */
+    SILENT,
+    /** There was no connection, or it broke. */
+    UNREACHED
+  }
+
   private final HealthSettings settings;
   private final Runnable onStatusChange;
 
   private volatile Status status = Status.UNKNOWN;
   private volatile int outages;
   private volatile int restarts;
+  private volatile int losses;
+  private volatile LastProbe lastProbe = LastProbe.ANSWERED;
   private int run;
 
   /** Consecutive successful probes that make the worker healthy again. */
@@ -54,17 +65,54 @@ public final class HealthState {
     return restarts;
   }
 
-  synchronized void probed(boolean good) {
-    restarts = status == Status.SUSPECT && !good ? restarts + 1 : restarts;
-    judge(good);
+  /** Number of times that it has become unhealthy because it answered no probes. */
+  public int losses() {
+    return losses;
   }
 
   /**
-   * Records a probe that timed out. The network may be the cause, so it is not counted as a
-   * restart.
+   * Returns true if it was healthy before, is unhealthy, and its last probe got a connection but no
+   * response in time. It may still serve requests.
+   */
+  public boolean merelySilent() {
+    return status == Status.UNHEALTHY && lastProbe == LastProbe.SILENT && outages > 0;
+  }
+
+  synchronized void probed(boolean good) {
+    restarts = status == Status.SUSPECT && !good ? restarts + 1 : restarts;
+    judge(good, LastProbe.ANSWERED);
+  }
+
+  /**
+   * Records a probe that got a connection, but no response in time. The network may be the cause,
+   * so it is not counted as a restart.
    */
   synchronized void silent() {
-    judge(false);
+    judge(false, LastProbe.SILENT);
+  }
+
+  /**
+   * Records a probe whose connection failed.
+   *
+   * @param timedOut true if the connection was not accepted in time. The network may be the cause,
+   *     so it is not counted as a restart
+   */
+  synchronized void unreached(boolean timedOut) {
+    restarts = status == Status.SUSPECT && !timedOut ? restarts + 1 : restarts;
+    judge(false, LastProbe.UNREACHED);
+  }
+
+  private void judge(boolean good, LastProbe last) {
+    Status before = status;
+    boolean wasSilent = merelySilent();
+    lastProbe = last;
+    judge(good);
+    if (status == Status.UNHEALTHY && before != Status.UNHEALTHY && last != LastProbe.ANSWERED) {
+      losses++;
+    }
+    if (wasSilent != merelySilent()) {
+      onStatusChange.run();
+    }
   }
 
   private void judge(boolean good) {
@@ -79,12 +127,12 @@ public final class HealthState {
   }
 
   /**
-   * Records that the worker accepts requests although it did not answer a probe. An unhealthy
-   * worker stays unhealthy.
+   * Records that the worker sent parts of responses although it did not answer a probe. This counts
+   * as a good probe.
    */
   synchronized void alive() {
-    if (status == Status.HEALTHY || status == Status.SUSPECT) {
-      become(Status.HEALTHY);
+    if (status != Status.UNKNOWN) {
+      judge(true, LastProbe.SILENT);
     }
   }
 
@@ -93,6 +141,9 @@ public final class HealthState {
     if (status == Status.HEALTHY) {
       goodNeeded = 1;
       become(Status.SUSPECT);
+    } else if (merelySilent()) {
+      lastProbe = LastProbe.UNREACHED;
+      onStatusChange.run();
     }
   }
 

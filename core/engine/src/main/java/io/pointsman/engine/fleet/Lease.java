@@ -43,6 +43,12 @@ public final class Lease {
   private final long placedAt;
   private final LeaseListener listener;
 
+  /** True if it is the trial of a stalled worker. */
+  private final boolean trial;
+
+  /** Time of dispatch. Written before the change of the state that publishes it. */
+  private long sentAt;
+
   /** Written before the lease is published to other threads. */
   private boolean answeredWhole;
 
@@ -67,11 +73,14 @@ public final class Lease {
   Lease(
       Worker worker,
       boolean probe,
+      boolean trial,
       int promptTokens,
       int cachedTokens,
       long placedAt,
       LeaseListener listener) {
     this.worker = worker;
+    this.trial = trial;
+    sentAt = placedAt;
     if (probe) {
       this.probe = true;
     }
@@ -115,7 +124,11 @@ public final class Lease {
 
   /** Reports that a reserved request is sent. No effect on other leases. */
   public void dispatched() {
-    if (state == RESERVED && STATE.compareAndSet(this, RESERVED, PLACED)) {
+    if (state != RESERVED) {
+      return;
+    }
+    sentAt = worker.now();
+    if (STATE.compareAndSet(this, RESERVED, PLACED)) {
       worker.dispatched();
       if (answeredWhole) {
         worker.answersWhole(1);
@@ -143,16 +156,54 @@ public final class Lease {
   }
 
   /**
-   * Reports that a part of the response has arrived. The worker is alive, and after the first part
-   * its prompt is no longer pending. Calls after the end have no effect.
+   * Reports the head of a response whose output comes later. The worker accepts requests, but
+   * engines send this head before they compute.
+   */
+  public void accepted() {
+    dispatched();
+    if (state < SETTLED) {
+      worker.accepted();
+    }
+  }
+
+  /**
+   * Reports that output has arrived. The worker is alive, and after the first output its prompt is
+   * no longer pending. Calls after the end have no effect.
    */
   public void progressed() {
     dispatched();
     boolean first = state == PLACED && STATE.compareAndSet(this, PLACED, ANSWERED);
     if (first) {
-      worker.began(promptTokens);
+      worker.began(promptTokens, sentAt, answeredWhole);
     } else if (state == ANSWERED) {
       worker.progressed();
+    }
+  }
+
+  /**
+   * Reports that the client left. Without output before it, that is evidence of a stall. To be
+   * called before the settlement.
+   */
+  public void clientLeft() {
+    if (state == PLACED) {
+      worker.deserted(sentAt, answeredWhole, Math.max(0, promptTokens - cachedTokens));
+    }
+  }
+
+  /**
+   * As {@link #clientLeft} for a request that another proxy carries. The time of its dispatch is
+   * that of the placement.
+   */
+  public void clientLeftElsewhere() {
+    if (state == RESERVED) {
+      worker.deserted(placedAt, true, 0);
+    }
+  }
+
+  /** Reports output that another proxy has received. */
+  public void reportedOutput() {
+    if (state < SETTLED) {
+      worker.reportedOutput();
     }
   }
 
@@ -280,7 +331,11 @@ public final class Lease {
     } else if (answeredWhole) {
       worker.answersWhole(-1);
     }
-    worker.settled(takeProbe(), outcome, placedAt, before < ANSWERED);
+    boolean unanswered = before < ANSWERED;
+    worker.settled(takeProbe(), outcome, placedAt, unanswered);
+    if (trial && unanswered && !(outcome instanceof Outcome.Succeeded)) {
+      worker.trialFailed();
+    }
     listener.settled(this, outcome);
     return true;
   }

@@ -18,11 +18,10 @@ final class LoadBoard {
   static final int MAX_IN_FLIGHT = (1 << 20) - 1;
 
   /** Marks that exclude a worker unconditionally. */
-  private static final int OUT =
-      Mark.UNHEALTHY.bit | Mark.DRAINING.bit | Mark.STALLED.bit | Mark.ASLEEP.bit;
+  private static final int OUT = Mark.UNHEALTHY.bit | Mark.DRAINING.bit | Mark.ASLEEP.bit;
 
   /** Marks that depend on time; the worker must be queried. */
-  private static final int TIMED = Mark.BREAKER.bit | Mark.RESTING.bit;
+  private static final int TIMED = Mark.BREAKER.bit | Mark.RESTING.bit | Mark.STALLED.bit;
 
   private static final VarHandle CELL = MethodHandles.arrayElementVarHandle(int[].class);
 
@@ -154,7 +153,7 @@ final class LoadBoard {
     DRAINING(22),
     /** It reported that it is busy and rests until a given time. */
     RESTING(23),
-    /** It has requests in flight and shows no progress. */
+    /** It has shown no progress for too long. Single trial requests are admitted. */
     STALLED(24),
     /** It has a limit of requests in flight. */
     LIMITED(25),

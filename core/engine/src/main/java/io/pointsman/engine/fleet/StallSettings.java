@@ -35,7 +35,11 @@ public record StallSettings(
 
   /** The allowed silence in nanoseconds with {@code pendingTokens} unanswered prompt tokens. */
   long allowedNanos(long pendingTokens) {
-    long explained = perThousandTokens.toNanos() / 1000 * Math.max(pendingTokens, 0);
-    return Math.min(patience.toNanos() + explained, most.toNanos());
+    return Math.min(patience.toNanos() + explainedNanos(pendingTokens), most.toNanos());
+  }
+
+  /** The silence in nanoseconds that {@code pendingTokens} unanswered prompt tokens explain. */
+  long explainedNanos(long pendingTokens) {
+    return perThousandTokens.toNanos() / 1000 * Math.max(pendingTokens, 0);
   }
 }

@@ -39,6 +39,13 @@ public final class Worker {
   private final LongAdder served = new LongAdder();
   private final ServiceTime serviceTime = new ServiceTime();
   private final LongAdder failed = new LongAdder();
+  private final StallSettings stallSettings;
+  private final StallTrials trials = new StallTrials();
+  private final Departures departures = new Departures();
+  private final ServiceTime firstOutput = new ServiceTime();
+  private final LongAdder stalls = new LongAdder();
+  private final LongAdder deserted = new LongAdder();
+  private final LongAdder lastResorts = new LongAdder();
 
   private volatile ServedModels models;
   private volatile int kvTokens;
@@ -49,6 +56,18 @@ public final class Worker {
 
   /** Time of the last first part of a response; far in the past before the first. */
   private volatile long beganAt;
+
+  /** Time of the last part of a response; far in the past before the first. */
+  private volatile long lastPartAt;
+
+  /** Time of the last output; far in the past before the first. */
+  private volatile long lastOutputAt;
+
+  /** Departures of clients that caused the present stall; 0 if silence caused it. */
+  private volatile int stalledByDepartures;
+
+  /** True while it gets requests although its probes fail, because no worker answers probes. */
+  private volatile boolean ignoresProbes;
 
   private final AtomicInteger answeredWhole = new AtomicInteger();
   private final AtomicInteger reserved = new AtomicInteger();
@@ -65,6 +84,9 @@ public final class Worker {
     models = ServedModels.configured(spec.models());
     lastProgressAt = ticker.nanos();
     beganAt = lastProgressAt - Long.MAX_VALUE / 2;
+    lastPartAt = beganAt;
+    lastOutputAt = beganAt;
+    stallSettings = settings.stall();
     health = new HealthState(settings.health(), this::healthChanged);
     breaker = new CircuitBreaker(settings.breaker(), this::breakerChanged);
     board.mark(slot, Mark.UNHEALTHY);
@@ -174,7 +196,8 @@ public final class Worker {
 
   /**
    * Returns true if a request may be placed on it at {@code now}. It must be healthy and admitted
-   * by its breaker, and neither draining, asleep, resting, stalled nor full.
+   * by its breaker, and neither draining, asleep, resting nor full. A stalled worker admits only a
+   * trial.
    */
   public boolean eligible(long now) {
     return !left && eligible(board.cell(slot), now);
@@ -188,6 +211,7 @@ public final class Worker {
   boolean admits(int cell, long now) {
     return !left
         && !(LoadBoard.has(cell, Mark.RESTING) && now - restUntil < 0)
+        && !(LoadBoard.has(cell, Mark.STALLED) && !trials.admits(now))
         && !(LoadBoard.has(cell, Mark.BREAKER) && !breaker.admits(now));
   }
 
@@ -241,28 +265,82 @@ public final class Worker {
     mark(Mark.RESTING, false);
   }
 
-  /** Records the result of a health probe. Recovery from an outage ends a rest. */
+  /** Records the response to a health probe. Recovery from an outage ends a rest. */
   public void probed(boolean good) {
     boolean wasOut = health.status() == HealthState.Status.UNHEALTHY;
     health.probed(good);
-    if (wasOut && health.healthy()) {
-      breaker.recovered();
-      wake();
-    } else if (good) {
+    if (!recovered(wasOut) && good) {
       breaker.reachable();
     }
   }
 
+  private boolean recovered(boolean wasOut) {
+    if (!wasOut || !health.healthy()) {
+      return false;
+    }
+    breaker.recovered();
+    wake();
+    return true;
+  }
+
   /**
-   * Records a health probe that timed out. It counts as failed, but not as evidence of a restart.
+   * Records a health probe that got a connection, but no response in time. It counts as failed, but
+   * not as evidence of a restart.
    */
   public void silent() {
     health.silent();
   }
 
-  /** Records that it accepts requests although it did not answer a health probe. */
+  /**
+   * Records a health probe whose connection failed.
+   *
+   * @param timedOut true if the connection was not accepted in time
+   */
+  public void unreached(boolean timedOut) {
+    health.unreached(timedOut);
+  }
+
+  /**
+   * Records that it sent parts of responses although it did not answer a health probe. This counts
+   * as a good probe.
+   */
   public void alive() {
+    boolean wasOut = health.status() == HealthState.Status.UNHEALTHY;
     health.alive();
+    recovered(wasOut);
+  }
+
+  /**
+   * Gives it requests although its probes fail, because no worker of a pool answers probes. Ends
+   * when it recovers, when a connection to it fails, or with {@link #heedProbes}.
+   *
+   * @return false if it is draining, or fails for another reason than unanswered probes
+   */
+  synchronized boolean ignoreProbes() {
+    if (draining() || !health.merelySilent()) {
+      return false;
+    }
+    if (!ignoresProbes) {
+      ignoresProbes = true;
+      mark(Mark.UNHEALTHY, false);
+    }
+    return true;
+  }
+
+  /** Ends {@link #ignoreProbes}. */
+  synchronized void heedProbes() {
+    ignoresProbes = false;
+    mark(Mark.UNHEALTHY, !health.healthy());
+  }
+
+  /** Returns true while it gets requests although its probes fail. */
+  public boolean ignoresProbes() {
+    return ignoresProbes;
+  }
+
+  /** Requests placed on it while its probes failed. */
+  public long lastResorts() {
+    return lastResorts.sum();
   }
 
   /** Stops placing new requests on it, or resumes. */
@@ -313,13 +391,16 @@ public final class Worker {
 
   /**
    * Detects stalls. The worker is excluded if it has requests in flight and shows no progress for
-   * longer than {@code patience} allows. It returns with its next progress, or when no request in
-   * flight can show any.
+   * longer than {@code patience} allows. It returns with its next output, for which it gets one
+   * trial request at a time.
    *
    * <p>Non-streaming requests show no progress. If all are such, only {@link #PILE} or more that
    * stay silent for the longest time count. Reserved requests do not count.
    */
   void checkStall(StallSettings patience, long now) {
+    if (stalled()) {
+      return;
+    }
     int inFlight = inFlight() - reserved.get();
     int quiet = answeredWhole.get();
     long allowed =
@@ -327,14 +408,71 @@ public final class Worker {
             ? patience.allowedNanos(pendingTokens.get())
             : inFlight >= PILE ? patience.most().toNanos() : Long.MAX_VALUE;
     long last = lastProgressAt;
-    boolean stalled = now - last > allowed && inFlight > 0;
-    if (stalled != stalled()) {
-      mark(Mark.STALLED, stalled);
+    if (now - last > allowed && inFlight > 0) {
+      stall(now, 0);
+      if (lastProgressAt != last) {
+        // Progress came between the check and the mark. Later progress removes the mark itself.
+        mark(Mark.STALLED, false);
+      }
     }
-    if (stalled && lastProgressAt != last) {
-      // Progress came between the check and the mark. Later progress removes the mark itself.
-      mark(Mark.STALLED, false);
+  }
+
+  private synchronized void stall(long now, int departed) {
+    if (!stalled()) {
+      stalls.increment();
+      stalledByDepartures = departed;
+      trials.begin(now, stallSettings);
+      mark(Mark.STALLED, true);
     }
+  }
+
+  /**
+   * Records that a client left before any output of its request. This is evidence of a stall if no
+   * other request had output since then.
+   *
+   * @param sentAt time at which the request was sent
+   * @param whole true if the response is non-streaming, so its first output is its end
+   * @param tokens prompt tokens that the worker has to compute
+   */
+  void deserted(long sentAt, boolean whole, int tokens) {
+    deserted.increment();
+    if (!stallSettings.enabled() || lastOutputAt - sentAt > 0) {
+      return;
+    }
+    long now = ticker.nanos();
+    boolean clear = now - sentAt >= usualNanos(whole, tokens);
+    if (departures.add(now, clear, stallSettings)) {
+      stall(now, departures.count());
+    }
+  }
+
+  /** Time within which a request has output, unless the worker has stalled. */
+  private long usualNanos(boolean whole, int tokens) {
+    long mean = whole ? serviceTime.nanos() : firstOutput.nanos();
+    if (whole) {
+      return mean == 0 ? Long.MAX_VALUE : 2 * mean;
+    }
+    return Math.max(2 * mean, stallSettings.explainedNanos(tokens));
+  }
+
+  /** Departures of clients that caused the present stall; 0 if silence caused it. */
+  public int stalledByDepartures() {
+    return stalledByDepartures;
+  }
+
+  /** Number of times it has stalled. */
+  public long stalls() {
+    return stalls.sum();
+  }
+
+  /** Clients that left before any output of their requests. */
+  public long deserted() {
+    return deserted.sum();
+  }
+
+  /** Records the end of a trial request without output. */
+  void trialFailed() {
+    trials.failed(ticker.nanos());
   }
 
   /**
@@ -345,18 +483,32 @@ public final class Worker {
     return beganAt - then >= 0;
   }
 
+  /** Returns true if it has sent a part of a response at ticker time {@code then} or later. */
+  public boolean sentSince(long then) {
+    return lastPartAt - then >= 0;
+  }
+
   /** Returns true if only its stall excludes it. */
   public boolean merelyStalled(long now) {
     return stalled() && eligible(LoadBoard.without(board.cell(slot), Mark.STALLED), now);
   }
 
-  /**
-   * Restarts its stall timer. Used if no better worker is left than this stalled one, or if a
-   * client delays reading the response.
-   */
+  /** Permits one request although it has stalled, because no better worker is left. */
+  public void permitStalled() {
+    trials.permit();
+  }
+
+  /** Restarts its stall timer, because a client delays reading the response. */
   public void reprieve() {
     lastProgressAt = ticker.nanos();
-    mark(Mark.STALLED, false);
+    endStall();
+  }
+
+  private void endStall() {
+    departures.clear();
+    if (stalled()) {
+      mark(Mark.STALLED, false);
+    }
   }
 
   /** Returns true if only its open breaker excludes it and an early trial is due. */
@@ -418,6 +570,16 @@ public final class Worker {
       board.leave(slot);
       return null;
     }
+    StallTrials.Admission trial =
+        LoadBoard.has(before, Mark.STALLED) ? trials.admit(now) : StallTrials.Admission.PERMITTED;
+    if (trial == StallTrials.Admission.REFUSED) {
+      breaker.ignored(admission == Admission.PROBE);
+      board.leave(slot);
+      return null;
+    }
+    if (ignoresProbes) {
+      lastResorts.increment();
+    }
     if (LoadBoard.has(before, Mark.RESTING)) {
       endRest(now);
     }
@@ -426,7 +588,8 @@ public final class Worker {
     }
     pendingTokens.addAndGet(promptTokens);
     boolean probe = admission == Admission.PROBE;
-    return new Lease(this, probe, promptTokens, cachedTokens, now, listener);
+    boolean trialOfStall = trial == StallTrials.Admission.TRIAL;
+    return new Lease(this, probe, trialOfStall, promptTokens, cachedTokens, now, listener);
   }
 
   /**
@@ -446,17 +609,40 @@ public final class Worker {
     return REFUSED;
   }
 
-  /** Records the first part of a response to a prompt of {@code promptTokens} tokens. */
-  void began(int promptTokens) {
+  /** Records the head of a response whose output comes later. It is no progress. */
+  void accepted() {
+    long now = ticker.nanos();
+    beganAt = now;
+    lastPartAt = now;
+  }
+
+  /**
+   * Records the first output of a response to a prompt of {@code promptTokens} tokens.
+   *
+   * @param sentAt time at which the request was sent
+   * @param whole true if the response is non-streaming
+   */
+  void began(int promptTokens, long sentAt, boolean whole) {
     pendingTokens.addAndGet(-promptTokens);
     long now = ticker.nanos();
     beganAt = now;
+    if (!whole) {
+      firstOutput.took(now - sentAt);
+    }
     progressed(now);
   }
 
-  /** Records a further part of a response. */
+  /** Records further output of a response. */
   void progressed() {
     progressed(ticker.nanos());
+  }
+
+  /** Records output that another proxy reported. Its time is not that of progress. */
+  void reportedOutput() {
+    long now = ticker.nanos();
+    lastPartAt = now;
+    lastOutputAt = now;
+    endStall();
   }
 
   /** The current time by the engine's ticker. */
@@ -466,9 +652,9 @@ public final class Worker {
 
   private void progressed(long now) {
     lastProgressAt = now;
-    if (stalled()) {
-      mark(Mark.STALLED, false);
-    }
+    lastPartAt = now;
+    lastOutputAt = now;
+    endStall();
   }
 
   /** Removes the pending prompt tokens of a request that ended without a response. */
@@ -514,8 +700,9 @@ public final class Worker {
     }
   }
 
-  private void healthChanged() {
-    mark(Mark.UNHEALTHY, !health.healthy());
+  private synchronized void healthChanged() {
+    ignoresProbes = ignoresProbes && health.merelySilent();
+    mark(Mark.UNHEALTHY, !health.healthy() && !ignoresProbes);
   }
 
   private void breakerChanged() {

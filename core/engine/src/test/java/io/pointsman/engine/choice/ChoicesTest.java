@@ -46,6 +46,24 @@ class ChoicesTest {
   }
 
   @Test
+  void clientsThatLeaveWithoutAByteStallTheirWorker() {
+    ChoiceFleet fleet = ChoiceFleet.of("random", 1);
+    Worker worker = fleet.held().worker();
+    for (int i = 0; i < 5; i++) {
+      assertThat(worker.stalled()).isFalse();
+      Choice.Held held = fleet.held();
+      fleet.pass(Duration.ofSeconds(6));
+      fleet.choices.settle(
+          held.lease(), Outcome.IGNORED, new EndReport(TokenCounts.NONE, null, true));
+    }
+    assertThat(worker.stalled()).isTrue();
+
+    Choice.Held next = fleet.held();
+    fleet.choices.firstToken(next.lease());
+    assertThat(worker.stalled()).isFalse();
+  }
+
+  @Test
   void aLeaseIsSettledOnceAndThenReportedAsRepeated() {
     ChoiceFleet fleet = ChoiceFleet.of("random", 1);
     String lease = fleet.held().lease();

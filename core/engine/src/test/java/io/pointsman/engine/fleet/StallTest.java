@@ -108,13 +108,146 @@ class StallTest {
   }
 
   @Test
-  void stalledWorkerWithNothingLeftInFlightGetsAnotherChance() {
+  void stalledWorkerWithNothingLeftInFlightGetsOneTrial() {
     Lease lease = lease(0);
     silence(Duration.ofSeconds(21));
     lease.ignored();
-    silence(Duration.ofSeconds(1));
+    assertThat(worker.eligible(fleet.now())).isFalse();
 
+    silence(Duration.ofSeconds(5));
+    assertThat(worker.stalled()).isTrue();
+    Lease trial = lease(0);
+    assertThat(worker.tryLease(fleet.now(), 0, 0, (_, _) -> {})).isNull();
+
+    trial.progressed();
+    assertThat(worker.stalled()).isFalse();
+    lease(0);
+    lease(0);
+  }
+
+  @Test
+  void pauseBeforeTheNextTrialDoublesWithEachTrialWithoutOutput() {
+    lease(0).ignored();
+    Lease lease = lease(0);
+    silence(Duration.ofSeconds(21));
+    lease.ignored();
+    for (int seconds : new int[] {5, 10, 20, 40, 60, 60}) {
+      silence(Duration.ofSeconds(seconds).minusNanos(1));
+      assertThat(worker.eligible(fleet.now())).isFalse();
+      silence(Duration.ofNanos(1));
+      Lease trial = lease(0);
+      trial.accepted();
+      trial.ignored();
+      assertThat(worker.stalled()).isTrue();
+    }
+  }
+
+  /** Clients that wait for a stream and leave after {@code patience}, one after the other. */
+  private void clientsLeave(int clients, Duration patience) {
+    for (int i = 0; i < clients; i++) {
+      Lease left = lease(0);
+      left.accepted();
+      silence(patience);
+      left.clientLeft();
+      left.ignored();
+    }
+  }
+
+  @Test
+  void clientsThatLeaveOneAfterTheOtherWithoutAByteAreAStall() {
+    clientsLeave(2, Duration.ofSeconds(2));
+    assertThat(worker.stalled()).isFalse();
+
+    clientsLeave(1, Duration.ofSeconds(2));
+    assertThat(worker.stalled()).isTrue();
+    assertThat(worker.stalledByDepartures()).isEqualTo(3);
+    assertThat(worker.stalls()).isOne();
+    assertThat(worker.deserted()).isEqualTo(3);
+    silence(Duration.ofSeconds(4));
+    assertThat(worker.eligible(fleet.now())).isFalse();
+    silence(Duration.ofSeconds(1));
     assertThat(worker.eligible(fleet.now())).isTrue();
+  }
+
+  @Test
+  void outputOfAnotherRequestOutweighsDepartures() {
+    Lease other = lease(0);
+    for (int i = 0; i < 10; i++) {
+      Lease left = lease(0);
+      silence(Duration.ofSeconds(1));
+      other.progressed();
+      silence(Duration.ofSeconds(1));
+      left.clientLeft();
+      left.ignored();
+    }
+    assertThat(worker.stalled()).isFalse();
+  }
+
+  @Test
+  void clientsThatLeaveTogetherAreNoStall() {
+    Lease[] leases = new Lease[20];
+    for (int i = 0; i < leases.length; i++) {
+      leases[i] = lease(0);
+    }
+    silence(Duration.ofSeconds(10));
+    for (Lease each : leases) {
+      each.clientLeft();
+      each.ignored();
+    }
+    assertThat(worker.stalled()).isFalse();
+  }
+
+  @Test
+  void clientsLessPatientThanAFirstTokenUsuallyTakesAreNoStallAtOnce() {
+    Lease slow = lease(0);
+    silence(Duration.ofSeconds(3));
+    slow.progressed();
+    slow.succeeded();
+
+    clientsLeave(9, Duration.ofSeconds(2));
+    assertThat(worker.stalled()).isFalse();
+    clientsLeave(2, Duration.ofSeconds(2));
+    assertThat(worker.stalled()).as("none had output for longer than is allowed").isTrue();
+  }
+
+  @Test
+  void longPromptsExplainDepartures() {
+    for (int i = 0; i < 4; i++) {
+      Lease left = lease(10_000);
+      silence(Duration.ofSeconds(4));
+      left.clientLeft();
+      left.ignored();
+    }
+    assertThat(worker.stalled()).isFalse();
+  }
+
+  @Test
+  void departuresFromNonStreamingResponsesCountIfSuchResponsesAreUsuallyFaster() {
+    for (int i = 0; i < 2; i++) {
+      for (int j = 0; j < 3; j++) {
+        Lease left = lease(0);
+        left.answeredWhole();
+        silence(Duration.ofSeconds(4));
+        left.clientLeft();
+        left.ignored();
+      }
+      assertThat(worker.stalled()).isEqualTo(i == 1);
+      Lease usual = i == 0 ? lease(0) : null;
+      if (usual != null) {
+        usual.answeredWhole();
+        silence(Duration.ofSeconds(2));
+        usual.succeeded();
+      }
+    }
+  }
+
+  @Test
+  void headOfAStreamIsNoProgress() {
+    for (int i = 0; i < 3; i++) {
+      lease(0).accepted();
+      silence(Duration.ofSeconds(7));
+    }
+    assertThat(worker.stalled()).isTrue();
   }
 
   @Test
@@ -165,7 +298,9 @@ class StallTest {
 
     stream.ignored();
     fleet.fleet.checkStalls();
-    assertThat(worker.stalled()).isFalse();
+    assertThat(worker.stalled()).isTrue();
+    silence(Duration.ofSeconds(5));
+    assertThat(worker.eligible(fleet.now())).as("for a trial").isTrue();
   }
 
   @Test

@@ -264,6 +264,19 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
   }
 
   @Override
+  public boolean clientLeft() {
+    return prefill != null && !prefill.over() && prefill.clientLeft();
+  }
+
+  @Override
+  public void checkWorkers() {
+    PrefillRequest leg = prefill;
+    if (leg != null && leg.lost() && course.mayLeavePrefill(leg.lease().worker())) {
+      leg.leaveWorker();
+    }
+  }
+
+  @Override
   public void reached() {
     DecodeRequest last = errand;
     if (last != null && last.arrived()) {

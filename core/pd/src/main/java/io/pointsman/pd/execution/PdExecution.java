@@ -24,6 +24,16 @@ interface PdExecution {
   void reached();
 
   /**
+   * Reports that the client left.
+   *
+   * @return true if it waited for prefill
+   */
+  boolean clientLeft();
+
+  /** Ends a prefill whose worker is lost. Called periodically. */
+  void checkWorkers();
+
+  /**
    * Ends the request. It cancels all requests in progress and frees the blocks that engines hold.
    *
    * @param answered true if the client received a complete answer without an error

@@ -459,6 +459,24 @@ final class PdHandler implements RequestHandler {
   }
 
   @Override
+  public boolean clientLeft() {
+    return run != null && run.clientLeft();
+  }
+
+  @Override
+  public void checkWorkers() {
+    PdExecution under = run;
+    if (under != null) {
+      guarded(under::checkWorkers);
+    }
+  }
+
+  /** True if the request can go on without this prefill worker. */
+  boolean mayLeavePrefill(Worker lost) {
+    return plane.router().goesOnWithout(request, lost);
+  }
+
+  @Override
   public void over(boolean answered) {
     if (over) {
       return;

@@ -278,6 +278,19 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
   // Ends the request.
 
   @Override
+  public boolean clientLeft() {
+    return prefill != null && !prefill.over() && prefill.clientLeft();
+  }
+
+  @Override
+  public void checkWorkers() {
+    PrefillRequest leg = prefill;
+    if (leg != null && leg.lost() && course.mayLeavePrefill(leg.lease().worker())) {
+      leg.leaveWorker();
+    }
+  }
+
+  @Override
   public void reached() {
     DecodeRequest answering = errand;
     PrefillReply read = reply;

@@ -287,6 +287,23 @@ public final class SplitRouter {
                 each -> !tried.contains(each) && (each.eligible(now) || each.merelyBusy(now)));
   }
 
+  /**
+   * Returns true if another healthy prefill worker is available, or one worker may serve the whole
+   * request.
+   */
+  public boolean goesOnWithout(SplitRequest request, Worker prefill) {
+    long now = ticker.nanos();
+    Pool pool = engine.pool(Role.PREFILL, request.model());
+    boolean another =
+        pool != null
+            && pool.any(
+                other ->
+                    other != prefill
+                        && other.health().healthy()
+                        && request.prefill().admits(other, now));
+    return another || decodeMay(request) || engine.serves(Role.REGULAR, request.model());
+  }
+
   /** Reports the final refusal of a request; to be called once for each refused request. */
   public void refused(SplitRequest request, Refused refusal) {
     engine.rejected(request.of(refusal.missing()), refusal.rejection());

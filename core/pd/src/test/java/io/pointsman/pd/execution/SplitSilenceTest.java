@@ -2,6 +2,7 @@ package io.pointsman.pd.execution;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.ListenSettings;
 import io.pointsman.proxy.ProxyRig;
 import io.pointsman.proxy.ProxySettings;
@@ -11,9 +12,11 @@ import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.HangAfter;
+import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -52,6 +55,74 @@ class SplitSilenceTest {
         assertThat(response.status()).isEqualTo(200);
         assertThat(response.text()).isEqualTo("data: {\"a\":1}\n\ndata: [DONE]\n\n");
       }
+      assertThat(one.requests().size() + two.requests().size()).isEqualTo(2);
+    }
+  }
+
+  private static void lose(Worker worker) {
+    for (int i = 0; i < 3; i++) {
+      worker.silent();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"nixl", "p2p_nccl", "sglang"})
+  void lostDecodeWorkerIsReplacedAtOnce(String protocol) throws Exception {
+    EngineScript decodes = SplitRig.silentOnce();
+    try (SplitRig rig = new SplitRig(protocol);
+        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
+        ScriptedEngine one = ScriptedEngine.start(decodes);
+        ScriptedEngine two = ScriptedEngine.start(decodes)) {
+      rig.prefill(prefill);
+      Worker first = rig.decode(one);
+      Worker second = rig.decode(two);
+      try (WireClient client = rig.proxy.connect()) {
+        client.send(SplitRig.request(",\"stream\":true"));
+        ProxyRig.await("decode's head has come", () -> rig.heard.contains("DECODE"));
+        lose(one.requests().isEmpty() ? second : first);
+        WireResponse response = client.read();
+
+        assertThat(response.status()).isEqualTo(200);
+        assertThat(response.text()).isEqualTo("data: {\"a\":1}\n\ndata: [DONE]\n\n");
+      }
+      assertThat(one.requests().size() + two.requests().size()).isEqualTo(2);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"nixl", "p2p_nccl", "sglang"})
+  void lostPrefillWorkerIsReplacedAtOnce(String protocol) throws Exception {
+    AtomicBoolean asked = new AtomicBoolean();
+    CountDownLatch again = new CountDownLatch(1);
+    EngineScript prefills =
+        (request, connection) -> {
+          if (asked.getAndSet(true)) {
+            again.countDown();
+            Answer.ok().answer(request, connection);
+          } else {
+            new HangBeforeHeaders().answer(request, connection);
+          }
+        };
+    try (SplitRig rig = new SplitRig(protocol);
+        ScriptedEngine one = ScriptedEngine.start(prefills);
+        ScriptedEngine two = ScriptedEngine.start(prefills);
+        ScriptedEngine decode =
+            ScriptedEngine.start(
+                (request, connection) -> {
+                  again.await();
+                  Answer.ok().answer(request, connection);
+                })) {
+      Worker first = rig.prefill(one);
+      Worker second = rig.prefill(two);
+      rig.decode(decode);
+      try (WireClient client = rig.proxy.connect()) {
+        client.send(SplitRig.request());
+        ProxyRig.await("prefill is asked", asked::get);
+        lose(one.requests().isEmpty() ? second : first);
+
+        assertThat(client.read().status()).isEqualTo(200);
+      }
+      assertThat(rig.heard).contains("PREFILL_TIMEOUT");
       assertThat(one.requests().size() + two.requests().size()).isEqualTo(2);
     }
   }

@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.netty.buffer.ByteBuf;
 import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.HealthState;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.reply.ProxyError;
@@ -39,6 +40,7 @@ public abstract class WorkerCall implements UpstreamUser {
     OVER
   }
 
+  private static final int OK = 200;
   private static final long LATE_NANOS = RetrySettings.LATE.toNanos();
 
   private final LoopState state;
@@ -55,6 +57,9 @@ public abstract class WorkerCall implements UpstreamUser {
   private boolean reusable;
   private long sentAt;
 
+  /** Number of the worker's losses at the start. */
+  private final int losses;
+
   /**
    * @param lease ownership passes to this object
    * @param method method of the request
@@ -67,6 +72,7 @@ public abstract class WorkerCall implements UpstreamUser {
     this.method = requireNonNull(method, "method");
     pool = state.pools().to(lease.worker());
     heads = new HeadCollector(state, onInterim);
+    losses = lease.worker().health().losses();
   }
 
   // Implemented by subclasses.
@@ -136,6 +142,15 @@ public abstract class WorkerCall implements UpstreamUser {
     } else {
       lease.failed(Failure.ERROR);
     }
+  }
+
+  /**
+   * True if the worker has stopped to answer probes since the start of the request, and has not
+   * recovered.
+   */
+  protected final boolean workerLost() {
+    HealthState health = lease.worker().health();
+    return health.losses() != losses && !health.healthy();
   }
 
   protected final LoopState state() {
@@ -234,7 +249,11 @@ public abstract class WorkerCall implements UpstreamUser {
   private void begin(ResponseHead head, ByteBuf in) {
     reusable = head.reusable();
     heard();
-    lease.progressed();
+    if (outputFollows(head)) {
+      lease.accepted();
+    } else {
+      lease.progressed();
+    }
     if (headArrived(head)) {
       byte[] bytes = Arrays.copyOf(state.scratch(head.length()), head.length());
       held =
@@ -251,6 +270,11 @@ public abstract class WorkerCall implements UpstreamUser {
       phase = Phase.ANSWERING;
       answers(head, in);
     }
+  }
+
+  /** True if the head says nothing about output: engines send it before they compute. */
+  private static boolean outputFollows(ResponseHead head) {
+    return head.status() == OK && head.eventStream() && !head.encoded();
   }
 
   private void hold(ByteBuf in) {
@@ -332,7 +356,8 @@ public abstract class WorkerCall implements UpstreamUser {
   /** Ends the request as a failure of the worker. */
   protected final void fail(RetryReason reason, ProxyError error) {
     drop();
-    lease.failed(reason == RetryReason.TIMEOUT ? Failure.TIMEOUT : Failure.ERROR);
+    boolean silent = reason == RetryReason.TIMEOUT || reason == RetryReason.LOST;
+    lease.failed(silent ? Failure.TIMEOUT : Failure.ERROR);
     failed(reason, error);
   }
 

@@ -217,20 +217,32 @@ final class Attempt extends WorkerCall {
       in.release();
       return;
     }
+    boolean produced = begun();
     EventKind told = begin.read(in);
     if (signals != null) {
       signals.bodyArrived(in, told.computed());
     }
-    if (activeAt - progressAt > PROGRESS_NANOS) {
-      progressAt = activeAt;
-      lease.progressed();
-    }
+    progressed(!produced && begun());
     boolean open = headHeld(under);
     if (open && told.failed()) {
       in.release();
       failedBehindHead(under, told == EventKind.BUSY);
     } else if (!open || told.decides() || !begin.keep(in)) {
       pass(under, told, begin.join(in));
+    }
+  }
+
+  /**
+   * @param starts true if this is the first output
+   */
+  private void progressed(boolean starts) {
+    if (starts || activeAt - progressAt > PROGRESS_NANOS) {
+      progressAt = activeAt;
+      if (begun()) {
+        lease.progressed();
+      } else {
+        lease.accepted();
+      }
     }
   }
 
@@ -349,8 +361,12 @@ final class Attempt extends WorkerCall {
     }
   }
 
-  /** Ends the attempt if a timeout of the worker has expired. */
+  /** Ends the attempt if a timeout of the worker has expired, or the worker is lost. */
   void checkTimeouts(long now, TimeoutSettings timeouts, long keepAliveNanos) {
+    if (workerLost() && withoutOutput() && attempts.mayLeaveWorker(this)) {
+      leaveWorker();
+      return;
+    }
     long silent = silent(now);
     switch (phase()) {
       case AWAITING_HEAD -> {
@@ -367,6 +383,25 @@ final class Attempt extends WorkerCall {
       case ANSWERING -> checkRelay(now, timeouts, keepAliveNanos);
       case CONNECTING, OVER -> {}
     }
+  }
+
+  /** True if the request is sent, and the client can still get another worker's answer. */
+  private boolean withoutOutput() {
+    return switch (phase()) {
+      case AWAITING_HEAD -> !exchange.waitsForClient();
+      case ANSWERING -> !begun() && relay != null && relay.bytesOut() == 0;
+      case CONNECTING, HOLDING, OVER -> false;
+    };
+  }
+
+  private void leaveWorker() {
+    Relay under = relay;
+    drop();
+    lease.failed(Failure.TIMEOUT);
+    if (under != null) {
+      under.release();
+    }
+    attempts.failed(this, RetryReason.LOST, ProxyError.UPSTREAM_TIMEOUT);
   }
 
   private Duration firstByte(TimeoutSettings timeouts) {
@@ -414,6 +449,13 @@ final class Attempt extends WorkerCall {
     if (relay != null && first != null) {
       pass(relay, first.told(), first.join(Unpooled.EMPTY_BUFFER));
       exchange.client().flush();
+    }
+  }
+
+  /** Reports that the client left, before the attempt is cancelled. */
+  void clientLeft() {
+    if (requestSent) {
+      lease.clientLeft();
     }
   }
 

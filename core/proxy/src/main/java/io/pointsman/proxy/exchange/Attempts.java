@@ -5,6 +5,7 @@ import io.pointsman.engine.Decision;
 import io.pointsman.engine.deferral.WorkerWaits;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -46,7 +47,7 @@ final class Attempts implements DeferredRequest.Holder {
   private boolean answeredWell;
   private boolean told;
 
-  /** True after the first late reset. A second one ends the request. */
+  /** True after the first late reset or lost worker. A second one ends the request. */
   private boolean brokeLate;
 
   private @Nullable Future<?> timer;
@@ -280,7 +281,7 @@ final class Attempts implements DeferredRequest.Holder {
     exchange.report().gaveUp(reason, 0);
     retries.failed(error);
     boolean possible = mayGoElsewhere(reason, attempt.errand());
-    brokeLate |= reason == RetryReason.LATE_RESET;
+    brokeLate |= reason == RetryReason.LATE_RESET || reason == RetryReason.LOST;
     tryAgainOrGiveUp(attempt.worker(), reason, possible);
   }
 
@@ -297,8 +298,36 @@ final class Attempts implements DeferredRequest.Holder {
       case RESET, PROTOCOL, STATUS -> exchange.repeatable();
       case LATE_RESET ->
           exchange.repeatable() && again(errand, plane.retry().afterLateReset() && !brokeLate);
+      case LOST ->
+          exchange.repeatable() && again(errand, plane.retry().afterLateReset() && !brokeLate);
       case TIMEOUT -> exchange.repeatable() && again(errand, plane.retry().afterTimeout());
     };
+  }
+
+  /** True if another attempt is permitted now, and another healthy worker is available. */
+  boolean mayLeaveWorker(Attempt attempt) {
+    long now = state.now();
+    Worker lost = attempt.worker();
+    Pool pool = plane.engine().pool(lost.spec().role(), facts.model());
+    return mayGoElsewhere(RetryReason.LOST, attempt.errand())
+        && retries.mayLeaveWorker(now)
+        && pool != null
+        && pool.any(other -> other != lost && other.health().healthy() && routing.admits(other, now));
+  }
+
+  /** Reports that the client left, before everything is cancelled. */
+  void clientLeft() {
+    boolean charged = course != null && course.clientLeft();
+    if (!charged && current != null) {
+      current.clientLeft();
+    }
+  }
+
+  /** Ends requests to lost workers that are not attempts. */
+  void checkWorkers() {
+    if (course != null) {
+      course.checkWorkers();
+    }
   }
 
   private static boolean again(@Nullable UpstreamRequest errand, boolean usual) {

@@ -393,6 +393,9 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
 
   private void left() {
     report.leftByClient();
+    if (attempts != null) {
+      attempts.clientLeft();
+    }
     abandon(null);
     end(report.status(), Blame.CLIENT);
   }
@@ -412,6 +415,9 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
   @Override
   public void checkTimeouts(long now) {
     ExchangeTimeouts.check(this, plane, now);
+    if (attempts != null && phase == Phase.TRYING) {
+      attempts.checkWorkers();
+    }
   }
 
   /** Time at which a part of the request was last read or could be forwarded. */

@@ -6,6 +6,8 @@ import io.netty.channel.SingleThreadEventLoop;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Batched flushes of the connections of one event loop. Writes of a round are sent together at its
@@ -39,10 +41,19 @@ public final class Flushes {
   /** Pending flush of one connection. One object per connection. */
   public final class Flush {
     private final Channel channel;
+    private final @Nullable BooleanSupplier condition;
     private boolean isWaiting;
 
-    private Flush(Channel channel) {
+    private Flush(Channel channel, @Nullable BooleanSupplier condition) {
       this.channel = channel;
+      this.condition = condition;
+    }
+
+    private void now() {
+      isWaiting = false;
+      if (condition == null || condition.getAsBoolean()) {
+        channel.flush();
+      }
     }
 
     /** Flushes the connection soon. Further calls before that have no effect. */
@@ -56,7 +67,16 @@ public final class Flushes {
 
   /** The flush of {@code channel}, a channel of the event loop. */
   public Flush of(Channel channel) {
-    return new Flush(channel);
+    return new Flush(channel, null);
+  }
+
+  /**
+   * The flush of {@code channel}, a channel of the event loop.
+   *
+   * @param condition asked directly before each flush; if it is false, nothing is flushed
+   */
+  public Flush of(Channel channel, BooleanSupplier condition) {
+    return new Flush(channel, condition);
   }
 
   private void add(Flush flush) {
@@ -90,9 +110,7 @@ public final class Flushes {
   private void flushAll() {
     flushing = true;
     for (int i = 0; i < waiting.size(); i++) {
-      Flush next = waiting.get(i);
-      next.isWaiting = false;
-      next.channel.flush();
+      waiting.get(i).now();
     }
     flushed += waiting.size();
     waiting.clear();

@@ -19,6 +19,18 @@ public interface RequestHandler {
   void failed(Worker failed);
 
   /**
+   * Reports that the client left. {@link #over} follows.
+   *
+   * @return true if the client waited for a request that is not an attempt
+   */
+  default boolean clientLeft() {
+    return false;
+  }
+
+  /** Ends requests that are not attempts and wait for lost workers. Called periodically. */
+  default void checkWorkers() {}
+
+  /**
    * Reports the end of the request. The handler must not use {@link ClientExchange} afterwards.
    *
    * @param answered true if the client received a complete answer without an error

@@ -50,6 +50,12 @@ public final class RetryBudget {
     tokens += share;
   }
 
+  /** Returns true if there is a token for a retry. */
+  public boolean has(long now) {
+    fill(now);
+    return tokens >= 1;
+  }
+
   /** Takes a token for a retry. Returns false if there is none. */
   public boolean withdraw(long now) {
     fill(now);

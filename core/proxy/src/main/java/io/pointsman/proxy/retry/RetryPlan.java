@@ -118,13 +118,18 @@ public final class RetryPlan {
     return attempts - notThere < settings.maxAttempts() && budget.withdraw(now);
   }
 
+  /** True if {@link #another} would permit an attempt after a worker is lost. */
+  public boolean mayLeaveWorker(long now) {
+    return attempts - notThere < settings.maxAttempts() && budget.has(now);
+  }
+
   /**
    * Delay before the next attempt, in nanoseconds. It is 0 if the worker has not started the
-   * request.
+   * request, or is lost.
    */
   public long waitNanos(RetryReason reason) {
     return switch (reason) {
-      case CONNECT, BUSY, NOT_THERE, STALE -> 0;
+      case CONNECT, BUSY, NOT_THERE, STALE, LOST -> 0;
       case RESET, LATE_RESET, PROTOCOL, TIMEOUT, STATUS -> backoff.nanos(waits++);
     };
   }

@@ -11,6 +11,8 @@ public enum RetryReason {
    * the request.
    */
   LATE_RESET,
+  /** The worker answered no probes any more, and no byte of an answer had arrived. */
+  LOST,
   /** The worker's answer was not valid HTTP. */
   PROTOCOL,
   /** The head of the answer did not arrive in time. */

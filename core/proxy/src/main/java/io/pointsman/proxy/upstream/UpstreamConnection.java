@@ -2,8 +2,10 @@ package io.pointsman.proxy.upstream;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.socket.ChannelInputShutdownReadComplete;
 import io.netty.handler.ssl.SslCloseCompletionEvent;
 import io.netty.util.ReferenceCountUtil;
@@ -29,6 +31,16 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
   private final InetAddress address;
   private final Flushes.Flush flush;
   private @Nullable UpstreamUser user;
+
+  /** True while no byte of the present user's request is with the operating system. */
+  private boolean unwritten;
+
+  /** True if the first write of the present user is queued. */
+  private boolean queued;
+
+  /** True if the present user's first flush was permitted. */
+  private boolean checked;
+
   private boolean used;
   private boolean broken;
   private long idleSince;
@@ -37,7 +49,7 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
     this.pool = pool;
     this.channel = channel;
     this.address = address;
-    flush = pool.flushes().of(channel);
+    flush = pool.flushes().of(channel, this::mayFlush);
     this.user = user;
   }
 
@@ -66,7 +78,21 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
 
   /** Queues bytes. Their ownership passes to this method. */
   public void write(ByteBuf bytes) {
-    channel.write(bytes, channel.voidPromise());
+    if (unwritten && !queued) {
+      queue(bytes);
+    } else {
+      channel.write(bytes, channel.voidPromise());
+    }
+  }
+
+  /** Queues bytes, and records when the first bytes of a request are written. */
+  private ChannelFuture queue(ByteBuf bytes) {
+    ChannelFuture written = channel.write(bytes);
+    if (unwritten && !queued) {
+      queued = true;
+      written.addListener(done -> unwritten &= !done.isSuccess());
+    }
+    return written;
   }
 
   /**
@@ -76,8 +102,7 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
    *     called after a failure
    */
   public void write(ByteBuf bytes, Runnable onWritten) {
-    channel
-        .write(bytes)
+    queue(bytes)
         .addListener(
             done -> {
               if (done.isSuccess()) {
@@ -93,7 +118,7 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
    *     after a failure
    */
   public void writeLast(ByteBuf bytes, Runnable onGone) {
-    channel.write(bytes).addListener(_ -> onGone.run());
+    queue(bytes).addListener(_ -> onGone.run());
   }
 
   /** Sends the queued bytes at the end of the event loop's round. */
@@ -133,16 +158,54 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
   /** Sets the next user. */
   void workFor(UpstreamUser next) {
     user = next;
+    unwritten = true;
+    queued = false;
+    checked = false;
+  }
+
+  /**
+   * False if the first bytes of a request must not be written, because bytes have arrived before
+   * them. An engine that sends a second answer late causes that.
+   */
+  private boolean mayFlush() {
+    if (!unwritten || checked) {
+      return true;
+    }
+    checked = true;
+    if (!pool.earlyBytes().in(channel)) {
+      return true;
+    }
+    spoiled();
+    return false;
+  }
+
+  /** True if no byte of the request is written, so bytes that arrive are not its answer. */
+  private boolean beforeRequest() {
+    if (!unwritten) {
+      return false;
+    }
+    ChannelOutboundBuffer out = channel.unsafe().outboundBuffer();
+    unwritten = out == null || out.currentProgress() == 0;
+    return unwritten;
+  }
+
+  /** Ends the connection. Its user can send the request over another one. */
+  private void spoiled() {
+    UpstreamUser last = user;
+    abort();
+    if (last != null) {
+      disconnected(last, false);
+    }
   }
 
   @Override
   public void channelRead(ChannelHandlerContext ctx, Object msg) {
-    if (user != null && msg instanceof ByteBuf bytes) {
+    if (user != null && msg instanceof ByteBuf bytes && !beforeRequest()) {
       received(user, bytes);
       return;
     }
     ReferenceCountUtil.release(msg);
-    abort();
+    spoiled();
   }
 
   private void received(UpstreamUser by, ByteBuf bytes) {
@@ -214,8 +277,12 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
     user = null;
     if (last == null) {
       pool.forget(this);
-      return;
+    } else {
+      disconnected(last, orderly);
     }
+  }
+
+  private static void disconnected(UpstreamUser last, boolean orderly) {
     try {
       last.disconnected(orderly);
     } catch (RuntimeException | Error e) {

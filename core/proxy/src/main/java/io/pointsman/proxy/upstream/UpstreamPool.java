@@ -43,6 +43,10 @@ public final class UpstreamPool {
     return pools.flushes();
   }
 
+  EarlyBytes earlyBytes() {
+    return pools.earlyBytes();
+  }
+
   Bootstrap bootstrap() {
     return pools.bootstrap();
   }

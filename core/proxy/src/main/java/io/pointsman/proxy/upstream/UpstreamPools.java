@@ -24,6 +24,7 @@ public final class UpstreamPools {
   private final NameTable names;
   private final Runnable onKept;
   private final Bootstrap bootstrap;
+  private final EarlyBytes earlyBytes = new EarlyBytes();
   private final long idleNanos;
   private @Nullable UpstreamPool[] bySlot = new UpstreamPool[16];
   private @Nullable SslContext tls;
@@ -89,6 +90,10 @@ public final class UpstreamPools {
 
   NameTable names() {
     return names;
+  }
+
+  EarlyBytes earlyBytes() {
+    return earlyBytes;
   }
 
   Bootstrap bootstrap() {

@@ -14,6 +14,8 @@ import java.time.Duration;
  * @param maxHeadBytes maximum size of an answer's head in bytes, at least 256; a larger one is a
  *     failure of the worker
  * @param nameTtl time for which the address of a worker's name is valid
+ * @param tcpUserTimeout time after which the system ends a connection whose worker acknowledges
+ *     nothing; 0 for the system's own limits. NIO cannot set it
  * @param keys bearer tokens for workers
  */
 public record UpstreamSettings(
@@ -22,6 +24,7 @@ public record UpstreamSettings(
     int maxIdlePerWorker,
     int maxHeadBytes,
     Duration nameTtl,
+    Duration tcpUserTimeout,
     EngineKeys keys) {
 
   public static final UpstreamSettings DEFAULTS =
@@ -31,6 +34,7 @@ public record UpstreamSettings(
           256,
           64 << 10,
           Duration.ofSeconds(10),
+          Duration.ofSeconds(30),
           EngineKeys.NONE);
 
   public UpstreamSettings {
@@ -52,24 +56,27 @@ public record UpstreamSettings(
     if (nameTtl.isNegative()) {
       throw new IllegalArgumentException("nameTtl: " + nameTtl + " (expected: >= 0)");
     }
+    if (tcpUserTimeout.isNegative()) {
+      throw new IllegalArgumentException("tcpUserTimeout: " + tcpUserTimeout + " (expected: >= 0)");
+    }
     requireNonNull(keys, "keys");
   }
 
   /** Copy with other bearer tokens. */
   public UpstreamSettings withKeys(EngineKeys others) {
     return new UpstreamSettings(
-        connectTimeout, poolIdleTimeout, maxIdlePerWorker, maxHeadBytes, nameTtl, others);
+        connectTimeout, poolIdleTimeout, maxIdlePerWorker, maxHeadBytes, nameTtl, tcpUserTimeout, others);
   }
 
   /** Copy with another connect timeout. */
   public UpstreamSettings withConnectTimeout(Duration timeout) {
     return new UpstreamSettings(
-        timeout, poolIdleTimeout, maxIdlePerWorker, maxHeadBytes, nameTtl, keys);
+        timeout, poolIdleTimeout, maxIdlePerWorker, maxHeadBytes, nameTtl, tcpUserTimeout, keys);
   }
 
   /** Copy with another pool timeout. */
   public UpstreamSettings withPoolIdleTimeout(Duration timeout) {
     return new UpstreamSettings(
-        connectTimeout, timeout, maxIdlePerWorker, maxHeadBytes, nameTtl, keys);
+        connectTimeout, timeout, maxIdlePerWorker, maxHeadBytes, nameTtl, tcpUserTimeout, keys);
   }
 }

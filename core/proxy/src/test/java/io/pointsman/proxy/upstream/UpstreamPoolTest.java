@@ -81,6 +81,7 @@ class UpstreamPoolTest {
                     1,
                     all.maxHeadBytes(),
                     all.nameTtl(),
+                    all.tcpUserTimeout(),
                     all.keys()))
             .to(pool.worker());
     EmbeddedChannel further = new EmbeddedChannel();

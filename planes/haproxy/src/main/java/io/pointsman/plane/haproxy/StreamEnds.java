@@ -37,6 +37,7 @@ final class StreamEnds implements AutoCloseable {
   private static final String SUCCEEDED = "{\"outcome\":\"succeeded\"}";
   private static final String REFUSED = "{\"outcome\":\"refused\"}";
   private static final String IGNORED = "{\"outcome\":\"ignored\"}";
+  private static final String LEFT = "{\"outcome\":\"left\"}";
   private static final int AT_ONCE = 64;
 
   /** Maximum number of concurrent settlements of abandoned queries. */
@@ -142,6 +143,7 @@ final class StreamEnds implements AutoCloseable {
       // For example, an invalid chunk in the client's body gives 400 before the response, and any
       // status during it.
       case 'P' -> status == 502 ? failed("error") : IGNORED;
+      case 'C' -> signs.charAt(1) == 'H' ? LEFT : IGNORED;
       default -> IGNORED;
     };
   }

@@ -36,7 +36,7 @@ class StreamEndsTest {
     "502, --, w3, error",
     "200, CD, w3, ignored",
     "200, cD, w3, ignored",
-    "-1, CH, w3, ignored",
+    "-1, CH, w3, left",
     "503, SC, w3, connect",
     "503, sC, w3, connect",
     "502, SH, w3, error",
@@ -71,7 +71,7 @@ class StreamEndsTest {
   }
 
   private static void assertEnding(String logged, String outcome) {
-    boolean failed = !Set.of("succeeded", "refused", "ignored").contains(outcome);
+    boolean failed = !Set.of("succeeded", "refused", "ignored", "left").contains(outcome);
     String body =
         failed
             ? "{\"outcome\":\"failed\",\"failure\":\"" + outcome + "\"}"

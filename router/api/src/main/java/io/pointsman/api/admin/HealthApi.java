@@ -59,7 +59,7 @@ public final class HealthApi {
 
   private LocalResponse readiness() {
     List<Worker> workers = counted();
-    long healthy = workers.stream().filter(worker -> worker.health().healthy()).count();
+    long healthy = workers.stream().filter(HealthApi::usable).count();
     boolean stopping = draining.getAsBoolean();
     boolean ready = (holds || served(workers)) && !stopping;
     ObjectNode body = Json.object();
@@ -107,8 +107,13 @@ public final class HealthApi {
 
   private static long healthy(List<Worker> workers, Role role) {
     return workers.stream()
-        .filter(worker -> worker.spec().role() == role && worker.health().healthy())
+        .filter(worker -> worker.spec().role() == role && usable(worker))
         .count();
+  }
+
+  /** True if the worker's health permits requests. */
+  private static boolean usable(Worker worker) {
+    return worker.health().healthy() || worker.ignoresProbes();
   }
 
   private LocalResponse health() {

@@ -28,6 +28,9 @@ import org.jspecify.annotations.Nullable;
 public final class LeasesApi {
   private static final String LEASES = "/v1/leases/";
   private static final List<String> OUTCOMES = List.of("succeeded", "failed", "ignored", "refused");
+  private static final String LEFT = "left";
+  private static final List<String> ENDINGS =
+      List.of("succeeded", "failed", "ignored", "refused", LEFT);
   private static final List<String> FAILURES = List.of("connect", "error", "timeout");
   private static final List<String> COUNTS = List.of("prompt", "cached", "completion");
   private static final long MOST_TOKENS = 1L << 40;
@@ -73,8 +76,10 @@ public final class LeasesApi {
   }
 
   private LocalResponse settle(String lease, JsonNode body) {
-    String outcome = word("outcome", body.path("outcome"), OUTCOMES);
-    EndReport report = new EndReport(tokens(body.path("tokens")), ttft(body.path("ttft_ms")));
+    String outcome = word("outcome", body.path("outcome"), ENDINGS);
+    EndReport report =
+        new EndReport(
+            tokens(body.path("tokens")), ttft(body.path("ttft_ms")), outcome.equals(LEFT));
     LeaseResult answer = choices.settle(lease, ending(outcome, body), report);
     return told(answer, lease, Json.object().put("lease", lease).put("outcome", outcome));
   }

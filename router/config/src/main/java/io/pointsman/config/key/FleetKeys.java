@@ -73,8 +73,8 @@ public final class FleetKeys {
           "health.timeout",
           duration(MILLI, DAY),
           ProbeSettings.DEFAULTS.timeout(),
-          "Maximum duration of a probe. A timeout does not count if the worker starts a response to"
-              + " a request in the meantime.",
+          "Maximum duration of a probe. If the worker sends a part of any response in the meantime,"
+              + " the probe counts as good.",
           "With a low value, busy engines count as dead. With a high value, the router detects hung"
               + " engines late.");
 
@@ -190,8 +190,9 @@ public final class FleetKeys {
           "stall.enabled",
           bool(),
           StallSettings.DEFAULTS.enabled(),
-          "Stop sending requests to a worker that has requests in flight but makes no progress,"
-              + " until it progresses again.",
+          "Stop sending requests to a worker that makes no progress: its requests in flight are"
+              + " silent, or clients left without a byte. It gets one trial request at a time until"
+              + " it sends output.",
           "`false`: a hung engine gets requests while its probes succeed.");
 
   public static final Key<Duration> STALL_PATIENCE =

@@ -215,6 +215,16 @@ public final class ForwardKeys {
               + " refuses a connection, the same attempt uses the next one.",
           "With a high value, requests go to the old address of a worker that has moved.");
 
+  public static final Key<Duration> TCP_USER_TIMEOUT =
+      Key.of(
+          "pool.tcp-user-timeout",
+          durationOrOff(Duration.ofSeconds(1), DAY),
+          UPSTREAM.tcpUserTimeout(),
+          "Time after which the system ends a connection to an engine that acknowledges nothing,"
+              + " for example behind a network that drops packets. Needs Linux.",
+          "A low value ends connections in short network faults. `off`: requests that were sent"
+              + " before such a fault wait for `timeouts.first-byte` or `timeouts.idle`.");
+
   public static final Key<String> API_KEY =
       Key.of(
               "api-key",
@@ -259,6 +269,7 @@ public final class ForwardKeys {
         POOL_IDLE,
         POOL_MAX_IDLE,
         NAME_TTL,
+        TCP_USER_TIMEOUT,
         API_KEY,
         API_KEY_REPLACES);
   }

@@ -236,6 +236,9 @@ public final class EngineClient {
       try {
         socket.connect(new InetSocketAddress(address, port), millisLeft(deadline));
         return socket;
+      } catch (SocketTimeoutException e) {
+        socket.close();
+        last = new ConnectTimeout(name + ":" + port + ": no connection in time");
       } catch (IOException e) {
         socket.close();
         last = e;

@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Checks for stalls about once a second and logs changes of health, breakers and membership. Owned
- * by the thread that calls {@link #look}.
+ * Checks for stalls and unanswered probes about once a second, and logs changes of health,
+ * breakers, stalls and membership. Owned by the thread that calls {@link #look}.
  */
 public final class FleetJournal {
   private static final Logger log = LoggerFactory.getLogger(FleetJournal.class);
@@ -25,19 +25,28 @@ public final class FleetJournal {
   }
 
   private record State(
-      HealthState.Status health, CircuitBreaker.State breaker, boolean stalled, boolean asleep) {
+      HealthState.Status health,
+      CircuitBreaker.State breaker,
+      boolean stalled,
+      boolean asleep,
+      boolean ignoresProbes) {
     static final State NEW =
-        new State(HealthState.Status.UNKNOWN, CircuitBreaker.State.CLOSED, false, false);
+        new State(HealthState.Status.UNKNOWN, CircuitBreaker.State.CLOSED, false, false, false);
 
     static State of(Worker worker) {
       return new State(
-          worker.health().status(), worker.breaker().state(), worker.stalled(), worker.asleep());
+          worker.health().status(),
+          worker.breaker().state(),
+          worker.stalled(),
+          worker.asleep(),
+          worker.ignoresProbes());
     }
   }
 
   /** Checks for stalls and logs changes since the last call. */
   public void look() {
     fleet.checkStalls();
+    fleet.checkProbes();
     List<Worker> workers = fleet.snapshot().workers();
     Map<Worker, State> present = HashMap.newHashMap(workers.size());
     for (Worker worker : workers) {
@@ -73,11 +82,29 @@ public final class FleetJournal {
       log.info("worker {} {}", worker, now.asleep ? "sleeps or is paused" : "is awake");
     }
     if (before.stalled != now.stalled) {
-      if (now.stalled) {
-        log.warn("worker {} makes no progress, {} requests in flight", worker, worker.inFlight());
+      stall(worker, now.stalled);
+    }
+    if (before.ignoresProbes != now.ignoresProbes) {
+      if (now.ignoresProbes) {
+        log.warn("worker {} gets requests, because no worker like it answers probes", worker);
       } else {
-        log.info("worker {} makes progress again", worker);
+        log.info("worker {} gets requests only if it answers probes", worker);
       }
+    }
+  }
+
+  private static void stall(Worker worker, boolean stalled) {
+    int departures = worker.stalledByDepartures();
+    if (!stalled) {
+      log.info("worker {} makes progress again", worker);
+    } else if (departures > 0) {
+      log.warn(
+          "worker {} makes no progress: {} clients left without a byte, {} requests in flight",
+          worker,
+          departures,
+          worker.inFlight());
+    } else {
+      log.warn("worker {} makes no progress, {} requests in flight", worker, worker.inFlight());
     }
   }
 }

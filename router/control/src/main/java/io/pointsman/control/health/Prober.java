@@ -42,11 +42,16 @@ public final class Prober implements AutoCloseable {
   /** Result of a probe. */
   private enum Verdict {
     GOOD,
+    /** A response with another status. */
     BAD,
-    /** No response in time, and no response to any request since the probe began. */
+    /** A connection, but no response in time, and no part of any response since the probe began. */
     SILENT,
-    /** No response in time, but responses to other requests since the probe began. */
+    /** No response in time, but parts of responses to requests since the probe began. */
     BUSY,
+    /** No connection in time. */
+    NOT_ACCEPTED,
+    /** The connection was refused or broke. */
+    BROKEN,
     /** No result: the router had no free file descriptor or port. */
     NONE
   }
@@ -176,10 +181,16 @@ public final class Prober implements AutoCloseable {
         case BAD -> worker.probed(false);
         case SILENT -> worker.silent();
         case BUSY -> worker.alive();
+        case NOT_ACCEPTED -> worker.unreached(true);
+        case BROKEN -> worker.unreached(false);
         case NONE -> {}
       }
-      boolean failed = verdict == Verdict.BAD || verdict == Verdict.SILENT;
-      good = verdict == Verdict.GOOD || (!failed && worker.health().healthy());
+      boolean passed =
+          switch (verdict) {
+            case GOOD, BUSY, NONE -> true;
+            case BAD, SILENT, NOT_ACCEPTED, BROKEN -> false;
+          };
+      good = verdict == Verdict.GOOD || (passed && worker.health().healthy());
       settled = good && modelsKnown && worker.health().healthy();
     } finally {
       places.release();
@@ -247,11 +258,23 @@ public final class Prober implements AutoCloseable {
     } catch (IOException | IllegalArgumentException e) {
       if (e instanceof SocketTimeoutException) {
         log.debug("probe of {} timed out: {}", worker, e.toString());
-        return worker.begunSince(begun) ? Verdict.BUSY : Verdict.SILENT;
+        return servedSince(worker, begun)
+            ? Verdict.BUSY
+            : e instanceof ConnectTimeout ? Verdict.NOT_ACCEPTED : Verdict.SILENT;
       }
       log.debug("probe of {} failed: {}", worker, e.toString());
-      return routersOwn(worker, e) ? Verdict.NONE : Verdict.BAD;
+      return routersOwn(worker, e) ? Verdict.NONE : Verdict.BROKEN;
     }
+  }
+
+  /**
+   * True if the worker sent a part of a response since {@code begun}. After a refused connection
+   * only a response that began since then counts; others say nothing about new connections.
+   */
+  private static boolean servedSince(Worker worker, long begun) {
+    return worker.health().status() == HealthState.Status.SUSPECT
+        ? worker.begunSince(begun)
+        : worker.sentSince(begun);
   }
 
   /**

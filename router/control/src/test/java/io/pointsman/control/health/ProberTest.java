@@ -190,7 +190,7 @@ class ProberTest {
   }
 
   @Test
-  void aWorkerThatBeginsResponsesStaysHealthyDespiteSlowProbes() throws IOException {
+  void aWorkerThatSendsPartsOfResponsesStaysHealthyDespiteSlowProbes() throws IOException {
     AtomicInteger unanswered = new AtomicInteger();
     Conduct conduct = new Conduct();
     Worker worker = workerThatIs(conduct);
@@ -210,12 +210,20 @@ class ProberTest {
     await(() -> unanswered.get() > 2 * HealthSettings.DEFAULTS.failureThreshold());
     assertThat(worker.health().status()).isEqualTo(HealthState.Status.HEALTHY);
 
-    conduct.become(_ -> {});
-    await(
-        () -> {
-          stream.progressed(); // progress of a stream does not show that new requests are accepted
-          return worker.health().status() == HealthState.Status.UNHEALTHY;
+    int before = unanswered.get();
+    conduct.become(
+        _ -> {
+          unanswered.incrementAndGet();
+          stream.progressed();
         });
+    await(
+        () -> unanswered.get() - before > 2 * HealthSettings.DEFAULTS.failureThreshold());
+    assertThat(worker.health().outages()).isZero();
+
+    conduct.become(_ -> {});
+    await(() -> worker.health().status() == HealthState.Status.UNHEALTHY);
+    conduct.become(_ -> stream.progressed());
+    await(() -> worker.health().healthy());
     stream.ignored();
   }
 

@@ -82,7 +82,27 @@ enum FleetMetric implements Metric {
       Kind.GAUGE,
       "pointsman_worker_stalled",
       "0 or 1",
-      "1 while the worker has requests in flight but makes no progress.",
+      "1 while the worker makes no progress: its requests in flight are silent for too long, or"
+          + " clients left without a byte. It gets one trial request at a time.",
+      "worker"),
+  WORKER_STALLS(
+      Kind.COUNTER,
+      "pointsman_worker_stalls_total",
+      "stalls",
+      "Number of times that the worker stopped to make progress.",
+      "worker"),
+  WORKER_DESERTED(
+      Kind.COUNTER,
+      "pointsman_worker_deserted_requests_total",
+      "requests",
+      "Requests whose clients left before the worker sent any output.",
+      "worker"),
+  WORKER_LAST_RESORTS(
+      Kind.COUNTER,
+      "pointsman_worker_last_resort_requests_total",
+      "requests",
+      "Requests placed on the worker although it answers no probes, because no worker of its model"
+          + " does.",
       "worker"),
   WORKER_ASLEEP(
       Kind.GAUGE,

@@ -30,6 +30,9 @@ final class FleetMetrics {
     perWorker(meters, FleetMetric.WORKER_RESTING, w -> flag(w.restLeft(ticker.nanos()) > 0));
     perWorker(meters, FleetMetric.WORKER_STALLED, w -> flag(w.stalled()));
     perWorker(meters, FleetMetric.WORKER_ASLEEP, w -> flag(w.asleep()));
+    perWorker(meters, FleetMetric.WORKER_STALLS, Worker::stalls);
+    perWorker(meters, FleetMetric.WORKER_DESERTED, Worker::deserted);
+    perWorker(meters, FleetMetric.WORKER_LAST_RESORTS, Worker::lastResorts);
     perWorker(meters, FleetMetric.WORKER_DRAINING, w -> flag(w.draining()));
     meters.pulled(FleetMetric.WORKER_REQUESTS, this::outcomes);
   }

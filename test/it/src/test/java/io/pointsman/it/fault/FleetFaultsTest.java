@@ -45,7 +45,11 @@ final class FleetFaultsTest {
           ENGINE_SLEEPS,
           CONTROL_CALL_FAILS,
           NO_WORKER_YET,
-          MODEL_WITHOUT_WORKER ->
+          MODEL_WITHOUT_WORKER,
+          HANGS_WITH_GOOD_PROBES,
+          PROBES_TIME_OUT,
+          FALLS_SILENT,
+          ANSWERS_TWICE ->
           throw new AssertionError(fault + ": has a test of its own");
     }
   }

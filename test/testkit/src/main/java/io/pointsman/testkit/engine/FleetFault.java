@@ -1,11 +1,19 @@
 package io.pointsman.testkit.engine;
 
-/** Faults of several engines together, and of their names. */
+/** Faults of several engines together, over several requests, and of their names. */
 public enum FleetFault {
   /** All engines and their connections end at the same time, and return later. */
   ALL_DIE_AT_ONCE,
   /** An engine ends and returns repeatedly. */
   FLAPS,
+  /** An engine answers probes, and nothing else. */
+  HANGS_WITH_GOOD_PROBES,
+  /** Engines serve requests, but answer probes too late. */
+  PROBES_TIME_OUT,
+  /** An engine answers nothing any more, and its connections stay open. */
+  FALLS_SILENT,
+  /** An engine sends a second answer late, on a connection that the router keeps. */
+  ANSWERS_TWICE,
   /** An engine's name gets another address. */
   NAME_MOVES,
   /** A name has several addresses, and an engine answers at some of them. */

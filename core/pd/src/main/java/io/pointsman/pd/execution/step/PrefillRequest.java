@@ -139,6 +139,34 @@ public final class PrefillRequest extends WorkerCall {
     return phase() == Phase.ANSWERING;
   }
 
+  /**
+   * Reports that the client left. Without an answer so far, that is evidence of a stall of the
+   * worker.
+   *
+   * @return true if there is no answer so far
+   */
+  public boolean clientLeft() {
+    boolean waits = phase() == Phase.CONNECTING || phase() == Phase.AWAITING_HEAD || noBytes();
+    if (waits && phase() != Phase.CONNECTING) {
+      lease.clientLeft();
+    }
+    return waits;
+  }
+
+  private boolean noBytes() {
+    return phase() == Phase.ANSWERING && (body == null || !body.isReadable());
+  }
+
+  /** True if the worker is lost and no part of an answer's body has arrived. */
+  public boolean lost() {
+    return workerLost() && (phase() == Phase.AWAITING_HEAD || noBytes());
+  }
+
+  /** Ends the request, because its worker is {@link #lost}. */
+  public void leaveWorker() {
+    fail(RetryReason.LOST, ProxyError.UPSTREAM_TIMEOUT);
+  }
+
   /** Passes the result to another owner. */
   public void detach(Owner next) {
     owner = next;

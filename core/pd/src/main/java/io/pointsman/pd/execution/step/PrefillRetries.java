@@ -91,7 +91,7 @@ public final class PrefillRetries {
   /** Result to report for a prefill without an answer. */
   static PrefillEnd end(RetryReason reason) {
     return switch (reason) {
-      case TIMEOUT -> PrefillEnd.TIMEOUT;
+      case TIMEOUT, LOST -> PrefillEnd.TIMEOUT;
       case BUSY -> PrefillEnd.BUSY;
       case CONNECT, STATUS, NOT_THERE, STALE, RESET, PROTOCOL, LATE_RESET -> PrefillEnd.ERROR;
     };

@@ -1,0 +1,36 @@
+package io.pointsman.proxy.upstream;
+
+import io.netty.channel.Channel;
+import io.netty.channel.unix.UnixChannel;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+
+/**
+ * Finds bytes that a connection has received and its event loop has not read yet. Belongs to the
+ * event loop.
+ */
+final class EarlyBytes {
+  private final ByteBuffer one = ByteBuffer.allocateDirect(1);
+
+  /**
+   * True if there are unread bytes, or the worker has closed the connection. A byte is lost then,
+   * so the connection must be closed.
+   */
+  boolean in(Channel channel) {
+    try {
+      return read(channel) != 0;
+    } catch (IOException _) {
+      return true;
+    }
+  }
+
+  /** Sockets of all transports are non-blocking. Returns 0 if there is nothing to read. */
+  private int read(Channel channel) throws IOException {
+    one.clear();
+    return switch (channel) {
+      case UnixChannel unix -> unix.fd().read(one, 0, 1);
+      case NioUpstreamChannel nio -> nio.read(one);
+      default -> 0;
+    };
+  }
+}
