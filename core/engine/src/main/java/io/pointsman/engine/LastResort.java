@@ -20,7 +20,9 @@ final class LastResort {
    *   <li>the first worker that admits the request;
    *   <li>the least loaded worker that only its stall excludes;
    *   <li>the worker with the longest open breaker, if only the breaker excludes it and an early
-   *       trial is due.
+   *       trial is due;
+   *   <li>a worker that only the shutdown of its engine excludes, once per second: the engine may
+   *       have been paused only.
    * </ol>
    *
    * Returns null if there is none of these.
@@ -28,6 +30,7 @@ final class LastResort {
   static @Nullable Worker among(List<Worker> workers, RoutingRequest request, long now) {
     Worker stalled = null;
     Worker open = null;
+    Worker closing = null;
     for (Worker worker : workers) {
       if (request.admits(worker, now)) {
         return worker;
@@ -42,6 +45,9 @@ final class LastResort {
       if (worker.triableEarly(now) && (open == null || worker.openedBefore(open))) {
         open = worker;
       }
+      if (worker.triableWhileClosing(now)) {
+        closing = worker;
+      }
     }
     if (stalled != null) {
       stalled.permitStalled();
@@ -52,6 +58,12 @@ final class LastResort {
     if (open != null) {
       open.tryEarly(now);
     }
-    return open != null && request.admits(open, now) ? open : null;
+    if (open != null && request.admits(open, now)) {
+      return open;
+    }
+    if (closing != null) {
+      closing.tryWhileClosing(now);
+    }
+    return closing != null && request.admits(closing, now) ? closing : null;
   }
 }

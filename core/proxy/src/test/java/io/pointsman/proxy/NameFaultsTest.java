@@ -78,7 +78,9 @@ class NameFaultsTest {
           HANGS_WITH_GOOD_PROBES,
           PROBES_TIME_OUT,
           FALLS_SILENT,
-          ANSWERS_TWICE ->
+          ANSWERS_TWICE,
+          ENGINE_IS_TERMINATED,
+          ENGINE_SHUTS_DOWN ->
           throw new AssertionError(fault + ": tested elsewhere");
     }
   }

@@ -3,6 +3,7 @@ package io.pointsman.proxy;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Usage;
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.EventStream;
 import io.pointsman.testkit.engine.ScriptedEngine;
@@ -50,11 +51,13 @@ class SignalsTest {
                   head.await();
                   connection.chunk("data: one\n\n").lastChunk();
                 })) {
-      rig.worker(engine.url());
+      Worker worker = rig.worker(engine.url());
+      long before = System.nanoTime();
       WireClient client = rig.connect().send(ProxyRig.post(CHAT, "{\"model\":\"m\"}"));
-      client.head();
+      ProxyRig.await("head arrived", () -> worker.begunSince(before));
       assertThat(rig.signals).isEmpty();
       head.countDown();
+      client.head();
       client.chunk();
       ProxyRig.await("ended", () -> !rig.ended.isEmpty());
 
@@ -216,6 +219,41 @@ class SignalsTest {
       ask(rig, "{\"model\":\"m\"}");
 
       assertThat(rig.signals).containsExactly(Usage.UNKNOWN);
+    }
+  }
+
+  /** The form of vLLM's {@code /inference/v1/generate}, which has its counts at the start. */
+  @Test
+  void usageBeforeALongRestIsReported() throws Exception {
+    String answer =
+        "{" + USAGE.substring(0, USAGE.length() - 1) + ",\"choices\":[" + "1,".repeat(2_000) + "1]}";
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine = ScriptedEngine.start(new Answer(200, answer))) {
+      rig.worker(engine.url());
+      int before = rig.ended.size();
+      rig.ask(ProxyRig.post("/inference/v1/generate", "{\"model\":\"m\"}"));
+      ProxyRig.await("ended", () -> rig.ended.size() > before);
+
+      assertThat(rig.signals).containsExactly(new Usage(12, 8, 3));
+    }
+  }
+
+  @Test
+  void usageThatIsSplitByChunksIsReported() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine =
+            ScriptedEngine.start(
+                (request, connection) -> {
+                  connection.beginEvents().chunk("data: {\"a\":1}\n\n");
+                  for (char c : ("data: {\"choices\":[]," + USAGE + "\n\n").toCharArray()) {
+                    connection.chunk(String.valueOf(c));
+                  }
+                  connection.chunk("data: [DONE]\n\n").lastChunk();
+                })) {
+      rig.worker(engine.url());
+      ask(rig, "{\"model\":\"m\",\"stream\":true}");
+
+      assertThat(rig.signals).containsExactly("first token", new Usage(12, 8, 3));
     }
   }
 }

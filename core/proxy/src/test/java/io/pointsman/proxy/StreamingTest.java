@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.engine.Faults.Answer;
@@ -214,12 +215,14 @@ class StreamingTest {
                   computed.await();
                   connection.chunk("data: one\n\n").lastChunk();
                 })) {
-      rig.worker(engine.url());
+      Worker worker = rig.worker(engine.url());
+      long before = clock.nanos();
       WireClient client = rig.connect().send(ProxyRig.post(CHAT, BODY));
-      client.head();
+      ProxyRig.await("head arrived", () -> worker.begunSince(before));
 
       clock.advance(Duration.ofSeconds(19));
 
+      client.head();
       assertThat(client.chunk()).isEqualTo(": keep-alive\n\n");
       computed.countDown();
       assertThat(client.chunk()).isEqualTo("data: one\n\n");
@@ -229,22 +232,25 @@ class StreamingTest {
     }
   }
 
+  /** The head waits for the first byte of the body, because another worker may still serve. */
   @Test
-  void streamWithoutAnEventEndsWhenTheFirstByteIsLate() throws Exception {
+  void streamWithoutAByteIs504WhenTheFirstByteIsLate() throws Exception {
     FakeClock clock = new FakeClock();
     ProxySettings settings =
         ProxySettings.DEFAULTS.withTimeouts(
             TimeoutSettings.DEFAULTS.withAnswer(Duration.ofSeconds(20), Duration.ofHours(1)));
     try (ProxyRig rig = new ProxyRig(transport, settings, clock);
         ScriptedEngine engine = ScriptedEngine.start(new HangAfter(EVENTS_HEAD))) {
-      rig.worker(engine.url());
+      Worker worker = rig.worker(engine.url());
+      long before = clock.nanos();
       WireClient client = rig.connect().send(ProxyRig.post(CHAT, BODY));
-      client.head();
+      ProxyRig.await("head arrived", () -> worker.begunSince(before));
 
       clock.advance(Duration.ofSeconds(21));
 
-      assertThat(client.chunk()).contains("\"code\":\"upstream_timeout\"");
-      assertThat(client.chunk()).isEmpty();
+      WireResponse response = client.read();
+      assertThat(response.status()).isEqualTo(504);
+      assertThat(response.text()).contains("\"code\":\"upstream_timeout\"");
       ProxyRig.await("ended", () -> !rig.ended.isEmpty());
       assertThat(rig.outcomes).containsExactly(new Outcome.Failed(Failure.TIMEOUT));
     }
@@ -306,8 +312,21 @@ class StreamingTest {
   @Test
   void cutChunkedAnswerBreaksTheConnection() throws Exception {
     cutAnswerIsNotComplete(
-        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+        "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n"
             + "2\r\n{}\r\n");
+  }
+
+  /** It is buffered until it is complete, because its engine may have aborted it. */
+  @Test
+  void cutAnswerInOnePieceIs502() throws Exception {
+    String cut = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{";
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine engine = ScriptedEngine.start(new CloseAfter(cut))) {
+      rig.worker(engine.url());
+
+      assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).status()).isEqualTo(502);
+      assertThat(rig.outcomes).containsExactly(new Outcome.Failed(Failure.ERROR));
+    }
   }
 
   @Test

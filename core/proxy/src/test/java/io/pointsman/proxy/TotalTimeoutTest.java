@@ -92,7 +92,9 @@ class TotalTimeoutTest {
         ScriptedEngine engine = ScriptedEngine.start(script)) {
       rig.worker(engine.url());
       WireClient client = rig.connect().send(ProxyRig.post(CHAT, BODY));
+      events.release();
       client.head();
+      assertThat(client.chunk()).isEqualTo("data: x\n\n");
       for (int passed = 0; passed < 3; passed++) {
         clock.advance(Duration.ofSeconds(6));
         events.release();

@@ -21,7 +21,8 @@ final class LoadBoard {
   private static final int OUT = Mark.UNHEALTHY.bit | Mark.DRAINING.bit | Mark.ASLEEP.bit;
 
   /** Marks that depend on time; the worker must be queried. */
-  private static final int TIMED = Mark.BREAKER.bit | Mark.RESTING.bit | Mark.STALLED.bit;
+  private static final int TIMED =
+      Mark.BREAKER.bit | Mark.RESTING.bit | Mark.STALLED.bit | Mark.CLOSING.bit;
 
   private static final VarHandle CELL = MethodHandles.arrayElementVarHandle(int[].class);
 
@@ -158,7 +159,9 @@ final class LoadBoard {
     /** It has a limit of requests in flight. */
     LIMITED(25),
     /** It sleeps or is paused. */
-    ASLEEP(26);
+    ASLEEP(26),
+    /** Its engine shuts down. */
+    CLOSING(27);
 
     private final int bit;
 

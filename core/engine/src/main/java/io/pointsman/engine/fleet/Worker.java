@@ -36,6 +36,7 @@ public final class Worker {
   private final Ticker ticker;
   private final HealthState health;
   private final CircuitBreaker breaker;
+  private final EngineShutdown shutdown = new EngineShutdown();
   private final LongAdder served = new LongAdder();
   private final ServiceTime serviceTime = new ServiceTime();
   private final LongAdder failed = new LongAdder();
@@ -72,6 +73,8 @@ public final class Worker {
   private final AtomicInteger answeredWhole = new AtomicInteger();
   private final AtomicInteger reserved = new AtomicInteger();
   private final AtomicLong pendingTokens = new AtomicLong();
+  private volatile boolean refusing;
+
   private volatile boolean left;
   private volatile boolean slotReleased;
 
@@ -190,14 +193,61 @@ public final class Worker {
     return left || LoadBoard.has(board.cell(slot), Mark.DRAINING);
   }
 
+  /**
+   * Records that its engine shuts down or has ended, although its server may still answer. It gets
+   * no new requests until its probes have failed and succeeded again, or a trial request was
+   * answered.
+   */
+  public synchronized void shutsDown() {
+    shutdown.begins(ticker.nanos());
+    mark(Mark.CLOSING, true);
+  }
+
+  /** Records that a client asks its engine to abort requests. */
+  public void abortsOnRequest() {
+    shutdown.asked(ticker.nanos());
+  }
+
+  /** Returns true if a client wants aborts: it asked for them, or paused the engine. */
+  public boolean abortsWanted() {
+    return asleep() || shutdown.onRequest(ticker.nanos());
+  }
+
+  /** Returns true if its engine shuts down, as its answers show. */
+  public boolean shuttingDown() {
+    return !left && LoadBoard.has(board.cell(slot), Mark.CLOSING);
+  }
+
+  /** Returns true if its last probe was refused: nobody listens. */
+  public boolean refusing() {
+    return refusing;
+  }
+
+  /** Records that a probe found nobody listening; {@link #probed} follows. */
+  public void refusesProbes() {
+    refusing = true;
+  }
+
+  /** Returns true if only its shutdown excludes it and an early trial is due. */
+  public boolean triableWhileClosing(long now) {
+    return shuttingDown()
+        && shutdown.trialDueEarly(now)
+        && eligible(LoadBoard.without(board.cell(slot), Mark.CLOSING), now);
+  }
+
+  /** Admits one trial request although its engine shuts down, because no other worker is left. */
+  public void tryWhileClosing(long now) {
+    shutdown.tryEarly(now);
+  }
+
   public boolean stalled() {
     return !left && LoadBoard.has(board.cell(slot), Mark.STALLED);
   }
 
   /**
    * Returns true if a request may be placed on it at {@code now}. It must be healthy and admitted
-   * by its breaker, and neither draining, asleep, resting nor full. A stalled worker admits only a
-   * trial.
+   * by its breaker, and neither draining, asleep, resting nor full. A stalled worker, and one whose
+   * engine shuts down, admits only a trial.
    */
   public boolean eligible(long now) {
     return !left && eligible(board.cell(slot), now);
@@ -212,6 +262,7 @@ public final class Worker {
     return !left
         && !(LoadBoard.has(cell, Mark.RESTING) && now - restUntil < 0)
         && !(LoadBoard.has(cell, Mark.STALLED) && !trials.admits(now))
+        && !(LoadBoard.has(cell, Mark.CLOSING) && !shutdown.trialDue(now))
         && !(LoadBoard.has(cell, Mark.BREAKER) && !breaker.admits(now));
   }
 
@@ -267,8 +318,15 @@ public final class Worker {
 
   /** Records the response to a health probe. Recovery from an outage ends a rest. */
   public void probed(boolean good) {
-    boolean wasOut = health.status() == HealthState.Status.UNHEALTHY;
+    HealthState.Status before = health.status();
+    boolean wasOut = before == HealthState.Status.UNHEALTHY;
     health.probed(good);
+    if (good) {
+      refusing = false;
+    }
+    if (before != HealthState.Status.HEALTHY && health.healthy() && shuttingDown()) {
+      mark(Mark.CLOSING, false);
+    }
     if (!recovered(wasOut) && good) {
       breaker.reachable();
     }
@@ -566,7 +624,11 @@ public final class Worker {
     }
     Admission admission =
         LoadBoard.has(before, Mark.BREAKER) ? breaker.admit(now) : Admission.ADMITTED;
-    if (left || admission == Admission.REFUSED) {
+    boolean taken = LoadBoard.has(before, Mark.CLOSING) && !shutdown.tryOnce(now);
+    if (left || taken || admission == Admission.REFUSED) {
+      if (admission == Admission.PROBE) {
+        breaker.ignored(true);
+      }
       board.leave(slot);
       return null;
     }
@@ -677,7 +739,7 @@ public final class Worker {
   void settled(boolean probe, Outcome outcome, long placedAt, boolean unanswered) {
     board.leave(slot);
     switch (outcome) {
-      case Outcome.Succeeded _ -> {
+      case Outcome.Succeeded(boolean answered) -> {
         served.increment();
         long now = ticker.nanos();
         serviceTime.took(now - placedAt);
@@ -685,6 +747,9 @@ public final class Worker {
           beganAt = now;
         }
         progressed(now);
+        if (answered && shuttingDown() && shutdown.before(placedAt)) {
+          mark(Mark.CLOSING, false);
+        }
         breaker.succeeded(probe);
       }
       case Outcome.Failed(Failure failure) -> {

@@ -290,6 +290,11 @@ public abstract class WorkerCall implements UpstreamUser {
     }
   }
 
+  /** The answer that is being buffered; null if there is none. */
+  protected final @Nullable BufferedResponse held() {
+    return held;
+  }
+
   /** Stops buffering. The subclass owns the buffered answer and receives the rest of the body. */
   protected final void takeHeld() {
     held = null;
@@ -299,6 +304,9 @@ public abstract class WorkerCall implements UpstreamUser {
   private void heldWhole(BufferedResponse error) {
     held = null;
     complete(error.surplus());
+    if (error.engineEnded()) {
+      lease.worker().shutsDown();
+    }
     refused(error);
   }
 
@@ -349,8 +357,14 @@ public abstract class WorkerCall implements UpstreamUser {
     if (error != null && orderly && error.endOfConnection()) {
       heldWhole(error);
     } else {
-      fail(RetryReason.RESET, ProxyError.UPSTREAM_RESET);
+      boolean computed = error != null && error.status() < 400;
+      fail(computed ? resetReason() : RetryReason.RESET, ProxyError.UPSTREAM_RESET);
     }
+  }
+
+  /** Reason for the end of the connection before any output, by the time since the request. */
+  protected final RetryReason resetReason() {
+    return state.now() - sentAt > LATE_NANOS ? RetryReason.LATE_RESET : RetryReason.RESET;
   }
 
   /** Ends the request as a failure of the worker. */

@@ -8,6 +8,7 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.call.WorkerCall;
 import io.pointsman.proxy.handler.UpstreamRequest;
 import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.proxy.relay.AnswerReader;
 import io.pointsman.proxy.relay.AnswerSignals;
 import io.pointsman.proxy.relay.FirstEvents;
 import io.pointsman.proxy.relay.Relay;
@@ -29,11 +30,21 @@ final class Attempt extends WorkerCall {
   /** Minimum interval between two reports of the worker's progress. */
   private static final long PROGRESS_NANOS = 50_000_000L;
 
+  private static final int OK = 200;
+
   /**
    * Maximum delay of the first output after the event that announces it. An error in its place
    * arrives within this time. A parser of tool calls may hold text back for any time.
    */
   private static final long MOST_BEHIND_NANOS = 100_000_000L;
+
+  /** Maximum size in bytes of a good answer that is buffered until it is complete. */
+  private static final int MOST_WHOLE = 1 << 18;
+
+  /**
+   * Maximum time between the first and the last byte of such an answer. An engine sends it at once.
+   */
+  private static final long MOST_HELD_NANOS = 250_000_000L;
 
   private final Exchange exchange;
   private final Attempts attempts;
@@ -45,6 +56,19 @@ final class Attempt extends WorkerCall {
   /** Null if the lease has no observer. */
   private @Nullable AnswerSignals signals;
 
+  /** Null if the answer has no signs of interest. */
+  private @Nullable AnswerReader reader;
+
+  /** True if the answer is complete before it is relayed. */
+  private boolean whole;
+
+  /** Time at which a part of a good answer was first seen in the buffer; 0 before. */
+  private long heldSince;
+
+  /** True while the head of a stream waits for the first byte of the body. */
+  private boolean headWaits;
+
+  private boolean answered;
   private boolean requestSent;
   private boolean reached;
 
@@ -140,15 +164,26 @@ final class Attempt extends WorkerCall {
     status = head.status();
     progressAt = activeAt;
     exchange.report().headArrived(activeAt);
-    return attempts.holds(status);
+    return attempts.holds(status)
+        || (inOnePiece(head) && AnswerReader.showsAborts(exchange.endpoint(), head));
+  }
+
+  /** False if the answer may be a stream in another format, for example lines of JSON. */
+  private boolean inOnePiece(ResponseHead head) {
+    boolean measured = !head.chunked() && head.contentLength() != ResponseHead.UNKNOWN;
+    return exchange.head().method().equals("POST") && (measured || !exchange.streams());
   }
 
   @Override
   protected boolean fits(BufferedResponse error) {
-    return error.fits();
+    return good(error) ? error.bytes() <= MOST_WHOLE : error.fits();
   }
 
-  /** Relays an error that is too large to buffer. */
+  private static boolean good(BufferedResponse answer) {
+    return answer.status() < 400;
+  }
+
+  /** Relays an answer that is too large to buffer. */
   @Override
   protected void outgrown(BufferedResponse error) {
     takeHeld();
@@ -158,6 +193,10 @@ final class Attempt extends WorkerCall {
 
   @Override
   protected void refused(BufferedResponse error) {
+    if (good(error)) {
+      relayWhole(error);
+      return;
+    }
     if (error.busy()) {
       worker().rest(error.restNanos(), error.status());
       lease.ignored();
@@ -165,6 +204,16 @@ final class Attempt extends WorkerCall {
       settle();
     }
     attempts.held(this, error);
+  }
+
+  private void relayWhole(BufferedResponse answer) {
+    whole = true;
+    state.head().parse(answer.head(), answer.head().length);
+    answers(state.head(), answer.takeBody());
+    Relay begun = relay;
+    if (!answered && begun != null && begun.endOfConnection()) {
+      finish(begun, false);
+    }
   }
 
   private void settle() {
@@ -179,15 +228,29 @@ final class Attempt extends WorkerCall {
 
   @Override
   protected void answers(ResponseHead head, ByteBuf in) {
+    String method = exchange.head().method();
+    AnswerReader reading =
+        AnswerReader.of(exchange.endpoint(), head, method, lease.observed(), state::scratch);
+    reader = reading;
+    if (whole && reading != null) {
+      reading.read(in);
+      reading.ended();
+      if (aborted(reading)) {
+        in.release();
+        endUnanswered();
+        return;
+      }
+    }
     attempts.answering();
     if (!BufferedResponse.workersFault(status)) {
       lease.answersWell();
     }
-    first = new FirstEvents(head, exchange.head().method());
+    first = new FirstEvents(head, method);
     Relay begun = open(head, in);
     relay = begun;
     commentedAt = activeAt;
-    signals = lease.observed() ? AnswerSignals.of(lease, head) : null;
+    signals = lease.observed() ? AnswerSignals.of(lease, head, reading) : null;
+    headWaits = head.status() == OK && head.eventStream() && attempts.mayRepeat();
     if (begun.empty()) {
       boolean surplus = in.isReadable();
       in.release();
@@ -219,6 +282,13 @@ final class Attempt extends WorkerCall {
     }
     boolean produced = begun();
     EventKind told = begin.read(in);
+    if (reader != null && !whole) {
+      reader.read(in);
+      if (aborted(reader)) {
+        endAborted(under, told, reader.abortedEvent(in), in);
+        return;
+      }
+    }
     if (signals != null) {
       signals.bodyArrived(in, told.computed());
     }
@@ -262,6 +332,59 @@ final class Attempt extends WorkerCall {
     }
   }
 
+  /**
+   * True if the engine aborted the request, and no client asked for that. The worker then counts as
+   * shutting down.
+   */
+  private boolean aborted(AnswerReader reading) {
+    boolean found = reading.aborted(worker().shuttingDown()) && !worker().abortsWanted();
+    if (found) {
+      worker().shutsDown();
+    }
+    return found;
+  }
+
+  /** Ends an attempt that the engine aborted, without a byte for the client. */
+  private void endUnanswered() {
+    Relay unsent = relay;
+    drop();
+    lease.ignored();
+    if (unsent != null) {
+      unsent.release();
+    }
+    attempts.failed(this, RetryReason.ABORTED, ProxyError.UPSTREAM_ABORTED);
+  }
+
+  /**
+   * Ends an answer that the engine aborted. The end of the answer is not relayed.
+   *
+   * @param event start of the aborted event in {@code in}
+   */
+  private void endAborted(Relay under, EventKind told, int event, ByteBuf in) {
+    if (under.bytesOut() == 0) {
+      in.release();
+      endUnanswered();
+      return;
+    }
+    if (under.events() && event > in.readerIndex()) {
+      exchange.answers().bodyArrived(in, activeAt, told.computed());
+      under.relay(in.writerIndex(event));
+    } else {
+      in.release();
+    }
+    cutShort(under);
+  }
+
+  /** Ends an answer because its engine shuts down. The client has a part of it. */
+  private void cutShort(Relay under) {
+    drop();
+    lease.ignored();
+    if (errand != null) {
+      errand.failed(RetryReason.ABORTED);
+    }
+    exchange.brokenOff(under, ProxyError.UPSTREAM_ABORTED);
+  }
+
   /** Handles an error in place of the first output. The client has received nothing yet. */
   private void failedBehindHead(Relay under, boolean busy) {
     drop();
@@ -287,7 +410,7 @@ final class Attempt extends WorkerCall {
   public void receivedAll() {
     Relay under = relay;
     if (phase() == Phase.ANSWERING && under != null) {
-      if (!headHeld(under)) {
+      if (!headHeld(under) && !(headWaits && under.bytesOut() == 0)) {
         under.sendHead();
         tellReached(under);
       }
@@ -301,6 +424,7 @@ final class Attempt extends WorkerCall {
   }
 
   private void finish(Relay under, boolean surplus) {
+    answered = true;
     complete(surplus);
     if (signals != null) {
       signals.ended();
@@ -328,7 +452,7 @@ final class Attempt extends WorkerCall {
     Relay under = relay;
     drop();
     lease.failed(failure);
-    RetryReason why = failure == Failure.TIMEOUT ? RetryReason.TIMEOUT : RetryReason.RESET;
+    RetryReason why = failure == Failure.TIMEOUT ? RetryReason.TIMEOUT : resetReason();
     if (under == null || under.bytesOut() == 0) {
       if (under != null) {
         under.release();
@@ -376,9 +500,7 @@ final class Attempt extends WorkerCall {
         }
       }
       case HOLDING -> {
-        if (TimeoutSettings.passed(silent, timeouts.idle().toNanos())) {
-          late();
-        }
+        checkHeld(now, silent, timeouts);
       }
       case ANSWERING -> checkRelay(now, timeouts, keepAliveNanos);
       case CONNECTING, OVER -> {}
@@ -404,6 +526,21 @@ final class Attempt extends WorkerCall {
     attempts.failed(this, RetryReason.LOST, ProxyError.UPSTREAM_TIMEOUT);
   }
 
+  private void checkHeld(long now, long silent, TimeoutSettings timeouts) {
+    BufferedResponse part = held();
+    boolean waits = part != null && good(part) && part.bytes() == 0;
+    Duration limit = waits ? firstByte(timeouts) : timeouts.idle();
+    if (TimeoutSettings.passed(silent, limit.toNanos())) {
+      late();
+    } else if (part != null && good(part) && part.bytes() > 0) {
+      heldSince = heldSince == 0 ? now : heldSince;
+      if (now - heldSince > MOST_HELD_NANOS) {
+        outgrown(part);
+        exchange.client().flush();
+      }
+    }
+  }
+
   private Duration firstByte(TimeoutSettings timeouts) {
     return errand == null ? timeouts.firstByte() : errand.firstByte(timeouts.firstByte());
   }
@@ -415,7 +552,10 @@ final class Attempt extends WorkerCall {
 
   private void checkRelay(long now, TimeoutSettings timeouts, long keepAliveNanos) {
     long silent = silent(now);
-    if (!exchange.client().writable()) {
+    Relay under = relay;
+    if (!begun() && under != null && under.events() && engineGone(under)) {
+      endUnbegun(under);
+    } else if (!exchange.client().writable()) {
       lease.heldUp();
       if (TimeoutSettings.passed(silent, timeouts.clientIdle().toNanos())) {
         exchange.clientStalled();
@@ -432,7 +572,26 @@ final class Attempt extends WorkerCall {
         && !headHeld(relay)) {
       commentedAt = now;
       relay.keepAlive();
+      tellReached(relay);
       exchange.client().flush();
+    }
+  }
+
+  /** True if the engine shuts down, or nobody listens there and another worker can serve. */
+  private boolean engineGone(Relay under) {
+    return worker().shuttingDown()
+        || (worker().refusing() && under.bytesOut() == 0 && attempts.mayUseAnother(worker()));
+  }
+
+  /**
+   * Ends a stream without output whose engine shuts down. vLLM's server keeps such a connection
+   * open after its engine has ended.
+   */
+  private void endUnbegun(Relay under) {
+    if (under.bytesOut() == 0) {
+      endUnanswered();
+    } else {
+      cutShort(under);
     }
   }
 

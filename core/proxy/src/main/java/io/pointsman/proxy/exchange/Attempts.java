@@ -244,13 +244,27 @@ final class Attempts implements DeferredRequest.Holder {
 
   /**
    * True if an answer with this status is buffered until it is complete. Either a retry is
-   * possible, or only the body distinguishes a busy worker from a failed one.
+   * possible, or only the body distinguishes a busy or ending engine from a failed one.
    */
   boolean holds(int code) {
     boolean searching = search != null && search.goesOnAfter(code);
     boolean retried = exchange.repeatable() && retries.mayRetryAfter(code);
     boolean again = exchange.body().replayable() && (searching || retried);
-    return again || code == 429 || code == 503;
+    return again || code == 429 || code == 503 || code == 500;
+  }
+
+  /** True if another worker may get the request after this one has started it. */
+  boolean mayRepeat() {
+    return exchange.repeatable() && exchange.body().replayable();
+  }
+
+  /** True if a worker other than {@code than} can serve the request now. */
+  boolean mayUseAnother(Worker than) {
+    long now = state.now();
+    Pool pool = plane.engine().pool(than.spec().role(), facts.model());
+    return pool != null
+        && mayRepeat()
+        && pool.any(other -> other != than && routing.admits(other, now));
   }
 
   /** Records that the same request goes to the same worker over a new connection. */
@@ -295,7 +309,7 @@ final class Attempts implements DeferredRequest.Holder {
     }
     return switch (reason) {
       case CONNECT, BUSY, NOT_THERE, STALE -> true;
-      case RESET, PROTOCOL, STATUS -> exchange.repeatable();
+      case RESET, PROTOCOL, STATUS, ABORTED -> exchange.repeatable();
       case LATE_RESET ->
           exchange.repeatable() && again(errand, plane.retry().afterLateReset() && !brokeLate);
       case LOST ->

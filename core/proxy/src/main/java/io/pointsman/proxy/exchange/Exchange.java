@@ -250,6 +250,10 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
     return report;
   }
 
+  Endpoint endpoint() {
+    return endpoint;
+  }
+
   RequestHead head() {
     return head;
   }

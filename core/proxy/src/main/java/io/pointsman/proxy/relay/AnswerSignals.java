@@ -2,16 +2,14 @@ package io.pointsman.proxy.relay;
 
 import io.netty.buffer.ByteBuf;
 import io.pointsman.engine.fleet.Lease;
-import io.pointsman.proxy.wire.AnswerTail;
 import io.pointsman.proxy.wire.ResponseHead;
-import io.pointsman.request.usage.UsageTail;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Signals from a relayed answer to its lease: the first token of a stream, and the token counts at
  * the end. An answer without a length to a streaming request counts as a stream in any format, for
- * example lines of JSON. The last bytes are copied and read once. A compressed answer only reports
- * its first token. Belongs to the event loop.
+ * example lines of JSON. A compressed answer only reports its first token. Belongs to the event
+ * loop.
  */
 public final class AnswerSignals {
   private static final int OK = 200;
@@ -24,8 +22,8 @@ public final class AnswerSignals {
 
   private final Lease lease;
 
-  /** Null if the end of the answer is not readable. */
-  private final @Nullable AnswerTail tail;
+  /** Null if the answer is not readable. */
+  private final @Nullable AnswerReader reader;
 
   /**
    * Remaining bytes before the first token; below 0 when the first token was reported, or is not
@@ -33,17 +31,24 @@ public final class AnswerSignals {
    */
   private int before;
 
-  private AnswerSignals(Lease lease, boolean stream, boolean encoded) {
+  private AnswerSignals(
+      Lease lease, @Nullable AnswerReader reader, boolean stream, boolean encoded) {
     this.lease = lease;
-    tail = encoded ? null : new AnswerTail(UsageTail.BYTES);
+    this.reader = reader;
     before = stream ? (encoded ? CODING_HEAD : 0) : -1;
   }
 
-  /** Returns null if the answer has no signals: an error, or compressed without streaming. */
-  public static @Nullable AnswerSignals of(Lease lease, ResponseHead head) {
+  /**
+   * Returns null if the answer has no signals: an error, or compressed without streaming.
+   *
+   * @param reader reader of the answer, which sees each part before {@link #bodyArrived}; null if
+   *     the answer is not readable
+   */
+  public static @Nullable AnswerSignals of(
+      Lease lease, ResponseHead head, @Nullable AnswerReader reader) {
     boolean stream = head.eventStream() || (!lease.whole() && unmeasured(head));
     boolean tells = head.status() == OK && (stream || !head.encoded());
-    return tells ? new AnswerSignals(lease, stream, head.encoded()) : null;
+    return tells ? new AnswerSignals(lease, reader, stream, head.encoded()) : null;
   }
 
   private static boolean unmeasured(ResponseHead head) {
@@ -62,15 +67,12 @@ public final class AnswerSignals {
         lease.firstToken();
       }
     }
-    if (tail != null) {
-      tail.append(in);
-    }
   }
 
   /** Reports the token counts at the end of the answer. Called before the lease is settled. */
   public void ended() {
-    if (tail != null) {
-      lease.reported(UsageTail.read(tail.bytes(), 0, tail.length()));
+    if (reader != null) {
+      lease.reported(reader.usage());
     }
   }
 }

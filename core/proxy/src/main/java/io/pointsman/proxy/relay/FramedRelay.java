@@ -2,12 +2,14 @@ package io.pointsman.proxy.relay;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
+import io.pointsman.proxy.reply.ErrorEvents;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.wire.BodyFraming;
 import io.pointsman.proxy.wire.Decimals;
 import io.pointsman.proxy.wire.Latin1;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.ResponseHead;
+import io.pointsman.request.Endpoint;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -127,7 +129,8 @@ abstract sealed class FramedRelay implements Relay permits ResponseRelay, Rewrit
    * @param whole true if the event before it is complete
    */
   final void sendErrorEvent(ProxyError error, boolean whole) {
-    String event = (whole ? "" : "\n\n") + "data: " + error.json(error.message()) + "\n\n";
+    Endpoint endpoint = Endpoint.of(request.method(), request.uri());
+    String event = (whole ? "" : "\n\n") + ErrorEvents.of(error, endpoint);
     ByteBuf bytes = client.alloc().buffer(event.length());
     Latin1.write(bytes, event);
     sendPart(bytes);

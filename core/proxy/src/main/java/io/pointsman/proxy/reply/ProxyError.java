@@ -60,6 +60,8 @@ public enum ProxyError {
    * this status if it has received nothing.
    */
   UPSTREAM_BROKE_OFF(502, Blame.UPSTREAM, "the worker ended its response early"),
+  /** As {@link #UPSTREAM_BROKE_OFF}, because the worker's engine shut down. */
+  UPSTREAM_ABORTED(503, Blame.UPSTREAM, "the worker shut down before its response was complete"),
   /** As {@link #UPSTREAM_BROKE_OFF}, because the worker was silent. */
   UPSTREAM_STALLED(504, Blame.UPSTREAM, "the worker stalled in the middle of its response");
 
@@ -87,6 +89,11 @@ public enum ProxyError {
 
   public int status() {
     return status;
+  }
+
+  /** Code in the error object. */
+  public String code() {
+    return code;
   }
 
   public Blame blame() {

@@ -2,6 +2,7 @@ package io.pointsman.proxy.retry;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.wire.BodyFraming;
 import io.pointsman.proxy.wire.ChunkFraming;
@@ -10,10 +11,11 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A worker's error answer, buffered during a retry. The client gets it if no other attempt does
- * better. Belongs to the event loop.
+ * A worker's answer, buffered until it is complete: an error, which the client gets if no other
+ * attempt does better, or an answer in one piece, which its engine may have aborted. Belongs to the event loop.
  */
 public final class BufferedResponse {
   /** Maximum size in bytes of a buffered body during a retry. */
@@ -31,6 +33,13 @@ public final class BufferedResponse {
 
   private static final Pattern QUEUE_FULL_CODE = Pattern.compile("\"code\"\\s*:\\s*503\\b");
 
+  /**
+   * Texts of vLLM's error if its engine has ended, or has begun to shut down. Its server may still
+   * answer probes as healthy.
+   */
+  private static final Pattern ENGINE_ENDED =
+      Pattern.compile("cannot schedule new futures after shutdown|EngineCore encountered an issue");
+
   /** Rest of a busy worker without {@code Retry-After}, in nanoseconds. */
   public static final long REST_NANOS = 200_000_000L;
 
@@ -40,7 +49,11 @@ public final class BufferedResponse {
   private final long longestRestNanos;
   private final byte[] head;
   private final BodyFraming framing;
-  private final ByteBuf body;
+  private final ByteBufAllocator allocator;
+
+  /** Null until the first bytes. */
+  private @Nullable ByteBuf body;
+
   private boolean complete;
   private boolean surplus;
 
@@ -64,7 +77,7 @@ public final class BufferedResponse {
     status = parsed.status();
     retryAfterSeconds = parsed.retryAfterSeconds();
     framing = new BodyFraming(parsed, method);
-    body = allocator.buffer(1024);
+    this.allocator = allocator;
     complete = framing.empty();
   }
 
@@ -78,9 +91,27 @@ public final class BufferedResponse {
     int end = framing.scan(part, from, to);
     surplus |= end >= 0 && end < to;
     complete = end >= 0;
-    body.writeBytes(part, from, (end >= 0 ? end : to) - from);
-    part.release();
+    add(part, from, end >= 0 ? end : to);
     return end != ChunkFraming.MALFORMED;
+  }
+
+  /** A good answer that arrived in one part is not copied; it is sent at once. */
+  private void add(ByteBuf part, int from, int to) {
+    ByteBuf into = body;
+    if (from == to) {
+      part.release();
+      return;
+    }
+    if (into == null && complete && status < 400) {
+      body = part.setIndex(from, to);
+      return;
+    }
+    if (into == null) {
+      into = allocator.buffer(Math.max(1024, to - from));
+      body = into;
+    }
+    into.writeBytes(part, from, to - from);
+    part.release();
   }
 
   public boolean fits() {
@@ -89,7 +120,7 @@ public final class BufferedResponse {
 
   /** Number of buffered bytes of the body, framing included. */
   public int bytes() {
-    return body.readableBytes();
+    return body == null ? 0 : body.readableBytes();
   }
 
   public boolean complete() {
@@ -150,8 +181,17 @@ public final class BufferedResponse {
     return status == 503 && (retryAfterSeconds != ResponseHead.UNKNOWN || saysQueueFull());
   }
 
+  /** True if the answer reports that the engine has ended or shuts down. */
+  public boolean engineEnded() {
+    return (status == 500 || status == 503) && ENGINE_ENDED.matcher(text()).find();
+  }
+
+  private String text() {
+    return body == null ? "" : body.toString(StandardCharsets.ISO_8859_1);
+  }
+
   private boolean saysQueueFull() {
-    String text = body.toString(StandardCharsets.ISO_8859_1);
+    String text = text();
     return QUEUE_FULL_TYPE.matcher(text).find() && QUEUE_FULL_CODE.matcher(text).find();
   }
 
@@ -162,10 +202,12 @@ public final class BufferedResponse {
 
   /** Bytes of the body, unchanged, framing included. Their ownership passes to the caller. */
   public ByteBuf takeBody() {
-    return body;
+    return body == null ? Unpooled.EMPTY_BUFFER : body;
   }
 
   public void release() {
-    body.release();
+    if (body != null) {
+      body.release();
+    }
   }
 }

@@ -125,11 +125,11 @@ public final class RetryPlan {
 
   /**
    * Delay before the next attempt, in nanoseconds. It is 0 if the worker has not started the
-   * request, or is lost.
+   * request, aborted it, or is lost.
    */
   public long waitNanos(RetryReason reason) {
     return switch (reason) {
-      case CONNECT, BUSY, NOT_THERE, STALE, LOST -> 0;
+      case CONNECT, BUSY, NOT_THERE, STALE, LOST, ABORTED -> 0;
       case RESET, LATE_RESET, PROTOCOL, TIMEOUT, STATUS -> backoff.nanos(waits++);
     };
   }

@@ -19,6 +19,8 @@ public enum RetryReason {
   TIMEOUT,
   /** The answer has a status that means a failure of the worker: 408, 500, 502, 503 or 504. */
   STATUS,
+  /** The engine shut down and aborted the request before its answer was complete. */
+  ABORTED,
   /** The worker is busy: status 429, or 503 with a sign of a full queue. */
   BUSY,
   /** The worker does not have the stored response. */

@@ -10,6 +10,13 @@ import org.jspecify.annotations.Nullable;
  * <p>Strict: sizes have at most 15 digits, lines end in CRLF, extensions and trailers are bounded.
  */
 public final class ChunkFraming {
+  /** Receiver of the contents of chunks. */
+  @FunctionalInterface
+  public interface Contents {
+    /** Receives {@code length} bytes of {@code in} from index {@code from} on. */
+    void content(ByteBuf in, int from, int length);
+  }
+
   /** The body continues after the scanned bytes. */
   public static final int MORE = -1;
 
@@ -78,12 +85,22 @@ public final class ChunkFraming {
    * @return the index after the body's last byte, {@link #MORE}, or {@link #MALFORMED}
    */
   public int scan(ByteBuf in, int from, int to, @Nullable ByteBuf data) {
+    return read(in, from, to, data == null ? null : data::writeBytes);
+  }
+
+  /**
+   * Scans {@code in} from {@code from} to before {@code to}. Does not move its indices.
+   *
+   * @param contents receiver of the contents of chunks; null for none
+   * @return the index after the body's last byte, {@link #MORE}, or {@link #MALFORMED}
+   */
+  public int read(ByteBuf in, int from, int to, @Nullable Contents contents) {
     border = state == State.SIZE && digits == 0 ? from : -1;
     int i = from;
     while (i < to) {
       if (state == State.DATA) {
         int run = (int) Math.min(size, to - i);
-        consume(in, i, run, data);
+        consume(in, i, run, contents);
         i += run;
       } else if (!step(in.getByte(i++), i)) {
         return MALFORMED;
@@ -139,9 +156,9 @@ public final class ChunkFraming {
     return tail;
   }
 
-  private void consume(ByteBuf in, int from, int run, @Nullable ByteBuf data) {
-    if (data != null) {
-      data.writeBytes(in, from, run);
+  private void consume(ByteBuf in, int from, int run, @Nullable Contents contents) {
+    if (contents != null) {
+      contents.content(in, from, run);
     }
     tail.append(in, from, run);
     size -= run;

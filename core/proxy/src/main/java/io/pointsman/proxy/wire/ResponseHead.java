@@ -42,6 +42,7 @@ public final class ResponseHead {
   private boolean keepAlive;
   private boolean chunked;
   private boolean eventStream;
+  private boolean json;
   private boolean encoded;
   private long contentLength;
   private long retryAfter;
@@ -76,6 +77,7 @@ public final class ResponseHead {
     keepAlive = false;
     chunked = false;
     eventStream = false;
+    json = false;
     encoded = false;
     contentLength = UNKNOWN;
     retryAfter = UNKNOWN;
@@ -191,6 +193,7 @@ public final class ResponseHead {
         }
         if (Bytes.is(bytes, name, colon, "content-type")) {
           eventStream = mediaType(from, to, "text/event-stream");
+          json = !eventStream && mediaType(from, to, "application/json");
         } else if (Bytes.is(bytes, name, colon, "content-encoding")) {
           encoded = true;
         } else if (Bytes.is(bytes, name, colon, "connection")) {
@@ -324,6 +327,11 @@ public final class ResponseHead {
   /** True if the body is a stream of server-sent events. */
   public boolean eventStream() {
     return eventStream;
+  }
+
+  /** True if the body is a JSON document. */
+  public boolean json() {
+    return json;
   }
 
   /** True if the body is compressed. The router then cannot insert anything. */

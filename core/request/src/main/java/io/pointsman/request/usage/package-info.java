@@ -1,4 +1,4 @@
-/** Token counts at the end of engines' answers. */
+/** Token counts and aborts in engines' answers. */
 @NullMarked
 package io.pointsman.request.usage;
 

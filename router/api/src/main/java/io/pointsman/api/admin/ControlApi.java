@@ -319,6 +319,9 @@ public final class ControlApi {
         // Before the call: a request that arrives meanwhile would hang or be aborted.
         workers.forEach(worker -> worker.sleep(true));
       }
+      if (path.aborts()) {
+        workers.forEach(Worker::abortsOnRequest);
+      }
       Result result = call(workers.getFirst(), request, headers);
       if (states) {
         settle(path, workers, result);

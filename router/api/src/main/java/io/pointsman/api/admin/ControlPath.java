@@ -85,6 +85,11 @@ public record ControlPath(String method, String path, Effect effect) {
     return path.endsWith("/");
   }
 
+  /** True for a request that aborts other requests. */
+  boolean aborts() {
+    return path.startsWith("/abort_request");
+  }
+
   /** True for a request that loads or removes an adapter. */
   boolean ofAdapters() {
     return effect == Effect.MODELS;

@@ -101,7 +101,7 @@ public final class WorkersApi {
     node.put("breaker_openings", worker.breaker().opened());
     node.put("resting", worker.restLeft(ticker.nanos()) > 0);
     node.put("stalled", worker.stalled());
-    node.put("draining", worker.draining());
+    node.put("draining", worker.draining() || worker.shuttingDown());
     node.put("asleep", worker.asleep());
     node.put("available", worker.eligible(ticker.nanos()));
     return node;

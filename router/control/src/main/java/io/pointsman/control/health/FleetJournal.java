@@ -29,9 +29,10 @@ public final class FleetJournal {
       CircuitBreaker.State breaker,
       boolean stalled,
       boolean asleep,
-      boolean ignoresProbes) {
+      boolean ignoresProbes,
+      boolean closing) {
     static final State NEW =
-        new State(HealthState.Status.UNKNOWN, CircuitBreaker.State.CLOSED, false, false, false);
+        new State(HealthState.Status.UNKNOWN, CircuitBreaker.State.CLOSED, false, false, false, false);
 
     static State of(Worker worker) {
       return new State(
@@ -39,7 +40,8 @@ public final class FleetJournal {
           worker.breaker().state(),
           worker.stalled(),
           worker.asleep(),
-          worker.ignoresProbes());
+          worker.ignoresProbes(),
+          worker.shuttingDown());
     }
   }
 
@@ -80,6 +82,13 @@ public final class FleetJournal {
     }
     if (before.asleep != now.asleep) {
       log.info("worker {} {}", worker, now.asleep ? "sleeps or is paused" : "is awake");
+    }
+    if (before.closing != now.closing) {
+      if (now.closing) {
+        log.warn("engine of {} shuts down, the worker gets no new requests", worker);
+      } else {
+        log.info("engine of {} accepts requests again", worker);
+      }
     }
     if (before.stalled != now.stalled) {
       stall(worker, now.stalled);

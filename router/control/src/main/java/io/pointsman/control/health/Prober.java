@@ -11,6 +11,7 @@ import io.pointsman.engine.fleet.ServedModels;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.upstream.Shortage;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.SocketTimeoutException;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -263,6 +264,9 @@ public final class Prober implements AutoCloseable {
             : e instanceof ConnectTimeout ? Verdict.NOT_ACCEPTED : Verdict.SILENT;
       }
       log.debug("probe of {} failed: {}", worker, e.toString());
+      if (e instanceof ConnectException) {
+        worker.refusesProbes();
+      }
       return routersOwn(worker, e) ? Verdict.NONE : Verdict.BROKEN;
     }
   }

@@ -98,6 +98,7 @@ class KvEventsTest {
       assertThat(third.parent()).isEqualTo(before[before.length - 1]);
 
       post(engine, "/reset_prefix_cache", "");
+      ask(engine, "m", "1", ""); // the reset is published with the next step
       Await.until("nothing left", () -> listening.feed.blocks(worker, 0).isEmpty());
       assertThat(listening.feed.cleared()).isEqualTo(1);
       assertThat(listening.tally.of(Count.MALFORMED)).isZero();

@@ -60,7 +60,8 @@ class KvSourceTest {
             OPTIONS.topic(),
             OPTIONS.buffered(),
             OPTIONS.faults(),
-            OPTIONS.offload());
+            OPTIONS.offload(),
+            OPTIONS.connect());
     AtomicReference<@Nullable EventPublisher> opened = new AtomicReference<>();
     Await.until("the ports are free", () -> opens(options, opened));
     return Objects.requireNonNull(opened.get());

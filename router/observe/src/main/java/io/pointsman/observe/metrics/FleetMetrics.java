@@ -33,7 +33,7 @@ final class FleetMetrics {
     perWorker(meters, FleetMetric.WORKER_STALLS, Worker::stalls);
     perWorker(meters, FleetMetric.WORKER_DESERTED, Worker::deserted);
     perWorker(meters, FleetMetric.WORKER_LAST_RESORTS, Worker::lastResorts);
-    perWorker(meters, FleetMetric.WORKER_DRAINING, w -> flag(w.draining()));
+    perWorker(meters, FleetMetric.WORKER_DRAINING, w -> flag(w.draining() || w.shuttingDown()));
     meters.pulled(FleetMetric.WORKER_REQUESTS, this::outcomes);
   }
 

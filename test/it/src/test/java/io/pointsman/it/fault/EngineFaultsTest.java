@@ -160,7 +160,8 @@ final class EngineFaultsTest {
         Row.streamed(HANGS_MID_STREAM).with("timeouts.idle", "500ms"),
         refusedBeforeTheAnswer(RESETS_BEFORE_HEADERS),
         refusedBeforeTheAnswer(RESETS_WITHIN_HEADERS),
-        Row.streamed(RESETS_AFTER_HEADERS),
+        new Row(
+            RESETS_AFTER_HEADERS, true, Map.of(), Seen.BAD_GATEWAY, EnumSet.of(Seen.SERVED)),
         Row.streamed(RESETS_MID_STREAM),
         Row.streamed(HALF_CHUNK),
         Row.streamed(BAD_CHUNK_SIZE),
@@ -168,7 +169,7 @@ final class EngineFaultsTest {
         Row.streamed(OVERSIZE_CHUNK),
         refusedBeforeTheAnswer(HEAD_TOO_LARGE),
         refusedBeforeTheAnswer(HUGE_HEADER),
-        Row.whole(LENGTH_TOO_LONG, Seen.CUT, Seen.CUT, Seen.SERVED),
+        refusedBeforeTheAnswer(LENGTH_TOO_LONG),
         Row.whole(LENGTH_TOO_SHORT, Seen.SERVED, Seen.SERVED),
         Row.whole(LENGTH_AND_CHUNKS, Seen.SERVED, Seen.SERVED),
         refusedBeforeTheAnswer(INTERIM_STORM),

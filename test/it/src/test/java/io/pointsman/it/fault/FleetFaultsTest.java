@@ -49,7 +49,9 @@ final class FleetFaultsTest {
           HANGS_WITH_GOOD_PROBES,
           PROBES_TIME_OUT,
           FALLS_SILENT,
-          ANSWERS_TWICE ->
+          ANSWERS_TWICE,
+          ENGINE_IS_TERMINATED,
+          ENGINE_SHUTS_DOWN ->
           throw new AssertionError(fault + ": has a test of its own");
     }
   }

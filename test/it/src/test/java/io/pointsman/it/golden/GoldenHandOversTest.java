@@ -152,7 +152,7 @@ final class GoldenHandOversTest {
   void theNextTurnFetchesTheBlocksThatDecodeHolds() throws IOException {
     try (SplitCluster cluster =
         SplitCluster.of("nixl", KvConnector.NIXL)
-            .options(options -> options.withBidirectional(true))
+            .options(options -> options.withBidirectional(true).withParamsInStreams(true))
             .start()) {
       HandOverText text = new HandOverText(cluster);
       String question = "{\"role\":\"user\",\"content\":\"turn " + WORDS + "\"}";

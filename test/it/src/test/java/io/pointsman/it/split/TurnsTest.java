@@ -36,7 +36,7 @@ final class TurnsTest {
 
   private static SplitCluster.Setup setup() {
     return SplitCluster.of("nixl", KvConnector.NIXL)
-        .options(options -> options.withBidirectional(true));
+        .options(options -> options.withBidirectional(true).withParamsInStreams(true));
   }
 
   private static ArrayNode asked(String words) {
@@ -197,7 +197,7 @@ final class TurnsTest {
   void aTurnEvictedFromDecodeCostsOnePrefill() throws IOException {
     try (SplitCluster cluster =
         SplitCluster.of("nixl", KvConnector.NIXL)
-            .options(options -> options.withBidirectional(true).withDecoderTtl(0.05))
+            .options(options -> options.withBidirectional(true).withParamsInStreams(true).withDecoderTtl(0.05))
             .engines(2, 1)
             .set("prefill-policy", "round_robin")
             .start()) {

@@ -14,6 +14,10 @@ public enum FleetFault {
   FALLS_SILENT,
   /** An engine sends a second answer late, on a connection that the router keeps. */
   ANSWERS_TWICE,
+  /** An engine is terminated: it aborts its requests, and streams without a token stay open. */
+  ENGINE_IS_TERMINATED,
+  /** An engine that shuts down answers requests with 500 and probes with 200. */
+  ENGINE_SHUTS_DOWN,
   /** An engine's name gets another address. */
   NAME_MOVES,
   /** A name has several addresses, and an engine answers at some of them. */

@@ -17,7 +17,6 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
@@ -208,14 +207,21 @@ public final class EngineCommand implements Callable<Integer> {
             "KV events at port " + publisher.port() + ", replay port " + publisher.replayPort());
       }
       out.flush();
-      new CountDownLatch(1).await();
+      Runtime.getRuntime().addShutdownHook(new Thread(() -> terminated(engine), "sim-engine-end"));
+      engine.awaitDeath();
+      return ExitCode.SOFTWARE;
     } catch (UncheckedIOException e) {
       PrintWriter err = commandSpec.commandLine().getErr();
       err.println(commandSpec.qualifiedName() + ": " + e.getMessage());
       err.flush();
       return ExitCode.SOFTWARE;
     }
-    return 0;
+  }
+
+  /** SIGTERM: the process ends when its clients have left, as vLLM's does. */
+  private static void terminated(SimEngine engine) {
+    engine.terminate(0);
+    engine.awaitNoClients();
   }
 
   private static void tell(KvState state, PrintWriter out) {

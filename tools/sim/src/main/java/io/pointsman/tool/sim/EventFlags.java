@@ -22,6 +22,14 @@ final class EventFlags {
   private int port;
 
   @Option(
+      names = "--kv-events-connect",
+      defaultValue = "",
+      description =
+          "host:port that the PUB socket connects to, as vLLM does with an endpoint without *."
+              + " Empty: it binds its port.")
+  private String connect = "";
+
+  @Option(
       names = "--kv-events-replay-port",
       defaultValue = "0",
       description = "Port of the replay socket. 0: any free port; -1: none.")
@@ -88,7 +96,8 @@ final class EventFlags {
         new EventFaults(loss, delayMillis, reorder),
         offload.equals("off")
             ? null
-            : new EventOptions.Offloading(OffloadTier.of(offload), offloadBlocks));
+            : new EventOptions.Offloading(OffloadTier.of(offload), offloadBlocks),
+        connect);
   }
 
   private void refuseWithoutFormat() {
@@ -97,6 +106,7 @@ final class EventFlags {
             || replayPort != 0
             || rank != 0
             || !topic.isEmpty()
+            || !connect.isEmpty()
             || loss != 0
             || delayMillis != 0
             || reorder != 0

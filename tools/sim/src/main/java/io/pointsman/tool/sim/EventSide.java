@@ -30,6 +30,7 @@ final class EventSide implements CacheAnnouncer, CacheListener, OffloadListener,
   private final EventLoop loop;
   private final InstantSource clock = InstantSource.system();
   private List<CacheChange> changes = new ArrayList<>();
+  private boolean scheduled;
   private EventFaults faults;
   private int port;
   private int replayPort;
@@ -59,7 +60,8 @@ final class EventSide implements CacheAnnouncer, CacheListener, OffloadListener,
             options.topic(),
             options.buffered(),
             faults,
-            options.offload());
+            options.offload(),
+            options.connect());
     int blockSize = engine.scheduler().limits().blockSize();
     EventPublisher opened = new EventPublisher(again, host, blockSize, engine.profile().seed());
     port = opened.port();
@@ -106,19 +108,23 @@ final class EventSide implements CacheAnnouncer, CacheListener, OffloadListener,
     add(new CacheChange.Dropped(hash));
   }
 
+  /** vLLM publishes a reset with the next step of the engine; an idle engine publishes none. */
   @Override
   public void cleared() {
-    add(new CacheChange.Cleared());
+    changes.add(new CacheChange.Cleared());
+    engine.driver().afterStep(this::publish);
   }
 
   private void add(CacheChange change) {
     changes.add(change);
-    if (changes.size() == 1) {
+    if (!scheduled) {
+      scheduled = true;
       loop.execute(this::publish);
     }
   }
 
   private void publish() {
+    scheduled = false;
     List<CacheChange> batch = changes;
     changes = new ArrayList<>();
     EventPublisher open = publisher;
@@ -133,7 +139,7 @@ final class EventSide implements CacheAnnouncer, CacheListener, OffloadListener,
     String replay = replayPort < 0 ? null : "tcp://*:" + replayPort;
     return new Place(
         options.rank(),
-        "tcp://*:" + port,
+        options.connect().isEmpty() ? "tcp://*:" + port : "tcp://" + options.connect(),
         replay,
         options.topic(),
         options.buffered(),

@@ -47,8 +47,13 @@ final class KvFlags {
 
   @Option(
       names = "--kv-bidirectional",
-      description = "nixl: a decode engine keeps its blocks and describes them in its last chunk.")
+      description = "nixl: a decode engine keeps its blocks and describes them in its answer.")
   private boolean bidirectional;
+
+  @Option(
+      names = "--kv-params-in-streams",
+      description = "Describe them in the last chunk of a stream too. vLLM 0.32 does not.")
+  private boolean paramsInStreams;
 
   @Option(
       names = "--kv-port",
@@ -144,6 +149,7 @@ final class KvFlags {
         lenient,
         direct,
         bidirectional,
+        paramsInStreams,
         port,
         leaseSeconds,
         decoderTtlSeconds,

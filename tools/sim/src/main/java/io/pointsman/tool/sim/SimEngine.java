@@ -27,6 +27,7 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -42,6 +43,9 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  */
 public final class SimEngine implements AutoCloseable {
+  /** Time between the death of an engine and the end of its server. */
+  private static final long DEATH_MILLIS = 100;
+
   private final SimConfig config;
   private final EventLoop loop;
   private final @Nullable EventLoopGroup ownGroup;
@@ -51,6 +55,7 @@ public final class SimEngine implements AutoCloseable {
   private final HttpListener adminListener;
   private final @Nullable KvSide kvSide;
   private final @Nullable EventSide eventSide;
+  private final CountDownLatch death = new CountDownLatch(1);
   private int port;
   private int adminPort = -1;
 
@@ -75,7 +80,7 @@ public final class SimEngine implements AutoCloseable {
       engine.announceBy(eventSide);
     }
     KvNode node = kvSide == null ? null : kvSide.node();
-    this.api = new EngineApi(engine, node);
+    this.api = new EngineApi(engine, node, this::died);
     this.listener = new HttpListener(loop, type, config.connections(), api, engine::id);
     this.adminListener = new HttpListener(loop, type, config.connections(), api, engine::id);
   }
@@ -227,8 +232,55 @@ public final class SimEngine implements AutoCloseable {
     onLoop(() -> engine.scheduler().cache().forgetIdle());
   }
 
-  /** Restarts on the same port after {@link #stop}. */
+  /**
+   * Shuts down like vLLM on SIGTERM. Requests in progress end with the finish reason {@code abort};
+   * streams without a token stay open without a byte. Later requests get 500, while {@code /health}
+   * is still 200. After {@code listenMillis} nobody listens. The prefix cache is lost.
+   */
+  public void terminate(long listenMillis) {
+    onLoop(
+        () -> {
+          engine.shutDown();
+          engine.scheduler().cache().forgetIdle();
+          if (listenMillis == 0) {
+            listener.closeListening();
+          } else {
+            loop.schedule(this::closeIfEnded, listenMillis, TimeUnit.MILLISECONDS);
+          }
+          return true;
+        });
+  }
+
+  private void closeIfEnded() {
+    if (engine.ended()) {
+      listener.closeListening();
+    }
+  }
+
+  /** Runs on the loop. Like vLLM's server, it notices the death a moment later. */
+  private void died() {
+    engine.scheduler().cache().forgetIdle();
+    loop.schedule(this::closeIfEnded, DEATH_MILLIS, TimeUnit.MILLISECONDS);
+    loop.schedule(death::countDown, 2 * DEATH_MILLIS, TimeUnit.MILLISECONDS);
+  }
+
+  /** Waits until a request has ended it, and its clients have their errors. */
+  void awaitDeath() throws InterruptedException {
+    death.await();
+  }
+
+  /** Waits until no client is connected. */
+  void awaitNoClients() {
+    listener.connectionsClosed().awaitUninterruptibly();
+  }
+
+  /** Restarts on the same port after {@link #stop}, {@link #terminate} or its death. */
   public void restart() {
+    onLoop(
+        () -> {
+          engine.begin();
+          return true;
+        });
     open(port);
   }
 

@@ -87,6 +87,7 @@ class EngineCommandTest {
             "--lenient",
             "--kv-direct",
             "--kv-bidirectional",
+            "--kv-params-in-streams",
             "--kv-port=1",
             "--kv-lease=2",
             "--kv-decoder-ttl=3",
@@ -107,6 +108,7 @@ class EngineCommandTest {
             new KvOptions(
                 KvRole.DECODE,
                 KvConnector.LMCACHE,
+                true,
                 true,
                 true,
                 true,

@@ -275,7 +275,10 @@ class NixlWireTest {
 
   @Test
   void nextTurnFetchesItsHistoryFromDecode() throws IOException {
-    try (KvPair back = new KvPair(KvConnector.NIXL, options -> options.withBidirectional(true))) {
+    try (KvPair back =
+        new KvPair(
+            KvConnector.NIXL,
+            options -> options.withBidirectional(true).withParamsInStreams(true))) {
       ObjectNode chat = SimJson.object().put("max_tokens", 20).put("stream", true);
       chat.putArray("messages").addObject().put("role", "user").put("content", KvPair.WORDS);
       ObjectNode first = chat.deepCopy().put("max_tokens", 1).put("stream", false);

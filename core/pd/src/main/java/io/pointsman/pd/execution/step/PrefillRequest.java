@@ -20,7 +20,7 @@ import io.pointsman.proxy.wire.ChunkFraming;
 import io.pointsman.proxy.wire.ResponseHead;
 import io.pointsman.request.event.EventKind;
 import io.pointsman.request.event.EventReader;
-import io.pointsman.request.usage.UsageTail;
+import io.pointsman.request.usage.AnswerScanner;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -294,15 +294,29 @@ public final class PrefillRequest extends WorkerCall {
       failedBehindHead(ending == EventKind.BUSY);
       return;
     }
+    AnswerScanner scanner = new AnswerScanner(AnswerScanner.Form.ANY);
+    scanner.read(whole, 0, whole.length);
+    if (scanner.aborted()) {
+      aborted();
+      return;
+    }
     if (lease.observed()) {
       // The request is for one token, so the prompt is computed.
       lease.firstToken();
-      lease.reported(UsageTail.read(whole, 0, whole.length));
+      lease.reported(scanner.usage());
     }
     complete(surplus);
     traced(null);
     told = true;
     owner.answered(this, whole);
+  }
+
+  /** The engine shut down before the prompt was computed. */
+  private void aborted() {
+    complete(surplus);
+    lease.worker().shutsDown();
+    lease.ignored();
+    failed(RetryReason.ABORTED, ProxyError.UPSTREAM_ABORTED);
   }
 
   /** SGLang sends the head of a stream before its scheduler may abort the request. */

@@ -93,7 +93,8 @@ public final class PrefillRetries {
     return switch (reason) {
       case TIMEOUT, LOST -> PrefillEnd.TIMEOUT;
       case BUSY -> PrefillEnd.BUSY;
-      case CONNECT, STATUS, NOT_THERE, STALE, RESET, PROTOCOL, LATE_RESET -> PrefillEnd.ERROR;
+      case CONNECT, STATUS, NOT_THERE, STALE, RESET, PROTOCOL, LATE_RESET, ABORTED ->
+          PrefillEnd.ERROR;
     };
   }
 

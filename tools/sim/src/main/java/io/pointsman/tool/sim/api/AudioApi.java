@@ -52,7 +52,7 @@ final class AudioApi {
 
   private static JsonNode document(GenerationRun run, int seconds) {
     ObjectNode root = SimJson.object();
-    root.put("text", run.answer(0).firstWords(run.request().outputTokens()));
+    root.put("text", run.answer(0).firstWords(run.length(0)));
     root.putObject("usage").put("type", "duration").put("seconds", seconds);
     return root;
   }
@@ -81,7 +81,7 @@ final class AudioApi {
 
     @Override
     public void ended(EventStream out, int choice) {
-      out.data(chunk("", "\"" + run.request().finishReason() + "\""));
+      out.data(chunk("", "\"" + run.finishReason() + "\""));
     }
 
     @Override

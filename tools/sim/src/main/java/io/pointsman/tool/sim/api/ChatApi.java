@@ -61,8 +61,8 @@ final class ChatApi {
       choice
           .putObject("message")
           .put("role", "assistant")
-          .put("content", run.answer(i).firstWords(run.request().outputTokens()));
-      choice.putNull("logprobs").put("finish_reason", run.request().finishReason());
+          .put("content", run.answer(i).firstWords(run.length(i)));
+      choice.putNull("logprobs").put("finish_reason", run.finishReason());
       choice.putNull("stop_reason");
     }
     return root.set("usage", SimUsage.of(run));
@@ -104,7 +104,7 @@ final class ChatApi {
 
     @Override
     public void ended(EventStream out, int choice) {
-      String last = choice(choice, "{}", "\"" + run.request().finishReason() + "\"");
+      String last = choice(choice, "{}", "\"" + run.finishReason() + "\"");
       out.data(SimRequests.handedOver(run, last));
     }
 

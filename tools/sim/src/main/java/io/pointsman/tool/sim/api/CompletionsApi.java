@@ -49,13 +49,13 @@ final class CompletionsApi {
     ObjectNode root = head(run);
     ArrayNode choices = root.putArray("choices");
     for (int i = 0; i < run.size(); i++) {
-      String text = run.answer(i).firstWords(run.request().outputTokens());
+      String text = run.answer(i).firstWords(run.length(i));
       choices
           .addObject()
           .put("index", i)
           .put("text", echo ? promptText(run, i) + text : text)
           .putNull("logprobs")
-          .put("finish_reason", run.request().finishReason())
+          .put("finish_reason", run.finishReason())
           .putNull("stop_reason");
     }
     return root.set("usage", SimUsage.of(run));
@@ -102,7 +102,7 @@ final class CompletionsApi {
 
     @Override
     public void ended(EventStream out, int choice) {
-      String last = choice(choice, "\"\"", "\"" + run.request().finishReason() + "\"");
+      String last = choice(choice, "\"\"", "\"" + run.finishReason() + "\"");
       out.data(SimRequests.handedOver(run, last));
     }
 

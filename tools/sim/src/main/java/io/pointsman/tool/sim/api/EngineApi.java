@@ -18,7 +18,11 @@ import org.jspecify.annotations.Nullable;
 
 /** The engine's HTTP interface: finds the route, counts work, applies failures. */
 public final class EngineApi implements SimEndpoint {
+  /** vLLM's message while it shuts down. */
+  static final String CLOSED = "cannot schedule new futures after shutdown";
+
   private final EngineCore engine;
+  private final Runnable dead;
   private final @Nullable KvNode node;
   private final SimRoutes routes = new SimRoutes();
 
@@ -28,11 +32,14 @@ public final class EngineApi implements SimEndpoint {
   private record Hung(SimExchange exchange, SimRoutes.Route route) {}
 
   /**
-   * Creates the interface of one engine; {@code node} is its part in KV transfers, if it has a
-   * role.
+   * Creates the interface of one engine.
+   *
+   * @param node its part in KV transfers, if it has a role
+   * @param dead runs when a request has ended the engine
    */
-  public EngineApi(EngineCore engine, @Nullable KvNode node) {
+  public EngineApi(EngineCore engine, @Nullable KvNode node, Runnable dead) {
     this.engine = engine;
+    this.dead = dead;
     this.node = node;
     generation(new Generator(engine));
     information(new InfoApi(engine));
@@ -62,6 +69,11 @@ public final class EngineApi implements SimEndpoint {
       if (node != null && node.log().on()) {
         KvApi.log(node, exchange);
       }
+    }
+    if (route.works() && engine.ended()) {
+      String message = engine.died() ? Generator.DEAD : CLOSED;
+      exchange.fail(500, "InternalServerError", message, null);
+      return;
     }
     if (!exchange.path().startsWith("/sim/") && strike(exchange, route)) {
       return;
@@ -100,7 +112,7 @@ public final class EngineApi implements SimEndpoint {
    */
   private boolean strike(SimExchange exchange, SimRoutes.Route route) {
     boolean taken = false;
-    for (Fault fault : engine.failures().draw(exchange.path(), route.works())) {
+    for (Fault fault : engine.failures().draw(exchange.path(), route.works(), exchange.body())) {
       taken |= apply(fault, exchange, route);
     }
     return taken;
@@ -113,6 +125,12 @@ public final class EngineApi implements SimEndpoint {
       case Fault.MalformedChunk malformed -> exchange.malform();
       case Fault.Status status -> {
         refuse(exchange, status);
+        return true;
+      }
+      case Fault.Poison poison -> {
+        exchange.fail(500, "InternalServerError", Generator.DEAD, null);
+        engine.die();
+        dead.run();
         return true;
       }
       case Fault.Hang hang -> {
@@ -128,7 +146,8 @@ public final class EngineApi implements SimEndpoint {
   private static void refuse(SimExchange exchange, Fault.Status fault) {
     int after = fault.retryAfterSeconds();
     String type = fault.code() == 503 ? "Service Unavailable" : "InternalServerError";
-    byte[] body = SimJson.bytes(SimJson.error(fault.code(), type, "failure: switched on", null));
+    byte[] body =
+        SimJson.bytes(exchange.error(fault.code(), type, "failure: switched on", null));
     Map<String, String> headers =
         after > 0 ? Map.of("Retry-After", Integer.toString(after)) : Map.of();
     exchange.respond(fault.code(), "application/json", body, headers);

@@ -54,6 +54,7 @@ public final class FailureJson {
       case Fault.Hang f -> node.put("for_ms", f.forMillis());
       case Fault.SlowFirstToken f -> node.put("ms", f.millis());
       case Fault.Status f -> node.put("status", f.code()).put("retry_after", f.retryAfterSeconds());
+      case Fault.Poison f -> node.put("text", f.text());
       case Fault.MalformedChunk f -> {}
       case Fault.FlappingHealth f -> node.put("up_ms", f.upMillis()).put("down_ms", f.downMillis());
     }
@@ -86,6 +87,7 @@ public final class FailureJson {
       case "status" ->
           new Fault.Status(
               (int) reader.number("status", 500, 400), (int) reader.number("retry_after", 0, 0));
+      case "poison" -> new Fault.Poison(reader.text("text"));
       case "malformed_chunk" -> new Fault.MalformedChunk();
       case "flapping_health" ->
           new Fault.FlappingHealth(
@@ -96,7 +98,7 @@ public final class FailureJson {
               "kind: "
                   + kind
                   + " (expected: refuse, reset_after_bytes, hang, slow_first_token, status,"
-                  + " malformed_chunk or flapping_health)");
+                  + " poison, malformed_chunk or flapping_health)");
     };
   }
 
@@ -118,6 +120,11 @@ public final class FailureJson {
             field + ": " + value + " (expected: at least " + least + ")");
       }
       return number;
+    }
+
+    String text(String field) {
+      known.add(field);
+      return node.path(field).asText("");
     }
 
     boolean flag(String field) {

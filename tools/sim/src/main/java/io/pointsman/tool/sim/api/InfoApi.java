@@ -41,7 +41,7 @@ final class InfoApi {
 
   void health(SimExchange exchange) {
     long millis = engine.driver().now() / 1_000_000;
-    int status = engine.failures().healthIsDown(millis) ? 503 : 200;
+    int status = engine.died() || engine.failures().healthIsDown(millis) ? 503 : 200;
     exchange.respond(status, "", new byte[0], Map.of());
   }
 

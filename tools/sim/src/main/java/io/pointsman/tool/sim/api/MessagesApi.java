@@ -13,6 +13,7 @@ import io.pointsman.tool.sim.live.Generator;
 import io.pointsman.tool.sim.live.StreamReply;
 import io.pointsman.tool.sim.text.ChatTemplate;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * {@code POST /v1/messages} in Anthropic's form, in which {@code input_tokens} excludes cached
@@ -53,16 +54,19 @@ final class MessagesApi {
   private static int[] prompt(JsonNode body) {
     JsonNode messages = body.path("messages");
     if (!messages.isArray() || messages.isEmpty()) {
-      throw RequestError.badRequest("messages: missing (expected: a list of messages)", "messages");
+      throw RequestError.malformed("messages: missing (expected: a list of messages)", "messages");
     }
     return ChatTemplate.render(body.path("tools"), body.path("system"), messages, new int[0]);
   }
 
   private static JsonNode document(GenerationRun run) {
     ObjectNode root = head(run);
-    String text = run.answer(0).firstWords(run.request().outputTokens());
+    String text = run.answer(0).firstWords(run.length(0));
     root.putArray("content").addObject().put("type", "text").put("text", text);
-    root.put("stop_reason", stopReason(run)).putNull("stop_sequence");
+    // vLLM leaves out members without a value
+    if (!run.cutOff()) {
+      root.put("stop_reason", stopReason(run));
+    }
     return root.set("usage", usage(run, run.completionTokens()));
   }
 
@@ -71,7 +75,10 @@ final class MessagesApi {
     return root.put("role", "assistant").put("model", run.request().model());
   }
 
-  private static String stopReason(GenerationRun run) {
+  private static @Nullable String stopReason(GenerationRun run) {
+    if (run.cutOff()) {
+      return null;
+    }
     return run.request().stopsByItself() ? "end_turn" : "max_tokens";
   }
 
@@ -118,6 +125,11 @@ final class MessagesApi {
       delta.set("usage", usage(run, run.completionTokens()));
       send(out, delta);
       send(out, event("message_stop"));
+    }
+
+    @Override
+    public void failed(EventStream out) {
+      send(out, SimJson.anthropicError("internal_error", Generator.DEAD));
     }
 
     private static ObjectNode event(String type) {

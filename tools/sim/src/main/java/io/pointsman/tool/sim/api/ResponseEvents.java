@@ -46,7 +46,7 @@ final class ResponseEvents implements StreamReply {
 
   @Override
   public void ended(EventStream out, int choice) {
-    String text = run.answer(0).firstWords(run.request().outputTokens());
+    String text = run.answer(0).firstWords(run.length(0));
     send(out, inPart("response.output_text.done").put("text", text));
     send(out, inPart("response.content_part.done").set("part", ResponsesApi.part(text)));
     ObjectNode done = event("response.output_item.done").put("output_index", 0);

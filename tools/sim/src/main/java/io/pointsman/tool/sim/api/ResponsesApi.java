@@ -162,7 +162,8 @@ final class ResponsesApi {
 
   static String status(GenerationRun run) {
     if (run.finished()) {
-      return run.request().stopsByItself() ? "completed" : "incomplete";
+      boolean completed = run.request().stopsByItself() || run.cutOff();
+      return completed ? "completed" : "incomplete";
     }
     if (run.aborted()) {
       return "cancelled";
@@ -193,7 +194,7 @@ final class ResponsesApi {
   }
 
   static ObjectNode message(GenerationRun run) {
-    String text = run.answer(0).firstWords(run.request().outputTokens());
+    String text = run.answer(0).firstWords(run.length(0));
     ObjectNode message = SimJson.object().put("id", run.id("msg_")).put("type", "message");
     message.put("role", "assistant").put("status", "completed");
     message.putArray("content").add(part(text));

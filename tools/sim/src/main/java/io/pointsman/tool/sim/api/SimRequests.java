@@ -131,12 +131,10 @@ final class SimRequests {
 
   /** Adds the description of the KV blocks for the next turn to the last chunk of a choice. */
   static String handedOver(GenerationRun run, String chunk) {
-    return run.handedOver() == null
+    JsonNode params = run.handedOverInStreams();
+    return params == null
         ? chunk
-        : chunk.substring(0, chunk.length() - 1)
-            + ",\"kv_transfer_params\":"
-            + run.handedOver()
-            + "}";
+        : chunk.substring(0, chunk.length() - 1) + ",\"kv_transfer_params\":" + params + "}";
   }
 
   private static int[] nonEmpty(int[] ids, @Nullable String field) {

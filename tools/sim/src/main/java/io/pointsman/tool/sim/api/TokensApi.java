@@ -50,15 +50,18 @@ final class TokensApi {
   }
 
   private static JsonNode document(GenerationRun run, String id) {
-    ObjectNode root = SimJson.object().put("request_id", id);
+    ObjectNode root = SimJson.object().put("request_id", id).put("model", run.request().model());
+    root.put("created", run.created());
+    // vLLM writes the counts before the choices
+    root.set("usage", SimUsage.of(run));
+    root.putNull("prompt_logprobs").putNull("kv_transfer_params");
     ArrayNode choices = root.putArray("choices");
     for (int i = 0; i < run.size(); i++) {
       ObjectNode choice = choices.addObject().put("index", i).putNull("logprobs");
-      choice.put("finish_reason", run.request().finishReason());
-      choice.set("token_ids", SimJson.array(run.answer(i).ids(run.request().outputTokens())));
+      choice.put("finish_reason", run.finishReason());
+      choice.set("token_ids", SimJson.array(run.answer(i).ids(run.length(i))));
     }
-    root.putNull("prompt_logprobs").putNull("kv_transfer_params");
-    return root.set("usage", SimUsage.of(run));
+    return root;
   }
 
   /** The events of a streamed generation. */
@@ -81,7 +84,7 @@ final class TokensApi {
 
     @Override
     public void ended(EventStream out, int choice) {
-      out.data(choice(choice, "", "\"" + run.request().finishReason() + "\""));
+      out.data(choice(choice, "", "\"" + run.finishReason() + "\""));
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.pointsman.tool.sim.failure;
 
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -11,6 +12,8 @@ import java.util.random.RandomGenerator;
 public final class FailureTable {
   /** Maximum number of entries. */
   public static final int MAX_ENTRIES = 256;
+
+  private static final byte[] NO_BODY = {};
 
   private final RandomGenerator dice;
   private final Consumer<Fault.Refuse> refuser;
@@ -92,19 +95,27 @@ public final class FailureTable {
     return list;
   }
 
+  /** Draws the faults that strike a request without a body. */
+  public List<Fault> draw(String path, boolean works) {
+    return draw(path, works, NO_BODY);
+  }
+
   /**
    * Draws the faults that strike a request, at most one of each kind, and counts them.
    *
    * @param works true if failures without a path apply
    */
-  public List<Fault> draw(String path, boolean works) {
+  public List<Fault> draw(String path, boolean works, byte[] body) {
     if (empty) {
       return List.of();
     }
     synchronized (this) {
       List<Fault> drawn = new ArrayList<>();
       for (Entry entry : entries.values()) {
-        if (concerns(entry.failure, path, works) && isNew(drawn, entry.failure) && strikes(entry)) {
+        if (concerns(entry.failure, path, works)
+            && isNew(drawn, entry.failure)
+            && inBody(entry.failure.fault(), body)
+            && strikes(entry)) {
           drawn.add(entry.failure.fault());
         }
       }
@@ -147,6 +158,11 @@ public final class FailureTable {
   private static boolean concerns(ScheduledFault failure, String path, boolean works) {
     boolean named = failure.path().isEmpty() ? works : path.startsWith(failure.path());
     return named && !(failure.fault() instanceof Fault.FlappingHealth);
+  }
+
+  private static boolean inBody(Fault fault, byte[] body) {
+    return !(fault instanceof Fault.Poison poison)
+        || new String(body, StandardCharsets.UTF_8).contains(poison.text());
   }
 
   private static boolean isNew(List<Fault> drawn, ScheduledFault failure) {

@@ -46,6 +46,20 @@ public sealed interface Fault {
    */
   record Status(int code, int retryAfterSeconds) implements Fault {}
 
+  /**
+   * A request with this text in its body ends the engine. It and all requests in progress get 500,
+   * then nobody listens.
+   *
+   * @param text any text, not empty
+   */
+  record Poison(String text) implements Fault {
+    public Poison {
+      if (text.isEmpty()) {
+        throw new IllegalArgumentException("text: empty (expected: a text)");
+      }
+    }
+  }
+
   /** The response is chunked, and invalid bytes follow its first chunk. */
   record MalformedChunk() implements Fault {}
 

@@ -147,6 +147,11 @@ public final class HttpListener {
     connections.forEach(HttpListener::closeIfIdle);
   }
 
+  /** Completes when every connection that is open at the call has closed. */
+  public Future<?> connectionsClosed() {
+    return connections.newCloseFuture();
+  }
+
   /** Closes the socket and every connection at once. */
   public void closeAll() {
     refusing = true;

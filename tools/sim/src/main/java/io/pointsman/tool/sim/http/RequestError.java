@@ -6,6 +6,9 @@ import org.jspecify.annotations.Nullable;
 public final class RequestError extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
+  /** Type of an error that the server reports before the route's own code runs. */
+  static final String MALFORMED = "Bad Request";
+
   private final int status;
   private final String type;
   private final @Nullable String param;
@@ -21,6 +24,11 @@ public final class RequestError extends RuntimeException {
   /** Creates an error for an invalid request: 400. */
   public static RequestError badRequest(String message, @Nullable String param) {
     return new RequestError(400, "BadRequestError", message, param);
+  }
+
+  /** Creates an error for a body that does not fit the schema of its route: 400. */
+  public static RequestError malformed(String message, @Nullable String param) {
+    return new RequestError(400, MALFORMED, message, param);
   }
 
   /** Creates an error for an unknown resource: 404. */

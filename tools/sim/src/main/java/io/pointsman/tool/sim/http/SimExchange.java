@@ -145,9 +145,20 @@ public final class SimExchange {
     respond(code, "application/json", SimJson.bytes(document), Map.of());
   }
 
-  /** Responds with an error in OpenAI's form. */
+  /**
+   * Responds with an error in the form of the API. As in vLLM, errors that the server finds before
+   * the route's own code have OpenAI's form on every route.
+   */
   public void fail(int code, String type, String message, @Nullable String param) {
-    respond(code, SimJson.error(code, type, message, param));
+    respond(code, error(code, type, message, param));
+  }
+
+  /** An error in the form of the API. */
+  public JsonNode error(int code, String type, String message, @Nullable String param) {
+    boolean anthropic = path().startsWith("/v1/messages") && !type.equals(RequestError.MALFORMED);
+    return anthropic
+        ? SimJson.anthropicError(type, message)
+        : SimJson.error(code, type, message, param);
   }
 
   /** Responds with bytes; an empty content type omits the header. */

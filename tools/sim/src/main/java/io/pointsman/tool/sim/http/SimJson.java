@@ -47,10 +47,10 @@ public final class SimJson {
     try {
       node = MAPPER.readTree(body);
     } catch (IOException e) {
-      throw RequestError.badRequest("body: not valid JSON (expected: a JSON object)", null);
+      throw RequestError.malformed("body: not valid JSON (expected: a JSON object)", null);
     }
     if (node == null || !node.isContainerNode()) {
-      throw RequestError.badRequest("body: not an object (expected: a JSON object)", null);
+      throw RequestError.malformed("body: not an object (expected: a JSON object)", null);
     }
     return node;
   }
@@ -62,6 +62,13 @@ public final class SimJson {
     } catch (JsonProcessingException e) {
       return node.toString().getBytes(StandardCharsets.UTF_8);
     }
+  }
+
+  /** Creates an error in Anthropic's form. */
+  public static ObjectNode anthropicError(String type, String message) {
+    ObjectNode root = object().put("type", "error");
+    root.putObject("error").put("type", type).put("message", message);
+    return root;
   }
 
   /** Creates an error in OpenAI's form. */

@@ -10,7 +10,9 @@ import java.util.List;
  * @param lenient true: wrong fields are counted and the prompt is recomputed, as in real engines;
  *     false: they are errors
  * @param direct true if an engine of one role serves requests without a handover completely
- * @param bidirectional true if decode keeps its blocks and describes them in its last chunk (NIXL)
+ * @param bidirectional true if decode keeps its blocks and describes them in its answer (NIXL)
+ * @param paramsInStreams true if it also describes them in the last chunk of a stream. vLLM 0.32
+ *     does not
  * @param port of the side channel; 0: any free one
  * @param leaseSeconds engine time for which blocks are held for the other side, above 0
  * @param decoderTtlSeconds the same for blocks that decode keeps for the next turn, above 0
@@ -32,6 +34,7 @@ public record KvOptions(
     boolean lenient,
     boolean direct,
     boolean bidirectional,
+    boolean paramsInStreams,
     int port,
     double leaseSeconds,
     double decoderTtlSeconds,
@@ -77,7 +80,7 @@ public record KvOptions(
    */
   public static KvOptions of(KvRole role, KvConnector connector) {
     return new KvOptions(
-        role, connector, false, false, false, 0, 30, 480, 300, 131_072, 25, 1, 1, List.of(),
+        role, connector, false, false, false, false, 0, 30, 480, 300, 131_072, 25, 1, 1, List.of(),
         List.of(), "", 2, "", 0);
   }
 
@@ -106,6 +109,31 @@ public record KvOptions(
     return copy(lenient, direct, newBidirectional, leaseSeconds, waitSeconds, logged);
   }
 
+  /** Returns a copy that describes kept blocks in streams too. */
+  public KvOptions withParamsInStreams(boolean newParamsInStreams) {
+    return new KvOptions(
+        role,
+        connector,
+        lenient,
+        direct,
+        bidirectional,
+        newParamsInStreams,
+        port,
+        leaseSeconds,
+        decoderTtlSeconds,
+        waitSeconds,
+        bytesPerToken,
+        gigabytesPerSecond,
+        tpSize,
+        dpSize,
+        initPorts,
+        allocPorts,
+        router,
+        pingSeconds,
+        store,
+        logged);
+  }
+
   public KvOptions withLease(double newSeconds) {
     return copy(lenient, direct, bidirectional, newSeconds, waitSeconds, logged);
   }
@@ -118,6 +146,7 @@ public record KvOptions(
         lenient,
         direct,
         bidirectional,
+        paramsInStreams,
         port,
         leaseSeconds,
         newSeconds,
@@ -151,6 +180,7 @@ public record KvOptions(
         lenient,
         direct,
         bidirectional,
+        paramsInStreams,
         port,
         leaseSeconds,
         decoderTtlSeconds,
@@ -175,6 +205,7 @@ public record KvOptions(
         lenient,
         direct,
         bidirectional,
+        paramsInStreams,
         port,
         leaseSeconds,
         decoderTtlSeconds,
@@ -199,6 +230,7 @@ public record KvOptions(
         lenient,
         direct,
         bidirectional,
+        paramsInStreams,
         port,
         leaseSeconds,
         decoderTtlSeconds,
@@ -223,6 +255,7 @@ public record KvOptions(
         lenient,
         direct,
         bidirectional,
+        paramsInStreams,
         port,
         leaseSeconds,
         decoderTtlSeconds,
@@ -252,6 +285,7 @@ public record KvOptions(
         newLenient,
         newDirect,
         newBidirectional,
+        paramsInStreams,
         port,
         newLease,
         decoderTtlSeconds,

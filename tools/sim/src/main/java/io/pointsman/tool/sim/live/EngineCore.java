@@ -3,6 +3,9 @@ package io.pointsman.tool.sim.live;
 import io.pointsman.tool.sim.failure.FailureTable;
 import io.pointsman.tool.sim.schedule.Scheduler;
 import java.time.InstantSource;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The parts of one engine. Owned by its event loop, except for the failures and the id. */
@@ -13,6 +16,9 @@ public final class EngineCore {
   private final FailureTable failures;
   private final InstantSource clock;
   private final EngineCounters counters = new EngineCounters();
+  private final Set<GenerationRun> runs = new LinkedHashSet<>();
+  private boolean ended;
+  private boolean died;
   private HandOvers handOvers = HandOvers.NONE;
   private @Nullable CacheAnnouncer announcer;
   private volatile String id = "";
@@ -74,6 +80,43 @@ public final class EngineCore {
   /** Sets the publisher of its cache changes; before its first request. */
   public void announceBy(CacheAnnouncer newAnnouncer) {
     announcer = newAnnouncer;
+  }
+
+  /** The runs that are in the scheduler. */
+  Set<GenerationRun> runs() {
+    return runs;
+  }
+
+  /** Returns true if it computes nothing any more, although its server may still answer. */
+  public boolean ended() {
+    return ended;
+  }
+
+  /** Returns true if it ended with an error. */
+  public boolean died() {
+    return died;
+  }
+
+  /**
+   * Shuts down as vLLM does on SIGTERM. Requests end with the tokens so far and the finish reason
+   * {@code abort}; streams without a token get no further byte.
+   */
+  public void shutDown() {
+    ended = true;
+    List.copyOf(runs).forEach(GenerationRun::cutShort);
+  }
+
+  /** Ends with an error. Every request in progress fails. */
+  public void die() {
+    ended = true;
+    died = true;
+    List.copyOf(runs).forEach(GenerationRun::fail);
+  }
+
+  /** Computes again, as after a restart. */
+  public void begin() {
+    ended = false;
+    died = false;
   }
 
   /** The value of {@code x-engine-id}. */

@@ -31,6 +31,8 @@ public final class GenerationRun {
   private @Nullable JsonNode handedOver;
   private boolean submitted;
   private boolean aborted;
+  private boolean cutOff;
+  private boolean failed;
   private boolean marked;
   private boolean complete;
   private int unfinished;
@@ -131,9 +133,34 @@ public final class GenerationRun {
     return aborted;
   }
 
+  /** Returns true if the engine died. */
+  public boolean failed() {
+    return failed;
+  }
+
+  /** Length of choice {@code index} in tokens, which is shorter if the engine shut down. */
+  public int length(int index) {
+    return cutOff ? sequences.get(index).produced() : request.outputTokens();
+  }
+
+  /** {@code stop} or {@code length}; {@code abort} if the engine shut down. */
+  public String finishReason() {
+    return cutOff ? "abort" : request.finishReason();
+  }
+
+  /** Returns true if the engine shut down before all tokens were generated. */
+  public boolean cutOff() {
+    return cutOff;
+  }
+
   /** The {@code kv_transfer_params} of the response; null: none. */
   public @Nullable JsonNode handedOver() {
     return handedOver;
+  }
+
+  /** The {@code kv_transfer_params} in the last chunk of a stream; null: none. */
+  public @Nullable JsonNode handedOverInStreams() {
+    return handOver.describesInStreams() ? handedOver : null;
   }
 
   /** Marks the KV of the prompt's first tokens as present before scheduling. */
@@ -153,10 +180,40 @@ public final class GenerationRun {
   }
 
   void submit() {
-    if (!aborted && !submitted) {
+    if (!aborted && !submitted && !engine.ended()) {
       submitted = true;
+      engine.runs().add(this);
       sequences.forEach(engine.driver()::submit);
     }
+  }
+
+  /** Ends the run with the tokens so far, because the engine shuts down. */
+  void cutShort() {
+    if (stop()) {
+      cutOff = true;
+      complete = true;
+      unfinished = 0;
+      onProgress.run();
+    }
+  }
+
+  /** Ends the run with an error, because the engine died. */
+  void fail() {
+    if (stop()) {
+      failed = true;
+      onProgress.run();
+    }
+  }
+
+  /** Removes the run from the engine. Returns false if it is over. */
+  private boolean stop() {
+    engine.runs().remove(this);
+    if (aborted || unfinished == 0) {
+      return false;
+    }
+    sequences.forEach(engine.driver()::abort);
+    handOver.lost();
+    return true;
   }
 
   /** Aborts the run because its client left; counted by its phase. */
@@ -171,6 +228,7 @@ public final class GenerationRun {
   public void drop() {
     if (!aborted) {
       aborted = true;
+      engine.runs().remove(this);
       sequences.forEach(engine.driver()::abort);
       if (unfinished > 0) {
         handOver.lost();
@@ -219,11 +277,12 @@ public final class GenerationRun {
 
   private void notifyProgress() {
     marked = false;
-    if (aborted) {
+    if (aborted || cutOff || failed) {
       return;
     }
     if (unfinished == 0 && !complete) {
       complete = true;
+      engine.runs().remove(this);
       handedOver = handOver.finished(this);
     }
     onProgress.run();

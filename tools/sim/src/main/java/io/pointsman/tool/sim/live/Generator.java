@@ -10,6 +10,10 @@ import org.jspecify.annotations.Nullable;
 
 /** Runs requests through the engine and answers them. Owned by the event loop. */
 public final class Generator {
+  /** vLLM's message if its engine died. */
+  public static final String DEAD =
+      "EngineCore encountered an issue. See stack trace (above) for the root cause.";
+
   private final EngineCore engine;
 
   public Generator(EngineCore engine) {
@@ -25,8 +29,8 @@ public final class Generator {
             handOver,
             () -> {
               GenerationRun finished = started.run;
-              if (finished != null && finished.finished() && !exchange.done()) {
-                exchange.respond(200, document(finished, reply));
+              if (finished != null && !exchange.done()) {
+                answer(exchange, finished, reply);
               }
             });
     started.run = run;
@@ -71,6 +75,14 @@ public final class Generator {
     } catch (RequestError e) {
       handOver.lost();
       throw e;
+    }
+  }
+
+  private static void answer(SimExchange exchange, GenerationRun run, WholeReply reply) {
+    if (run.failed()) {
+      exchange.fail(500, "InternalServerError", DEAD, null);
+    } else if (run.finished()) {
+      exchange.respond(200, document(run, reply));
     }
   }
 

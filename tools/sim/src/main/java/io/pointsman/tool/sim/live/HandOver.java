@@ -21,6 +21,11 @@ public interface HandOver {
    */
   @Nullable JsonNode finished(GenerationRun run);
 
+  /** Returns true if the last chunk of a stream has these parameters too. */
+  default boolean describesInStreams() {
+    return false;
+  }
+
   /** Is called if the run is aborted. */
   void lost();
 }

@@ -1,6 +1,7 @@
 package io.pointsman.tool.sim.live;
 
 import io.pointsman.tool.sim.http.EventStream;
+import io.pointsman.tool.sim.http.SimJson;
 
 /** Writes the response of a run as events while it is generated. */
 public interface StreamReply {
@@ -15,6 +16,12 @@ public interface StreamReply {
 
   /** A choice is complete. */
   void ended(EventStream out, int choice);
+
+  /** The engine died. */
+  default void failed(EventStream out) {
+    out.data(SimJson.error(500, "InternalServerError", Generator.DEAD, null).toString());
+    out.data("[DONE]");
+  }
 
   /** All choices are complete. */
   void closed(EventStream out);

@@ -25,6 +25,11 @@ final class TokenPump {
    * @return true if the stream is complete
    */
   boolean run() {
+    if (run.failed()) {
+      reply.failed(out);
+      out.end();
+      return true;
+    }
     if (!opened && run.completionTokens() > 0) {
       opened = true;
       reply.opened(out);
@@ -51,7 +56,7 @@ final class TokenPump {
       reply.token(out, choice, sent[choice]++);
       return true;
     }
-    if (sent[choice] == sequence.outputTokens()) {
+    if (sent[choice] == run.length(choice)) {
       sent[choice]++;
       ended++;
       reply.ended(out, choice);

@@ -13,16 +13,18 @@ import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A bound ZeroMQ socket with any number of peers. Each peer has two virtual threads and its own
- * queue; messages beyond the queue of a slow peer are dropped.
+ * A ZeroMQ socket with any number of peers, which is bound, or connects to one peer. Each peer has
+ * two virtual threads and its own queue; messages beyond the queue of a slow peer are dropped.
  */
 final class BoundSocket implements AutoCloseable {
   private static final int QUEUED = 100_000;
   private static final int HANDSHAKE_MILLIS = 10_000;
   private static final int SUBSCRIBE = 1;
+  private static final long REDIAL_NANOS = 100_000_000L;
 
   private final String kind;
   private final Asked asked;
@@ -77,6 +79,19 @@ final class BoundSocket implements AutoCloseable {
    * @throws UncheckedIOException if the port is not available
    */
   BoundSocket(String kind, String host, int port, Asked asked) {
+    this(kind, host, port, asked, null);
+    acceptor.start();
+  }
+
+  /** Connects to {@code remote}, again and again until it is closed. */
+  static BoundSocket connecting(String kind, InetSocketAddress remote, Asked asked) {
+    BoundSocket socket = new BoundSocket(kind, "127.0.0.1", 0, asked, remote);
+    socket.acceptor.start();
+    return socket;
+  }
+
+  private BoundSocket(
+      String kind, String host, int port, Asked asked, @Nullable InetSocketAddress remote) {
     this.kind = kind;
     this.asked = asked;
     try {
@@ -86,11 +101,29 @@ final class BoundSocket implements AutoCloseable {
     } catch (IOException e) {
       throw new UncheckedIOException(host + ":" + port + ": " + e.getMessage(), e);
     }
-    acceptor = Thread.ofVirtual().name("sim-" + kind).start(this::accept);
+    Runnable work = remote == null ? this::accept : () -> dial(remote);
+    acceptor = Thread.ofVirtual().name("sim-" + kind).unstarted(work);
   }
 
   int port() {
     return server.getLocalPort();
+  }
+
+  private void dial(InetSocketAddress to) {
+    while (!server.isClosed()) {
+      try {
+        Socket socket = new Socket(to.getHostString(), to.getPort());
+        Peer peer = new Peer(socket);
+        peers.add(peer);
+        if (server.isClosed()) {
+          hangUp(peer);
+        }
+        serve(peer);
+      } catch (IOException _) {
+        // Nobody listens yet.
+      }
+      LockSupport.parkNanos(REDIAL_NANOS);
+    }
   }
 
   private void accept() {

@@ -12,6 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param topic of its messages; may be empty
  * @param buffered number of batches that can be repeated, at least 1
  * @param offload tier for evicted blocks; null: none
+ * @param connect host and port that the PUB socket connects to, as vLLM does with an endpoint
+ *     without {@code *}; empty: it binds {@code port}
  */
 public record EventOptions(
     EventFormat format,
@@ -21,7 +23,8 @@ public record EventOptions(
     String topic,
     int buffered,
     EventFaults faults,
-    @Nullable Offloading offload) {
+    @Nullable Offloading offload,
+    String connect) {
   /**
    * A further tier.
    *
@@ -38,7 +41,7 @@ public record EventOptions(
 
   /** Any free ports, with replay, rank 0, no topic, 10,000 buffered batches, no faults. */
   public static EventOptions of(EventFormat format) {
-    return new EventOptions(format, 0, 0, 0, "", 10_000, EventFaults.NONE, null);
+    return new EventOptions(format, 0, 0, 0, "", 10_000, EventFaults.NONE, null, "");
   }
 
   public EventOptions {
@@ -49,6 +52,10 @@ public record EventOptions(
               + ", "
               + replayPort
               + " (expected: ports)");
+    }
+    if (!connect.isEmpty() && !connect.matches(".+:[0-9]{1,5}")) {
+      throw new IllegalArgumentException(
+          "kv-events-connect: " + connect + " (expected: host:port)");
     }
     if (rank < 0 || buffered < 1) {
       throw new IllegalArgumentException(
@@ -62,29 +69,35 @@ public record EventOptions(
 
   /** Returns a copy without a replay socket. */
   public EventOptions withoutReplay() {
-    return new EventOptions(format, port, -1, rank, topic, buffered, faults, offload);
+    return new EventOptions(format, port, -1, rank, topic, buffered, faults, offload, connect);
   }
 
   public EventOptions withTopic(String newTopic) {
-    return new EventOptions(format, port, replayPort, rank, newTopic, buffered, faults, offload);
+    return new EventOptions(format, port, replayPort, rank, newTopic, buffered, faults, offload, connect);
   }
 
   public EventOptions withRank(int newRank) {
-    return new EventOptions(format, port, replayPort, newRank, topic, buffered, faults, offload);
+    return new EventOptions(format, port, replayPort, newRank, topic, buffered, faults, offload, connect);
   }
 
   /** Returns a copy with another number of batches that can be repeated. */
   public EventOptions withBuffered(int batches) {
-    return new EventOptions(format, port, replayPort, rank, topic, batches, faults, offload);
+    return new EventOptions(format, port, replayPort, rank, topic, batches, faults, offload, connect);
   }
 
   public EventOptions withFaults(EventFaults newFaults) {
-    return new EventOptions(format, port, replayPort, rank, topic, buffered, newFaults, offload);
+    return new EventOptions(format, port, replayPort, rank, topic, buffered, newFaults, offload, connect);
   }
 
   /** Returns a copy with a further tier of {@code blocks} blocks for evicted blocks. */
   public EventOptions withOffload(OffloadTier tier, int blocks) {
     Offloading further = new Offloading(tier, blocks);
-    return new EventOptions(format, port, replayPort, rank, topic, buffered, faults, further);
+    return new EventOptions(format, port, replayPort, rank, topic, buffered, faults, further, connect);
+  }
+
+  /** Returns a copy with a PUB socket that connects to {@code address}, a host and port. */
+  public EventOptions withConnect(String address) {
+    return new EventOptions(
+        format, port, replayPort, rank, topic, buffered, faults, offload, address);
   }
 }

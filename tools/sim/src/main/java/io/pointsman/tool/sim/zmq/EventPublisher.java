@@ -2,6 +2,7 @@ package io.pointsman.tool.sim.zmq;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -59,7 +60,10 @@ public final class EventPublisher implements AutoCloseable {
     topic = options.topic().getBytes(UTF_8);
     faults = options.faults();
     dice = new SplittableRandom(seed);
-    publisher = new BoundSocket("PUB", host, options.port(), BoundSocket::subscribe);
+    publisher =
+        options.connect().isEmpty()
+            ? new BoundSocket("PUB", host, options.port(), BoundSocket::subscribe)
+            : BoundSocket.connecting("PUB", remote(options.connect()), BoundSocket::subscribe);
     try {
       replays =
           options.replayPort() < 0
@@ -71,7 +75,13 @@ public final class EventPublisher implements AutoCloseable {
     }
   }
 
-  /** The port of the PUB socket. */
+  private static InetSocketAddress remote(String address) {
+    int colon = address.lastIndexOf(':');
+    int port = Integer.parseInt(address.substring(colon + 1));
+    return InetSocketAddress.createUnresolved(address.substring(0, colon), port);
+  }
+
+  /** The port of the PUB socket; meaningless if it connects. */
   public int port() {
     return publisher.port();
   }

@@ -189,6 +189,11 @@ final class SimDecodeStep extends SimStep {
   }
 
   @Override
+  public boolean describesInStreams() {
+    return node.options().paramsInStreams();
+  }
+
+  @Override
   public void lost() {
     lost = true;
     if (fetch != null) {

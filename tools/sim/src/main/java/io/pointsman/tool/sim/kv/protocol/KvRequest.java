@@ -82,9 +82,9 @@ public record KvRequest(
     return DIGITS.matcher(internalId).replaceFirst("");
   }
 
-  /** The requested data-parallel rank; 0 if none. */
+  /** The requested data-parallel rank; 0 if none. vLLM ignores the header on its Responses API. */
   public int rank(int dpSize) {
-    if (rankHeader.isEmpty()) {
+    if (rankHeader.isEmpty() || path.equals(RESPONSES)) {
       return 0;
     }
     if (!rankHeader.matches("[0-9]{1,4}") || Integer.parseInt(rankHeader) >= dpSize) {

@@ -5,25 +5,8 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import io.pointsman.engine.fleet.Usage;
 import java.util.Arrays;
 
-/**
- * Reader of the token counts in the last bytes of an answer. They are in an answer in one piece, or
- * in the last events of a stream. The answer is not parsed. In JSON a quotation mark inside a
- * string is escaped, so a search finds member names.
- *
- * <p>It reads chat and text completions, messages, responses, and SGLang's {@code meta_info}. The
- * counts are unknown if the usage is not within the last {@link #BYTES}, or if the transfer coding
- * splits it.
- */
-public final class UsageTail {
-  /** Number of bytes at the end of an answer that contain its usage. */
-  public static final int BYTES = 1024;
-
-  private static final int ASCII = 128;
-  private static final Member USAGE = new Member("usage");
-
-  /** The counts of SGLang's {@code /generate}, in place of a usage. */
-  private static final Member META = new Member("meta_info");
-
+/** Reader of the token counts in an object of counts: {@code usage} or {@code meta_info}. */
+final class UsageCounts {
   private static final byte[] PROMPT = ascii("\"prompt_tokens\"");
   private static final byte[] INPUT = ascii("\"input_tokens\"");
   private static final byte[] COMPLETION = ascii("\"completion_tokens\"");
@@ -32,65 +15,20 @@ public final class UsageTail {
   private static final byte[] CACHE_READ = ascii("\"cache_read_input_tokens\"");
   private static final byte[] CACHE_CREATION = ascii("\"cache_creation_input_tokens\"");
 
-  private UsageTail() {}
+  private UsageCounts() {}
 
   private static byte[] ascii(String text) {
     return text.getBytes(US_ASCII);
   }
 
-  /** A member with an object of counts as its value. */
-  private static final class Member {
-    /** Name with its quotation marks. */
-    private final byte[] name;
-
-    /**
-     * Distance to the next candidate before the current one, in bytes, by the ASCII character at
-     * the current candidate.
-     */
-    private final byte[] steps = new byte[ASCII];
-
-    Member(String name) {
-      this.name = ascii("\"" + name + "\"");
-      Arrays.fill(steps, (byte) this.name.length);
-      for (int i = this.name.length - 1; i > 0; i--) {
-        steps[this.name[i]] = (byte) i;
-      }
-    }
-
-    /**
-     * Index after the last occurrence of this name with an object as its value; -1 if there is
-     * none. Uses Horspool's search, backwards.
-     */
-    int last(byte[] bytes, int from, int to) {
-      int at = to - name.length;
-      while (at >= from) {
-        byte first = bytes[at];
-        if (first == '"' && matches(name, bytes, at, to) && object(bytes, at + name.length, to)) {
-          return at + name.length;
-        }
-        at -= first < 0 ? name.length : steps[first];
-      }
-      return -1;
-    }
-  }
-
   /**
-   * The counts in the last {@code usage}, or in the last {@code meta_info} if there is no usage.
+   * Reads the counts of an object. The first occurrence of a count applies. {@code input_tokens} of
+   * a message excludes the tokens that its prompt read from or wrote to the cache; they are added.
    *
    * @param to index after the last byte
    * @return -1 for each count that is absent
    */
-  public static Usage read(byte[] bytes, int from, int to) {
-    int usage = USAGE.last(bytes, from, to);
-    int counts = usage < 0 ? META.last(bytes, from, to) : usage;
-    return counts < 0 ? Usage.UNKNOWN : counts(bytes, counts, to);
-  }
-
-  /**
-   * Reads the counts of an object. The first occurrence of a count applies. {@code input_tokens} of
-   * a message excludes the tokens that its prompt read from or wrote to the cache; they are added.
-   */
-  private static Usage counts(byte[] bytes, int from, int to) {
+  static Usage read(byte[] bytes, int from, int to) {
     int prompt = -1;
     int input = -1;
     int completion = -1;
@@ -144,12 +82,6 @@ public final class UsageTail {
     return at + name.length <= to
         && bytes[at + name.length - 1] == '"'
         && Arrays.equals(name, 0, name.length, bytes, at, at + name.length);
-  }
-
-  /** True if a colon and an object follow. Streams send {@code null} before the last event. */
-  private static boolean object(byte[] bytes, int from, int to) {
-    int at = afterColon(bytes, from, to);
-    return at < to && bytes[at] == '{';
   }
 
   private static int afterColon(byte[] bytes, int from, int to) {

@@ -1,0 +1,121 @@
+package io.pointsman.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.catalog.PolicySetup;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** A worker with an engine that shuts down, as its answers show, while its probes succeed. */
+class EngineShutdownStateTest {
+  private final TestFleet fleet = TestFleet.of(2);
+  private final Worker worker = fleet.worker(0);
+  private final Worker other = fleet.worker(1);
+  private final RoutingEngine engine =
+      new RoutingEngine(
+          fleet.fleet,
+          new PolicySetup(pool -> (_, now) -> pool.random(now, List.of(), fleet.dice), List.of()),
+          EngineSettings.DEFAULTS,
+          new RecordedEvents(),
+          fleet.clock::nanos,
+          fleet.dice);
+
+  private boolean eligible() {
+    return worker.eligible(fleet.now());
+  }
+
+  private void wait(long millis) {
+    fleet.clock.advance(Duration.ofMillis(millis));
+  }
+
+  @Test
+  void itGetsNoRequestsThoughItsProbesSucceed() {
+    worker.shutsDown();
+    worker.probed(true);
+    wait(9_999);
+    worker.probed(true);
+
+    assertThat(eligible()).isFalse();
+    assertThat(worker.shuttingDown()).isTrue();
+    assertThat(worker.draining()).as("a drain command").isFalse();
+  }
+
+  @Test
+  void itServesAgainAfterItsProbesFailedAndSucceeded() {
+    worker.shutsDown();
+    while (worker.health().healthy()) {
+      worker.probed(false);
+    }
+    wait(1);
+    while (!worker.health().healthy()) {
+      worker.probed(true);
+    }
+
+    assertThat(worker.shuttingDown()).isFalse();
+    assertThat(eligible()).isTrue();
+  }
+
+  @Test
+  void aRefusedConnectionAndAGoodProbeAreARestart() {
+    Lease lease = fleet.lease(worker);
+    worker.shutsDown();
+    lease.failed(Failure.CONNECT);
+    worker.probed(true);
+
+    assertThat(eligible()).isTrue();
+  }
+
+  @Test
+  void oneTrialAtATimeIsAdmittedAndItsAnswerEndsTheState() {
+    worker.shutsDown();
+    wait(10_000);
+    assertThat(eligible()).isTrue();
+    Lease trial = fleet.lease(worker);
+    assertThat(eligible()).as("a second trial").isFalse();
+    trial.refused();
+    assertThat(worker.shuttingDown()).as("after a client error").isTrue();
+    wait(10_000);
+    fleet.lease(worker).succeeded();
+
+    assertThat(worker.shuttingDown()).isFalse();
+  }
+
+  @Test
+  void anAnswerToAnEarlierRequestIsNoTrial() {
+    Lease before = fleet.lease(worker);
+    worker.shutsDown();
+    wait(1);
+    before.succeeded();
+
+    assertThat(worker.shuttingDown()).isTrue();
+  }
+
+  @Test
+  void withoutAnotherWorkerATrialIsDueAfterASecond() {
+    worker.shutsDown();
+    other.drain(true);
+    wait(999);
+    assertThat(engine.decide(Requests.bare())).isInstanceOf(Decision.Rejected.class);
+    wait(1);
+    Decision decision = engine.decide(Requests.bare());
+
+    assertThat(((Decision.Routed) decision).lease().worker()).isEqualTo(worker);
+    assertThat(engine.decide(Requests.bare())).isInstanceOf(Decision.Rejected.class);
+  }
+
+  @Test
+  void abortsAreWantedForAMinuteAfterARequestForThem() {
+    assertThat(worker.abortsWanted()).isFalse();
+    worker.abortsOnRequest();
+    wait(59_999);
+    assertThat(worker.abortsWanted()).isTrue();
+    wait(1);
+    assertThat(worker.abortsWanted()).isFalse();
+    worker.sleep(true);
+    assertThat(worker.abortsWanted()).isTrue();
+  }
+}

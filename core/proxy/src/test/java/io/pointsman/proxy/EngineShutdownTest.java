@@ -1,0 +1,360 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.testkit.engine.EngineScript;
+import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Answers of engines that shut down, as vLLM 0.32 does on SIGTERM. */
+@SuppressWarnings("try") // tests may be interrupted
+@Timeout(60)
+class EngineShutdownTest {
+  private static final String CHAT = "/v1/chat/completions";
+  private static final String BODY = "{\"model\":\"m\"}";
+  private static final String STREAM = "{\"model\":\"m\",\"stream\":true}";
+  private static final String GOOD = "{\"choices\":[{\"text\":\"b\",\"finish_reason\":\"stop\"}]}";
+  private static final String TOKEN =
+      "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":null}]}\n\n";
+  private static final String ABORT =
+      "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"abort\"}]}\n\n";
+
+  private static void nextOneServes(String path, String body, EngineScript script)
+      throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine ending = ScriptedEngine.start(script);
+        ScriptedEngine other = ScriptedEngine.start(new Answer(200, GOOD))) {
+      Worker worker = rig.worker(ending.url());
+      rig.worker(other.url());
+
+      WireResponse response = rig.ask(ProxyRig.post(path, body));
+
+      assertThat(response.status()).isEqualTo(200);
+      assertThat(response.text()).isEqualTo(GOOD);
+      assertThat(rig.retried).containsExactly(RetryReason.ABORTED);
+      assertThat(rig.outcomes).containsExactly(Outcome.IGNORED, Outcome.SUCCEEDED);
+      assertThat(worker.shuttingDown()).isTrue();
+      rig.ask(ProxyRig.post(path, body));
+      assertThat(ending.requests()).as("gets no new request").hasSize(1);
+    }
+  }
+
+  private static final String CUT = "{\"choices\":[{\"text\":\"a\",\"finish_reason\":\"%s\"}]}";
+
+  @Test
+  void anAbortedAnswerIsTriedElsewhere() throws Exception {
+    String aborted = CUT.formatted("abort");
+    nextOneServes(CHAT, BODY, new Answer(200, aborted));
+    nextOneServes("/v1/completions", BODY, new Answer(200, aborted));
+    nextOneServes("/inference/v1/generate", BODY, new Answer(200, aborted));
+    nextOneServes(
+        CHAT,
+        BODY,
+        new Answer(200, "{\"choices\":[{\"finish_reason\":\"stop\"}," + aborted.substring(12)));
+  }
+
+  @Test
+  void anAbortedMessageOrResponseIsTriedElsewhere() throws Exception {
+    nextOneServes(
+        "/v1/messages",
+        "{\"model\":\"m\",\"max_tokens\":9}",
+        new Answer(200, "{\"type\":\"message\",\"content\":[],\"usage\":{\"output_tokens\":0}}"));
+    nextOneServes(
+        "/v1/responses",
+        BODY,
+        new Answer(
+            200,
+            "{\"id\":\"r\",\"status\":\"completed\",\"output\":[],"
+                + "\"usage\":{\"input_tokens\":4,\"output_tokens\":0}}"));
+  }
+
+  @Test
+  void anAnswerInManyPartsIsTriedElsewhere() throws Exception {
+    String aborted = CUT.formatted("abort");
+    nextOneServes(
+        CHAT,
+        BODY,
+        (_, connection) -> {
+          connection.send(
+              "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+                  + "transfer-encoding: chunked\r\n\r\n");
+          for (int i = 0; i < aborted.length(); i++) {
+            connection.chunk(aborted.substring(i, i + 1));
+          }
+          connection.lastChunk();
+        });
+    nextOneServes(
+        CHAT,
+        BODY,
+        (_, connection) -> {
+          connection.send("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n" + aborted);
+          connection.close();
+        });
+  }
+
+  @Test
+  void aStreamWithoutTokensIsTriedElsewhere() throws Exception {
+    nextOneServes(
+        CHAT, STREAM, (_, connection) -> connection.beginEvents().chunk(ABORT).lastChunk());
+  }
+
+  @Test
+  void withoutAnotherWorkerAnAbortedAnswerIs503() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine ending = ScriptedEngine.start(new Answer(200, CUT.formatted("abort")))) {
+      rig.worker(ending.url());
+
+      WireResponse response = rig.ask(ProxyRig.post(CHAT, BODY));
+
+      assertThat(response.status()).isEqualTo(503);
+      assertThat(response.text()).contains("\"code\":\"upstream_aborted\"");
+    }
+  }
+
+  @Test
+  void anAbortThatAClientWantsPassesUnchanged() throws Exception {
+    String aborted = CUT.formatted("abort");
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine = ScriptedEngine.start(new Answer(200, aborted))) {
+      Worker worker = rig.worker(engine.url());
+      worker.abortsOnRequest();
+
+      assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).text()).isEqualTo(aborted);
+      assertThat(worker.shuttingDown()).isFalse();
+      assertThat(rig.outcomes).containsExactly(Outcome.SUCCEEDED);
+    }
+  }
+
+  /** A request on an unknown path must not be computed twice. */
+  @Test
+  void anAbortedAnswerOnAnUnknownPathIs503() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine ending = ScriptedEngine.start(new Answer(200, CUT.formatted("abort")));
+        ScriptedEngine other = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(ending.url());
+      rig.worker(other.url());
+
+      WireResponse response = rig.ask(ProxyRig.post("/v1/chat/completions/batch", BODY));
+
+      assertThat(response.status()).isEqualTo(503);
+      assertThat(other.requests()).isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "/v1/chat/completions|data: {\"error\":{\"message\":",
+        "/v1/completions|data: {\"error\":{\"message\":",
+        "/inference/v1/generate|data: {\"error\":{\"message\":",
+        "/v1/other|data: {\"error\":{\"message\":",
+      })
+  void aStreamEndsWithTheErrorOfItsApi(String path, String start) throws Exception {
+    endsWith(path, start, TOKEN, ABORT);
+  }
+
+  @Test
+  void aStreamedMessageOrResponseEndsWithTheErrorOfItsApi() throws Exception {
+    endsWith(
+        "/v1/messages",
+        "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":",
+        "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"stop_reason\":null,"
+            + "\"usage\":{\"output_tokens\":0}}}\n\n",
+        "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":null},"
+            + "\"usage\":{\"output_tokens\":1}}\n\n");
+    endsWith(
+        "/v1/responses",
+        "event: error\ndata: {\"type\":\"error\",\"code\":\"upstream_aborted\",\"message\":",
+        "event: response.output_text.delta\ndata: {\"delta\":\"a\"}\n\n",
+        "event: response.completed\ndata: {\"response\":{\"status\":\"completed\","
+            + "\"usage\":{\"input_tokens\":4,\"output_tokens\":0}}}\n\n");
+  }
+
+  /** After the first token: the aborted event in a chunk of its own, or with others in one. */
+  private static void endsWith(String path, String start, String token, String aborted)
+      throws Exception {
+    String done = "data: [DONE]\n\n";
+    endsWith(path, token, token + start, List.of(aborted, done));
+    endsWith(path, token, token + start, List.of(aborted + done));
+    endsWith(path, token, token + token + start, List.of(token + aborted + done));
+    endsWith(path, token, token + token + start, List.of(token, aborted));
+  }
+
+  private static void endsWith(String path, String token, String expected, List<String> rest)
+      throws Exception {
+    CountDownLatch received = new CountDownLatch(1);
+    EngineScript script =
+        (_, connection) -> {
+          connection.beginEvents().chunk(token);
+          received.await();
+          for (String chunk : rest) {
+            connection.chunk(chunk);
+          }
+          connection.lastChunk();
+        };
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine ending = ScriptedEngine.start(script)) {
+      Worker worker = rig.worker(ending.url());
+      WireClient client = rig.connect().send(ProxyRig.post(path, STREAM));
+      client.head();
+      StringBuilder text = new StringBuilder(String.valueOf(client.chunk()));
+      received.countDown();
+      String chunk = client.chunk();
+      for (; chunk != null && !chunk.isEmpty(); chunk = client.chunk()) {
+        text.append(chunk);
+      }
+
+      assertThat(chunk).as("a proper end").isEmpty();
+      assertThat(text.toString().replace("\n\n\n", "\n\n"))
+          .startsWith(expected)
+          .doesNotContain("[DONE]")
+          .doesNotContain("abort\"}");
+      ProxyRig.await("ended", () -> !rig.ended.isEmpty());
+      assertThat(rig.ended.getFirst().blame()).isEqualTo("UPSTREAM");
+      assertThat(rig.outcomes).containsExactly(Outcome.IGNORED);
+      assertThat(worker.shuttingDown()).isTrue();
+    }
+  }
+
+  /** Its API does not say that it was aborted. */
+  @Test
+  void aResponseThatEndsWhileItsEngineShutsDownIsTriedElsewhere() throws Exception {
+    CountDownLatch aborted = new CountDownLatch(1);
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine ending =
+            ScriptedEngine.start(
+                (request, connection) -> {
+                  if (request.line().contains("responses")) {
+                    aborted.await();
+                    connection.reply(
+                        200,
+                        "application/json",
+                        "{\"status\":\"completed\",\"usage\":{\"output_tokens\":3}}");
+                  } else {
+                    connection.reply(200, "application/json", CUT.formatted("abort"));
+                  }
+                });
+        ScriptedEngine other = ScriptedEngine.start(new Answer(200, GOOD))) {
+      Worker worker = rig.worker(ending.url());
+      rig.worker(other.url());
+      WireClient response = rig.connect().send(ProxyRig.post("/v1/responses", BODY));
+      ProxyRig.await("under way", () -> worker.inFlight() == 1);
+      rig.ask(ProxyRig.post(CHAT, BODY));
+      aborted.countDown();
+
+      assertThat(response.read().text()).isEqualTo(GOOD);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "500,cannot schedule new futures after shutdown",
+    "500,EngineCore encountered an issue. See stack trace (above) for the root cause.",
+    "503,EngineCore encountered an issue. See stack trace (above) for the root cause."
+  })
+  void anEngineThatReportsItsEndGetsNoNewRequests(int status, String message) throws Exception {
+    String error = "{\"error\":{\"message\":\"%s\",\"code\":500}}".formatted(message);
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine ending = ScriptedEngine.start(new Answer(status, error));
+        ScriptedEngine other = ScriptedEngine.start(new Answer(200, GOOD))) {
+      Worker worker = rig.worker(ending.url());
+      rig.worker(other.url());
+      for (int i = 0; i < 3; i++) {
+        assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).text()).isEqualTo(GOOD);
+      }
+
+      assertThat(ending.requests()).hasSize(1);
+      assertThat(worker.shuttingDown()).isTrue();
+    }
+  }
+
+  /** vLLM's server keeps such a connection open after its engine has ended. */
+  @Test
+  void aStreamWithoutAByteIsTriedElsewhereWhenItsEngineShutsDown() throws Exception {
+    waits(Worker::shutsDown);
+    waits(Worker::refusesProbes);
+  }
+
+  private static void waits(Consumer<Worker> event) throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine ending =
+            ScriptedEngine.start(
+                (_, connection) -> {
+                  connection.beginEvents();
+                  connection.awaitPeerGone();
+                });
+        ScriptedEngine other = ScriptedEngine.start(new Answer(200, GOOD))) {
+      Worker worker = rig.worker(ending.url());
+      rig.worker(other.url());
+      long before = System.nanoTime();
+      WireClient client = rig.connect().send(ProxyRig.post(CHAT, STREAM));
+      ProxyRig.await("head arrived", () -> worker.begunSince(before));
+      event.accept(worker);
+
+      assertThat(client.read().text()).isEqualTo(GOOD);
+      assertThat(rig.retried).containsExactly(RetryReason.ABORTED);
+    }
+  }
+
+  @Test
+  void aStreamWithAnEarlyEventEndsWithAnErrorWhenItsEngineShutsDown() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine ending =
+            ScriptedEngine.start(
+                (_, connection) -> {
+                  connection.beginEvents().chunk("event: response.created\ndata: {}\n\n");
+                  connection.awaitPeerGone();
+                })) {
+      Worker worker = rig.worker(ending.url());
+      WireClient client = rig.connect().send(ProxyRig.post("/v1/responses", STREAM));
+      client.head();
+      assertThat(client.chunk()).startsWith("event: response.created");
+      worker.shutsDown();
+
+      assertThat(client.chunk()).startsWith("event: error\n");
+      assertThat(client.chunk()).isEmpty();
+    }
+  }
+
+  @Test
+  void aLongAnswerThatWasAbortedIsCutOff() throws Exception {
+    String text = "x".repeat(600_000);
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine ending =
+            ScriptedEngine.start(
+                new Answer(
+                    200, "{\"text\":\"" + text + "\",\"choices\":[{\"finish_reason\":\"abort\"}]}"))) {
+      Worker worker = rig.worker(ending.url());
+
+      assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).complete()).isFalse();
+      assertThat(worker.shuttingDown()).isTrue();
+    }
+  }
+
+  @Test
+  void goodAnswersOfEverySizePassUnchanged() throws Exception {
+    for (int size : new int[] {0, 1, 4000, 70_000, 300_000, 1_000_000}) {
+      String answer = "{\"text\":\"" + "y".repeat(size) + "\",\"finish_reason\":\"stop\"}";
+      try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+          ScriptedEngine engine = ScriptedEngine.start(new Answer(200, answer))) {
+        rig.worker(engine.url());
+        WireClient client = rig.connect();
+        for (int i = 0; i < 3; i++) {
+          assertThat(client.send(ProxyRig.post(CHAT, BODY)).read().text()).isEqualTo(answer);
+        }
+        assertThat(engine.requests()).hasSize(3);
+      }
+    }
+  }
+}
