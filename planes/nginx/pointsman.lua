@@ -572,7 +572,7 @@ local function outcome(state)
     return '{"outcome":"failed","failure":"connect"}'
   elseif ngx.status == 499 and not status then
     return '{"outcome":"left"}'
-  elseif ngx.status == 499 or not status or status == 429 or status == 503 then
+  elseif ngx.status == 499 or not status or status == 429 or status == 503 or status == 529 then
     return '{"outcome":"ignored"}'
   elseif status == 504 then
     return '{"outcome":"failed","failure":"timeout"}'

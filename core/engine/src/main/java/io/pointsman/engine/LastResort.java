@@ -1,5 +1,6 @@
 package io.pointsman.engine;
 
+import io.pointsman.engine.fleet.EjectionLimit;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
 import java.util.List;
@@ -22,21 +23,32 @@ final class LastResort {
    *   <li>the worker with the longest open breaker, if only the breaker excludes it and an early
    *       trial is due;
    *   <li>a worker that only the shutdown of its engine excludes, once per second: the engine may
-   *       have been paused only.
+   *       have been paused only;
+   *   <li>the same without an early trial, if no worker is in service and the limit of ejections
+   *       spares the last one. Its breaker closes.
    * </ol>
    *
    * Returns null if there is none of these.
+   *
+   * @param limit limit of ejections; null for a request that only one worker can serve
    */
-  static @Nullable Worker among(List<Worker> workers, RoutingRequest request, long now) {
+  static @Nullable Worker among(
+      List<Worker> workers, RoutingRequest request, @Nullable EjectionLimit limit, long now) {
     Worker stalled = null;
     Worker open = null;
     Worker closing = null;
+    Worker out = null;
+    boolean served = limit == null || !limit.sparesLast();
     for (Worker worker : workers) {
       if (request.admits(worker, now)) {
         return worker;
       }
+      served |= worker.inService();
       if (request.tried().contains(worker)) {
         continue;
+      }
+      if (worker.merelyOpen() && (out == null || worker.openedBefore(out))) {
+        out = worker;
       }
       if (worker.merelyStalled(now)
           && (stalled == null || worker.inFlight() < stalled.inFlight())) {
@@ -64,6 +76,12 @@ final class LastResort {
     if (closing != null) {
       closing.tryWhileClosing(now);
     }
-    return closing != null && request.admits(closing, now) ? closing : null;
+    if (closing != null && request.admits(closing, now)) {
+      return closing;
+    }
+    if (limit != null && out != null && !served) {
+      limit.readmit(out);
+    }
+    return out != null && request.admits(out, now) ? out : null;
   }
 }

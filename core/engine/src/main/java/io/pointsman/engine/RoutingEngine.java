@@ -295,7 +295,7 @@ public final class RoutingEngine {
     if (request.pinnedWorker() != null) {
       request.notes().because(PickReason.PINNED);
       Worker pinned = pinned(current.snapshot(), pooled.pool(), request);
-      return pinned == null ? null : LastResort.among(List.of(pinned), request, now);
+      return pinned == null ? null : LastResort.among(List.of(pinned), request, null, now);
     }
     Worker picked = pick(pooled.picker(), request, now);
     if (picked != null && request.admits(picked, now)) {
@@ -307,7 +307,7 @@ public final class RoutingEngine {
   }
 
   private @Nullable Worker lastResort(Pool pool, RoutingRequest request, long now) {
-    Worker worker = LastResort.among(pool.workers(), request, now);
+    Worker worker = LastResort.among(pool.workers(), request, fleet.ejections(), now);
     return worker == null && SilentPools.ignoreProbes(pool.workers())
         ? pool.leastLoaded(now, request.tried(), dice)
         : worker;

@@ -28,7 +28,7 @@ class EngineShutdownStateTest {
     return worker.eligible(fleet.now());
   }
 
-  private void wait(long millis) {
+  private void passTime(long millis) {
     fleet.clock.advance(Duration.ofMillis(millis));
   }
 
@@ -36,7 +36,7 @@ class EngineShutdownStateTest {
   void itGetsNoRequestsThoughItsProbesSucceed() {
     worker.shutsDown();
     worker.probed(true);
-    wait(9_999);
+    passTime(9_999);
     worker.probed(true);
 
     assertThat(eligible()).isFalse();
@@ -50,7 +50,7 @@ class EngineShutdownStateTest {
     while (worker.health().healthy()) {
       worker.probed(false);
     }
-    wait(1);
+    passTime(1);
     while (!worker.health().healthy()) {
       worker.probed(true);
     }
@@ -72,13 +72,13 @@ class EngineShutdownStateTest {
   @Test
   void oneTrialAtATimeIsAdmittedAndItsAnswerEndsTheState() {
     worker.shutsDown();
-    wait(10_000);
+    passTime(10_000);
     assertThat(eligible()).isTrue();
     Lease trial = fleet.lease(worker);
     assertThat(eligible()).as("a second trial").isFalse();
     trial.refused();
     assertThat(worker.shuttingDown()).as("after a client error").isTrue();
-    wait(10_000);
+    passTime(10_000);
     fleet.lease(worker).succeeded();
 
     assertThat(worker.shuttingDown()).isFalse();
@@ -88,7 +88,7 @@ class EngineShutdownStateTest {
   void anAnswerToAnEarlierRequestIsNoTrial() {
     Lease before = fleet.lease(worker);
     worker.shutsDown();
-    wait(1);
+    passTime(1);
     before.succeeded();
 
     assertThat(worker.shuttingDown()).isTrue();
@@ -98,9 +98,9 @@ class EngineShutdownStateTest {
   void withoutAnotherWorkerATrialIsDueAfterASecond() {
     worker.shutsDown();
     other.drain(true);
-    wait(999);
+    passTime(999);
     assertThat(engine.decide(Requests.bare())).isInstanceOf(Decision.Rejected.class);
-    wait(1);
+    passTime(1);
     Decision decision = engine.decide(Requests.bare());
 
     assertThat(((Decision.Routed) decision).lease().worker()).isEqualTo(worker);
@@ -111,9 +111,9 @@ class EngineShutdownStateTest {
   void abortsAreWantedForAMinuteAfterARequestForThem() {
     assertThat(worker.abortsWanted()).isFalse();
     worker.abortsOnRequest();
-    wait(59_999);
+    passTime(59_999);
     assertThat(worker.abortsWanted()).isTrue();
-    wait(1);
+    passTime(1);
     assertThat(worker.abortsWanted()).isFalse();
     worker.sleep(true);
     assertThat(worker.abortsWanted()).isTrue();

@@ -27,7 +27,7 @@ public final class TestFleet {
   public final Fleet fleet;
 
   public TestFleet() {
-    this(FleetSettings.DEFAULTS);
+    this(FleetSettings.DEFAULTS.withoutEjectionLimit());
   }
 
   public TestFleet(FleetSettings settings) {

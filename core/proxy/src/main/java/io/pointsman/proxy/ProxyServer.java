@@ -24,6 +24,8 @@ import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.reply.RequestIds;
 import io.pointsman.proxy.retry.Backoff;
+import io.pointsman.proxy.retry.FaultRecords;
+import io.pointsman.proxy.retry.PoisonMemory;
 import io.pointsman.proxy.settings.Cors;
 import io.pointsman.proxy.stored.ResponseOwners;
 import io.pointsman.proxy.upstream.NameTable;
@@ -191,6 +193,7 @@ public final class ProxyServer implements AutoCloseable {
         new Cors(settings.cors()),
         settings.retry(),
         new Backoff(settings.retry(), context.dice()),
+        new FaultRecords(settings.retry().poison(), context.ticker()),
         new Admissions(settings.admission(), context.ticker()),
         new Deferral(context.engine(), settings.holdBack(), context.ticker()),
         new RequestIds(settings.headers().requestIdHeaders(), context.dice()),
@@ -291,6 +294,11 @@ public final class ProxyServer implements AutoCloseable {
   /** The buffered bytes of request bodies, and their limit. */
   public BodyBudget bodies() {
     return plane.bodies();
+  }
+
+  /** Memory of the requests after which engines failed. */
+  public PoisonMemory poison() {
+    return plane.faults().bodies();
   }
 
   /**

@@ -21,6 +21,8 @@ import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.loop.RequestHandlerFactory;
+import io.pointsman.proxy.retry.PoisonSettings;
+import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestReport;
@@ -147,8 +149,8 @@ public final class ProxyRig implements AutoCloseable {
       Ticker ticker,
       Function<RoutingEngine, RequestHandlerFactory> courses)
       throws IOException {
-    ProxySettings settings = keepingConnections(given);
-    fleet = new Fleet(FleetSettings.DEFAULTS, ticker);
+    ProxySettings settings = keepingConnections(forgetful(given));
+    fleet = new Fleet(FleetSettings.DEFAULTS.withoutEjectionLimit(), ticker);
     Signals learner = new Signals();
     PolicySetup inOrder =
         new PolicySetup(pool -> (r, now) -> waiting(first(pool, r, now), r), List.of())
@@ -180,6 +182,14 @@ public final class ProxyRig implements AutoCloseable {
                     settings.upstream().connectTimeout(),
                     ticker),
                 courses.apply(engine)));
+  }
+
+  /** No memory of failed requests unless a test sets its own, because tests repeat them. */
+  private static ProxySettings forgetful(ProxySettings settings) {
+    RetrySettings retry = settings.retry();
+    return retry.poison().equals(PoisonSettings.DEFAULTS)
+        ? settings.withRetry(retry.withPoison(PoisonSettings.OFF))
+        : settings;
   }
 
   /** Longer timeout unless a test sets its own. On a slow machine connections must not expire. */

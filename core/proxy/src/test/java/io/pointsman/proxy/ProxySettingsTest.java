@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.retry.PoisonSettings;
 import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.proxy.settings.TimeoutSettings;
@@ -21,7 +22,16 @@ class ProxySettingsTest {
     assertThat(RetrySettings.DEFAULTS)
         .isEqualTo(
             new RetrySettings(
-                5, Duration.ofMillis(50), Duration.ofSeconds(30), 1.5, 0.2, false, true, 0.2, 10));
+                5,
+                Duration.ofMillis(50),
+                Duration.ofSeconds(30),
+                1.5,
+                0.2,
+                false,
+                true,
+                0.2,
+                10,
+                new PoisonSettings(1024, Duration.ofSeconds(60))));
     assertThat(UpstreamSettings.DEFAULTS.poolIdleTimeout()).isEqualTo(Duration.ofSeconds(2));
     assertThat(UpstreamSettings.DEFAULTS.connectTimeout()).isEqualTo(Duration.ofSeconds(10));
     assertThat(TimeoutSettings.DEFAULTS.firstByte()).isEqualTo(Duration.ofMinutes(10));

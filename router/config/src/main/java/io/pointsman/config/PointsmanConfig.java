@@ -363,7 +363,8 @@ public record PointsmanConfig(
             values.get(FleetKeys.BREAKER_FAILURES),
             values.get(FleetKeys.BREAKER_SUCCESSES),
             values.get(FleetKeys.BREAKER_OPEN_FOR),
-            values.get(FleetKeys.BREAKER_WINDOW)),
+            values.get(FleetKeys.BREAKER_WINDOW),
+            values.get(FleetKeys.BREAKER_MAX_EJECTED)),
         group(
             "stall",
             () ->

@@ -12,6 +12,7 @@ import io.pointsman.proxy.ListenSettings;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.admission.ModelLimit;
+import io.pointsman.proxy.retry.PoisonSettings;
 import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.proxy.settings.CorsSettings;
 import io.pointsman.proxy.settings.HeaderSettings;
@@ -126,7 +127,9 @@ final class ProxyRecords {
         values.get(ForwardKeys.RETRY_AFTER_TIMEOUT),
         values.get(ForwardKeys.RETRY_AFTER_LATE_RESET),
         values.get(ForwardKeys.RETRY_BUDGET),
-        values.get(ForwardKeys.RETRY_PER_SECOND));
+        values.get(ForwardKeys.RETRY_PER_SECOND),
+        new PoisonSettings(
+            values.get(ForwardKeys.POISON_ENTRIES), values.get(ForwardKeys.POISON_TTL)));
   }
 
   private static UpstreamSettings upstream(ConfigValues values) {

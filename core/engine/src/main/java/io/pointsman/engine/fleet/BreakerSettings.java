@@ -11,16 +11,35 @@ import java.time.Duration;
  * @param successThreshold consecutive successful probes that close it; at least 1
  * @param openFor time in the open state before one request is admitted as a probe; more than 0
  * @param window longest time between two failures that count together; more than 0
+ * @param maxEjectedShare maximum share of the workers of a model that breakers exclude at once, 0 to
+ *     1. Below 1 they exclude at least one, but never the last one. 1 means no limit
  */
 public record BreakerSettings(
     boolean enabled,
     int failureThreshold,
     int successThreshold,
     Duration openFor,
-    Duration window) {
+    Duration window,
+    double maxEjectedShare) {
 
   public static final BreakerSettings DEFAULTS =
-      new BreakerSettings(true, 10, 3, Duration.ofSeconds(60), Duration.ofSeconds(120));
+      new BreakerSettings(true, 10, 3, Duration.ofSeconds(60), Duration.ofSeconds(120), 0.5);
+
+  /** Settings without a limit of the share. */
+  public BreakerSettings(
+      boolean enabled,
+      int failureThreshold,
+      int successThreshold,
+      Duration openFor,
+      Duration window) {
+    this(enabled, failureThreshold, successThreshold, openFor, window, 1);
+  }
+
+  /** Copy with another {@code maxEjectedShare}. */
+  public BreakerSettings withMaxEjectedShare(double share) {
+    return new BreakerSettings(
+        enabled, failureThreshold, successThreshold, openFor, window, share);
+  }
 
   public BreakerSettings {
     if (failureThreshold < 1) {
@@ -36,6 +55,10 @@ public record BreakerSettings(
     }
     if (!window.isPositive()) {
       throw new IllegalArgumentException("window: " + window + " (expected: > 0)");
+    }
+    if (!(maxEjectedShare >= 0 && maxEjectedShare <= 1)) {
+      throw new IllegalArgumentException(
+          "maxEjectedShare: " + maxEjectedShare + " (expected: 0 to 1)");
     }
   }
 }

@@ -1,13 +1,16 @@
 package io.pointsman.engine.fleet;
 
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Predicate;
 
 /**
  * Circuit breaker of one worker: excludes the worker after failures, then probes it with one
  * request at a time. The transitions are:
  *
  * <ul>
- *   <li>CLOSED to OPEN: consecutive failures reach the threshold.
+ *   <li>CLOSED to OPEN: consecutive failures reach the threshold, and the {@link EjectionLimit}
+ *       admits it. Otherwise the count starts again.
+ *   <li>OPEN to CLOSED: a failure that opened it is withdrawn, or no other worker is in service.
  *   <li>OPEN to HALF_OPEN: {@code openFor} has passed.
  *   <li>OPEN to HALF_OPEN, early: a health probe succeeds after refused connections, or the worker
  *       recovers from an outage.
@@ -46,23 +49,28 @@ public final class CircuitBreaker {
   private static final long LEAST_EARLY_NANOS = 5_000_000_000L;
 
   private final BreakerSettings settings;
+  private final Predicate<Runnable> ejects;
   private final Runnable onStateChange;
 
   private volatile State state = State.CLOSED;
   private volatile int points;
   private volatile long openedAt;
   private volatile boolean probing;
+  private volatile int run;
   private final LongAdder opened = new LongAdder();
   private long lastFailureAt;
   private int successes;
   private boolean openedByConnect;
 
   /**
+   * @param ejects runs its argument, which opens this breaker; or returns false. Called under the
+   *     breaker's lock
    * @param onStateChange is called under the breaker's lock after each change of state; must not
    *     block
    */
-  CircuitBreaker(BreakerSettings settings, Runnable onStateChange) {
+  CircuitBreaker(BreakerSettings settings, Predicate<Runnable> ejects, Runnable onStateChange) {
     this.settings = settings;
+    this.ejects = ejects;
     this.onStateChange = onStateChange;
   }
 
@@ -127,15 +135,56 @@ public final class CircuitBreaker {
 
   private synchronized void settleSuccess(boolean probe) {
     if (state == State.CLOSED) {
-      points = 0;
+      startRun();
     } else if (probe && state == State.HALF_OPEN) {
       probing = false;
       successes++;
       if (successes >= settings.successThreshold()) {
-        points = 0;
+        startRun();
         become(State.CLOSED);
       }
     }
+  }
+
+  @SuppressWarnings("NonAtomicVolatileUpdate") // written under the lock
+  private void startRun() {
+    points = 0;
+    run++;
+  }
+
+  /** Number of the current run of consecutive failures; a success starts the next run. */
+  public int run() {
+    return run;
+  }
+
+  /** Returns true if failures were charged since the last success. */
+  public boolean charged() {
+    return points > 0;
+  }
+
+  /**
+   * Withdraws one failure that was charged in run {@code of}. If it opened the breaker, the breaker
+   * closes.
+   */
+  @SuppressWarnings("NonAtomicVolatileUpdate") // written under the lock
+  synchronized void forgive(int of) {
+    if (of != run || points == 0) {
+      return;
+    }
+    points--;
+    if (state == State.OPEN && points < settings.failureThreshold()) {
+      become(State.CLOSED);
+    }
+  }
+
+  /** Closes an open breaker, because no other worker is in service. */
+  synchronized boolean readmit() {
+    boolean open = state == State.OPEN;
+    if (open) {
+      startRun();
+      become(State.CLOSED);
+    }
+    return open;
   }
 
   synchronized void failed(boolean probe, Failure failure, long now) {
@@ -143,13 +192,16 @@ public final class CircuitBreaker {
       return;
     }
     if (probe && state == State.HALF_OPEN) {
+      startRun();
       open(failure, now);
     } else if (state == State.CLOSED) {
-      points = now - lastFailureAt > settings.window().toNanos() ? 0 : points;
+      if (now - lastFailureAt > settings.window().toNanos()) {
+        startRun();
+      }
       lastFailureAt = now;
       points += failure == Failure.CONNECT ? (settings.failureThreshold() + 1) / 2 : 1;
-      if (points >= settings.failureThreshold()) {
-        open(failure, now);
+      if (points >= settings.failureThreshold() && !ejects.test(() -> open(failure, now))) {
+        startRun();
       }
     }
   }

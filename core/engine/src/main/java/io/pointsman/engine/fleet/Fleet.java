@@ -22,6 +22,7 @@ public final class Fleet {
   private final FleetSettings settings;
   private final Ticker ticker;
   private final LoadBoard board;
+  private final EjectionLimit ejections;
   private final BitSet slotsInUse = new BitSet();
 
   /** By id, in order of registration. */
@@ -39,6 +40,7 @@ public final class Fleet {
     this.ticker = ticker;
     board = new LoadBoard(settings.maxWorkers());
     snapshot = new FleetSnapshot(0, Map.of(), Map.of(), null, board);
+    ejections = new EjectionLimit(settings.breaker().maxEjectedShare(), this::snapshot);
   }
 
   /** The newest snapshot. */
@@ -89,7 +91,7 @@ public final class Fleet {
   }
 
   private Worker register(WorkerSpec spec, int slot) {
-    Worker worker = new Worker(limited(spec), slot, board, settings, ticker);
+    Worker worker = new Worker(limited(spec), slot, board, settings, ejections, ticker);
     slotsInUse.set(slot);
     workers.put(spec.id(), worker);
     served.put(worker, ServedModels.configured(spec.models()));
@@ -244,6 +246,11 @@ public final class Fleet {
         worker.heedProbes();
       }
     }
+  }
+
+  /** Limit of the workers that breakers exclude at once. */
+  public EjectionLimit ejections() {
+    return ejections;
   }
 
   private void releaseSlots() {

@@ -27,6 +27,11 @@ public record FleetSettings(
     this(maxWorkers, health, breaker, stall, 0);
   }
 
+  /** Copy in which breakers may exclude all workers. */
+  public FleetSettings withoutEjectionLimit() {
+    return new FleetSettings(maxWorkers, health, breaker.withMaxEjectedShare(1), stall, maxPrefills);
+  }
+
   public FleetSettings {
     requireNonNull(health, "health");
     requireNonNull(breaker, "breaker");

@@ -17,11 +17,13 @@ public final class Lease {
   private static final VarHandle STATE;
   private static final VarHandle PROBE;
   private static final VarHandle FIRST_TOKEN;
+  private static final VarHandle SUSPECT;
 
   static {
     try {
       STATE = MethodHandles.lookup().findVarHandle(Lease.class, "state", int.class);
       PROBE = MethodHandles.lookup().findVarHandle(Lease.class, "probe", boolean.class);
+      SUSPECT = MethodHandles.lookup().findVarHandle(Lease.class, "suspect", boolean.class);
       FIRST_TOKEN = MethodHandles.lookup().findVarHandle(Lease.class, "firstToken", boolean.class);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
@@ -57,6 +59,9 @@ public final class Lease {
    * PROBE by the thread that reports the result.
    */
   private volatile boolean probe;
+
+  /** True while the request is suspect; cleared atomically through SUSPECT. */
+  private volatile boolean suspect;
 
   /** True if the first token was reported; written through FIRST_TOKEN. */
   private volatile boolean firstToken;
@@ -133,6 +138,22 @@ public final class Lease {
       if (answeredWhole) {
         worker.answersWhole(1);
       }
+    }
+  }
+
+  /**
+   * Marks the request as suspect, because another worker failed after it. Ends with {@link
+   * #cleared}, at the latest with the lease. To be called at most once.
+   */
+  public void suspect() {
+    suspect = true;
+    worker.suspects(1);
+  }
+
+  /** Reports that the worker has survived the request so far. No effect on other leases. */
+  public void cleared() {
+    if (suspect && (boolean) SUSPECT.getAndSet(this, false)) {
+      worker.suspects(-1);
     }
   }
 
@@ -307,6 +328,14 @@ public final class Lease {
     return settle(new Outcome.Failed(failure));
   }
 
+  /**
+   * Settles as a failure that follows the request or its client. It counts as a failure, but not
+   * for the worker's breaker.
+   */
+  public boolean failedByRequest(Failure failure) {
+    return settle(new Outcome.Failed(failure, false));
+  }
+
   /** Settles without a verdict on the worker: the client left, or the worker was busy. */
   public boolean ignored() {
     return settle(Outcome.IGNORED);
@@ -323,6 +352,7 @@ public final class Lease {
       assert false : "lease on " + worker + " settled twice, now as " + outcome;
       return false;
     }
+    cleared();
     if (before < ANSWERED) {
       worker.abandon(promptTokens);
     }

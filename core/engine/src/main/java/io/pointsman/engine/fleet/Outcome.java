@@ -9,8 +9,18 @@ public sealed interface Outcome {
    */
   record Succeeded(boolean served) implements Outcome {}
 
-  /** The worker caused the failure. */
-  record Failed(Failure failure) implements Outcome {}
+  /**
+   * The request failed on the worker.
+   *
+   * @param charged false if the failure follows the request or its client, not the worker. The
+   *     worker's breaker then ignores it
+   */
+  record Failed(Failure failure, boolean charged) implements Outcome {
+    /** A failure that the worker caused. */
+    public Failed(Failure failure) {
+      this(failure, true);
+    }
+  }
 
   /**
    * No verdict on the worker: the client left, the worker was busy, or the request never reached

@@ -72,13 +72,20 @@ public final class Worker {
 
   private final AtomicInteger answeredWhole = new AtomicInteger();
   private final AtomicInteger reserved = new AtomicInteger();
+  private final AtomicInteger suspects = new AtomicInteger();
   private final AtomicLong pendingTokens = new AtomicLong();
   private volatile boolean refusing;
 
   private volatile boolean left;
   private volatile boolean slotReleased;
 
-  Worker(WorkerSpec spec, int slot, LoadBoard board, FleetSettings settings, Ticker ticker) {
+  Worker(
+      WorkerSpec spec,
+      int slot,
+      LoadBoard board,
+      FleetSettings settings,
+      EjectionLimit ejections,
+      Ticker ticker) {
     this.spec = spec;
     this.slot = slot;
     this.board = board;
@@ -91,7 +98,9 @@ public final class Worker {
     lastOutputAt = beganAt;
     stallSettings = settings.stall();
     health = new HealthState(settings.health(), this::healthChanged);
-    breaker = new CircuitBreaker(settings.breaker(), this::breakerChanged);
+    breaker =
+        new CircuitBreaker(
+            settings.breaker(), open -> ejections.eject(this, open), this::breakerChanged);
     board.mark(slot, Mark.UNHEALTHY);
     if (spec.maxInFlight() > 0) {
       board.mark(slot, Mark.LIMITED);
@@ -576,6 +585,37 @@ public final class Worker {
         && eligible(LoadBoard.without(board.cell(slot), Mark.BREAKER), now);
   }
 
+  /**
+   * Returns true if only its load can exclude it: it is healthy, awake and not stalled, does not
+   * drain, and its breaker is closed.
+   */
+  public boolean inService() {
+    return inServiceWithoutBreaker() && breaker.state() == CircuitBreaker.State.CLOSED;
+  }
+
+  private boolean inServiceWithoutBreaker() {
+    return !left && !LoadBoard.out(board.cell(slot));
+  }
+
+  /** Returns true if it could serve, but its breaker is open. */
+  public boolean merelyOpen() {
+    return inServiceWithoutBreaker() && breaker.state() == CircuitBreaker.State.OPEN;
+  }
+
+  /** Charges its breaker with an earlier failure, because another worker served the request. */
+  public void charge(Failure failure) {
+    breaker.failed(false, failure, ticker.nanos());
+  }
+
+  /**
+   * Withdraws a charge of its breaker, because the request failed on another worker too.
+   *
+   * @param run {@link CircuitBreaker#run} at the time of the charge
+   */
+  public void forgive(int run) {
+    breaker.forgive(run);
+  }
+
   /** Returns true if its breaker opened longer ago than that of {@code other}. */
   public boolean openedBefore(Worker other) {
     return breaker.openedAt() - other.breaker.openedAt() < 0;
@@ -594,6 +634,16 @@ public final class Worker {
   /** Changes the number of reserved requests in flight by {@code change}, which is 1 or -1. */
   void reserved(int change) {
     reserved.addAndGet(change);
+  }
+
+  /** Changes the number of suspect requests in flight by {@code change}, which is 1 or -1. */
+  void suspects(int change) {
+    suspects.addAndGet(change);
+  }
+
+  /** Requests in flight after which another worker failed, without output yet. */
+  public int suspects() {
+    return suspects.get();
   }
 
   /** Records that a reserved request is sent. The first request sent starts the stall timer. */
@@ -752,14 +802,18 @@ public final class Worker {
         }
         breaker.succeeded(probe);
       }
-      case Outcome.Failed(Failure failure) -> {
+      case Outcome.Failed(Failure failure, boolean charged) -> {
         failed.increment();
         // A worker that began other responses since the placement is alive, only too busy to
         // accept.
         if (failure == Failure.CONNECT && !begunSince(placedAt)) {
           health.refused();
         }
-        breaker.failed(probe, failure, ticker.nanos());
+        if (charged) {
+          breaker.failed(probe, failure, ticker.nanos());
+        } else {
+          breaker.ignored(probe);
+        }
       }
       case Outcome.Ignored _ -> breaker.ignored(probe);
     }

@@ -32,6 +32,9 @@ public final class RoutingRequest {
   private final PickNotes notes = new PickNotes();
   private List<Worker> tried = List.of();
 
+  /** Workers excluded for the next decision only; part of {@link #tried}. */
+  private List<Worker> avoided = List.of();
+
   private RoutingRequest(Builder builder) {
     model = builder.model;
     role = builder.role;
@@ -139,6 +142,21 @@ public final class RoutingRequest {
     if (!tried.contains(worker)) {
       tried.add(worker);
     }
+  }
+
+  /**
+   * Excludes workers that were not tried until the next call; an empty list readmits those of the
+   * last call.
+   */
+  public void avoid(List<Worker> workers) {
+    if (avoided.isEmpty() && workers.isEmpty()) {
+      return;
+    }
+    List<Worker> left = new ArrayList<>(tried);
+    left.removeAll(avoided);
+    avoided = workers.stream().filter(worker -> !left.contains(worker)).toList();
+    left.addAll(avoided);
+    tried = left;
   }
 
   /** Returns true if a policy may choose {@code worker}. */

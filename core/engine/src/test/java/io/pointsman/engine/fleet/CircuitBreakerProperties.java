@@ -45,7 +45,7 @@ class CircuitBreakerProperties {
     final Model model;
 
     Run(BreakerSettings settings) {
-      breaker = new CircuitBreaker(settings, () -> {});
+      breaker = new CircuitBreaker(settings, CircuitBreakerTest::open, () -> {});
       model = new Model(settings);
     }
 

@@ -30,7 +30,7 @@ class CircuitBreakerTest {
 
   private CircuitBreaker breaker(BreakerSettings settings) {
     CircuitBreaker[] made = new CircuitBreaker[1];
-    made[0] = new CircuitBreaker(settings, () -> changes.add(made[0].state()));
+    made[0] = new CircuitBreaker(settings, CircuitBreakerTest::open, () -> changes.add(made[0].state()));
     return made[0];
   }
 
@@ -292,5 +292,11 @@ class CircuitBreakerTest {
         .hasMessage("successThreshold: 0 (expected: >= 1)");
     assertThatThrownBy(() -> new BreakerSettings(true, 1, 1, Duration.ZERO, Duration.ofSeconds(1)))
         .hasMessage("openFor: PT0S (expected: > 0)");
+  }
+
+  /** A limit that admits each opening. */
+  static boolean open(Runnable opening) {
+    opening.run();
+    return true;
   }
 }

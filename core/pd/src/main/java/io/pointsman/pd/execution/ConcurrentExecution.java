@@ -70,6 +70,7 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
                 plan.prefill(),
                 plan.prefill().edits(),
                 split.prefill(),
+                course.served().faults(),
                 course.plane().stages().prefill(),
                 this);
     DecodeRequest sent =
@@ -92,7 +93,7 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
   public void answered(PrefillRequest leg, byte[] body) {
     ReplyReader.Result read = course.tools().replies().read(body, 0, body.length);
     if (plan.promise() != null && read instanceof ReplyReader.Result.Unreadable) {
-      leg.lease().failed(Failure.ERROR);
+      leg.faults().failed(leg.lease(), Failure.ERROR, true);
       failed(leg, RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
       return;
     }
@@ -255,7 +256,8 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
 
   private void free(KvReleaser.Fetch fetch, KeptBody body, long since) {
     long until = since + plan.terms().lease().toNanos();
-    new KvReleaser(course, new KvReleaser.Held(split, plan.terms(), fetch, body, until)).begin();
+    course.release(
+        new KvReleaser(course, new KvReleaser.Held(split, plan.terms(), fetch, body, until)));
   }
 
   @Override

@@ -14,6 +14,7 @@ import io.pointsman.pd.telemetry.SplitListener.HandoverEnd;
 import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.BufferedResponse;
+import io.pointsman.proxy.retry.RequestFaults;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.request.splice.BodyEdit;
 import java.util.ArrayList;
@@ -64,6 +65,9 @@ final class KvReleaser implements PrefillRequest.Owner {
   /** Any decode worker that has not failed. */
   private final RoutingRequest untried;
 
+  /** Failures of the release. It ends before it ends a third engine. */
+  private final RequestFaults faults;
+
   private int asked;
   private int refusals;
   private long pause = FIRST_PAUSE_NANOS;
@@ -74,9 +78,15 @@ final class KvReleaser implements PrefillRequest.Owner {
     this.course = course;
     this.held = held;
     plane = course.plane();
+    faults = course.served().faults().ofFurtherRequest();
     RoutingRequest decode = course.request().decode();
     untried = decode.copy();
     decode.tried().forEach(untried::exclude);
+  }
+
+  /** Leaves the blocks to their lease. */
+  void leave() {
+    plane.listener().handover(HandoverEnd.LEFT);
   }
 
   /** Starts with any available worker. */
@@ -110,7 +120,7 @@ final class KvReleaser implements PrefillRequest.Owner {
 
   private void next() {
     boolean late = course.now() - held.until() >= 0;
-    if (late || asked >= MOST_ASKED || refusals >= MOST_REFUSALS) {
+    if (late || !faults.mayGoOn() || asked >= MOST_ASKED || refusals >= MOST_REFUSALS) {
       end(HandoverEnd.LEFT);
       return;
     }
@@ -177,7 +187,7 @@ final class KvReleaser implements PrefillRequest.Owner {
     }
     List<BodyEdit> edits = new ArrayList<>(leg.edits());
     edits.addAll(held.terms().releasing());
-    return course.legs().side(held.body(), leg, edits, lease, plane.stages().release(), this);
+    return course.legs().side(held.body(), leg, edits, lease, faults, plane.stages().release(), this);
   }
 
   private void later() {
@@ -212,9 +222,12 @@ final class KvReleaser implements PrefillRequest.Owner {
   public void refused(PrefillRequest leg, BufferedResponse error) {
     boolean busy = error.busy();
     if (busy) {
-      leg.lease().worker().rest(error.restNanos(), error.status());
+      leg.lease().worker().rest(error.restNanos(), error.restStatus());
     } else {
       refusals++;
+      if (BufferedResponse.enginesFault(error.status())) {
+        faults.engineFailed(leg.lease().worker());
+      }
     }
     leg.lease().ignored();
     error.release();

@@ -27,6 +27,8 @@ import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.telemetry.RetryReason;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -60,6 +62,10 @@ final class PdHandler implements RequestHandler {
 
   private @Nullable KeptBody body;
   private boolean holdsBody;
+
+  /** Releases that wait for a worker that survives the request. */
+  private final List<KvReleaser> releases = new ArrayList<>();
+
   private @Nullable PdExecution run;
   private @Nullable String prefilledBy;
   private SplitRule rule = SplitRule.SPLIT;
@@ -321,9 +327,34 @@ final class PdHandler implements RequestHandler {
 
   // Sends.
 
+  /**
+   * Starts a release. If a worker failed after the request, it waits until another one answers,
+   * because a release has the same prompt and may end further workers.
+   */
+  void release(KvReleaser releaser) {
+    if (served.faults().suspect() && !over) {
+      releases.add(releaser);
+    } else {
+      releaser.begin();
+    }
+  }
+
+  private void release() {
+    List<KvReleaser> waiting = List.copyOf(releases);
+    releases.clear();
+    for (KvReleaser each : waiting) {
+      if (served.faults().mayGoOn()) {
+        each.begin();
+      } else {
+        each.leave();
+      }
+    }
+  }
+
   /** Reports that the client has received a part of its answer. The request is not sent again. */
   void reached() {
     tellDecided();
+    release();
     if (run != null) {
       run.reached();
     }
@@ -428,7 +459,8 @@ final class PdHandler implements RequestHandler {
   }
 
   private void withoutPrefill(RetryReason reason) {
-    if (reason == RetryReason.BUSY && !plane.settings().wholeWhenPrefillBusy()) {
+    boolean busy = reason == RetryReason.BUSY && !plane.settings().wholeWhenPrefillBusy();
+    if (busy || prefills.exhausted()) {
       prefills.giveUp();
     } else {
       take(plane.router().withoutPrefill(request));
@@ -498,6 +530,7 @@ final class PdHandler implements RequestHandler {
       if (under != null) {
         under.over(answered);
       }
+      release();
     } finally {
       prefills.release();
       letBodyGo();

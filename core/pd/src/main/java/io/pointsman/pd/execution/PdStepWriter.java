@@ -11,6 +11,7 @@ import io.pointsman.proxy.body.EditedBody;
 import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.handler.ClientExchange;
 import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.proxy.retry.RequestFaults;
 import io.pointsman.proxy.telemetry.SideTrace;
 import io.pointsman.proxy.telemetry.SideTrace.Purpose;
 import io.pointsman.proxy.telemetry.TraceContext;
@@ -56,6 +57,7 @@ final class PdStepWriter {
    * @param original the client's body
    * @param edits edits of the body
    * @param lease lease of the worker; ownership passes to this method
+   * @param faults failures of the client's request
    * @param timeout maximum time from its start to the end of its answer; zero for none
    */
   PrefillRequest side(
@@ -63,6 +65,7 @@ final class PdStepWriter {
       PdStep leg,
       List<BodyEdit> edits,
       Lease lease,
+      RequestFaults faults,
       Duration timeout,
       PrefillRequest.Owner owner) {
     EditedBody changed = edited(original, edits);
@@ -72,7 +75,7 @@ final class PdStepWriter {
     byte[] head = head(leg, lease, changed.length(), trace == null ? null : trace.context());
     PrefillRequest.Message message =
         new PrefillRequest.Message(head, changed, timeout, plane.stages().maxReplyBytes());
-    return new PrefillRequest(state, lease, message, trace, owner);
+    return new PrefillRequest(state, lease, faults, message, trace, owner);
   }
 
   private byte[] head(

@@ -82,6 +82,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
                 plan.prefill(),
                 plan.prefill().edits(),
                 split.prefill(),
+                course.served().faults(),
                 plane.stages().prefill(),
                 this);
     arrivals.expect();
@@ -93,7 +94,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
   public void answered(PrefillRequest leg, byte[] body) {
     switch (course.tools().replies().read(body, 0, body.length)) {
       case ReplyReader.Result.Unreadable _ -> {
-        leg.lease().failed(Failure.ERROR);
+        leg.faults().failed(leg.lease(), Failure.ERROR, true);
         failed(leg, RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
       }
       case ReplyReader.Result.Read(PrefillReply read) -> {
@@ -271,7 +272,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
     plane.listener().handover(HandoverEnd.RECOMPUTED);
     DecodeRequest last = errand;
     if (last != null && !last.arrived()) {
-      freeing(read, course.body(), repliedAt).ifPresent(KvReleaser::begin);
+      freeing(read, course.body(), repliedAt).ifPresent(course::release);
     }
   }
 
@@ -381,7 +382,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
     if (mayBeTaken(last)) {
       plane.listener().handover(HandoverEnd.LEFT);
     } else {
-      freeing(read, course.body(), repliedAt).ifPresent(KvReleaser::begin);
+      freeing(read, course.body(), repliedAt).ifPresent(course::release);
     }
   }
 

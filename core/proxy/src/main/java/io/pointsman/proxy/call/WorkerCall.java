@@ -9,6 +9,7 @@ import io.pointsman.engine.fleet.Lease;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.BufferedResponse;
+import io.pointsman.proxy.retry.RequestFaults;
 import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.upstream.Connecting;
@@ -45,6 +46,7 @@ public abstract class WorkerCall implements UpstreamUser {
 
   private final LoopState state;
   private final Lease lease;
+  private final RequestFaults faults;
   private final String method;
   private final UpstreamPool pool;
   private final HeadCollector heads;
@@ -62,13 +64,19 @@ public abstract class WorkerCall implements UpstreamUser {
 
   /**
    * @param lease ownership passes to this object
+   * @param faults failures of the client's request
    * @param method method of the request
    * @param onInterim receives interim answers
    */
   protected WorkerCall(
-      LoopState state, Lease lease, String method, Consumer<ResponseHead> onInterim) {
+      LoopState state,
+      Lease lease,
+      RequestFaults faults,
+      String method,
+      Consumer<ResponseHead> onInterim) {
     this.state = requireNonNull(state, "state");
     this.lease = requireNonNull(lease, "lease");
+    this.faults = requireNonNull(faults, "faults");
     this.method = requireNonNull(method, "method");
     pool = state.pools().to(lease.worker());
     heads = new HeadCollector(state, onInterim);
@@ -134,13 +142,18 @@ public abstract class WorkerCall implements UpstreamUser {
     return lease;
   }
 
+  /** The failures of the client's request. */
+  public final RequestFaults faults() {
+    return faults;
+  }
+
   /** Settles the lease of a valid answer with an error in place of output. */
   protected final void settleFault(boolean busy) {
     if (busy) {
       lease.worker().rest(BufferedResponse.REST_NANOS, BufferedResponse.BUSY);
       lease.ignored();
     } else {
-      lease.failed(Failure.ERROR);
+      faults.failed(lease, Failure.ERROR, true);
     }
   }
 
@@ -194,10 +207,15 @@ public abstract class WorkerCall implements UpstreamUser {
     connecting = null;
     drop();
     Shortage shortage = Shortage.of(cause);
-    if (shortage == null) {
-      lease.failed(Failure.CONNECT);
-    } else {
+    if (shortage != null) {
       lease.ignored();
+    } else if (resent) {
+      // The engine got the request on the connection that broke, and is gone.
+      faults.failed(lease, Failure.CONNECT, true);
+      failed(RetryReason.RESET, ProxyError.UPSTREAM_RESET);
+      return;
+    } else {
+      lease.failed(Failure.CONNECT);
     }
     failed(RetryReason.CONNECT, error(shortage));
   }
@@ -371,7 +389,7 @@ public abstract class WorkerCall implements UpstreamUser {
   protected final void fail(RetryReason reason, ProxyError error) {
     drop();
     boolean silent = reason == RetryReason.TIMEOUT || reason == RetryReason.LOST;
-    lease.failed(silent ? Failure.TIMEOUT : Failure.ERROR);
+    faults.failed(lease, silent ? Failure.TIMEOUT : Failure.ERROR, !silent);
     failed(reason, error);
   }
 

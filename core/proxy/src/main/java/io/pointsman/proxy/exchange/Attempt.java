@@ -86,7 +86,12 @@ final class Attempt extends WorkerCall {
    * @param errand request to the worker in place of the client's; null for the client's
    */
   Attempt(Exchange exchange, Attempts attempts, Lease lease, @Nullable UpstreamRequest errand) {
-    super(exchange.state(), lease, exchange.head().method(), exchange.answers()::interim);
+    super(
+        exchange.state(),
+        lease,
+        exchange.faults(),
+        exchange.head().method(),
+        exchange.answers()::interim);
     this.errand = errand;
     this.exchange = exchange;
     this.attempts = attempts;
@@ -198,7 +203,7 @@ final class Attempt extends WorkerCall {
       return;
     }
     if (error.busy()) {
-      worker().rest(error.restNanos(), error.status());
+      worker().rest(error.restNanos(), error.restStatus());
       lease.ignored();
     } else {
       settle();
@@ -217,12 +222,15 @@ final class Attempt extends WorkerCall {
   }
 
   private void settle() {
-    if (BufferedResponse.workersFault(status)) {
-      lease.failed(Failure.ERROR);
+    boolean failedInStream = first != null && first.told() == EventKind.FAILED;
+    if (failedInStream || BufferedResponse.workersFault(status)) {
+      faults().failed(lease, Failure.ERROR, status != BufferedResponse.BUSY);
     } else if (status >= 400) {
       lease.refused();
+      faults().answered(false);
     } else {
       lease.succeeded();
+      faults().answered(true);
     }
   }
 
@@ -293,6 +301,9 @@ final class Attempt extends WorkerCall {
       signals.bodyArrived(in, told.computed());
     }
     progressed(!produced && begun());
+    if (told.computed()) {
+      lease.cleared();
+    }
     boolean open = headHeld(under);
     if (open && told.failed()) {
       in.release();
@@ -450,8 +461,9 @@ final class Attempt extends WorkerCall {
    */
   private void breakOff(Failure failure, ProxyError error) {
     Relay under = relay;
+    boolean untold = !begun();
     drop();
-    lease.failed(failure);
+    faults().failed(lease, failure, failure == Failure.ERROR && untold);
     RetryReason why = failure == Failure.TIMEOUT ? RetryReason.TIMEOUT : resetReason();
     if (under == null || under.bytesOut() == 0) {
       if (under != null) {

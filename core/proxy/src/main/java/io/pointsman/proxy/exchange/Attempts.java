@@ -26,7 +26,10 @@ import io.pointsman.proxy.stored.StoredResponse;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.request.RequestFacts;
+import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,6 +38,15 @@ import org.jspecify.annotations.Nullable;
  * client's event loop.
  */
 final class Attempts implements DeferredRequest.Holder {
+  /** Statuses with which a body can report a busy worker. */
+  private static final Set<Integer> BODY_DECIDES =
+      Set.of(429, 500, BufferedResponse.BUSY, BufferedResponse.OVERLOADED);
+
+  /** Pauses of a suspect request until a worker without another one is available. */
+  private static final int MOST_PAUSES = 40;
+
+  private static final long PAUSE_NANOS = 25_000_000L;
+
   private final Exchange exchange;
   private final LoopState state;
   private final ServerContext plane;
@@ -46,6 +58,7 @@ final class Attempts implements DeferredRequest.Holder {
   private @Nullable Attempt current;
   private boolean answeredWell;
   private boolean told;
+  private int pauses;
 
   /** True after the first late reset or lost worker. A second one ends the request. */
   private boolean brokeLate;
@@ -119,6 +132,9 @@ final class Attempts implements DeferredRequest.Holder {
       return decideOrWait();
     }
     absence.end();
+    if (search == null && exchange.faults().suspect()) {
+      return askApart();
+    }
     if (held != null || search != null) {
       return plane.engine().decide(routing);
     }
@@ -153,6 +169,39 @@ final class Attempts implements DeferredRequest.Holder {
   /** True while the request waits because no worker is available. */
   boolean awaitsWorker() {
     return absence.waits();
+  }
+
+  /**
+   * Lets the engine choose a worker without other suspect requests, for some time. If this request
+   * ends the worker, requests of other clients then fail there only once. Workers that failed
+   * lately are avoided, because this is the last attempt.
+   *
+   * @return null if the request waits
+   */
+  private @Nullable Decision askApart() {
+    Pool pool = plane.engine().pool(routing.role(), routing.model());
+    if (pool != null && someEligible(pool, _ -> false)) {
+      boolean found =
+          someEligible(pool, worker -> worker.suspects() > 0 || worker.breaker().charged())
+              || someEligible(pool, worker -> worker.suspects() > 0);
+      if (!found && pauses < MOST_PAUSES) {
+        pauses++;
+        timer = state.loop().schedule(this::decide, PAUSE_NANOS, TimeUnit.NANOSECONDS);
+        return null;
+      }
+      if (!found) {
+        routing.avoid(List.of());
+      }
+    }
+    Decision decision = plane.engine().decide(routing);
+    routing.avoid(List.of());
+    return decision;
+  }
+
+  /** Avoids some workers. Returns true if another one is eligible. */
+  private boolean someEligible(Pool pool, Predicate<Worker> avoided) {
+    routing.avoid(pool.workers().stream().filter(avoided).toList());
+    return pool.eligible(state.now(), routing.tried()) > 0;
   }
 
   /** True if the request is deferred because all workers are full. */
@@ -207,6 +256,9 @@ final class Attempts implements DeferredRequest.Holder {
     Attempt next;
     try {
       exchange.report().tries(lease.worker());
+      if (exchange.faults().suspect()) {
+        lease.suspect();
+      }
       next = new Attempt(exchange, this, lease, errand);
     } catch (RuntimeException | Error e) {
       lease.ignored();
@@ -250,7 +302,7 @@ final class Attempts implements DeferredRequest.Holder {
     boolean searching = search != null && search.goesOnAfter(code);
     boolean retried = exchange.repeatable() && retries.mayRetryAfter(code);
     boolean again = exchange.body().replayable() && (searching || retried);
-    return again || code == 429 || code == 503 || code == 500;
+    return again || BODY_DECIDES.contains(code);
   }
 
   /** True if another worker may get the request after this one has started it. */
@@ -309,12 +361,12 @@ final class Attempts implements DeferredRequest.Holder {
     }
     return switch (reason) {
       case CONNECT, BUSY, NOT_THERE, STALE -> true;
-      case RESET, PROTOCOL, STATUS, ABORTED -> exchange.repeatable();
+      case RESET, PROTOCOL, STATUS, ABORTED -> repeatable();
       case LATE_RESET ->
-          exchange.repeatable() && again(errand, plane.retry().afterLateReset() && !brokeLate);
+          repeatable() && again(errand, plane.retry().afterLateReset() && !brokeLate);
       case LOST ->
-          exchange.repeatable() && again(errand, plane.retry().afterLateReset() && !brokeLate);
-      case TIMEOUT -> exchange.repeatable() && again(errand, plane.retry().afterTimeout());
+          repeatable() && again(errand, plane.retry().afterLateReset() && !brokeLate);
+      case TIMEOUT -> repeatable() && again(errand, plane.retry().afterTimeout());
     };
   }
 
@@ -342,6 +394,10 @@ final class Attempts implements DeferredRequest.Holder {
     if (course != null) {
       course.checkWorkers();
     }
+  }
+
+  private boolean repeatable() {
+    return exchange.repeatable() && exchange.faults().mayGoOn();
   }
 
   private static boolean again(@Nullable UpstreamRequest errand, boolean usual) {
@@ -468,6 +524,7 @@ final class Attempts implements DeferredRequest.Holder {
   void end() {
     retries.release();
     absence.end();
+    exchange.faults().ended();
     if (held != null) {
       held.leave();
     }

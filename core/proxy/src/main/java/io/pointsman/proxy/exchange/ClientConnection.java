@@ -12,11 +12,13 @@ import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.loop.LoopClient;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.ServerContext;
+import io.pointsman.proxy.retry.BodyHash;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.proxy.wire.RequestDecoder;
 import io.pointsman.proxy.wire.RequestHead;
+import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -92,6 +94,17 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   LoopState state() {
     return state;
+  }
+
+  /** Identity of the client in records of failures: its API key, else this connection. */
+  long identity(RequestHead head) {
+    String bearer = head.first("authorization");
+    String key = bearer == null ? head.first("x-api-key") : bearer;
+    if (key == null) {
+      return channel.id().hashCode();
+    }
+    byte[] bytes = key.getBytes(StandardCharsets.ISO_8859_1);
+    return BodyHash.of(bytes, bytes.length);
   }
 
   @Override

@@ -9,6 +9,7 @@ import io.pointsman.proxy.handler.UpstreamRequest;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.retry.BufferedResponse;
+import io.pointsman.proxy.retry.RequestFaults;
 import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.telemetry.SideTrace;
@@ -42,6 +43,11 @@ record ClientExchangeView(Exchange exchange, Attempts attempts, RequestFacts fac
   @Override
   public void attempt(Lease lease, UpstreamRequest errand) {
     attempts.begin(lease, errand);
+  }
+
+  @Override
+  public RequestFaults faults() {
+    return exchange.faults();
   }
 
   @Override

@@ -11,6 +11,7 @@ import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Rejections;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.retry.BufferedResponse;
+import io.pointsman.proxy.retry.RequestFaults;
 import io.pointsman.proxy.stored.StoredResponse;
 import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.upstream.UpstreamConnection;
@@ -48,6 +49,7 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
   private final AdmissionPermit place;
   private final AnswerWriter answers;
   private final RequestSender sender;
+  private final RequestFaults faults;
 
   private Phase phase = Phase.RECEIVING;
   private long lastReadAt;
@@ -70,6 +72,7 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
             plane.limits().maxBufferedBody(),
             plane.bodies(),
             state.courses() == null);
+    faults = new RequestFaults(plane.faults(), requestId, () -> client.identity(head));
     place = new AdmissionPermit(state, this);
     answers = new AnswerWriter(client, head, endpoint, requestId, report);
     sender = new RequestSender(state.allocator(), head, body, report);
@@ -199,6 +202,14 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
       reply(ProxyError.INVALID_BODY, Reply.of(ProxyError.INVALID_BODY, refusal));
       return;
     }
+    if (body.complete()) {
+      faults.of(head.path().hashCode(), bytes, body.buffered());
+    }
+    if (faults.refused()) {
+      ProxyError error = ProxyError.POISON_REQUEST;
+      reply(error, Reply.of(error, error.message()).with("x-should-retry", "false"));
+      return;
+    }
     attempts = new Attempts(this, read, stored);
     admit(read.model());
   }
@@ -256,6 +267,11 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
 
   RequestHead head() {
     return head;
+  }
+
+  /** The failures of this request on workers. */
+  RequestFaults faults() {
+    return faults;
   }
 
   AnswerWriter answers() {

@@ -7,6 +7,7 @@ import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.retry.BufferedResponse;
+import io.pointsman.proxy.retry.RequestFaults;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.telemetry.SideTrace;
 import io.pointsman.proxy.wire.RequestHead;
@@ -34,6 +35,9 @@ public interface ClientExchange {
    * @param lease ownership passes to this method
    */
   void attempt(Lease lease, UpstreamRequest errand);
+
+  /** The failures of this request on workers. */
+  RequestFaults faults();
 
   /**
    * Cancels the current attempt, if any. Its worker sees a closed connection; its lease is settled

@@ -10,6 +10,7 @@ import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.reply.RequestIds;
 import io.pointsman.proxy.retry.Backoff;
+import io.pointsman.proxy.retry.FaultRecords;
 import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.proxy.settings.Cors;
 import io.pointsman.proxy.settings.HeaderSettings;
@@ -43,6 +44,7 @@ public record ServerContext(
     Cors cors,
     RetrySettings retry,
     Backoff backoff,
+    FaultRecords faults,
     Admissions admissions,
     Deferral holdBack,
     RequestIds requestIds,

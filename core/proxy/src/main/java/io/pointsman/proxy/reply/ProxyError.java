@@ -38,6 +38,12 @@ public enum ProxyError {
   NONE_AVAILABLE(503, Blame.ROUTER, "no worker is available at the moment"),
   ALL_BUSY(503, "server_error", "all_busy", Blame.UPSTREAM, "all workers are busy"),
   SHUTTING_DOWN(503, Blame.ROUTER, "the router is shutting down"),
+  POISON_REQUEST(
+      500,
+      "server_error",
+      "poison_request",
+      Blame.CLIENT,
+      "two workers failed after this request, so it is not sent to another one for a while"),
   INTERNAL(500, Blame.ROUTER, "the router failed on this request"),
   OUT_OF_DESCRIPTORS(503, Blame.ROUTER, "the router has no free file descriptor"),
   OUT_OF_PORTS(503, Blame.ROUTER, "the router has no free port for a connection to the worker"),

@@ -33,6 +33,12 @@ public final class BufferedResponse {
 
   private static final Pattern QUEUE_FULL_CODE = Pattern.compile("\"code\"\\s*:\\s*503\\b");
 
+  /** Status of an overloaded engine in some APIs. */
+  public static final int OVERLOADED = 529;
+
+  /** Text of vLLM's error 500 while its server shuts down. */
+  private static final String SHUTTING_DOWN = "cannot schedule new futures after";
+
   /**
    * Texts of vLLM's error if its engine has ended, or has begun to shut down. Its server may still
    * answer probes as healthy.
@@ -161,22 +167,35 @@ public final class BufferedResponse {
         : REST_NANOS;
   }
 
+  /** Status for clients while all workers are as busy as this one. */
+  public int restStatus() {
+    return status == 500 ? BUSY : status;
+  }
+
   public boolean workersFault() {
-    return workersFault(status);
+    return workersFault(status) && !busy();
   }
 
   /**
    * True if the status is a failure of the worker: 5xx, except 501 and 505, which report a missing
-   * feature.
+   * feature, and 529, which reports an overload.
    */
   public static boolean workersFault(int status) {
-    return status >= 500 && status != 501 && status != 505;
+    return status >= 500 && status != 501 && status != 505 && status != OVERLOADED;
   }
 
-  /** True if the answer only reports an overload. */
+  /** True if the status is a failure that the request may have caused. 503 precedes the work. */
+  public static boolean enginesFault(int status) {
+    return workersFault(status) && status != BUSY;
+  }
+
+  /** True if the answer only reports an overload, or that the worker is shutting down. */
   public boolean busy() {
-    if (status == 429) {
+    if (status == 429 || status == OVERLOADED) {
       return true;
+    }
+    if (status == 500) {
+      return text().contains(SHUTTING_DOWN);
     }
     return status == 503 && (retryAfterSeconds != ResponseHead.UNKNOWN || saysQueueFull());
   }

@@ -45,7 +45,7 @@ public final class RetryPlan {
 
   public static boolean retryable(int status) {
     return switch (status) {
-      case 408, 429, 500, 502, 503, 504 -> true;
+      case 408, 429, 500, 502, 503, 504, BufferedResponse.OVERLOADED -> true;
       default -> false;
     };
   }

@@ -1,5 +1,7 @@
 package io.pointsman.proxy.retry;
 
+import static java.util.Objects.requireNonNull;
+
 import java.time.Duration;
 
 /**
@@ -20,6 +22,7 @@ import java.time.Duration;
  *     same request may fail on the next one
  * @param budgetShare number of retries per request on average, 0 to 1; it limits retry storms
  * @param budgetPerSecond number of retries per second that are always permitted; at least 0
+ * @param poison memory of requests after which engines failed
  */
 public record RetrySettings(
     int maxAttempts,
@@ -30,7 +33,8 @@ public record RetrySettings(
     boolean afterTimeout,
     boolean afterLateReset,
     double budgetShare,
-    double budgetPerSecond) {
+    double budgetPerSecond,
+    PoisonSettings poison) {
 
   /**
    * Time after which the end of a connection has no meaning for the start of the request: the
@@ -40,9 +44,19 @@ public record RetrySettings(
 
   public static final RetrySettings DEFAULTS =
       new RetrySettings(
-          5, Duration.ofMillis(50), Duration.ofSeconds(30), 1.5, 0.2, false, true, 0.2, 10);
+          5,
+          Duration.ofMillis(50),
+          Duration.ofSeconds(30),
+          1.5,
+          0.2,
+          false,
+          true,
+          0.2,
+          10,
+          PoisonSettings.DEFAULTS);
 
   public RetrySettings {
+    requireNonNull(poison, "poison");
     if (maxAttempts < 1) {
       throw new IllegalArgumentException("maxAttempts: " + maxAttempts + " (expected: >= 1)");
     }
@@ -81,7 +95,8 @@ public record RetrySettings(
         afterTimeout,
         afterLateReset,
         budgetShare,
-        budgetPerSecond);
+        budgetPerSecond,
+        poison);
   }
 
   /** Copy with other delays. */
@@ -95,7 +110,8 @@ public record RetrySettings(
         afterTimeout,
         afterLateReset,
         budgetShare,
-        budgetPerSecond);
+        budgetPerSecond,
+        poison);
   }
 
   /** Copy with another budget. */
@@ -109,7 +125,8 @@ public record RetrySettings(
         afterTimeout,
         afterLateReset,
         share,
-        perSecond);
+        perSecond,
+        poison);
   }
 
   /** Copy with another value of {@code afterLateReset}. */
@@ -123,6 +140,22 @@ public record RetrySettings(
         afterTimeout,
         again,
         budgetShare,
-        budgetPerSecond);
+        budgetPerSecond,
+        poison);
+  }
+
+  /** Copy with another memory of requests after which engines failed. */
+  public RetrySettings withPoison(PoisonSettings memory) {
+    return new RetrySettings(
+        maxAttempts,
+        initialBackoff,
+        maxBackoff,
+        multiplier,
+        jitter,
+        afterTimeout,
+        afterLateReset,
+        budgetShare,
+        budgetPerSecond,
+        memory);
   }
 }

@@ -31,6 +31,7 @@ import io.pointsman.proxy.relay.ResponseRelay;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.RequestIds;
 import io.pointsman.proxy.retry.Backoff;
+import io.pointsman.proxy.retry.FaultRecords;
 import io.pointsman.proxy.settings.Cors;
 import io.pointsman.proxy.stored.ResponseOwners;
 import io.pointsman.proxy.telemetry.PromptListener;
@@ -310,6 +311,7 @@ public final class RelayFuzz {
             new Cors(settings.cors()),
             settings.retry(),
             new Backoff(settings.retry(), bound -> 0),
+            new FaultRecords(settings.retry().poison(), () -> 0),
             new Admissions(settings.admission(), () -> 0),
             new Deferral(engine, settings.holdBack(), () -> 0),
             new RequestIds(settings.headers().requestIdHeaders(), bound -> 0),

@@ -35,6 +35,9 @@ public final class EventReader {
     ascii("nternal"), ascii("server_error"), ascii("api_error")
   };
 
+  /** Part of the error type of an overload. */
+  private static final byte[] OVERLOAD = ascii("overloaded");
+
   private static final byte[] EVENT = ascii("event:");
   private static final byte[] DATA = ascii("data:");
   private static final byte[] TYPE = ascii("\"type\"");
@@ -55,6 +58,7 @@ public final class EventReader {
 
   private static final int BUSY = 503;
   private static final int RATE_LIMITED = 429;
+  private static final int OVERLOADED = 529;
 
   private EventReader() {}
 
@@ -200,7 +204,8 @@ public final class EventReader {
     int told = member(STATUS_CODE, bytes, error, to);
     int code = member(CODE, bytes, error, to);
     int status = status(bytes, told < 0 ? code : told, to);
-    if (status == BUSY || status == RATE_LIMITED) {
+    boolean overloaded = contains(OVERLOAD, bytes, member(TYPE, bytes, error, to), to);
+    if (status == BUSY || status == RATE_LIMITED || status == OVERLOADED || overloaded) {
       return EventKind.BUSY;
     }
     boolean own = enginesOwn(bytes, member(TYPE, bytes, error, to), to);
@@ -210,11 +215,16 @@ public final class EventReader {
 
   /** True if a value is a string that contains a name of an engine's own error. */
   private static boolean enginesOwn(byte[] bytes, int value, int to) {
+    return Arrays.stream(ENGINES_OWN).anyMatch(word -> contains(word, bytes, value, to));
+  }
+
+  /** True if a value is a string that contains a word. */
+  private static boolean contains(byte[] word, byte[] bytes, int value, int to) {
     if (value < 0 || value >= to || bytes[value] != '"') {
       return false;
     }
     int end = Math.min(to, stringEnd(bytes, value + 1, to));
-    return Arrays.stream(ENGINES_OWN).anyMatch(word -> find(word, bytes, value, end) >= 0);
+    return find(word, bytes, value, end) >= 0;
   }
 
   /** The status in a value, which is a number or a string; 0 if there is none. */

@@ -92,6 +92,13 @@ class EventReaderTest {
         .isEqualTo(EventKind.REFUSED);
     assertThat(kind("data: {\"error\":{\"message\":\"queue full\",\"code\":503}}\n\n"))
         .isEqualTo(EventKind.BUSY);
+    assertThat(kind("data: {\"error\":{\"message\":\"full\",\"code\":529}}\n\n"))
+        .isEqualTo(EventKind.BUSY);
+    assertThat(
+            kind(
+                "event: error\ndata: {\"type\":\"error\","
+                    + "\"error\":{\"type\":\"overloaded_error\",\"message\":\"full\"}}\n\n"))
+        .isEqualTo(EventKind.BUSY);
   }
 
   @ParameterizedTest

@@ -150,7 +150,7 @@ final class StreamEnds implements AutoCloseable {
 
   /** The settlement body of a complete response. */
   private static String whole(int status) {
-    if (status == 503 || status == 429) {
+    if (status == 503 || status == 429 || status == 529) {
       return IGNORED;
     }
     if (status >= 500) {

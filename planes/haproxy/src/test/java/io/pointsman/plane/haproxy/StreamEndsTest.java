@@ -32,6 +32,7 @@ class StreamEndsTest {
     "499, --, w3, refused",
     "429, --, w3, ignored",
     "503, --, w3, ignored",
+    "529, --, w3, ignored",
     "500, --, w3, error",
     "502, --, w3, error",
     "200, CD, w3, ignored",

@@ -34,7 +34,7 @@ import java.util.concurrent.ConcurrentHashMap;
 /** The router's own endpoints over a configurable fleet, without sockets. */
 final class AdminFixture {
   final FakeClock clock = new FakeClock();
-  final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
+  final Fleet fleet = new Fleet(FleetSettings.DEFAULTS.withoutEjectionLimit(), clock::nanos);
   final ModelCards cards = new ModelCards(fleet);
   final PolicySetup policy =
       Policies.create(

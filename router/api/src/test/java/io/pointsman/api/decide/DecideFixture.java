@@ -53,7 +53,7 @@ final class DecideFixture implements EngineListener {
           + "\"}]}";
 
   final FakeClock clock = new FakeClock();
-  final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
+  final Fleet fleet = new Fleet(FleetSettings.DEFAULTS.withoutEjectionLimit(), clock::nanos);
   final Choices choices;
 
   /** Signals for policies from proxies: nanoseconds to first tokens, and each usage. */

@@ -1,6 +1,7 @@
 package io.pointsman.config.key;
 
 import static io.pointsman.config.value.ValueTypes.bool;
+import static io.pointsman.config.value.ValueTypes.decimal;
 import static io.pointsman.config.value.ValueTypes.duration;
 import static io.pointsman.config.value.ValueTypes.durationOrOff;
 import static io.pointsman.config.value.ValueTypes.integer;
@@ -185,6 +186,16 @@ public final class FleetKeys {
           "Maximum time between two failures that count as consecutive.",
           "A low value ignores failures of workers with little traffic.");
 
+  public static final Key<Double> BREAKER_MAX_EJECTED =
+      Key.of(
+          "breaker.max-ejected-share",
+          decimal(0, 1),
+          BreakerSettings.DEFAULTS.maxEjectedShare(),
+          "Maximum share of the workers of a model that open breakers exclude at the same time. At"
+              + " least one may be excluded, but never the last one in service. Beyond the share,"
+              + " failing workers stay in service.",
+          "`0`: breakers exclude no worker. `1`: no limit; breakers can exclude all workers.");
+
   public static final Key<Boolean> STALL_ENABLED =
       Key.of(
           "stall.enabled",
@@ -243,6 +254,7 @@ public final class FleetKeys {
         BREAKER_SUCCESSES,
         BREAKER_OPEN_FOR,
         BREAKER_WINDOW,
+        BREAKER_MAX_EJECTED,
         STALL_ENABLED,
         STALL_PATIENCE,
         STALL_PER_THOUSAND,

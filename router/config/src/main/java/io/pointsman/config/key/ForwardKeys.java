@@ -37,7 +37,8 @@ public final class ForwardKeys {
           integer(1, 100),
           RETRY.maxAttempts(),
           "Maximum number of attempts for one request, including the first. Each attempt uses"
-              + " another worker.",
+              + " another worker. After two attempts in which the engine failed (an error 500, a"
+              + " connection that broke) there is no other, because the request may end engines.",
           "`1`: no retries. With a high value, clients wait long if all workers fail.");
 
   public static final Key<Duration> RETRY_INITIAL_BACKOFF =
@@ -115,6 +116,26 @@ public final class ForwardKeys {
               + " the request was sent.",
           "`true` hides an engine crash from clients. `false` never computes a response twice, and"
               + " a request that crashes engines reaches only one.");
+
+  public static final Key<Integer> POISON_ENTRIES =
+      Key.of(
+          "retry.poison-entries",
+          integer(0, 1_000_000),
+          RETRY.poison().entries(),
+          "Maximum number of requests to remember after which two engines failed. A request with the"
+              + " same path and body gets 500 and reaches no worker. Bodies larger than"
+              + " `limits.max-buffered-body` are not remembered.",
+          "`0`: a client that repeats such a request ends two engines each time. With a low value,"
+              + " many different failing requests displace the dangerous one.");
+
+  public static final Key<Duration> POISON_TTL =
+      Key.of(
+          "retry.poison-ttl",
+          duration(MILLI, DAY),
+          RETRY.poison().ttl(),
+          "Time for which such a request is refused after its last failure.",
+          "With a low value, it soon ends engines again. With a high value, a harmless request that"
+              + " met two failing engines is refused for long.");
 
   public static final Key<Duration> CONNECT_TIMEOUT =
       Key.of(
@@ -258,6 +279,8 @@ public final class ForwardKeys {
         RETRY_PER_SECOND,
         RETRY_AFTER_TIMEOUT,
         RETRY_AFTER_LATE_RESET,
+        POISON_ENTRIES,
+        POISON_TTL,
         CONNECT_TIMEOUT,
         FIRST_BYTE_TIMEOUT,
         IDLE_TIMEOUT,

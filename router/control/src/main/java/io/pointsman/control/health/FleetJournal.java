@@ -19,6 +19,7 @@ public final class FleetJournal {
 
   private final Fleet fleet;
   private Map<Worker, State> seen = new HashMap<>();
+  private long keptInService;
 
   public FleetJournal(Fleet fleet) {
     this.fleet = fleet;
@@ -62,6 +63,14 @@ public final class FleetJournal {
       }
     }
     seen = present;
+    long kept = fleet.ejections().refused();
+    if (kept != keptInService) {
+      log.warn(
+          "failing workers stay in service, {} times since the last check: breaker.max-ejected-share"
+              + " is reached, or no other worker is in service",
+          kept - keptInService);
+      keptInService = kept;
+    }
   }
 
   private static void report(Worker worker, State before, State now) {

@@ -81,7 +81,8 @@ public final class LoggedDecision {
   private static String name(Outcome outcome) {
     return switch (outcome) {
       case Outcome.Succeeded _ -> "succeeded";
-      case Outcome.Failed(Failure failure) -> "failed_" + failure.name().toLowerCase(Locale.ROOT);
+      case Outcome.Failed(Failure failure, boolean _) ->
+          "failed_" + failure.name().toLowerCase(Locale.ROOT);
       case Outcome.Ignored _ -> "ignored";
     };
   }

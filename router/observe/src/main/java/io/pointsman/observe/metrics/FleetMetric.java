@@ -72,6 +72,12 @@ enum FleetMetric implements Metric {
       "openings",
       "Number of times that the worker's circuit breaker opened.",
       "worker"),
+  EJECTIONS_REFUSED(
+      Kind.COUNTER,
+      "pointsman_breaker_ejections_refused_total",
+      "times",
+      "Number of times that a failing worker stayed in service, or came back, because too many were"
+          + " excluded (breaker.max-ejected-share)."),
   WORKER_RESTING(
       Kind.GAUGE,
       "pointsman_worker_resting",

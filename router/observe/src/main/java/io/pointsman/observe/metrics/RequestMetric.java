@@ -116,6 +116,11 @@ enum RequestMetric implements Metric {
       "Retries of requests on another worker, by the reason. stale: sent once more to the same"
           + " worker, because a kept-alive connection was closed.",
       "reason"),
+  POISON_REFUSED(
+      Kind.COUNTER,
+      "pointsman_poison_refused_total",
+      "requests",
+      "Requests refused because two engines failed after the same body (retry.poison-entries)."),
   SPLIT_DECISIONS(
       Kind.COUNTER,
       "pointsman_pd_decisions_total",

@@ -21,6 +21,7 @@ import io.pointsman.engine.shadow.ShadowReport;
 import io.pointsman.pd.telemetry.SplitListener;
 import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.retry.PoisonMemory;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.List;
@@ -122,6 +123,12 @@ public final class RouterMetrics {
   /** Adds the number of requests deferred because every worker is full. Call once. */
   public RouterMetrics heldBack(LongSupplier held) {
     meters.pulled(RequestMetric.DEFERRED_REQUESTS, sink -> sink.put(held.getAsLong()));
+    return this;
+  }
+
+  /** Adds the number of requests refused as poison. Call once. */
+  public RouterMetrics poison(PoisonMemory memory) {
+    meters.pulled(RequestMetric.POISON_REFUSED, sink -> sink.put(memory.refused()));
     return this;
   }
 

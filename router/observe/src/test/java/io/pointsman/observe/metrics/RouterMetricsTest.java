@@ -46,6 +46,8 @@ import io.pointsman.engine.prefix.PrefixIndex;
 import io.pointsman.engine.shadow.ShadowReport;
 import io.pointsman.engine.shadow.ShadowReport.Side;
 import io.pointsman.proxy.body.BodyBudget;
+import io.pointsman.proxy.retry.PoisonMemory;
+import io.pointsman.proxy.retry.PoisonSettings;
 import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.request.Endpoint;
@@ -65,7 +67,7 @@ import org.junit.jupiter.api.Test;
 
 class RouterMetricsTest {
   private final FakeClock clock = new FakeClock();
-  private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
+  private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS.withoutEjectionLimit(), clock::nanos);
   private final RouterMetrics metrics =
       new RouterMetrics(
           fleet, _ -> "cache_aware", FleetSettings.DEFAULTS.maxWorkers(), clock::nanos, "1.2.3");
@@ -523,6 +525,7 @@ class RouterMetricsTest {
         .queue(() -> 0)
         .heldBack(() -> 0)
         .clients(() -> 0, 0)
+        .poison(new PoisonMemory(PoisonSettings.OFF, clock::nanos))
         .bodies(new BodyBudget(0))
         .sessions(() -> 0)
         .prefixIndex(List.of(new PrefixIndex(64 << 10, 8)));

@@ -216,6 +216,7 @@ public final class Router implements AutoCloseable {
           .clients(server::clients, server.clientsLimit())
           .queue(server::queued)
           .heldBack(server::heldBack)
+          .poison(server.poison())
           .bodies(server.bodies());
       metrics.kvIndex(core.knowledge.index());
       if (config.metrics().vllmRouterNames()) {

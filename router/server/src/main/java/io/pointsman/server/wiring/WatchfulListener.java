@@ -50,7 +50,7 @@ final class WatchfulListener implements EngineListener {
 
   @Override
   public void settled(Lease lease, Outcome outcome) {
-    if (outcome instanceof Outcome.Failed(Failure failure) && tells(failure, lease.worker())) {
+    if (outcome instanceof Outcome.Failed(Failure failure, boolean _) && tells(failure, lease.worker())) {
       prober.suspect(lease.worker());
     }
     next.settled(lease, outcome);

@@ -75,38 +75,45 @@ class VllmRouterFailuresTest {
   }
 
   @Test
-  void aFailingWorkersBreakerOpens() throws Exception {
+  void theLastWorkerStaysInService() throws Exception {
     bad.status = 500;
     try (LaunchedRouter router = LaunchedRouter.start(LASTING_BREAKER, bad)) {
       assertThat(router.complete("a").statusCode()).isEqualTo(500);
       assertThat(router.complete("b").statusCode()).isEqualTo(500);
       bad.status = 200;
-      assertThat(router.complete("c").statusCode()).isEqualTo(503);
-      assertThat(bad.requests()).isEqualTo(2);
+      assertThat(router.complete("c").statusCode()).isEqualTo(200);
     }
+  }
+
+  /** Sends requests until the bad worker has failed two, which opens its breaker. */
+  private void openBreaker(LaunchedRouter router) throws Exception {
+    for (int i = 0; i < 4; i++) {
+      router.complete("open" + i);
+    }
+    assertThat(bad.requests()).isEqualTo(2);
   }
 
   @Test
   void aBreakerClosesWhenTheWorkerHasRecovered() throws Exception {
     bad.status = 500;
-    try (LaunchedRouter router = LaunchedRouter.start(QUICK_BREAKER, bad)) {
-      assertThat(router.complete("a").statusCode()).isEqualTo(500);
-      assertThat(router.complete("b").statusCode()).isEqualTo(500);
+    try (LaunchedRouter router = LaunchedRouter.start(QUICK_BREAKER, bad, good)) {
+      openBreaker(router);
       bad.status = 200;
-      WaitFor.until("a trial succeeds", WaitFor.LONG, () -> status(router) == 200);
-      assertThat(router.complete("e").statusCode()).isEqualTo(200);
+      WaitFor.until(
+          "it serves again", WaitFor.LONG, () -> status(router) == 200 && bad.requests() > 4);
     }
   }
 
   @Test
   void aFailedTrialOpensTheBreakerAgain() throws Exception {
     bad.status = 500;
-    try (LaunchedRouter router = LaunchedRouter.start(QUICK_BREAKER, bad)) {
-      router.complete("a");
-      router.complete("b");
+    try (LaunchedRouter router = LaunchedRouter.start(QUICK_BREAKER, bad, good)) {
+      openBreaker(router);
       WaitFor.until(
           "a trial fails", WaitFor.LONG, () -> status(router) == 500 && bad.requests() == 3);
-      WaitFor.until("open again", WaitFor.LONG, () -> status(router) == 503);
+      assertThat(router.complete("open again").statusCode()).isEqualTo(200);
+      assertThat(router.complete("open still").statusCode()).isEqualTo(200);
+      assertThat(bad.requests()).isEqualTo(3);
     }
   }
 

@@ -72,6 +72,7 @@ final class FaultRig implements AutoCloseable {
             .set("health.interval", "1h") // the traffic must detect the fault, not the probes
             .set(IDLE_TIMEOUT, "200ms")
             .set("retry.budget-per-second", 1_000_000) // the same fault occurs repeatedly
+            .set("retry.poison-entries", 0)
             .set("breaker.enabled", false);
     settings.forEach(setup::set);
     List<ScriptedEngine> engines = new ArrayList<>();

@@ -51,7 +51,14 @@ final class FleetFaultsTest {
           FALLS_SILENT,
           ANSWERS_TWICE,
           ENGINE_IS_TERMINATED,
-          ENGINE_SHUTS_DOWN ->
+          ENGINE_SHUTS_DOWN,
+          POISON,
+          POISON_IN_STREAM,
+          POISON_IN_PREFILL,
+          POISON_IN_DECODE,
+          FAILING_CLIENTS,
+          FAILING_FLEET,
+          OVERLOADED ->
           throw new AssertionError(fault + ": has a test of its own");
     }
   }

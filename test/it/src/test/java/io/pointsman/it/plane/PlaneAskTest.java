@@ -28,7 +28,7 @@ final class PlaneAskTest {
   }
 
   @Test
-  void aRouterReportsItsSpoeAddress() {
+  void aRouterReportsItsSpoeAddress() throws IOException {
     try (Router router = router("127.0.0.1:0")) {
       InetSocketAddress found = requireNonNull(HaproxyPlane.spoeOf(URI.create(router.url()), ""));
       assertThat(found.getHostString()).isEqualTo("127.0.0.1");

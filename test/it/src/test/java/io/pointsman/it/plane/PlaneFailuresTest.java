@@ -396,7 +396,8 @@ final class PlaneFailuresTest {
   void continuingStreamsRestoreARecoveredWorker() throws Exception {
     CountDownLatch end = new CountDownLatch(1);
     rig.scripted(held(end));
-    Router router = rig.router("round_robin", "breaker.open-for", "1s");
+    Router router =
+        rig.router("round_robin", "breaker.open-for", "1s", "breaker.max-ejected-share", "1");
     rig.carrier(Duration.ofSeconds(3));
     rig.awaitNoLoad();
     Worker worker = router.fleet().snapshot().workers().getFirst();

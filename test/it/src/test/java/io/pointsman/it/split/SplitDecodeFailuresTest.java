@@ -247,7 +247,7 @@ class SplitDecodeFailuresTest {
     try (SplitCluster cluster =
         SplitCluster.of("transparent", KvConnector.NONE)
             .set("decode-can-prefill", false)
-            .top("breaker", "{failure-threshold: 3, open-for: 1h}")
+            .top("breaker", "{failure-threshold: 3, open-for: 1h, max-ejected-share: 1}")
             .start()) {
       Worker worker = cluster.worker(cluster.decodes.getFirst());
       fail(cluster.decodes, 3, new Fault.ResetAfterBytes(0, false));

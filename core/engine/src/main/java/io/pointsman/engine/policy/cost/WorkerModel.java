@@ -294,7 +294,8 @@ public final class WorkerModel {
   private static boolean leavesPrompt(InFlight prefill, Outcome outcome, Usage usage) {
     return switch (outcome) {
       case Outcome.Succeeded(boolean served) -> served || prefill.answered();
-      case Outcome.Failed(Failure failure) -> failure != Failure.CONNECT && prefill.computed();
+      case Outcome.Failed(Failure failure, boolean _) ->
+          failure != Failure.CONNECT && prefill.computed();
       case Outcome.Ignored(Outcome.Rest rest) ->
           switch (rest) {
             case OVER -> prefill.computed() || usage.promptTokens() > 0;

@@ -11,6 +11,7 @@ import io.pointsman.proxy.call.WorkerCall;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.BufferedResponse;
+import io.pointsman.proxy.retry.RequestFaults;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.telemetry.SideTrace;
 import io.pointsman.proxy.upstream.UpstreamConnection;
@@ -90,11 +91,17 @@ public final class PrefillRequest extends WorkerCall {
 
   /**
    * @param lease ownership passes to this object
+   * @param faults failures of the client's request
    * @param trace trace of the request; null for none
    */
   public PrefillRequest(
-      LoopState state, Lease lease, Message message, @Nullable SideTrace trace, Owner owner) {
-    super(state, lease, METHOD, _ -> {});
+      LoopState state,
+      Lease lease,
+      RequestFaults faults,
+      Message message,
+      @Nullable SideTrace trace,
+      Owner owner) {
+    super(state, lease, faults, METHOD, _ -> {});
     this.state = state;
     this.lease = lease;
     this.message = message;

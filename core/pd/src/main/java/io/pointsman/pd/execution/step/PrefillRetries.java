@@ -62,13 +62,13 @@ public final class PrefillRetries {
       SplitListener listener, PrefillRequest leg, BufferedResponse error) {
     Lease lease = leg.lease();
     if (error.busy()) {
-      lease.worker().rest(error.restNanos(), error.status());
+      lease.worker().rest(error.restNanos(), error.restStatus());
       lease.ignored();
       listener.prefill(PrefillEnd.BUSY);
       return RetryReason.BUSY;
     }
     if (error.workersFault()) {
-      lease.failed(Failure.ERROR);
+      leg.faults().failed(lease, Failure.ERROR, BufferedResponse.enginesFault(error.status()));
       listener.prefill(PrefillEnd.ERROR);
       return RetryReason.STATUS;
     }
@@ -124,9 +124,14 @@ public final class PrefillRetries {
   }
 
   private boolean repeat(RetryReason reason) {
-    boolean again = plan.another(reason, state.now());
+    boolean again = !exhausted() && plan.another(reason, state.now());
     spent = !again;
     return again;
+  }
+
+  /** True if no further worker may get the request, because engines failed after it. */
+  public boolean exhausted() {
+    return !served.faults().mayGoOn();
   }
 
   /** Delay before the next prefill, in nanoseconds. */

@@ -164,7 +164,7 @@ final class CapacityEstimator {
   boolean restarted(PlacedPrompt entry, Outcome outcome, Usage usage, long now) {
     boolean restarted =
         switch (outcome) {
-          case Outcome.Failed(Failure failure) ->
+          case Outcome.Failed(Failure failure, boolean _) ->
               failure == Failure.CONNECT && refusedAgain(entry, now);
           case Outcome.Succeeded _, Outcome.Ignored _ -> foundNothing(entry, outcome, usage);
         };

@@ -1,0 +1,88 @@
+package io.pointsman.engine.fleet;
+
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Limit of the workers that circuit breakers exclude at once, for each model and role. Beyond it a
+ * failing worker stays in service: the workers that failed first are out, the others serve. Any
+ * thread may use it.
+ */
+public final class EjectionLimit {
+  private final double share;
+  private final Supplier<FleetSnapshot> fleet;
+  private final LongAdder refused = new LongAdder();
+
+  /**
+   * @param share maximum share of the workers of a model, 0 to 1; 1 means no limit
+   * @param fleet the newest snapshot
+   */
+  EjectionLimit(double share, Supplier<FleetSnapshot> fleet) {
+    this.share = share;
+    this.fleet = fleet;
+  }
+
+  /** Returns true if the last worker of a model is never excluded. */
+  public boolean sparesLast() {
+    return share < 1;
+  }
+
+  /** Number of times that the limit kept a failing worker in service, or took one back. */
+  public long refused() {
+    return refused.sum();
+  }
+
+  /**
+   * Runs {@code open}, which opens the breaker of {@code worker}, if the limit admits it. The lock
+   * makes two breakers that open together see each other.
+   *
+   * @return false if the worker stays in service
+   */
+  synchronized boolean eject(Worker worker, Runnable open) {
+    if (share < 1 && !admits(worker)) {
+      refused.increment();
+      return false;
+    }
+    open.run();
+    return true;
+  }
+
+  private boolean admits(Worker worker) {
+    FleetSnapshot snapshot = fleet.get();
+    Role role = worker.spec().role();
+    ServedModels models = snapshot.models(worker);
+    if (models.names().isEmpty()) {
+      return admits(worker, snapshot.pool(role));
+    }
+    for (String model : models.names()) {
+      if (!admits(worker, snapshot.pool(role, model))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private boolean admits(Worker worker, @Nullable Pool pool) {
+    if (pool == null) {
+      return true;
+    }
+    int out = 1;
+    boolean othersServe = false;
+    for (Worker other : pool.workers()) {
+      if (other != worker) {
+        out += other.breaker().state() == CircuitBreaker.State.CLOSED ? 0 : 1;
+        othersServe |= other.inService();
+      }
+    }
+    int most = share == 0 ? 0 : Math.max(1, (int) (share * pool.size()));
+    return othersServe && out <= most;
+  }
+
+  /** Takes back a worker with an open breaker, because no other worker is in service. */
+  public void readmit(Worker worker) {
+    if (worker.breaker().readmit()) {
+      refused.increment();
+    }
+  }
+}

@@ -1,0 +1,194 @@
+package io.pointsman.proxy.retry;
+
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Worker;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The failures of one request on workers. It limits the number of engines that can fail after the
+ * request, and decides if a failure is charged to the worker's breaker:
+ *
+ * <ul>
+ *   <li>The first failure is charged, unless the client is suspect.
+ *   <li>If the request fails on another worker of the role too, neither failure is charged.
+ *   <li>If another worker serves the request, the failure of a suspect client is charged after all.
+ * </ul>
+ *
+ * Belongs to the event loop of its client.
+ */
+public final class RequestFaults {
+  /** Maximum number of engines that may fail after one request. */
+  public static final int MOST_ENGINES = 2;
+
+  private final FaultRecords records;
+  private final String id;
+  private final LongSupplier client;
+
+  /** Hash of endpoint and body; unset if the request is not remembered. */
+  private long key;
+
+  private boolean keyed;
+
+  /** Failures of engines that requests with this body had before. */
+  private int before;
+
+  private List<Worker> failed = List.of();
+  private int engines;
+  private @Nullable Worker lastEngine;
+
+  /** The worker with a charge that can be withdrawn. */
+  private @Nullable Worker charged;
+
+  private int chargedIn;
+
+  /** The worker whose failure is charged if another worker serves the request. */
+  private @Nullable Worker unproven;
+
+  private Failure unprovenAs = Failure.ERROR;
+
+  /**
+   * @param id id of the request for the log
+   * @param client identity of the client; called after failures only
+   */
+  public RequestFaults(FaultRecords records, String id, LongSupplier client) {
+    this.records = records;
+    this.id = id;
+    this.client = client;
+  }
+
+  /**
+   * Sets the body, so that the request is remembered.
+   *
+   * @param endpoint hash of the endpoint
+   */
+  public void of(int endpoint, byte[] body, int length) {
+    if (length > 0 && records.bodies().enabled()) {
+      keyed = true;
+      key = BodyHash.of(body, length) + endpoint * 0x9E3779B97F4A7C15L;
+      before = records.bodies().engines(key);
+    }
+  }
+
+  /** Returns true if the request must not be sent, and counts it. */
+  public boolean refused() {
+    boolean poison = before >= MOST_ENGINES;
+    if (poison) {
+      records.bodies().refuse();
+    }
+    return poison;
+  }
+
+  /** Returns true if another engine may get the request. */
+  public boolean mayGoOn() {
+    return before + engines < MOST_ENGINES;
+  }
+
+  /**
+   * Faults of a further request with the same body, which may go on only as far as this one may.
+   * Its faults do not limit this one.
+   */
+  public RequestFaults ofFurtherRequest() {
+    RequestFaults further = new RequestFaults(records, id, client);
+    further.before = before + engines;
+    return further;
+  }
+
+  /** Returns true if an engine failed after it got this request. */
+  public boolean suspect() {
+    return engines > 0;
+  }
+
+  /**
+   * Settles the lease of a failed attempt.
+   *
+   * @param engine true if the engine failed after it got the request; false if it may be well
+   */
+  public void failed(Lease lease, Failure failure, boolean engine) {
+    Worker worker = lease.worker();
+    boolean again = failedBefore(worker);
+    boolean suspect = records.clients().failed(client.getAsLong(), worker);
+    if (failed.isEmpty()) {
+      failed = new ArrayList<>(2);
+    }
+    failed.add(worker);
+    if (engine) {
+      engineFailed(worker);
+    }
+    if (again) {
+      withdraw();
+      lease.failedByRequest(failure);
+    } else if (suspect) {
+      unproven = worker;
+      unprovenAs = failure;
+      lease.failedByRequest(failure);
+    } else {
+      lease.failed(failure);
+      charged = worker;
+      chargedIn = worker.breaker().run();
+    }
+  }
+
+  /** A decode worker can fail because a prefill worker did, so only the same role counts. */
+  private boolean failedBefore(Worker worker) {
+    for (Worker other : failed) {
+      if (other != worker && other.spec().role() == worker.spec().role()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private void withdraw() {
+    unproven = null;
+    if (charged != null) {
+      charged.forgive(chargedIn);
+      charged = null;
+    }
+  }
+
+  /** Records that an engine failed after it got the request. The lease is settled elsewhere. */
+  public void engineFailed(Worker worker) {
+    engines++;
+    Worker other = lastEngine;
+    lastEngine = worker;
+    if (keyed && engines == MOST_ENGINES && other != null) {
+      records.bodies().failed(key, other, id);
+      records.bodies().failed(key, worker, id);
+    }
+  }
+
+  /**
+   * Records that a worker answered the request.
+   *
+   * @param well false for a client error
+   */
+  public void answered(boolean well) {
+    lastEngine = null;
+    if (keyed) {
+      records.bodies().answered(key);
+    }
+    if (well) {
+      Worker failing = unproven;
+      unproven = null;
+      if (failing != null) {
+        failing.charge(unprovenAs);
+      }
+      if (!records.clients().none()) {
+        records.clients().succeeded(client.getAsLong());
+      }
+    }
+  }
+
+  /** Records the end of the request. */
+  public void ended() {
+    Worker engine = lastEngine;
+    lastEngine = null;
+    if (keyed && engine != null && engines < MOST_ENGINES) {
+      records.bodies().failed(key, engine, id);
+    }
+  }
+}

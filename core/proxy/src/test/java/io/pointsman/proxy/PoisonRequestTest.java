@@ -1,0 +1,258 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.fleet.CircuitBreaker;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.retry.PoisonSettings;
+import io.pointsman.proxy.retry.RetrySettings;
+import io.pointsman.testkit.FakeClock;
+import io.pointsman.testkit.engine.EngineScript;
+import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.Faults.CloseAfter;
+import io.pointsman.testkit.engine.Faults.Raw;
+import io.pointsman.testkit.engine.Faults.ResetAfterBytes;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Requests after which engines fail: who gets them, and whom their failures are charged to. */
+@Timeout(60)
+class PoisonRequestTest {
+  private static final String CHAT = "/v1/chat/completions";
+  private static final String POISON = "{\"model\":\"m\",\"kills\":1}";
+  private static final String HARMLESS = "{\"model\":\"m\"}";
+  private static final Duration TTL = Duration.ofSeconds(60);
+
+  private static final String FAILED_STREAM =
+      "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+
+  private final FakeClock clock = new FakeClock();
+
+  /** Engines that show {@code fault} at the poison and answer everything else. */
+  private List<ScriptedEngine> engines(ProxyRig rig, int count, EngineScript fault)
+      throws Exception {
+    List<ScriptedEngine> engines = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      ScriptedEngine engine =
+          ScriptedEngine.start(
+              (request, connection) -> {
+                boolean poison = request.bodyText().contains("kills");
+                (poison ? fault : Answer.ok()).answer(request, connection);
+              });
+      engines.add(rig.closing(engine));
+      rig.worker(engine.url());
+    }
+    return engines;
+  }
+
+  private ProxyRig rig(RetrySettings retry) throws Exception {
+    return new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS.withRetry(retry), clock);
+  }
+
+  private static RetrySettings retries() {
+    return RetrySettings.DEFAULTS
+        .withMaxAttempts(10)
+        .withBackoff(Duration.ZERO, Duration.ofSeconds(1))
+        .withBudget(1, 1_000_000);
+  }
+
+  /** Remembers requests like the program, unlike other tests. */
+  private static RetrySettings remembering() {
+    return retries().withPoison(new PoisonSettings(8, TTL));
+  }
+
+  private static long reached(List<ScriptedEngine> engines) {
+    return engines.stream().filter(engine -> !engine.requests().isEmpty()).count();
+  }
+
+  private void reachesTwo(EngineScript fault, int status) throws Exception {
+    try (ProxyRig rig = rig(retries())) {
+      List<ScriptedEngine> engines = engines(rig, 4, fault);
+      assertThat(rig.ask(ProxyRig.post(CHAT, POISON)).status()).isEqualTo(status);
+      assertThat(reached(engines)).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void reachesOneFurtherEngineAtMost() throws Exception {
+    reachesTwo(new Answer(500, "{}"), 500);
+    reachesTwo(new Answer(502, "{}"), 502);
+    reachesTwo(new ResetAfterBytes(""), 502);
+    reachesTwo(new CloseAfter(""), 502);
+    reachesTwo(new ResetAfterBytes("HTTP/1.1 200 O"), 502);
+    reachesTwo(new Raw("SSH-2.0-OpenSSH\r\n\r\n"), 502);
+  }
+
+  @Test
+  void busyEnginesDoNotCount() throws Exception {
+    for (Answer busy :
+        List.of(
+            new Answer(429, "{}"),
+            new Answer(529, "{}"),
+            new Answer(500, "{\"message\":\"cannot schedule new futures after shutdown\"}"),
+            new Answer(503, "{\"error\":{\"type\":\"Service Unavailable\",\"code\":503}}"))) {
+      try (ProxyRig rig = rig(retries())) {
+        List<ScriptedEngine> engines = engines(rig, 4, busy);
+        rig.ask(ProxyRig.post(CHAT, POISON));
+        assertThat(reached(engines)).as("%s", busy).isEqualTo(4);
+        assertThat(rig.outcomes).containsOnly(Outcome.IGNORED);
+      }
+    }
+  }
+
+  @Test
+  void refusedConnectionsDoNotCount() throws Exception {
+    try (ProxyRig rig = rig(retries())) {
+      List<ScriptedEngine> engines = engines(rig, 4, new Answer(500, "{}"));
+      for (ScriptedEngine engine : engines.subList(0, 2)) {
+        engine.stopListening();
+      }
+      assertThat(rig.ask(ProxyRig.post(CHAT, POISON)).status()).isEqualTo(500);
+      assertThat(reached(engines)).isEqualTo(2);
+    }
+  }
+
+  /** The engine breaks the kept connection and does not come back: it is no stale connection. */
+  @Test
+  void engineThatDiesOnAKeptConnectionCounts() throws Exception {
+    try (ProxyRig rig = rig(retries())) {
+      List<ScriptedEngine> engines = new ArrayList<>();
+      for (int i = 0; i < 4; i++) {
+        ScriptedEngine[] own = new ScriptedEngine[1];
+        own[0] =
+            ScriptedEngine.start(
+                (request, connection) -> {
+                  if (request.bodyText().contains("kills")) {
+                    Thread.ofVirtual().start(() -> stop(own[0])).join();
+                  } else {
+                    Answer.ok().answer(request, connection);
+                  }
+                });
+        engines.add(rig.closing(own[0]));
+      }
+      for (ScriptedEngine engine : engines) {
+        Worker worker = rig.worker(engine.url());
+        rig.ask(ProxyRig.post(CHAT, HARMLESS)); // leaves a connection
+        worker.drain(true);
+      }
+      rig.fleet().snapshot().workers().forEach(worker -> worker.drain(false));
+      rig.ask(ProxyRig.post(CHAT, POISON));
+      assertThat(engines.stream().filter(engine -> engine.requests().size() > 1).count())
+          .isEqualTo(2);
+    }
+  }
+
+  private static void stop(ScriptedEngine engine) {
+    try {
+      engine.stopListening();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Test
+  void thirdTryOfAnyClientIsRefusedUntilItExpires() throws Exception {
+    try (ProxyRig rig = rig(remembering())) {
+      List<ScriptedEngine> engines = engines(rig, 4, new ResetAfterBytes(""));
+      assertThat(rig.ask(ProxyRig.post(CHAT, POISON)).status()).isEqualTo(502);
+
+      WireResponse refused = rig.ask(ProxyRig.post(CHAT, POISON));
+      assertThat(refused.status()).isEqualTo(500);
+      assertThat(refused.text()).contains("\"code\":\"poison_request\"");
+      assertThat(refused.header("x-should-retry")).isEqualTo("false");
+      assertThat(reached(engines)).isEqualTo(2);
+      assertThat(rig.server().poison().refused()).isEqualTo(1);
+
+      assertThat(rig.ask(ProxyRig.post(CHAT, HARMLESS)).status()).isEqualTo(200);
+      assertThat(rig.ask(ProxyRig.post("/v1/completions", POISON)).status()).isEqualTo(502);
+      clock.advance(TTL);
+      assertThat(rig.ask(ProxyRig.post(CHAT, POISON)).status()).isEqualTo(502);
+    }
+  }
+
+  /** The client has the head, so there is no retry; its next requests count too. */
+  @Test
+  void streamThatFailsBeforeItsFirstOutputCounts() throws Exception {
+    try (ProxyRig rig = rig(remembering())) {
+      EngineScript fault =
+          (request, connection) -> {
+            connection.send(FAILED_STREAM).reset();
+          };
+      List<ScriptedEngine> engines = engines(rig, 4, fault);
+      for (int i = 0; i < 4; i++) {
+        rig.ask(ProxyRig.post(CHAT, POISON));
+        // The first worker in order is chosen unless it is out.
+        rig.fleet().snapshot().workers().get(i).drain(true);
+      }
+      assertThat(reached(engines)).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void requestThatSucceedsIsNotRemembered() throws Exception {
+    try (ProxyRig rig = rig(remembering().withMaxAttempts(1))) {
+      List<ScriptedEngine> engines = engines(rig, 2, new Answer(500, "{}"));
+      Worker first = rig.fleet().snapshot().workers().getFirst();
+      assertThat(rig.ask(ProxyRig.post(CHAT, POISON)).status()).isEqualTo(500);
+      engines.getFirst().now(Answer.ok());
+      assertThat(rig.ask(ProxyRig.post(CHAT, POISON)).status()).isEqualTo(200);
+      first.drain(true);
+      assertThat(rig.ask(ProxyRig.post(CHAT, POISON)).status()).isEqualTo(500);
+      first.drain(false);
+      assertThat(rig.ask(ProxyRig.post(CHAT, POISON)).status()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void failuresThatFollowTheRequestOpenNoBreaker() throws Exception {
+    try (ProxyRig rig = rig(retries())) {
+      engines(rig, 2, new Answer(500, "{}"));
+      for (int i = 0; i < 40; i++) {
+        rig.ask(ProxyRig.post(CHAT, "{\"model\":\"m\",\"kills\":" + i + "}"));
+      }
+      assertThat(rig.fleet().snapshot().workers())
+          .allMatch(worker -> worker.breaker().state() == CircuitBreaker.State.CLOSED);
+    }
+  }
+
+  /** Without retries each request fails once, on one worker or the other. */
+  @Test
+  void failuresThatFollowTheClientOpenNoBreaker() throws Exception {
+    try (ProxyRig rig = rig(retries().withMaxAttempts(1))) {
+      engines(rig, 2, new Answer(500, "{}"));
+      Worker first = rig.fleet().snapshot().workers().getFirst();
+      try (WireClient client = rig.connect()) {
+        for (int i = 0; i < 40; i++) {
+          first.drain(i % 2 == 1);
+          client.send(ProxyRig.post(CHAT, "{\"model\":\"m\",\"kills\":" + i + "}"));
+          assertThat(client.read().status()).isEqualTo(500);
+        }
+      }
+      assertThat(rig.fleet().snapshot().workers())
+          .allMatch(worker -> worker.breaker().state() == CircuitBreaker.State.CLOSED);
+    }
+  }
+
+  @Test
+  void workerThatFailsRequestsThatOthersServeIsOut() throws Exception {
+    try (ProxyRig rig = rig(retries())) {
+      List<ScriptedEngine> engines = engines(rig, 2, Answer.ok());
+      engines.getFirst().now(new Answer(500, "{}"));
+      Worker first = rig.fleet().snapshot().workers().getFirst();
+      try (WireClient client = rig.connect()) {
+        for (int i = 0; i < 10; i++) {
+          client.send(ProxyRig.post(CHAT, HARMLESS));
+          assertThat(client.read().status()).isEqualTo(200);
+        }
+      }
+      assertThat(first.breaker().state()).isEqualTo(CircuitBreaker.State.OPEN);
+    }
+  }
+}
