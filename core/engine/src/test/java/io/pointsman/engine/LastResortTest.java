@@ -166,10 +166,8 @@ class LastResortTest {
     for (int i = 0; i < 9; i++) {
       routed();
     }
-    assertThat(fleet.fleet.snapshot().workers())
-        .allMatch(Worker::ignoresProbes);
-    assertThat(
-            fleet.fleet.snapshot().workers().stream().mapToLong(Worker::lastResorts).sum())
+    assertThat(fleet.fleet.snapshot().workers()).allMatch(Worker::ignoresProbes);
+    assertThat(fleet.fleet.snapshot().workers().stream().mapToLong(Worker::lastResorts).sum())
         .isEqualTo(9);
   }
 

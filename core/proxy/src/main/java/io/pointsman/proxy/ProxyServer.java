@@ -229,8 +229,7 @@ public final class ProxyServer implements AutoCloseable {
   }
 
   private Bootstrap connecting(Sockets sockets, UpstreamSettings upstream) {
-    Bootstrap bootstrap =
-        new Bootstrap().channel(sockets.connected()).handler(opened(_ -> {}));
+    Bootstrap bootstrap = new Bootstrap().channel(sockets.connected()).handler(opened(_ -> {}));
     sockets.userTimeout(bootstrap, upstream.tcpUserTimeout());
     return bootstrap;
   }

@@ -114,9 +114,9 @@ record Sockets(
     if (timeout.isZero()) {
       return;
     }
-    int millis = (int) Math.clamp(timeout.toMillis(), 1, Integer.MAX_VALUE);
-    int idle = (int) Math.clamp(timeout.toSeconds() / 2, 1, MOST_KEEPALIVE_SECONDS);
-    int interval = (int) Math.clamp(timeout.toSeconds() / 6, 1, MOST_KEEPALIVE_SECONDS);
+    int millis = Math.clamp(timeout.toMillis(), 1, Integer.MAX_VALUE);
+    int idle = Math.clamp(timeout.toSeconds() / 2, 1, MOST_KEEPALIVE_SECONDS);
+    int interval = Math.clamp(timeout.toSeconds() / 6, 1, MOST_KEEPALIVE_SECONDS);
     switch (transport) {
       case EPOLL ->
           bootstrap

@@ -83,8 +83,15 @@ final class LostWorkerTest {
   @Test
   void streamWithBytesGoesOn() throws Exception {
     String part =
-        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-            + "b\r\ndata: one\n\n\r\n";
+        String.join(
+            "\r\n",
+            "HTTP/1.1 200 OK",
+            "content-type: text/event-stream",
+            "transfer-encoding: chunked",
+            "",
+            "b",
+            "data: one\n\n",
+            "");
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
         ScriptedEngine silent = ScriptedEngine.start(new HangAfter(part));
         ScriptedEngine hanging = ScriptedEngine.start(new HangBeforeHeaders());

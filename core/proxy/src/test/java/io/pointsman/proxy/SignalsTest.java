@@ -226,7 +226,11 @@ class SignalsTest {
   @Test
   void usageBeforeALongRestIsReported() throws Exception {
     String answer =
-        "{" + USAGE.substring(0, USAGE.length() - 1) + ",\"choices\":[" + "1,".repeat(2_000) + "1]}";
+        "{"
+            + USAGE.substring(0, USAGE.length() - 1)
+            + ",\"choices\":["
+            + "1,".repeat(2_000)
+            + "1]}";
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
         ScriptedEngine engine = ScriptedEngine.start(new Answer(200, answer))) {
       rig.worker(engine.url());

@@ -48,8 +48,7 @@ class SocketsTest {
 
   private static Map<ChannelOption<?>, Object> options(Transport transport, Duration timeout) {
     Bootstrap bootstrap = new Bootstrap();
-    new Sockets(
-            transport, _ -> null, IoUringServerSocketChannel.class, IoUringSocketChannel.class)
+    new Sockets(transport, _ -> null, IoUringServerSocketChannel.class, IoUringSocketChannel.class)
         .userTimeout(bootstrap, timeout);
     return bootstrap.config().options();
   }

@@ -109,7 +109,9 @@ final class AddingAPolicyPageTest {
       HttpAnswer workers = RawClient.call(router.port(), "GET", "/workers", "");
 
       assertThat(workers.text()).containsOnlyOnce("\"served\":4").containsOnlyOnce("\"served\":0");
-      assertThat(router.metric("pointsman_policy_decisions_total{policy=\"" + name + "\",reason=\"turn\"}"))
+      assertThat(
+              router.metric(
+                  "pointsman_policy_decisions_total{policy=\"" + name + "\",reason=\"turn\"}"))
           .isEqualTo(4);
     }
   }

@@ -71,7 +71,7 @@ final class ChaosTest {
       assertThat(report.ended("SERVED")).isGreaterThan(SECONDS * RATE / 2);
     }
     assertThat(report.strikes()).isEqualTo(SECONDS);
-    assertThat(report.plot("chaos").lines().filter(line -> line.contains("<polyline")))
+    assertThat(report.plot("chaos").lines().filter(line -> line.contains("fill=\"none\"")))
         .hasSizeGreaterThanOrEqualTo(9);
   }
 }

@@ -11,8 +11,8 @@ import java.time.Duration;
  * @param successThreshold consecutive successful probes that close it; at least 1
  * @param openFor time in the open state before one request is admitted as a probe; more than 0
  * @param window longest time between two failures that count together; more than 0
- * @param maxEjectedShare maximum share of the workers of a model that breakers exclude at once, 0 to
- *     1. Below 1 they exclude at least one, but never the last one. 1 means no limit
+ * @param maxEjectedShare maximum share of the workers of a model that breakers exclude at once, 0
+ *     to 1. Below 1 they exclude at least one, but never the last one. 1 means no limit
  */
 public record BreakerSettings(
     boolean enabled,
@@ -37,8 +37,7 @@ public record BreakerSettings(
 
   /** Copy with another {@code maxEjectedShare}. */
   public BreakerSettings withMaxEjectedShare(double share) {
-    return new BreakerSettings(
-        enabled, failureThreshold, successThreshold, openFor, window, share);
+    return new BreakerSettings(enabled, failureThreshold, successThreshold, openFor, window, share);
   }
 
   public BreakerSettings {

@@ -29,7 +29,8 @@ public record FleetSettings(
 
   /** Copy in which breakers may exclude all workers. */
   public FleetSettings withoutEjectionLimit() {
-    return new FleetSettings(maxWorkers, health, breaker.withMaxEjectedShare(1), stall, maxPrefills);
+    return new FleetSettings(
+        maxWorkers, health, breaker.withMaxEjectedShare(1), stall, maxPrefills);
   }
 
   public FleetSettings {

@@ -102,7 +102,7 @@ public final class HealthState {
     judge(false, LastProbe.UNREACHED);
   }
 
-  private void judge(boolean good, LastProbe last) {
+  private synchronized void judge(boolean good, LastProbe last) {
     Status before = status;
     boolean wasSilent = merelySilent();
     lastProbe = last;

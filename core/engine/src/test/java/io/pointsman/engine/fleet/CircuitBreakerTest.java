@@ -30,7 +30,8 @@ class CircuitBreakerTest {
 
   private CircuitBreaker breaker(BreakerSettings settings) {
     CircuitBreaker[] made = new CircuitBreaker[1];
-    made[0] = new CircuitBreaker(settings, CircuitBreakerTest::open, () -> changes.add(made[0].state()));
+    made[0] =
+        new CircuitBreaker(settings, CircuitBreakerTest::open, () -> changes.add(made[0].state()));
     return made[0];
   }
 

@@ -53,10 +53,11 @@ class HealthStateTest {
     "+--, HEALTHY",
     "+---, UNHEALTHY",
     "+--+--, HEALTHY",
-    // A worker that accepts requests resets the count, but must answer probes to return.
+    // Bytes of responses count as a good probe.
     "+--b--, HEALTHY",
     "+--b---, UNHEALTHY",
-    "+---bbb, UNHEALTHY",
+    "+---b, UNHEALTHY",
+    "+---bb, HEALTHY",
     "+xb, HEALTHY",
     "b, UNKNOWN",
     // It then needs successThreshold consecutive good probes.

@@ -100,7 +100,14 @@ class PoolTest {
   @Test
   void aWorkerWithTheLargestCountIsEligibleNowhere() {
     LoadBoard board = new LoadBoard(1);
-    Worker worker = new Worker(TestFleet.spec("a"), 0, board, FleetSettings.DEFAULTS, () -> 0);
+    EjectionLimit none =
+        new EjectionLimit(
+            1,
+            () -> {
+              throw new AssertionError("without a limit nobody reads the fleet");
+            });
+    Worker worker =
+        new Worker(TestFleet.spec("a"), 0, board, FleetSettings.DEFAULTS, none, () -> 0);
     worker.probed(true);
     Pool pool = new Pool(List.of(worker), board);
     for (int load = 0; load < LoadBoard.MAX_IN_FLIGHT; load++) {

@@ -364,8 +364,7 @@ final class Attempts implements DeferredRequest.Holder {
       case RESET, PROTOCOL, STATUS, ABORTED -> repeatable();
       case LATE_RESET ->
           repeatable() && again(errand, plane.retry().afterLateReset() && !brokeLate);
-      case LOST ->
-          repeatable() && again(errand, plane.retry().afterLateReset() && !brokeLate);
+      case LOST -> repeatable() && again(errand, plane.retry().afterLateReset() && !brokeLate);
       case TIMEOUT -> repeatable() && again(errand, plane.retry().afterTimeout());
     };
   }
@@ -378,7 +377,8 @@ final class Attempts implements DeferredRequest.Holder {
     return mayGoElsewhere(RetryReason.LOST, attempt.errand())
         && retries.mayLeaveWorker(now)
         && pool != null
-        && pool.any(other -> other != lost && other.health().healthy() && routing.admits(other, now));
+        && pool.any(
+            other -> other != lost && other.health().healthy() && routing.admits(other, now));
   }
 
   /** Reports that the client left, before everything is cancelled. */

@@ -10,7 +10,8 @@ public final class ErrorEvents {
   public static String of(ProxyError error, Endpoint endpoint) {
     String object = error.json(error.message());
     if (endpoint == Endpoint.MESSAGES) {
-      return "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\""
+      return "event: error\n"
+          + "data: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\""
           + JsonStrings.escape(error.message())
           + "\"}}\n\n";
     }

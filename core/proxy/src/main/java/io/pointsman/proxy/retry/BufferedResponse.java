@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A worker's answer, buffered until it is complete: an error, which the client gets if no other
- * attempt does better, or an answer in one piece, which its engine may have aborted. Belongs to the event loop.
+ * attempt does better, or an answer in one piece, which its engine may have aborted. Belongs to the
+ * event loop.
  */
 public final class BufferedResponse {
   /** Maximum size in bytes of a buffered body during a retry. */

@@ -49,6 +49,12 @@ public final class PoisonMemory {
     return found == null ? 0 : found.poison ? RequestFaults.MOST_ENGINES : 1;
   }
 
+  /** Returns true if {@code engine} is the first engine that failed after this request. */
+  boolean failedOn(long request, Worker engine) {
+    Entry found = find(request);
+    return found != null && found.first.equals(engine.id());
+  }
+
   private synchronized @Nullable Entry find(long request) {
     return entries.get(request, ticker.nanos());
   }

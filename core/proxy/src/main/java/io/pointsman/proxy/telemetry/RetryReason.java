@@ -21,7 +21,9 @@ public enum RetryReason {
   STATUS,
   /** The engine shut down and aborted the request before its answer was complete. */
   ABORTED,
-  /** The worker is busy: status 429 or 529, or 503 with a sign of a full queue; or it shuts down. */
+  /**
+   * The worker is busy: status 429 or 529, or 503 with a sign of a full queue; or it shuts down.
+   */
   BUSY,
   /** The worker does not have the stored response. */
   NOT_THERE,

@@ -65,7 +65,13 @@ public record UpstreamSettings(
   /** Copy with other bearer tokens. */
   public UpstreamSettings withKeys(EngineKeys others) {
     return new UpstreamSettings(
-        connectTimeout, poolIdleTimeout, maxIdlePerWorker, maxHeadBytes, nameTtl, tcpUserTimeout, others);
+        connectTimeout,
+        poolIdleTimeout,
+        maxIdlePerWorker,
+        maxHeadBytes,
+        nameTtl,
+        tcpUserTimeout,
+        others);
   }
 
   /** Copy with another connect timeout. */

@@ -215,10 +215,12 @@ class AnswerScannerTest {
 
   @Test
   void anAbortedChoiceIsFound() {
-    String start = "{\"choices\":[{\"index\":0,\"text\":\"x\",\"finish_reason\":\"stop\"},{\"text\":\"";
+    String start =
+        "{\"choices\":[{\"index\":0,\"text\":\"x\",\"finish_reason\":\"stop\"},{\"text\":\"";
     assertThat(scan(Form.CHOICES, start + "y\",\"finish_reason\":\"abort\"}]}").aborted()).isTrue();
     assertThat(scan(Form.ANY, start + "y\",\"finish_reason\" : \"abort\"}]}").aborted()).isTrue();
-    assertThat(scan(Form.CHOICES, start + "y\",\"finish_reason\":\"length\"}]}").aborted()).isFalse();
+    assertThat(scan(Form.CHOICES, start + "y\",\"finish_reason\":\"length\"}]}").aborted())
+        .isFalse();
   }
 
   @Test
@@ -238,7 +240,8 @@ class AnswerScannerTest {
 
   @Test
   void aMessageWithoutAStopReasonWasAborted() {
-    String whole = "{\"id\":\"m\",\"type\":\"message\",\"content\":[],\"usage\":{\"input_tokens\":3}";
+    String whole =
+        "{\"id\":\"m\",\"type\":\"message\",\"content\":[],\"usage\":{\"input_tokens\":3}";
     assertThat(ended(whole + "}")).isTrue();
     assertThat(ended(whole + ",\"stop_reason\":null}")).isTrue();
     assertThat(ended(whole + ",\"stop_reason\":\"end_turn\"}")).isFalse();
@@ -259,16 +262,20 @@ class AnswerScannerTest {
             + "\"stop_sequence\":null,\"usage\":{\"input_tokens\":3,\"output_tokens\":0}}}\n\n";
     String delta = "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":";
     assertThat(scan(Form.MESSAGE, start).aborted()).isFalse();
-    assertThat(scan(Form.MESSAGE, start + delta + "null,\"stop_sequence\":null}}").aborted()).isTrue();
+    assertThat(scan(Form.MESSAGE, start + delta + "null,\"stop_sequence\":null}}").aborted())
+        .isTrue();
     assertThat(scan(Form.MESSAGE, start + delta + "\"end_turn\"}}").aborted()).isFalse();
   }
 
   @Test
   void aResponseIsAbortedIfItIsCancelledOrHasNoOutput() {
     String usage = "\"usage\":{\"input_tokens\":5,\"output_tokens\":";
-    assertThat(scan(Form.RESPONSE, "{\"status\":\"cancelled\"," + usage + "7}}").aborted()).isTrue();
-    assertThat(scan(Form.RESPONSE, "{\"status\":\"completed\"," + usage + "0}}").aborted()).isTrue();
-    assertThat(scan(Form.RESPONSE, "{\"status\":\"incomplete\"," + usage + "0}}").aborted()).isFalse();
+    assertThat(scan(Form.RESPONSE, "{\"status\":\"cancelled\"," + usage + "7}}").aborted())
+        .isTrue();
+    assertThat(scan(Form.RESPONSE, "{\"status\":\"completed\"," + usage + "0}}").aborted())
+        .isTrue();
+    assertThat(scan(Form.RESPONSE, "{\"status\":\"incomplete\"," + usage + "0}}").aborted())
+        .isFalse();
     AnswerScanner complete = scan(Form.RESPONSE, "{\"status\":\"completed\"," + usage + "7}}");
     assertThat(complete.aborted()).isFalse();
     assertThat(complete.unexplained()).isTrue();

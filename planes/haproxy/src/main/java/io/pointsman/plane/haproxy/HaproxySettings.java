@@ -79,8 +79,7 @@ public record HaproxySettings(
   }
 
   /** Default settings. */
-  public static HaproxySettings of(
-      InetSocketAddress listen, URI router, InetSocketAddress spoe) {
+  public static HaproxySettings of(InetSocketAddress listen, URI router, InetSocketAddress spoe) {
     return new HaproxySettings(
         listen,
         router,

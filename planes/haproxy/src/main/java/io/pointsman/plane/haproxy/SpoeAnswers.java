@@ -23,8 +23,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Answers HAProxy's SPOE messages with transaction variables. Each message becomes a query
- * of {@code /internal/route}, as nginx sends it, and both get the same answer.
+ * Answers HAProxy's SPOE messages with transaction variables. Each message becomes a query of
+ * {@code /internal/route}, as nginx sends it, and both get the same answer.
  */
 final class SpoeAnswers {
   private static final Logger log = LoggerFactory.getLogger(SpoeAnswers.class);

@@ -29,9 +29,7 @@ final class StreamEnds implements AutoCloseable {
       Pattern.compile(
           "pm (\\w+-[\\w-]{1,61}) (-?\\d{1,3}) (..) (\\S+) (\\S+) (?:(\\d{1,7})|-) (\\+?)\\d+\\s*");
 
-  /**
-   * Part of a line about an abandoned query. No stream ends with these flags.
-   */
+  /** Part of a line about an abandoned query. No stream ends with these flags. */
   private static final String GIVEN_UP = " -1 -- - - - 0";
 
   private static final String SUCCEEDED = "{\"outcome\":\"succeeded\"}";

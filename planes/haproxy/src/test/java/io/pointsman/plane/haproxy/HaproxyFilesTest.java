@@ -20,8 +20,8 @@ class HaproxyFilesTest {
   private static final HaproxySettings SETTINGS =
       HaproxySettings.of(
           InetSocketAddress.createUnresolved("127.0.0.1", 0),
-            URI.create("http://127.0.0.1:1"),
-            InetSocketAddress.createUnresolved("127.0.0.1", 4));
+          URI.create("http://127.0.0.1:1"),
+          InetSocketAddress.createUnresolved("127.0.0.1", 4));
 
   private static final Pattern CONDITION = Pattern.compile("\\.if streq\\(([^,]*),([^)]*)\\)");
 
@@ -85,8 +85,7 @@ class HaproxyFilesTest {
 
   @Test
   void anUnreachableRouterGetsNoSpoeMessages() throws IOException {
-    List<String> heeded =
-        heeded(SETTINGS);
+    List<String> heeded = heeded(SETTINGS);
 
     assertThat(heeded)
         .filteredOn(line -> line.contains("uuid()"))

@@ -11,8 +11,8 @@ class HaproxySettingsTest {
   private final HaproxySettings usual =
       HaproxySettings.of(
           InetSocketAddress.createUnresolved("127.0.0.1", 0),
-            URI.create("http://127.0.0.1:1"),
-            InetSocketAddress.createUnresolved("127.0.0.1", 4));
+          URI.create("http://127.0.0.1:1"),
+          InetSocketAddress.createUnresolved("127.0.0.1", 4));
 
   @Test
   void aKeyGuardsAndIsNotPrinted() {

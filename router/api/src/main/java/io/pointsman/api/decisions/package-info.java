@@ -1,4 +1,4 @@
-/** The page of decisions, and the comparison with the shadow policy. */
+/** The page of decisions, and the decisions of the shadow policy. */
 @NullMarked
 package io.pointsman.api.decisions;
 

@@ -111,8 +111,8 @@ class LeasesApiTest {
       quoteCharacter = '\0',
       value = {
         "settle|{\"outcome\":\"done\"}|outcome: \"done\" (expected: one of succeeded, failed,"
-            + " ignored, refused)",
-        "settle|{}|outcome: missing (expected: one of succeeded, failed, ignored, refused)",
+            + " ignored, refused, left)",
+        "settle|{}|outcome: missing (expected: one of succeeded, failed, ignored, refused, left)",
         "settle|{\"outcome\":1}|outcome: 1 (expected: one of",
         "settle|{\"outcom\":\"failed\"}|outcom: unknown field (did you mean outcome?)",
         "settle|[]|request body: not an object",

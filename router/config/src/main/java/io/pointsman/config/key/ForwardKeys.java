@@ -122,8 +122,8 @@ public final class ForwardKeys {
           "retry.poison-entries",
           integer(0, 1_000_000),
           RETRY.poison().entries(),
-          "Maximum number of requests to remember after which two engines failed. A request with the"
-              + " same path and body gets 500 and reaches no worker. Bodies larger than"
+          "Maximum number of requests to remember after which two engines failed. A request with"
+              + " the same path and body gets 500 and reaches no worker. Bodies larger than"
               + " `limits.max-buffered-body` are not remembered.",
           "`0`: a client that repeats such a request ends two engines each time. With a low value,"
               + " many different failing requests displace the dangerous one.");

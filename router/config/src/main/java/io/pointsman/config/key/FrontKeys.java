@@ -233,10 +233,10 @@ public final class FrontKeys {
               DeferralSettings.DEFAULTS.withoutWorker(),
               "Defer a request for at most this time while no worker is available for it: none is"
                   + " registered, healthy or awake, or its models are not known yet. Use it for"
-                  + " rollouts and for models that are scaled to zero. At most"
-                  + " `limits.queue-size` requests are deferred; further ones get 503. Deferred"
-                  + " requests count in `limits.max-concurrent-requests`. `GET /readiness` is then"
-                  + " 200 without workers. `/v1/decide`, HAProxy and nginx get their answer at once.",
+                  + " rollouts and for models that are scaled to zero. At most `limits.queue-size`"
+                  + " requests are deferred; further ones get 503. Deferred requests count in"
+                  + " `limits.max-concurrent-requests`. `GET /readiness` is then 200 without"
+                  + " workers. `/v1/decide`, HAProxy and nginx get their answer at once.",
               "`0`: 503 with `Retry-After` at once. With a high value, clients wait long if an"
                   + " engine does not come back.")
           .flag("--defer-without-worker");

@@ -55,7 +55,8 @@ public final class RoutingKeys {
   public static final Key<String> SHADOW_POLICY =
       Key.of(
           "shadow-policy",
-          nameOrClass(Stream.concat(Stream.of(NO_SHADOW), Policies.names().stream()).toList(), "Policy"),
+          nameOrClass(
+              Stream.concat(Stream.of(NO_SHADOW), Policies.names().stream()).toList(), "Policy"),
           NO_SHADOW,
           "Second policy that decides on every request without effect. The metrics"
               + " `pointsman_shadow_*` and `GET /shadow` show its decisions.",

@@ -33,7 +33,8 @@ public final class FleetJournal {
       boolean ignoresProbes,
       boolean closing) {
     static final State NEW =
-        new State(HealthState.Status.UNKNOWN, CircuitBreaker.State.CLOSED, false, false, false, false);
+        new State(
+            HealthState.Status.UNKNOWN, CircuitBreaker.State.CLOSED, false, false, false, false);
 
     static State of(Worker worker) {
       return new State(
@@ -66,8 +67,8 @@ public final class FleetJournal {
     long kept = fleet.ejections().refused();
     if (kept != keptInService) {
       log.warn(
-          "failing workers stay in service, {} times since the last check: breaker.max-ejected-share"
-              + " is reached, or no other worker is in service",
+          "failing workers stay in service, {} times since the last check:"
+              + " breaker.max-ejected-share is reached, or no other worker is in service",
           kept - keptInService);
       keptInService = kept;
     }

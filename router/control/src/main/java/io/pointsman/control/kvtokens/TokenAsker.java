@@ -302,7 +302,12 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
 
   /** Sends one query; {@link Result#NO_ENGINE} if the worker lacks the route. */
   private Result post(
-      Prompt prompt, Worker worker, TokenQueryState state, PromptBody body, String path, byte[] sent) {
+      Prompt prompt,
+      Worker worker,
+      TokenQueryState state,
+      PromptBody body,
+      String path,
+      byte[] sent) {
     EngineClient.Answer answer;
     try {
       answer = question.post(worker, path, sent, prompt.authorization, settings.timeout());

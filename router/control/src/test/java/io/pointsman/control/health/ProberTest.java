@@ -216,8 +216,7 @@ class ProberTest {
           unanswered.incrementAndGet();
           stream.progressed();
         });
-    await(
-        () -> unanswered.get() - before > 2 * HealthSettings.DEFAULTS.failureThreshold());
+    await(() -> unanswered.get() - before > 2 * HealthSettings.DEFAULTS.failureThreshold());
     assertThat(worker.health().outages()).isZero();
 
     conduct.become(_ -> {});

@@ -101,7 +101,7 @@ enum FleetMetric implements Metric {
       Kind.COUNTER,
       "pointsman_worker_deserted_requests_total",
       "requests",
-      "Requests whose clients left before the worker sent any output.",
+      "Requests with a client that left before the worker sent any output.",
       "worker"),
   WORKER_LAST_RESORTS(
       Kind.COUNTER,

@@ -27,8 +27,7 @@ final class FleetMetrics {
     perWorker(meters, FleetMetric.WORKER_HEALTHY, w -> flag(w.health().healthy()));
     perWorker(meters, FleetMetric.WORKER_BREAKER, FleetMetrics::breakerState);
     perWorker(meters, FleetMetric.WORKER_BREAKER_OPENINGS, w -> w.breaker().opened());
-    meters.pulled(
-        FleetMetric.EJECTIONS_REFUSED, sink -> sink.put(fleet.ejections().refused()));
+    meters.pulled(FleetMetric.EJECTIONS_REFUSED, sink -> sink.put(fleet.ejections().refused()));
     perWorker(meters, FleetMetric.WORKER_RESTING, w -> flag(w.restLeft(ticker.nanos()) > 0));
     perWorker(meters, FleetMetric.WORKER_STALLED, w -> flag(w.stalled()));
     perWorker(meters, FleetMetric.WORKER_ASLEEP, w -> flag(w.asleep()));

@@ -25,7 +25,8 @@ import org.junit.jupiter.api.Test;
 /** Metrics under the names of other routers. */
 class OtherNamesTest {
   private final FakeClock clock = new FakeClock();
-  private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS.withoutEjectionLimit(), clock::nanos);
+  private final Fleet fleet =
+      new Fleet(FleetSettings.DEFAULTS.withoutEjectionLimit(), clock::nanos);
   private final RouterMetrics metrics =
       new RouterMetrics(
           fleet,

@@ -67,7 +67,8 @@ import org.junit.jupiter.api.Test;
 
 class RouterMetricsTest {
   private final FakeClock clock = new FakeClock();
-  private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS.withoutEjectionLimit(), clock::nanos);
+  private final Fleet fleet =
+      new Fleet(FleetSettings.DEFAULTS.withoutEjectionLimit(), clock::nanos);
   private final RouterMetrics metrics =
       new RouterMetrics(
           fleet, _ -> "cache_aware", FleetSettings.DEFAULTS.maxWorkers(), clock::nanos, "1.2.3");

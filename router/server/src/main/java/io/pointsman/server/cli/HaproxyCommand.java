@@ -29,9 +29,9 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Start HAProxy (2.6 or newer, with SPOE and Lua) in front of the workers of a running router. HAProxy"
-          + " asks the router for a worker for each POST and forwards the request itself. See"
-          + " docs/haproxy.md.",
+      "Start HAProxy (2.6 or newer, with SPOE and Lua) in front of the workers of a running router."
+          + " HAProxy asks the router for a worker for each POST and forwards the request itself."
+          + " See docs/haproxy.md.",
       "",
       "  pointsman haproxy --listen 127.0.0.1:8080 --router http://127.0.0.1:30000",
       ""

@@ -114,12 +114,7 @@ final class EngineAssembly {
     knowledge = new KvKnowledge(index, TokenAsking.texts(config, ticker));
     parts =
         new PolicyParts(
-            ticker,
-            dice,
-            maxWorkers,
-            config.policies(),
-            knowledge,
-            scheduling.largePages());
+            ticker, dice, maxWorkers, config.policies(), knowledge, scheduling.largePages());
     classes = new PolicyClasses(config.pluginDirectory(), opened);
     Tiers tiers = PreferredWorkers.of(config, fleet, dice);
     PolicySetup regular = tiers.around(classes.create(config.policy(), parts));
@@ -190,8 +185,7 @@ final class EngineAssembly {
    * @param observed the policies, with the observers of the caller
    * @param explained returns true if the next decision must be explained
    */
-  RoutingEngine engine(
-      StagePolicies observed, EngineListener listener, BooleanSupplier explained) {
+  RoutingEngine engine(StagePolicies observed, EngineListener listener, BooleanSupplier explained) {
     TraceCapture trace = capture;
     return new RoutingEngine(
         fleet,
@@ -231,7 +225,8 @@ final class EngineAssembly {
     }
     if (TokenAsking.hears(config)) {
       opened.push(
-          KvSubscriptions.start(config.kvEvents(), fleet, knowledge.index(), client, ticker, measure));
+          KvSubscriptions.start(
+              config.kvEvents(), fleet, knowledge.index(), client, ticker, measure));
     }
   }
 

@@ -26,8 +26,8 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Observers of placements and responses: metrics, decision log, shadow policy. They
- * run after the policies' learners and change nothing.
+ * Observers of placements and responses: metrics, decision log, shadow policy. They run after the
+ * policies' learners and change nothing.
  */
 final class Observers {
   /** Interval at which the shadow policy processes recorded events. */

@@ -187,9 +187,7 @@ public final class Router implements AutoCloseable {
               two == null ? RequestHandlerFactory.NONE : courses(two, engine));
       ProxyServer server =
           ProxyServer.start(
-              DefaultConnectionLimit.in(config.proxy()),
-              context,
-              core.scheduling.waiting(ticker));
+              DefaultConnectionLimit.in(config.proxy()), context, core.scheduling.waiting(ticker));
       control.push(server);
       core.scheduling.prefer(server);
       measure(server);
@@ -277,7 +275,8 @@ public final class Router implements AutoCloseable {
         metrics.addTo(routes);
       }
       new RefusedPaths(config.admin().refusedPaths()).addTo(routes);
-      ControlApi.EngineCall calls = ControlApi.calling(core.client, config.admin().controlTimeout());
+      ControlApi.EngineCall calls =
+          ControlApi.calling(core.client, config.admin().controlTimeout());
       new ControlApi(fleet, calls, core.prober.sleeping(), core.prober::modelsChanged)
           .addTo(routes, Set.copyOf(config.admin().refusedPaths()));
       return routes.build();

@@ -24,7 +24,7 @@ class SystemSchedulingTest {
   @Test
   void oneKeySwitchesAllChangesOff() {
     assertThat(waiting(true)).isInstanceOf(Coalescing.class);
-    assertThat(waiting(false) == sockets).isTrue();
+    assertThat((Object) waiting(false)).isSameAs(sockets);
     assertThat(new SystemScheduling(false).largePages()).isSameAs(LargePages.NONE);
   }
 }

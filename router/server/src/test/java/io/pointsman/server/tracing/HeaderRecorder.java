@@ -42,6 +42,7 @@ final class HeaderRecorder implements AutoCloseable {
       exchange.getRequestBody().readAllBytes();
       switch (exchange.getRequestURI().getPath()) {
         case "/health" -> exchange.sendResponseHeaders(200, -1);
+        case "/is_sleeping", "/is_paused" -> exchange.sendResponseHeaders(404, -1);
         case "/v1/models" -> answer(exchange, 200, "{\"data\":[{\"id\":\"m\"}]}");
         default -> {
           requests.add(exchange.getRequestHeaders());

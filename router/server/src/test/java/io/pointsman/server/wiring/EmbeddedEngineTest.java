@@ -87,8 +87,7 @@ class EmbeddedEngineTest {
 
       Await.until(
           message,
-          () ->
-              log.list.stream().anyMatch(event -> event.getFormattedMessage().equals(message)));
+          () -> log.list.stream().anyMatch(event -> event.getFormattedMessage().equals(message)));
     } finally {
       journal.setLevel(null);
       journal.detachAppender(log);
@@ -149,8 +148,7 @@ class EmbeddedEngineTest {
                     List.of(
                         WorkerSpec.of("http://127.0.0.1:1"), WorkerSpec.of("http://127.0.0.1:2"))));
     for (Runnable start :
-        List.<Runnable>of(
-            () -> EmbeddedEngine.start(config), () -> Router.start(config, "test"))) {
+        List.<Runnable>of(() -> EmbeddedEngine.start(config), () -> Router.start(config, "test"))) {
       assertThatThrownBy(start::run)
           .isInstanceOf(StartException.class)
           .hasMessage("workers: 2 (expected: at most 1, max-workers)");
@@ -176,8 +174,7 @@ class EmbeddedEngineTest {
   @Test
   void policiesGetTheSameParts() {
     PointsmanConfig config =
-        PointsmanConfig.from(
-            values().set(RoutingKeys.POLICY, RecordingPolicy.class.getName()));
+        PointsmanConfig.from(values().set(RoutingKeys.POLICY, RecordingPolicy.class.getName()));
     Router.start(config, "test").close();
     EmbeddedEngine.start(config).close();
 

@@ -181,7 +181,8 @@ class KvSubscriptionsTest {
             KvEventLimits.DEFAULTS);
     EngineClient client = new EngineClient(new EngineKeys("all", "prefill", "decode"), ticker);
     KvIndex index = new KvIndex(1 << 20, 16, ticker);
-    try (AutoCloseable _ = KvSubscriptions.start(settings, fleet, index, client, ticker, (_, _) -> {})) {
+    try (AutoCloseable _ =
+        KvSubscriptions.start(settings, fleet, index, client, ticker, (_, _) -> {})) {
       Await.until("three paths", () -> keys.size() >= 3);
     } finally {
       engine.stop(0);

@@ -25,6 +25,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class ControlCallsTest {
   private final List<ControlledEngine> engines = new ArrayList<>();
   private final List<ScriptedEngine> servers = new ArrayList<>();
+
+  @SuppressWarnings("NullAway.Init") // each test starts one
   private RunningRouter router;
 
   private void start(String base, int count, boolean saysIfItSleeps) throws IOException {

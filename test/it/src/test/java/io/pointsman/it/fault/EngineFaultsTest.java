@@ -160,8 +160,7 @@ final class EngineFaultsTest {
         Row.streamed(HANGS_MID_STREAM).with("timeouts.idle", "500ms"),
         refusedBeforeTheAnswer(RESETS_BEFORE_HEADERS),
         refusedBeforeTheAnswer(RESETS_WITHIN_HEADERS),
-        new Row(
-            RESETS_AFTER_HEADERS, true, Map.of(), Seen.BAD_GATEWAY, EnumSet.of(Seen.SERVED)),
+        new Row(RESETS_AFTER_HEADERS, true, Map.of(), Seen.BAD_GATEWAY, EnumSet.of(Seen.SERVED)),
         Row.streamed(RESETS_MID_STREAM),
         Row.streamed(HALF_CHUNK),
         Row.streamed(BAD_CHUNK_SIZE),

@@ -99,7 +99,8 @@ final class EngineShutdownFaultsTest {
           "some wait",
           WaitFor.LONG,
           () ->
-              engine.state().sequences().waiting() > 0 && engine.state().sequences().running() == 4);
+              engine.state().sequences().waiting() > 0
+                  && engine.state().sequences().running() == 4);
       engine.terminate(0);
       List<String> served = new ArrayList<>();
       List<String> ended = new ArrayList<>();
@@ -113,7 +114,8 @@ final class EngineShutdownFaultsTest {
       }
       assertThat(ended).hasSizeBetween(1, 4);
       assertThat(served).hasSize(clients.size() - ended.size());
-      assertThat(served).allMatch(text -> text.endsWith("[DONE]\n\n") || text.contains("message_stop"));
+      assertThat(served)
+          .allMatch(text -> text.endsWith("[DONE]\n\n") || text.contains("message_stop"));
       engine.restart();
       cluster.awaitAllServe();
       cluster.awaitQuiet();

@@ -10,6 +10,7 @@ import io.pointsman.testkit.client.HostileBody;
 import io.pointsman.testkit.client.HostileRequest;
 import io.pointsman.testkit.engine.EngineFault;
 import io.pointsman.testkit.engine.FleetFault;
+import io.pointsman.testkit.engine.RequestFault;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -38,6 +39,7 @@ final class FaultsPageTest {
       List.of(
           EngineFault.class,
           FleetFault.class,
+          RequestFault.class,
           ClientFault.class,
           Cut.class,
           HostileRequest.class,

@@ -37,29 +37,7 @@ final class FleetFaultsTest {
     switch (fault) {
       case ALL_DIE_AT_ONCE -> allDieAtOnce();
       case FLAPS -> flaps();
-      case NAME_MOVES,
-          NAME_IS_UNKNOWN,
-          NAME_LOOK_UP_HANGS,
-          NAME_HAS_SEVERAL_ADDRESSES,
-          ADAPTER_CHANGES,
-          ENGINE_SLEEPS,
-          CONTROL_CALL_FAILS,
-          NO_WORKER_YET,
-          MODEL_WITHOUT_WORKER,
-          HANGS_WITH_GOOD_PROBES,
-          PROBES_TIME_OUT,
-          FALLS_SILENT,
-          ANSWERS_TWICE,
-          ENGINE_IS_TERMINATED,
-          ENGINE_SHUTS_DOWN,
-          POISON,
-          POISON_IN_STREAM,
-          POISON_IN_PREFILL,
-          POISON_IN_DECODE,
-          FAILING_CLIENTS,
-          FAILING_FLEET,
-          OVERLOADED ->
-          throw new AssertionError(fault + ": has a test of its own");
+      default -> throw new AssertionError(fault + ": has a test of its own");
     }
   }
 

@@ -45,6 +45,8 @@ final class HungEnginesTest {
         });
 
     private final boolean stream;
+
+    @SuppressWarnings("ImmutableEnumChecker") // scripts have no state
     private final EngineScript script;
 
     Hang(boolean stream, EngineScript script) {
@@ -170,8 +172,7 @@ final class HungEnginesTest {
         client.readHead();
         long before = probes(rig.engine());
         rig.engine().now(probedLate(late, streams));
-        WaitFor.until(
-            "probes are late", WaitFor.LONG, () -> probes(rig.engine()) > before + 6);
+        WaitFor.until("probes are late", WaitFor.LONG, () -> probes(rig.engine()) > before + 6);
         assertThat(worker.health().outages()).isEqualTo(outages);
         enough.countDown();
       }

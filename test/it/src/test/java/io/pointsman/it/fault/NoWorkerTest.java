@@ -59,6 +59,8 @@ final class NoWorkerTest {
   private static final String OF_MODEL = "model=\"m\"";
 
   private final Deque<AutoCloseable> opened = new ArrayDeque<>();
+
+  @SuppressWarnings("NullAway.Init") // each test starts one
   private RunningRouter router;
 
   @TempDir Path directory;

@@ -9,7 +9,7 @@ import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults;
-import io.pointsman.testkit.engine.FleetFault;
+import io.pointsman.testkit.engine.RequestFault;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
 import java.util.List;
@@ -93,8 +93,8 @@ final class PoisonTest {
 
   @ParameterizedTest
   @EnumSource(names = {"POISON", "POISON_IN_STREAM"})
-  void aRequestEndsAtMostTwoEngines(FleetFault fault) throws IOException {
-    boolean stream = fault == FleetFault.POISON_IN_STREAM;
+  void aRequestEndsAtMostTwoEngines(RequestFault fault) throws IOException {
+    boolean stream = fault == RequestFault.POISON_IN_STREAM;
     try (FaultRig rig = rig(Map.of("retry.poison-entries", 16, "retry.max-attempts", 10))) {
       end(rig, stream ? STREAM_HEAD : "");
       for (int client = 0; client < 8; client++) {

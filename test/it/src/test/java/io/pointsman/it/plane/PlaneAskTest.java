@@ -2,6 +2,7 @@ package io.pointsman.it.plane;
 
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.plane.haproxy.HaproxyPlane;
 import io.pointsman.server.embed.Pointsman;
@@ -41,11 +42,18 @@ final class PlaneAskTest {
   }
 
   @Test
-  void theScriptIsUsedWithoutSpoeOrRouter() throws IOException {
+  void aRouterWithoutSpoeIsRefused() {
     try (Router router = router("")) {
-      assertThat(HaproxyPlane.spoeOf(URI.create(router.url()), "")).isNull();
+      URI url = URI.create(router.url());
+      assertThatThrownBy(() -> HaproxyPlane.spoeOf(url, ""))
+          .isInstanceOf(IOException.class)
+          .hasMessageContaining("has no SPOE address (expected: decide.spoe-address)");
     }
+  }
+
+  @Test
+  void anUnreachableRouterIsRefused() {
     URI nobody = URI.create("http://127.0.0.1:" + FreePorts.next());
-    assertThat(HaproxyPlane.spoeOf(nobody, "")).isNull();
+    assertThatThrownBy(() -> HaproxyPlane.spoeOf(nobody, "")).isInstanceOf(IOException.class);
   }
 }

@@ -197,7 +197,9 @@ final class TurnsTest {
   void aTurnEvictedFromDecodeCostsOnePrefill() throws IOException {
     try (SplitCluster cluster =
         SplitCluster.of("nixl", KvConnector.NIXL)
-            .options(options -> options.withBidirectional(true).withParamsInStreams(true).withDecoderTtl(0.05))
+            .options(
+                options ->
+                    options.withBidirectional(true).withParamsInStreams(true).withDecoderTtl(0.05))
             .engines(2, 1)
             .set("prefill-policy", "round_robin")
             .start()) {

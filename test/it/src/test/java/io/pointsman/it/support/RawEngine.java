@@ -166,7 +166,8 @@ public final class RawEngine implements AutoCloseable {
       out.write(unwell ? UNWELL : answer("text/plain", new byte[0]));
     } else if (request.line().startsWith("GET /v1/models")) {
       out.write(answer("application/json", models()));
-    } else if (Faults.Healthy.asksForKvSize(request.line())) {
+    } else if (Faults.Healthy.asksForKvSize(request.line())
+        || Faults.Healthy.asksForSleep(request.line())) {
       out.write(NOT_FOUND);
     } else {
       received.add(request);

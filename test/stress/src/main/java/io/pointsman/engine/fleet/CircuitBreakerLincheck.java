@@ -18,6 +18,7 @@ public final class CircuitBreakerLincheck {
   private final CircuitBreaker breaker =
       new CircuitBreaker(
           new BreakerSettings(true, 2, 2, Duration.ofSeconds(60), Duration.ofSeconds(120)),
+          Breakers::opens,
           () -> {});
 
   /** Begins half-open with a probe, because random operations rarely lead there. */

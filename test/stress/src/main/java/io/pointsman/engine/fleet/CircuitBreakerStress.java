@@ -29,7 +29,7 @@ public final class CircuitBreakerStress {
   @Outcome(id = "OPEN, 1", expect = ACCEPTABLE)
   @org.openjdk.jcstress.annotations.State
   public static class TwoFailures {
-    private final CircuitBreaker breaker = new CircuitBreaker(AT_TWO, () -> {});
+    private final CircuitBreaker breaker = new CircuitBreaker(AT_TWO, Breakers::opens, () -> {});
 
     @Actor
     public void first() {
@@ -55,7 +55,7 @@ public final class CircuitBreakerStress {
       expect = ACCEPTABLE)
   @org.openjdk.jcstress.annotations.State
   public static class TwoAdmissions {
-    private final CircuitBreaker breaker = new CircuitBreaker(AT_TWO, () -> {});
+    private final CircuitBreaker breaker = new CircuitBreaker(AT_TWO, Breakers::opens, () -> {});
 
     public TwoAdmissions() {
       breaker.failed(false, Failure.CONNECT, 0);
@@ -79,7 +79,7 @@ public final class CircuitBreakerStress {
   @Outcome(id = "OPEN, false", expect = ACCEPTABLE)
   @org.openjdk.jcstress.annotations.State
   public static class OpeningAndReader {
-    private final CircuitBreaker breaker = new CircuitBreaker(AT_TWO, () -> {});
+    private final CircuitBreaker breaker = new CircuitBreaker(AT_TWO, Breakers::opens, () -> {});
 
     public OpeningAndReader() {
       breaker.failed(false, Failure.ERROR, LATER);
@@ -111,7 +111,8 @@ public final class CircuitBreakerStress {
     public MarkOfLastState() {
       FleetSettings defaults = FleetSettings.DEFAULTS;
       FleetSettings settings = new FleetSettings(1, defaults.health(), AT_TWO, defaults.stall());
-      worker = new Worker(WorkerSpec.of("http://w"), 0, board, settings, () -> LATER);
+      worker =
+          new Worker(WorkerSpec.of("http://w"), 0, board, settings, Breakers.NO_LIMIT, () -> LATER);
       worker.breaker().failed(false, Failure.ERROR, 0);
       worker.breaker().failed(false, Failure.ERROR, 0);
       worker.breaker().admit(LATER);

@@ -33,7 +33,7 @@ public final class LeaseStress {
     final Worker worker;
 
     OneWorker(WorkerSpec spec) {
-      worker = new Worker(spec, 0, board, FleetSettings.DEFAULTS, this::time);
+      worker = new Worker(spec, 0, board, FleetSettings.DEFAULTS, Breakers.NO_LIMIT, this::time);
       worker.probed(true);
       time = HOUR;
     }

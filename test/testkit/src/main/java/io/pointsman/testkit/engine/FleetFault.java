@@ -35,19 +35,5 @@ public enum FleetFault {
   /** No worker is available yet, or for the length of a restart. */
   NO_WORKER_YET,
   /** A model that is expected has no worker, while others have. */
-  MODEL_WITHOUT_WORKER,
-  /** One request ends each engine that gets it, before the head of its response. */
-  POISON,
-  /** As {@link #POISON}, after the head of a stream and before its first token. */
-  POISON_IN_STREAM,
-  /** One request ends each prefill engine that gets it. */
-  POISON_IN_PREFILL,
-  /** One request ends each decode engine that gets it. */
-  POISON_IN_DECODE,
-  /** All engines answer 500 to the requests of some clients, and serve the others. */
-  FAILING_CLIENTS,
-  /** All engines answer 500 to most requests. */
-  FAILING_FLEET,
-  /** All engines but one answer 529, or 500 because they shut down. */
-  OVERLOADED
+  MODEL_WITHOUT_WORKER
 }

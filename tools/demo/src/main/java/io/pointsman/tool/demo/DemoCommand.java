@@ -156,8 +156,7 @@ final class DemoCommand implements Callable<Integer> {
       case "proxy" -> DemoSettings.Plane.PROXY;
       case "haproxy" -> DemoSettings.Plane.HAPROXY;
       default ->
-          throw new IllegalArgumentException(
-              "--plane: " + plane + " (expected: proxy or haproxy)");
+          throw new IllegalArgumentException("--plane: " + plane + " (expected: proxy or haproxy)");
     };
   }
 

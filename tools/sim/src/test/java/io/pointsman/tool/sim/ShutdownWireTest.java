@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.testkit.Await;
 import io.pointsman.tool.sim.failure.Fault;
+import io.pointsman.tool.sim.http.SimJson;
 import java.io.IOException;
 import java.net.Socket;
 import java.net.http.HttpResponse;
@@ -57,30 +59,28 @@ class ShutdownWireTest {
             "/v1/completions", "{\"prompt\":\"a\"," + LONG + "}",
             "/v1/responses", "{\"input\":\"a\",\"max_output_tokens\":100000}",
             "/v1/messages", "{" + CHAT + "," + LONG + "}",
-            "/inference/v1/generate",
-                "{\"token_ids\":[1,2],\"sampling_params\":{" + LONG + "}}");
+            "/inference/v1/generate", "{\"token_ids\":[1,2],\"sampling_params\":{" + LONG + "}}");
     bodies.forEach((path, body) -> answers.put(path, ask(engine.url() + path, body)));
     underWay(5);
     engine.terminate(0);
 
-    Map<String, JsonNode> documents = new TreeMap<>();
+    ObjectNode documents = SimJson.object();
     for (var answer : answers.entrySet()) {
       assertThat(answer.getValue().join().statusCode()).isEqualTo(200);
-      documents.put(answer.getKey(), SimWireClient.json(answer.getValue().join().body()));
+      documents.set(answer.getKey(), SimWireClient.json(answer.getValue().join().body()));
     }
     for (String path :
         new String[] {"/v1/chat/completions", "/v1/completions", "/inference/v1/generate"}) {
-      assertThat(documents.get(path).at("/choices/0/finish_reason").asText()).isEqualTo("abort");
+      assertThat(documents.path(path).at("/choices/0/finish_reason").asText()).isEqualTo("abort");
     }
-    assertThat(documents.get("/v1/messages").has("stop_reason")).isFalse();
-    assertThat(documents.get("/v1/responses").path("status").asText()).isEqualTo("completed");
+    assertThat(documents.path("/v1/messages").has("stop_reason")).isFalse();
+    assertThat(documents.path("/v1/responses").path("status").asText()).isEqualTo("completed");
   }
 
   @Test
   void aStreamEndsWithAnAbortAndOneWithoutTokensStaysOpen() throws IOException {
     String body = "{\"prompt\":\"a\",\"stream\":true," + LONG + "}";
-    SimEngine one =
-        SimEngine.start(SimConfig.instant().withLinearLatency(0, 5).withMaxRunning(1));
+    SimEngine one = SimEngine.start(SimConfig.instant().withLinearLatency(0, 5).withMaxRunning(1));
     try (one;
         Socket first = SimWireClient.open(one.port(), "/v1/completions", body)) {
       SimWireClient.readUntil(first.getInputStream(), "\"text\":");
@@ -157,6 +157,8 @@ class ShutdownWireTest {
     String answer =
         SimWireClient.post(engine.url() + "/inference/v1/generate", "{\"token_ids\":[1,2]}").body();
 
-    assertThat(answer.indexOf("\"usage\":{")).isPositive().isLessThan(answer.indexOf("\"choices\""));
+    assertThat(answer.indexOf("\"usage\":{"))
+        .isPositive()
+        .isLessThan(answer.indexOf("\"choices\""));
   }
 }

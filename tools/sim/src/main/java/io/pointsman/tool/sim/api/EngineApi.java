@@ -146,8 +146,7 @@ public final class EngineApi implements SimEndpoint {
   private static void refuse(SimExchange exchange, Fault.Status fault) {
     int after = fault.retryAfterSeconds();
     String type = fault.code() == 503 ? "Service Unavailable" : "InternalServerError";
-    byte[] body =
-        SimJson.bytes(exchange.error(fault.code(), type, "failure: switched on", null));
+    byte[] body = SimJson.bytes(exchange.error(fault.code(), type, "failure: switched on", null));
     Map<String, String> headers =
         after > 0 ? Map.of("Retry-After", Integer.toString(after)) : Map.of();
     exchange.respond(fault.code(), "application/json", body, headers);

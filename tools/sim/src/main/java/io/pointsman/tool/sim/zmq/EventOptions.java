@@ -73,26 +73,31 @@ public record EventOptions(
   }
 
   public EventOptions withTopic(String newTopic) {
-    return new EventOptions(format, port, replayPort, rank, newTopic, buffered, faults, offload, connect);
+    return new EventOptions(
+        format, port, replayPort, rank, newTopic, buffered, faults, offload, connect);
   }
 
   public EventOptions withRank(int newRank) {
-    return new EventOptions(format, port, replayPort, newRank, topic, buffered, faults, offload, connect);
+    return new EventOptions(
+        format, port, replayPort, newRank, topic, buffered, faults, offload, connect);
   }
 
   /** Returns a copy with another number of batches that can be repeated. */
   public EventOptions withBuffered(int batches) {
-    return new EventOptions(format, port, replayPort, rank, topic, batches, faults, offload, connect);
+    return new EventOptions(
+        format, port, replayPort, rank, topic, batches, faults, offload, connect);
   }
 
   public EventOptions withFaults(EventFaults newFaults) {
-    return new EventOptions(format, port, replayPort, rank, topic, buffered, newFaults, offload, connect);
+    return new EventOptions(
+        format, port, replayPort, rank, topic, buffered, newFaults, offload, connect);
   }
 
   /** Returns a copy with a further tier of {@code blocks} blocks for evicted blocks. */
   public EventOptions withOffload(OffloadTier tier, int blocks) {
     Offloading further = new Offloading(tier, blocks);
-    return new EventOptions(format, port, replayPort, rank, topic, buffered, faults, further, connect);
+    return new EventOptions(
+        format, port, replayPort, rank, topic, buffered, faults, further, connect);
   }
 
   /** Returns a copy with a PUB socket that connects to {@code address}, a host and port. */
