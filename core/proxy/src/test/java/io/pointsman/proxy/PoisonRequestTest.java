@@ -23,6 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Requests after which engines fail: who gets them, and whom their failures are charged to. */
+@SuppressWarnings("try") // tests may be interrupted
 @Timeout(60)
 class PoisonRequestTest {
   private static final String CHAT = "/v1/chat/completions";
@@ -154,6 +155,39 @@ class PoisonRequestTest {
       engine.stopListening();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
+    }
+  }
+
+  /** The engines fail before they get the harmless request, so that request is not the cause. */
+  @Test
+  void enginesThatFailedOthersBeforeDoNotCount() throws Exception {
+    try (ProxyRig rig = rig(retries())) {
+      List<ScriptedEngine> engines = engines(rig, 4, Answer.ok());
+      for (ScriptedEngine engine : engines.subList(0, 2)) {
+        engine.now(new Answer(500, "{}"));
+      }
+      assertThat(rig.ask(ProxyRig.post(CHAT, POISON)).status()).isEqualTo(500);
+      clock.advance(Duration.ofMillis(1));
+      assertThat(rig.ask(ProxyRig.post(CHAT, HARMLESS)).status()).isEqualTo(200);
+    }
+  }
+
+  /** A probe that the first engine answers after its failure shows that it has not ended. */
+  @Test
+  void anEngineThatSurvivedDoesNotCountOnce() throws Exception {
+    try (ProxyRig rig = rig(retries())) {
+      EngineScript fault =
+          (request, connection) -> {
+            clock.advance(Duration.ofMillis(1));
+            rig.fleet()
+                .snapshot()
+                .workers()
+                .forEach(worker -> worker.answeredProbeOf(clock.nanos()));
+            new Answer(500, "{}").answer(request, connection);
+          };
+      List<ScriptedEngine> engines = engines(rig, 5, fault);
+      assertThat(rig.ask(ProxyRig.post(CHAT, POISON)).status()).isEqualTo(500);
+      assertThat(reached(engines)).isEqualTo(3);
     }
   }
 

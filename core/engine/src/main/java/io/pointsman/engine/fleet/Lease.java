@@ -150,8 +150,13 @@ public final class Lease {
     worker.suspects(1);
   }
 
-  /** Reports that the worker has survived the request so far. No effect on other leases. */
+  /** Reports the output of a good response: the worker has survived the request so far. */
   public void cleared() {
+    worker.serves();
+    endSuspicion();
+  }
+
+  private void endSuspicion() {
     if (suspect && (boolean) SUSPECT.getAndSet(this, false)) {
       worker.suspects(-1);
     }
@@ -352,7 +357,7 @@ public final class Lease {
       assert false : "lease on " + worker + " settled twice, now as " + outcome;
       return false;
     }
-    cleared();
+    endSuspicion();
     if (before < ANSWERED) {
       worker.abandon(promptTokens);
     }

@@ -43,6 +43,7 @@ public final class Worker {
   private final StallSettings stallSettings;
   private final StallTrials trials = new StallTrials();
   private final Departures departures = new Departures();
+  private final FailureRun failureRun = new FailureRun();
   private final ServiceTime firstOutput = new ServiceTime();
   private final LongAdder stalls = new LongAdder();
   private final LongAdder deserted = new LongAdder();
@@ -63,6 +64,9 @@ public final class Worker {
 
   /** Time of the last output; far in the past before the first. */
   private volatile long lastOutputAt;
+
+  /** Time at which the last good probe was sent; far in the past before the first. */
+  private volatile long goodProbeAt;
 
   /** Departures of clients that caused the present stall; 0 if silence caused it. */
   private volatile int stalledByDepartures;
@@ -96,6 +100,7 @@ public final class Worker {
     beganAt = lastProgressAt - Long.MAX_VALUE / 2;
     lastPartAt = beganAt;
     lastOutputAt = beganAt;
+    goodProbeAt = beganAt;
     stallSettings = settings.stall();
     health = new HealthState(settings.health(), this::healthChanged);
     breaker =
@@ -182,6 +187,29 @@ public final class Worker {
   /** Requests that failed on it. */
   public long failures() {
     return failed.sum();
+  }
+
+  /**
+   * Returns true if other requests had failed on it before {@code placedAt}, by the ticker, and it
+   * has served none since. Failures older than 5 s do not count.
+   */
+  public boolean failingSince(long placedAt) {
+    return failureRun.covers(placedAt, ticker.nanos());
+  }
+
+  /** Returns true if its last failure was the first one since it served a request. */
+  public boolean startedFailing() {
+    return failureRun.length() == 1;
+  }
+
+  /** Records that it answered a probe well that was sent at {@code at}, by the ticker. */
+  public void answeredProbeOf(long at) {
+    goodProbeAt = at;
+  }
+
+  /** Returns true if it is healthy and answered a probe well that was sent after {@code then}. */
+  public boolean survived(long then) {
+    return health.healthy() && goodProbeAt - then > 0;
   }
 
   public HealthState health() {
@@ -346,6 +374,7 @@ public final class Worker {
       return false;
     }
     breaker.recovered();
+    failureRun.served();
     wake();
     return true;
   }
@@ -636,6 +665,11 @@ public final class Worker {
     reserved.addAndGet(change);
   }
 
+  /** Records the output of a good response. */
+  void serves() {
+    failureRun.served();
+  }
+
   /** Changes the number of suspect requests in flight by {@code change}, which is 1 or -1. */
   void suspects(int change) {
     suspects.addAndGet(change);
@@ -649,7 +683,7 @@ public final class Worker {
   /** Records that a reserved request is sent. The first request sent starts the stall timer. */
   void dispatched() {
     if (inFlight() == reserved.getAndDecrement()) {
-      progressed(ticker.nanos());
+      lastProgressAt = ticker.nanos();
     }
   }
 
@@ -668,6 +702,9 @@ public final class Worker {
    */
   public @Nullable Lease tryLease(
       long now, int promptTokens, int cachedTokens, LeaseListener listener) {
+    if (inFlight() <= reserved.get()) {
+      lastProgressAt = now; // before the request counts: a check may run in between
+    }
     int before = enter(now);
     if (before == REFUSED) {
       return null;
@@ -696,7 +733,7 @@ public final class Worker {
       endRest(now);
     }
     if ((before & LoadBoard.MAX_IN_FLIGHT) <= reserved.get()) {
-      progressed(now);
+      lastProgressAt = now;
     }
     pendingTokens.addAndGet(promptTokens);
     boolean probe = admission == Admission.PROBE;
@@ -758,7 +795,7 @@ public final class Worker {
   }
 
   /** The current time by the engine's ticker. */
-  long now() {
+  public long now() {
     return ticker.nanos();
   }
 
@@ -796,6 +833,7 @@ public final class Worker {
         if (unanswered) {
           beganAt = now;
         }
+        failureRun.served();
         progressed(now);
         if (answered && shuttingDown() && shutdown.before(placedAt)) {
           mark(Mark.CLOSING, false);
@@ -804,6 +842,9 @@ public final class Worker {
       }
       case Outcome.Failed(Failure failure, boolean charged) -> {
         failed.increment();
+        if (failure != Failure.CONNECT) {
+          failureRun.failed(ticker.nanos());
+        }
         // A worker that began other responses since the placement is alive, only too busy to
         // accept.
         if (failure == Failure.CONNECT && !begunSince(placedAt)) {

@@ -4,8 +4,8 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.prefix.PrefixMark;
 import io.pointsman.pd.body.ReplyReader;
 import io.pointsman.pd.execution.answer.AnswerEdits;
-import io.pointsman.pd.execution.answer.EventRewrite;
 import io.pointsman.pd.execution.answer.BufferedRewrite;
+import io.pointsman.pd.execution.answer.EventRewrite;
 import io.pointsman.pd.plan.Conversation;
 import io.pointsman.pd.plan.FirstToken;
 import io.pointsman.pd.plan.PdRequest;
@@ -49,6 +49,7 @@ final class DecodeRequest implements UpstreamRequest {
   private boolean everWritten;
 
   private boolean once;
+  private boolean blocksMayBeGone;
   private @Nullable RetryReason failure;
   private int status;
 
@@ -65,6 +66,11 @@ final class DecodeRequest implements UpstreamRequest {
   /** Marks the request to be sent at most once. */
   void sendOnce() {
     once = true;
+  }
+
+  /** Marks that another decode worker may have fetched the blocks, so they may be gone. */
+  void blocksMayBeGone() {
+    blocksMayBeGone = true;
   }
 
   /**
@@ -134,6 +140,11 @@ final class DecodeRequest implements UpstreamRequest {
   @Override
   public boolean once() {
     return once;
+  }
+
+  @Override
+  public boolean mayFailForFormerAttempt() {
+    return blocksMayBeGone;
   }
 
   @Override

@@ -187,7 +187,9 @@ final class KvReleaser implements PrefillRequest.Owner {
     }
     List<BodyEdit> edits = new ArrayList<>(leg.edits());
     edits.addAll(held.terms().releasing());
-    return course.legs().side(held.body(), leg, edits, lease, faults, plane.stages().release(), this);
+    return course
+        .legs()
+        .side(held.body(), leg, edits, lease, faults, plane.stages().release(), this);
   }
 
   private void later() {
@@ -226,7 +228,7 @@ final class KvReleaser implements PrefillRequest.Owner {
     } else {
       refusals++;
       if (BufferedResponse.enginesFault(error.status())) {
-        faults.engineFailed(leg.lease().worker());
+        faults.engineFailed(leg.lease());
       }
     }
     leg.lease().ignored();

@@ -185,6 +185,9 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
     if (plan.terms().release() == Terms.Release.SEND_ONCE) {
       next.sendOnce();
     }
+    if (risked) {
+      next.blocksMayBeGone();
+    }
     errand = next;
     asked = lease.worker();
     course.served().attempt(lease, next);

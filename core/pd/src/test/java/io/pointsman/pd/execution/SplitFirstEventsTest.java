@@ -72,6 +72,7 @@ class SplitFirstEventsTest {
       assertThat(rig.heard).contains("HANDOVER_RECOMPUTED");
       assertThat(prefill.requests()).as("what was fetched is not fetched again").hasSize(2);
       assertThat(rig.proxy.outcomes).contains(new Outcome.Failed(Failure.ERROR));
+      rig.awaitReleases();
     }
   }
 

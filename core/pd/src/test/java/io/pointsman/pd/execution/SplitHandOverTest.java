@@ -69,6 +69,7 @@ class SplitHandOverTest {
       assertThat(response.text()).isEqualTo("{\"of\":2}");
       assertThat(prefill.requests()).hasSize(2);
       assertThat(rig.heard).contains("HANDOVER_RECOMPUTED").doesNotContain("HANDOVER_RETAKEN");
+      rig.awaitReleases();
     }
   }
 

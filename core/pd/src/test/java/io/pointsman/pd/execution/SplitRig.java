@@ -130,6 +130,11 @@ final class SplitRig implements AutoCloseable {
     };
   }
 
+  /** Waits for the releases that follow an answer. They need their engines. */
+  void awaitReleases() {
+    ProxyRig.await("no body kept", () -> proxy.server().bodies().taken() == 0);
+  }
+
   @Override
   public void close() throws Exception {
     proxy.close();

@@ -365,6 +365,7 @@ class SplitServingTest {
           .startsWith(Outcome.SUCCEEDED, new Outcome.Failed(Failure.ERROR))
           .filteredOn(Outcome.Failed.class::isInstance)
           .hasSize(1);
+      rig.awaitReleases();
     }
   }
 

@@ -224,7 +224,7 @@ final class Attempt extends WorkerCall {
   private void settle() {
     boolean failedInStream = first != null && first.told() == EventKind.FAILED;
     if (failedInStream || BufferedResponse.workersFault(status)) {
-      faults().failed(lease, Failure.ERROR, status != BufferedResponse.BUSY);
+      faults().failed(lease, Failure.ERROR, status != BufferedResponse.BUSY && !failsForFormer());
     } else if (status >= 400) {
       lease.refused();
       faults().answered(false);
@@ -232,6 +232,10 @@ final class Attempt extends WorkerCall {
       lease.succeeded();
       faults().answered(true);
     }
+  }
+
+  private boolean failsForFormer() {
+    return errand != null && errand.mayFailForFormerAttempt();
   }
 
   @Override

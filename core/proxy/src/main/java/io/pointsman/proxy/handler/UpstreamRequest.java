@@ -45,6 +45,14 @@ public interface UpstreamRequest {
     return false;
   }
 
+  /**
+   * True if the worker may answer with an error because of a former attempt, not because of the
+   * client's request.
+   */
+  default boolean mayFailForFormerAttempt() {
+    return false;
+  }
+
   /** Reports that the request is about to be sent. */
   void sent();
 

@@ -10,7 +10,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The failures of one request on workers. It limits the number of engines that can fail after the
- * request, and decides if a failure is charged to the worker's breaker:
+ * request. An engine that fails twice counts once. An engine that had failed other requests before
+ * it got this one, and has served none since, does not count. When a second engine fails, the first
+ * one no longer counts if it has answered a probe since its failure; this happens at most once.
+ *
+ * <p>It also decides if a failure is charged to the worker's breaker:
  *
  * <ul>
  *   <li>The first failure is charged, unless the client is suspect.
@@ -37,8 +41,13 @@ public final class RequestFaults {
   private int before;
 
   private List<Worker> failed = List.of();
-  private int engines;
+
+  /** Engines that failed after the request; at most {@link #MOST_ENGINES} and one per release. */
+  private List<Worker> engines = List.of();
+
   private @Nullable Worker lastEngine;
+  private long lastEngineFailedAt;
+  private boolean survived;
 
   /** The worker with a charge that can be withdrawn. */
   private @Nullable Worker charged;
@@ -84,7 +93,7 @@ public final class RequestFaults {
 
   /** Returns true if another engine may get the request. */
   public boolean mayGoOn() {
-    return before + engines < MOST_ENGINES;
+    return before + engines.size() < MOST_ENGINES;
   }
 
   /**
@@ -93,13 +102,14 @@ public final class RequestFaults {
    */
   public RequestFaults ofFurtherRequest() {
     RequestFaults further = new RequestFaults(records, id, client);
-    further.before = before + engines;
+    further.before = before;
+    further.engines = engines.isEmpty() ? List.of() : new ArrayList<>(engines);
     return further;
   }
 
   /** Returns true if an engine failed after it got this request. */
   public boolean suspect() {
-    return engines > 0;
+    return !engines.isEmpty();
   }
 
   /**
@@ -116,7 +126,7 @@ public final class RequestFaults {
     }
     failed.add(worker);
     if (engine) {
-      engineFailed(worker);
+      engineFailed(lease);
     }
     if (again) {
       withdraw();
@@ -150,12 +160,28 @@ public final class RequestFaults {
     }
   }
 
-  /** Records that an engine failed after it got the request. The lease is settled elsewhere. */
-  public void engineFailed(Worker worker) {
-    engines++;
+  /** Records that an engine failed after it got the request. To be called before the settlement. */
+  public void engineFailed(Lease lease) {
+    Worker worker = lease.worker();
+    if (engines.contains(worker) || worker.failingSince(lease.placedAt())) {
+      return;
+    }
+    if (keyed && before == 1 && records.bodies().failedOn(key, worker)) {
+      before = 0; // an engine that fails again after the same body counts once
+    }
     Worker other = lastEngine;
+    if (other != null && !survived && other.survived(lastEngineFailedAt)) {
+      survived = true;
+      engines.remove(other);
+      other = null;
+    }
+    if (engines.isEmpty()) {
+      engines = new ArrayList<>(MOST_ENGINES);
+    }
+    engines.add(worker);
     lastEngine = worker;
-    if (keyed && engines == MOST_ENGINES && other != null) {
+    lastEngineFailedAt = worker.now();
+    if (keyed && engines.size() == MOST_ENGINES && other != null) {
       records.bodies().failed(key, other, id);
       records.bodies().failed(key, worker, id);
     }
@@ -187,7 +213,7 @@ public final class RequestFaults {
   public void ended() {
     Worker engine = lastEngine;
     lastEngine = null;
-    if (keyed && engine != null && engines < MOST_ENGINES) {
+    if (keyed && engine != null && engines.size() < MOST_ENGINES) {
       records.bodies().failed(key, engine, id);
     }
   }

@@ -255,6 +255,9 @@ public final class Prober implements AutoCloseable {
       String url = worker.spec().url() + settings.endpoint();
       Role role = worker.spec().role();
       boolean good = settings.good(client.send(role, "GET", url, settings.timeout()).status());
+      if (good) {
+        worker.answeredProbeOf(begun);
+      }
       return good ? Verdict.GOOD : Verdict.BAD;
     } catch (IOException | IllegalArgumentException e) {
       if (e instanceof SocketTimeoutException) {
