@@ -1,6 +1,7 @@
 package io.pointsman.engine;
 
 import io.pointsman.engine.fleet.EjectionLimit;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
 import java.util.List;
@@ -19,6 +20,8 @@ final class LastResort {
    *
    * <ol>
    *   <li>the first worker that admits the request;
+   *   <li>for the first attempt of a request that one worker serves, the least loaded worker that
+   *       only a rest excludes for which it named no time;
    *   <li>the least loaded worker that only its stall excludes;
    *   <li>the worker with the longest open breaker, if only the breaker excludes it and an early
    *       trial is due;
@@ -34,6 +37,8 @@ final class LastResort {
    */
   static @Nullable Worker among(
       List<Worker> workers, RoutingRequest request, @Nullable EjectionLimit limit, long now) {
+    boolean first = request.role() == Role.REGULAR && request.tried().isEmpty();
+    Worker resting = null;
     Worker stalled = null;
     Worker open = null;
     Worker closing = null;
@@ -47,6 +52,11 @@ final class LastResort {
       if (request.tried().contains(worker)) {
         continue;
       }
+      if (first
+          && worker.restsBriefly(now)
+          && (resting == null || worker.inFlight() < resting.inFlight())) {
+        resting = worker;
+      }
       if (worker.merelyOpen() && (out == null || worker.openedBefore(out))) {
         out = worker;
       }
@@ -59,6 +69,12 @@ final class LastResort {
       }
       if (worker.triableWhileClosing(now)) {
         closing = worker;
+      }
+    }
+    if (resting != null) {
+      resting.wakeEarly();
+      if (request.admits(resting, now)) {
+        return resting;
       }
     }
     if (stalled != null) {

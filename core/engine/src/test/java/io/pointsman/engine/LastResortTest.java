@@ -231,4 +231,30 @@ class LastResortTest {
     assertThat(routed().worker()).isSameAs(first.worker());
     assertThat(routed().worker()).isSameAs(first.worker());
   }
+
+  /** The time of such a rest is the router's guess, so the rest does not refuse a request. */
+  @Test
+  void workerThatNamedNoTimeServesIfAllRest() {
+    for (int i = 0; i < 3; i++) {
+      fleet.worker(i).rest(1_000_000_000L, 503);
+    }
+    assertThat(((Decision.Rejected) decide()).reason()).isEqualTo(RejectReason.ALL_BUSY);
+    fleet.clock.advance(Duration.ofSeconds(1));
+
+    fleet.worker(0).rest(1_000_000_000L, 503);
+    fleet.worker(1).restBriefly(1_000_000_000L, 529);
+    assertThat(routed().worker()).as("the only one without a rest").isSameAs(fleet.worker(2));
+    fleet.worker(2).restBriefly(1_000_000_000L, 529);
+    assertThat(routed().worker()).as("the least loaded").isSameAs(fleet.worker(1));
+  }
+
+  @Test
+  void furtherAttemptsRespectEachRest() {
+    for (int i = 0; i < 3; i++) {
+      fleet.worker(i).restBriefly(1_000_000_000L, 529);
+    }
+    RoutingRequest tried = Requests.bare();
+    tried.exclude(fleet.worker(0));
+    assertThat(engine.decide(tried)).isInstanceOf(Decision.Rejected.class);
+  }
 }

@@ -54,6 +54,9 @@ public final class Worker {
   private volatile long restUntil;
   private volatile int restStatus;
 
+  /** True if the worker named the time of its rest. */
+  private volatile boolean restTimed;
+
   private volatile long lastProgressAt;
 
   /** Time of the last first part of a response; far in the past before the first. */
@@ -334,13 +337,42 @@ public final class Worker {
    *
    * @param status the HTTP status of that report; 0 if unknown
    */
-  public synchronized void rest(long nanos, int status) {
+  public void rest(long nanos, int status) {
+    rest(nanos, status, true);
+  }
+
+  /**
+   * Excludes it for {@code nanos} because it reported that it is busy, without a time. While all
+   * others are excluded too, it still gets requests.
+   *
+   * @param status the HTTP status of that report; 0 if unknown
+   */
+  public void restBriefly(long nanos, int status) {
+    rest(nanos, status, false);
+  }
+
+  private synchronized void rest(long nanos, int status, boolean timed) {
     long until = ticker.nanos() + Math.min(nanos, LONGEST_REST);
     if (!LoadBoard.has(board.cell(slot), Mark.RESTING) || until - restUntil > 0) {
       restStatus = status;
       restUntil = until;
+      restTimed = timed;
     }
     mark(Mark.RESTING, true);
+  }
+
+  /** Returns true if only its rest excludes it, and it named no time for that. */
+  public boolean restsBriefly(long now) {
+    int cell = board.cell(slot);
+    return !left
+        && LoadBoard.has(cell, Mark.RESTING)
+        && !restTimed
+        && eligible(LoadBoard.without(cell, Mark.RESTING), now);
+  }
+
+  /** Ends its rest before its time, because no other worker is left. */
+  public void wakeEarly() {
+    wake();
   }
 
   private synchronized void endRest(long now) {

@@ -224,7 +224,7 @@ final class KvReleaser implements PrefillRequest.Owner {
   public void refused(PrefillRequest leg, BufferedResponse error) {
     boolean busy = error.busy();
     if (busy) {
-      leg.lease().worker().rest(error.restNanos(), error.restStatus());
+      error.restWorker();
     } else {
       refusals++;
       if (BufferedResponse.enginesFault(error.status())) {

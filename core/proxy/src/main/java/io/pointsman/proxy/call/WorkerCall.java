@@ -150,7 +150,7 @@ public abstract class WorkerCall implements UpstreamUser {
   /** Settles the lease of a valid answer with an error in place of output. */
   protected final void settleFault(boolean busy) {
     if (busy) {
-      lease.worker().rest(BufferedResponse.REST_NANOS, BufferedResponse.BUSY);
+      lease.worker().restBriefly(BufferedResponse.REST_NANOS, BufferedResponse.BUSY);
       lease.ignored();
     } else {
       faults.failed(lease, Failure.ERROR, true);

@@ -203,7 +203,7 @@ final class Attempt extends WorkerCall {
       return;
     }
     if (error.busy()) {
-      worker().rest(error.restNanos(), error.restStatus());
+      error.restWorker();
       lease.ignored();
     } else {
       settle();

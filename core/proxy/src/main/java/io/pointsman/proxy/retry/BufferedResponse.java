@@ -168,6 +168,15 @@ public final class BufferedResponse {
         : REST_NANOS;
   }
 
+  /** Lets the busy worker rest. */
+  public void restWorker() {
+    if (retryAfterSeconds > 0) {
+      worker.rest(restNanos(), restStatus());
+    } else {
+      worker.restBriefly(restNanos(), restStatus());
+    }
+  }
+
   /** Status for clients while all workers are as busy as this one. */
   public int restStatus() {
     return status == 500 ? BUSY : status;

@@ -62,7 +62,7 @@ public final class PrefillRetries {
       SplitListener listener, PrefillRequest leg, BufferedResponse error) {
     Lease lease = leg.lease();
     if (error.busy()) {
-      lease.worker().rest(error.restNanos(), error.restStatus());
+      error.restWorker();
       lease.ignored();
       listener.prefill(PrefillEnd.BUSY);
       return RetryReason.BUSY;
