@@ -8,6 +8,8 @@ import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Batched flushes of the connections of one event loop. Writes of a round are sent together at its
@@ -16,6 +18,8 @@ import org.jspecify.annotations.Nullable;
  * call then submits both. Belongs to its event loop.
  */
 public final class Flushes {
+  private static final Logger LOG = LoggerFactory.getLogger(Flushes.class);
+
   /** Maximum number of connections that wait, which bounds the delay of the first. */
   private static final int MOST_WAITING = 64;
 
@@ -110,10 +114,21 @@ public final class Flushes {
   private void flushAll() {
     flushing = true;
     for (int i = 0; i < waiting.size(); i++) {
-      waiting.get(i).now();
+      flush(waiting.get(i));
     }
     flushed += waiting.size();
     waiting.clear();
     flushing = false;
+  }
+
+  /** Closes a connection that cannot be flushed. The others must not wait for it. */
+  @SuppressWarnings("FutureReturnValueIgnored") // the result of closing does not matter
+  private static void flush(Flush next) {
+    try {
+      next.now();
+    } catch (RuntimeException | Error e) {
+      LOG.error("{} is closed, because it cannot be flushed", next.channel, e);
+      next.channel.close();
+    }
   }
 }

@@ -4,6 +4,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.unix.UnixChannel;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.NotYetConnectedException;
 
 /**
  * Finds bytes that a connection has received and its event loop has not read yet. Belongs to the
@@ -15,11 +16,13 @@ final class EarlyBytes {
   /**
    * True if there are unread bytes, or the worker has closed the connection. A byte is lost then,
    * so the connection must be closed.
+   *
+   * <p>A connection whose reset the event loop has already seen is no longer connected.
    */
   boolean in(Channel channel) {
     try {
       return read(channel) != 0;
-    } catch (IOException _) {
+    } catch (IOException | NotYetConnectedException _) {
       return true;
     }
   }

@@ -3,6 +3,7 @@ package io.pointsman.proxy.flush;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.channel.embedded.EmbeddedChannel;
+import java.nio.channels.NotYetConnectedException;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -39,6 +40,26 @@ class FlushesTest {
     roundEnds();
 
     assertThat(sent()).isEqualTo(1);
+  }
+
+  @Test
+  void aConnectionThatCannotBeFlushedIsClosedAndDelaysNoOther() {
+    EmbeddedChannel bad = new EmbeddedChannel();
+    flushes
+        .of(
+            bad,
+            () -> {
+              throw new NotYetConnectedException();
+            })
+        .soon();
+    write(0);
+    roundEnds();
+    assertThat(sent()).isEqualTo(1);
+    assertThat(bad.isOpen()).isFalse();
+
+    write(1);
+    roundEnds();
+    assertThat(sent()).isEqualTo(2);
   }
 
   @Test
