@@ -18,6 +18,10 @@ import org.jspecify.annotations.Nullable;
  * if that prefix is a sufficient share of the prompt. Otherwise the least loaded worker. If loads
  * are too unequal, prefixes are ignored. The rules and their names are those of vllm-router.
  *
+ * <p>One rule more: an idle worker gets the request if each holder has {@link #BUSY_HOLDER} or more
+ * in flight. It holds the prefix from then on. Otherwise the holders of a prefix that all prompts
+ * share get everything until the thresholds are exceeded.
+ *
  * <p>A prompt without a holder goes to a worker among those with about equal load. The policy
  * chooses the worker with the fewest recent uncached prompt tokens. Requests that will follow their
  * prefix to a worker have not all arrived when the next prompt is placed. The worker's share of new
@@ -32,6 +36,12 @@ public final class CacheAwarePolicy implements Policy {
 
   /** Maximum number of workers examined for that, once one is found. */
   private static final int LOOKED_AT = 256;
+
+  /** Requests in flight on the least loaded holder above which an idle worker is better: 6. */
+  private static final int BUSY_HOLDER = 6;
+
+  /** The same if the holder has the whole prompt: 12. Several samples of a prompt share a worker. */
+  private static final int BUSY_HOLDER_OF_ALL = 12;
 
   private final CacheAwareSettings settings;
   private final PrefixLearner learner;
@@ -62,10 +72,26 @@ public final class CacheAwarePolicy implements Policy {
     }
     int holder = longestHolder(pool, request, loads, now);
     if (holder != Pool.ABSENT) {
-      return pool.worker(holder);
+      Worker idle = loads.least() == 0 ? insteadOf(holder, pool, loads, request, now) : null;
+      return idle == null ? pool.worker(holder) : idle;
     }
     request.notes().because(PickReason.PREFIX_MISS, 0);
     return forNewPrompt(pool, request, loads, now);
+  }
+
+  /** Returns an idle worker if the holder is busy; null if it is not. */
+  private @Nullable Worker insteadOf(
+      int holder, Pool pool, LoadRange loads, RoutingRequest request, long now) {
+    boolean all = request.notes().matchedBlocks() == request.prefix().count();
+    int busy = all ? BUSY_HOLDER_OF_ALL : BUSY_HOLDER;
+    if (pool.loadIfEligible(holder, now, request.tried()) < busy) {
+      return null;
+    }
+    Worker idle = pool.anyWithLoad(loads, now, request.tried(), dice);
+    if (idle != null) {
+      request.notes().because(PickReason.LOAD_IMBALANCE);
+    }
+    return idle;
   }
 
   private boolean unequal(LoadRange loads) {

@@ -82,6 +82,22 @@ class CacheAwarePolicyTest {
   }
 
   @Test
+  void anIdleWorkerServesInPlaceOfABusyHolder() {
+    CacheAwareFixture fleet = new CacheAwareFixture(3);
+    Worker holder = fleet.teach(prompt("abcdefgh"));
+    fleet.load(holder, 5);
+    Lease last = fleet.place(request(prompt("abcdefghX")));
+    assertThat(last.worker()).as("5 in flight on the holder").isSameAs(holder);
+
+    RoutingRequest next = request(prompt("abcdefghY"));
+    Worker second = fleet.place(next).worker();
+    assertThat(second).isNotSameAs(holder);
+    assertThat(next.notes().reason()).isEqualTo(PickReason.LOAD_IMBALANCE);
+    Worker third = fleet.place(request(prompt("abcdefghZ"))).worker();
+    assertThat(third).as("it holds the prefix now, with 1 in flight").isSameAs(second);
+  }
+
+  @Test
   void newPromptGoesToTheLeastLoaded() {
     CacheAwareFixture fleet = new CacheAwareFixture(3);
     fleet.load(fleet.workers.get(0), 3);
@@ -107,7 +123,8 @@ class CacheAwarePolicyTest {
     CacheAwareFixture fleet = new CacheAwareFixture(2, settings(0.3, 10, 2), 1);
     Worker holder = fleet.workers.getFirst();
     fleet.teach(holder, prompt("abcd"));
-    fleet.load(holder, 10);
+    fleet.load(holder, 11);
+    fleet.load(fleet.workers.get(1), 1);
 
     assertThat(fleet.place(prompt("abcd")).worker()).isSameAs(holder);
   }
