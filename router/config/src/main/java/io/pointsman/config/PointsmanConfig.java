@@ -4,6 +4,7 @@ import io.pointsman.config.key.AdminKeys;
 import io.pointsman.config.key.DecideKeys;
 import io.pointsman.config.key.DisaggKeys;
 import io.pointsman.config.key.FleetKeys;
+import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.Key;
 import io.pointsman.config.key.KubernetesKeys;
@@ -32,6 +33,7 @@ import io.pointsman.config.settings.TokenSettings;
 import io.pointsman.config.settings.TracingSettings;
 import io.pointsman.config.value.ModelPolicy;
 import io.pointsman.config.value.Raw;
+import io.pointsman.config.value.Resolve;
 import io.pointsman.config.value.ValueType;
 import io.pointsman.config.value.ValueTypes;
 import io.pointsman.engine.EngineSettings;
@@ -39,6 +41,7 @@ import io.pointsman.engine.choice.ExternalLeaseSettings;
 import io.pointsman.engine.fleet.BreakerSettings;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.HealthSettings;
+import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.StallSettings;
 import io.pointsman.engine.fleet.WorkerSpec;
@@ -56,9 +59,11 @@ import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.request.AffinitySettings;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
@@ -195,7 +200,29 @@ public record PointsmanConfig(
         throw new ConfigException("workers: " + worker.id() + " (expected: each id once)");
       }
     }
-    return DisaggRecords.checked(workers, disagg);
+    return DisaggRecords.checked(
+        workers.stream().map(each -> resolved(each, values.get(ForwardKeys.RESOLVE))).toList(),
+        disagg);
+  }
+
+  /** The worker with the label for its name exactly if the name stands for several workers. */
+  private static WorkerSpec resolved(WorkerSpec worker, Resolve usual) {
+    Map<String, String> labels = new HashMap<>(worker.labels());
+    String own = labels.remove(Resolve.LABEL);
+    boolean plain = worker.url().startsWith("http://");
+    boolean name = !HostPort.ofUrl(worker.url()).bareHost().matches("[0-9.]+|.*:.*");
+    boolean wanted = own == null ? usual == Resolve.ALL : own.equals("all");
+    if (own != null && wanted && !plain) {
+      throw new ConfigException(
+          "workers: "
+              + worker.id()
+              + ": resolve: all (expected: one, because the certificates of"
+              + " https:// name the host)");
+    }
+    if (wanted && plain && name) {
+      labels.put(Resolve.LABEL, "all");
+    }
+    return worker.labels().equals(labels) ? worker : worker.withLabels(labels);
   }
 
   private static AdminSettings admin(ConfigValues values) {

@@ -1,12 +1,14 @@
 package io.pointsman.config.key;
 
 import static io.pointsman.config.value.ValueTypes.bool;
+import static io.pointsman.config.value.ValueTypes.constant;
 import static io.pointsman.config.value.ValueTypes.decimal;
 import static io.pointsman.config.value.ValueTypes.duration;
 import static io.pointsman.config.value.ValueTypes.durationOrOff;
 import static io.pointsman.config.value.ValueTypes.integer;
 import static io.pointsman.config.value.ValueTypes.text;
 
+import io.pointsman.config.value.Resolve;
 import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.proxy.upstream.UpstreamSettings;
@@ -246,6 +248,18 @@ public final class ForwardKeys {
           "A low value ends connections in short network faults. `off`: requests that were sent"
               + " before such a fault wait for `timeouts.first-byte` or `timeouts.idle`.");
 
+  public static final Key<Resolve> RESOLVE =
+      Key.of(
+          "pool.resolve",
+          constant(Resolve.class),
+          Resolve.ONE,
+          "Workers behind a host name with several addresses, for workers that do not set"
+              + " `resolve`. `one`: the name is one worker, and its requests use the addresses in"
+              + " turn. `all`: each address is a worker; addresses are added and removed as the"
+              + " name changes (`pool.name-ttl`).",
+          "`all` suits headless Services: each engine has its own load, cache and health. Workers"
+              + " with `https://` or an IP address are always one worker.");
+
   public static final Key<String> API_KEY =
       Key.of(
               "api-key",
@@ -293,6 +307,7 @@ public final class ForwardKeys {
         POOL_MAX_IDLE,
         NAME_TTL,
         TCP_USER_TIMEOUT,
+        RESOLVE,
         API_KEY,
         API_KEY_REPLACES);
   }

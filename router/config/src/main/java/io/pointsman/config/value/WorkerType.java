@@ -30,9 +30,11 @@ final class WorkerType implements ValueType<WorkerSpec> {
           PeerLabels.RECEIVER,
           WorkerSpec.NODE_LABEL,
           WorkerSpec.ZONE_LABEL,
+          Resolve.LABEL,
           "labels");
   private static final ValueType<List<String>> MODELS = ValueTypes.texts("<model>", "model names");
   private static final ValueType<Role> ROLE = ValueTypes.constant(Role.class);
+  private static final ValueType<Resolve> RESOLVE = ValueTypes.constant(Resolve.class);
   private static final ValueType<Integer> COUNT = ValueTypes.integer(0, Integer.MAX_VALUE);
   private static final ValueType<String> TEXT = ValueTypes.text("<text>", "a string", true);
 
@@ -41,7 +43,7 @@ final class WorkerType implements ValueType<WorkerSpec> {
     return new ValueTypes.ListType<>(
         "<url>",
         "a list of workers, each a URL or a group with url, id, role, models, max-in-flight, rank,"
-            + " bootstrap-port, kv-address, receiver, node, zone, labels",
+            + " bootstrap-port, kv-address, receiver, node, zone, resolve, labels",
         new WorkerType(),
         scalar -> {
           List<Raw> urls = new ArrayList<>();
@@ -101,6 +103,10 @@ final class WorkerType implements ValueType<WorkerSpec> {
       if (raw != null) {
         all.put(name, named(name, TEXT, raw));
       }
+    }
+    Raw resolve = entries.get(Resolve.LABEL);
+    if (resolve != null) {
+      all.put(Resolve.LABEL, RESOLVE.format(named(Resolve.LABEL, RESOLVE, resolve)));
     }
     Peer _ = PeerLabels.addTo(Peer.UNKNOWN, all);
     return all;
@@ -195,7 +201,7 @@ final class WorkerType implements ValueType<WorkerSpec> {
   @Override
   public String expected() {
     return "http://host:port, or a group with url, id, role, models, max-in-flight, rank,"
-        + " bootstrap-port, kv-address, receiver, node, zone, labels";
+        + " bootstrap-port, kv-address, receiver, node, zone, resolve, labels";
   }
 
   @Override

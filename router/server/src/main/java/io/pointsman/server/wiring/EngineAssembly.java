@@ -11,6 +11,7 @@ import io.pointsman.control.health.Rounds;
 import io.pointsman.control.kvevents.KvEventTally;
 import io.pointsman.control.kvevents.KvEvents;
 import io.pointsman.control.kvtokens.TokenTally;
+import io.pointsman.control.names.NameWorkers;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.StagePolicies;
@@ -61,6 +62,9 @@ final class EngineAssembly {
   /** Addresses of workers' names, for probes and requests. */
   final NameTable names;
 
+  /** Workers that stand for each address of a name. */
+  final NameWorkers nameWorkers;
+
   final EngineClient client;
   final Prober prober;
 
@@ -106,6 +110,11 @@ final class EngineAssembly {
             config.proxy().upstream().nameTtl(),
             config.proxy().upstream().connectTimeout(),
             ticker);
+    nameWorkers =
+        new NameWorkers(
+            fleet,
+            host -> names.await(host, config.proxy().upstream().connectTimeout().toNanos()),
+            config.workers().stream().filter(NameWorkers::expands).toList());
     client = new EngineClient(config.controlKeys(), ticker, names::await);
     prober = new Prober(fleet, config.probes(), client, ticker, dice);
     onModels((_, _) -> {});
@@ -133,7 +142,8 @@ final class EngineAssembly {
 
   private void addWorkers(int maxWorkers) {
     try {
-      fleet.addAll(config.workers());
+      fleet.addAll(
+          config.workers().stream().filter(each -> !NameWorkers.expands(each)).toList());
     } catch (IllegalStateException full) {
       int workers = config.workers().size();
       throw new IllegalArgumentException(
@@ -238,6 +248,8 @@ final class EngineAssembly {
     }
     opened.push(prober.start());
     opened.push(Rounds.start("fleet-journal", LOOK, new FleetJournal(fleet)::look));
+    Duration ttl = config.proxy().upstream().nameTtl();
+    opened.push(Rounds.start("names", ttl.compareTo(LOOK) < 0 ? LOOK : ttl, nameWorkers::look));
     if (config.kubernetes().enabled()) {
       opened.push(Discovery.start(config.kubernetes(), fleet, ticker));
     }

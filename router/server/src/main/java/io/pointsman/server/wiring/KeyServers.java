@@ -20,15 +20,17 @@ final class KeyServers implements KeyValidation.Question {
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private final Ticker ticker;
+  private final EngineClient.Names names;
 
-  KeyServers(Ticker ticker) {
+  KeyServers(Ticker ticker, EngineClient.Names names) {
     this.ticker = ticker;
+    this.names = names;
   }
 
   @Override
   public @Nullable Boolean confirmed(String url, String key) {
     try {
-      EngineClient client = new EngineClient(EngineKeys.of(key), ticker);
+      EngineClient client = new EngineClient(EngineKeys.of(key), ticker, names);
       int status = client.send(Role.REGULAR, "GET", url, PATIENCE).status();
       if (status < 500 && status != 408 && status != 429) {
         return status == 200;

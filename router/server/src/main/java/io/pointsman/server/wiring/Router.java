@@ -17,6 +17,7 @@ import io.pointsman.api.decide.LeasesApi;
 import io.pointsman.api.decide.RayRouteApi;
 import io.pointsman.api.decide.SplitPlaces;
 import io.pointsman.config.PointsmanConfig;
+import io.pointsman.control.names.NameWorkers;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.StagePolicies;
 import io.pointsman.engine.choice.Choices;
@@ -68,12 +69,14 @@ public final class Router implements AutoCloseable {
   private final @Nullable MetricsServer metrics;
   private final Deque<AutoCloseable> control;
   private final AtomicBoolean draining;
+  private final NameWorkers nameWorkers;
 
   private Router(Assembly assembly, ProxyServer server, @Nullable MetricsServer metrics) {
     config = assembly.config;
     fleet = assembly.fleet;
     control = assembly.control;
     draining = assembly.draining;
+    nameWorkers = assembly.core.nameWorkers;
     this.server = server;
     this.metrics = metrics;
   }
@@ -239,7 +242,7 @@ public final class Router implements AutoCloseable {
     private CallerCheck callers() {
       return config.auth().validationUrls().isEmpty()
           ? CallerCheck.NONE
-          : new KeyValidation(config.auth(), new KeyServers(ticker), ticker);
+          : new KeyValidation(config.auth(), new KeyServers(ticker, core.names::await), ticker);
     }
 
     /** Builds the routes that the router answers itself. */
@@ -350,7 +353,16 @@ public final class Router implements AutoCloseable {
    * @throws IllegalStateException if there is no room for all; nothing is changed in this case
    */
   public void configureWorkers(List<WorkerSpec> before, List<WorkerSpec> next) {
-    new ConfiguredWorkers(fleet).change(before, next);
+    new ConfiguredWorkers(fleet).change(fixed(before), fixed(next));
+    nameWorkers.configure(named(next));
+  }
+
+  private static List<WorkerSpec> fixed(List<WorkerSpec> workers) {
+    return workers.stream().filter(each -> !NameWorkers.expands(each)).toList();
+  }
+
+  private static List<WorkerSpec> named(List<WorkerSpec> workers) {
+    return workers.stream().filter(NameWorkers::expands).toList();
   }
 
   /** Number of active client requests for workers, including requests that wait for admission. */

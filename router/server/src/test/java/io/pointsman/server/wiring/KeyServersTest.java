@@ -16,7 +16,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
 class KeyServersTest {
-  private final KeyServers servers = new KeyServers(new SystemTicker());
+  private final KeyServers servers =
+      new KeyServers(
+          new SystemTicker(), (host, _) -> java.util.List.of(InetAddress.getAllByName(host)));
   private int status = 200;
 
   @SuppressWarnings("NullAway.Init")

@@ -1,0 +1,12 @@
+package io.pointsman.config.value;
+
+/** The workers behind a host name with several addresses. */
+public enum Resolve {
+  /** The name is one worker; its requests use all addresses. */
+  ONE,
+  /** Each address is a worker. */
+  ALL;
+
+  /** Label of a worker whose name stands for several workers, or that sets its own mode. */
+  public static final String LABEL = "resolve";
+}

@@ -1,0 +1,150 @@
+package io.pointsman.control.names;
+
+import io.pointsman.config.value.Resolve;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.HostPort;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Keeps a worker in the fleet for each address of certain host names, for example of headless
+ * Services. An address that is missing in three answers in a row leaves; answers may be incomplete.
+ * After a failed lookup all addresses stay. Thread-safe.
+ */
+public final class NameWorkers {
+  private static final Logger log = LoggerFactory.getLogger(NameWorkers.class);
+
+  private static final int MISSES = 3;
+
+  /** Resolver of host names; may block. */
+  @FunctionalInterface
+  public interface Names {
+    List<InetAddress> addresses(String host) throws IOException;
+  }
+
+  private final Fleet fleet;
+  private final Names names;
+
+  /** Guarded by this. */
+  private List<WorkerSpec> specs;
+
+  /** The workers of each configured name, by id. Guarded by this. */
+  private final Map<WorkerSpec, Map<String, Member>> members = new HashMap<>();
+
+  /** The present problem of each name that has one. Guarded by this. */
+  private final Map<WorkerSpec, String> problems = new HashMap<>();
+
+  /** A worker in the fleet. */
+  private static final class Member {
+    private final Worker worker;
+    private int misses;
+
+    Member(Worker worker) {
+      this.worker = worker;
+    }
+  }
+
+  /**
+   * @param specs workers for which {@link #expands} holds
+   */
+  public NameWorkers(Fleet fleet, Names names, List<WorkerSpec> specs) {
+    this.fleet = fleet;
+    this.names = names;
+    this.specs = List.copyOf(specs);
+  }
+
+  /** True if the worker's name stands for a worker for each address. */
+  public static boolean expands(WorkerSpec spec) {
+    return "all".equals(spec.labels().get(Resolve.LABEL));
+  }
+
+  /** Replaces the configured names, and looks at once. */
+  public synchronized void configure(List<WorkerSpec> next) {
+    specs = List.copyOf(next);
+    look();
+  }
+
+  /** Looks all names up and changes the fleet. Blocks. */
+  public synchronized void look() {
+    Set<WorkerSpec> gone = new HashSet<>(members.keySet());
+    specs.forEach(gone::remove);
+    for (WorkerSpec spec : gone) {
+      Map<String, Member> left = members.remove(spec);
+      if (left != null) {
+        left.values().forEach(member -> fleet.remove(member.worker));
+      }
+    }
+    for (WorkerSpec spec : specs) {
+      String problem = null;
+      try {
+        follow(spec, names.addresses(HostPort.ofUrl(spec.url()).bareHost()));
+      } catch (IOException e) {
+        problem = "no addresses: " + e;
+      } catch (IllegalStateException e) {
+        problem = e.getMessage();
+      }
+      report(spec, problem);
+    }
+    problems.keySet().retainAll(specs);
+  }
+
+  /** Logs a problem when it begins or changes. */
+  private void report(WorkerSpec spec, @Nullable String problem) {
+    String before = problem == null ? problems.remove(spec) : problems.put(spec, problem);
+    if (problem != null && !problem.equals(before)) {
+      log.warn("{}: {}", spec.id(), problem);
+    } else if (problem == null && before != null) {
+      log.info("{}: its addresses are known again", spec.id());
+    }
+  }
+
+  private void follow(WorkerSpec spec, List<InetAddress> addresses) {
+    Map<String, WorkerSpec> wanted = new LinkedHashMap<>();
+    for (InetAddress address : addresses) {
+      WorkerSpec one = at(spec, address);
+      wanted.put(one.id(), one);
+    }
+    Map<String, Member> present = members.computeIfAbsent(spec, _ -> new LinkedHashMap<>());
+    for (Iterator<Member> each = present.values().iterator(); each.hasNext(); ) {
+      Member member = each.next();
+      member.misses = wanted.containsKey(member.worker.id()) ? 0 : member.misses + 1;
+      if (member.misses >= MISSES || member.worker.left()) {
+        fleet.remove(member.worker);
+        each.remove();
+      }
+    }
+    for (WorkerSpec one : wanted.values()) {
+      if (!present.containsKey(one.id()) && fleet.snapshot().sameEngine(one) == null) {
+        present.put(one.id(), new Member(fleet.add(one)));
+      }
+    }
+  }
+
+  /** The worker at one address of the name. */
+  private static WorkerSpec at(WorkerSpec spec, InetAddress address) {
+    HostPort named = HostPort.ofUrl(spec.url());
+    String numeric = address.getHostAddress();
+    String host = numeric.contains(":") ? "[" + numeric + "]" : numeric;
+    String url = spec.url().replaceFirst("//[^/:]+", "//" + host);
+    boolean usual = spec.id().startsWith(WorkerSpec.idOf(spec.url()));
+    String rank = spec.rank() == WorkerSpec.NO_RANK ? "" : "@" + spec.rank();
+    String id = usual ? WorkerSpec.idOf(url) + rank : spec.id() + "/" + numeric;
+    Map<String, String> labels = new HashMap<>(spec.labels());
+    labels.remove(Resolve.LABEL);
+    labels.put("name", named.host());
+    return new WorkerSpec(
+        id, url, spec.role(), spec.models(), spec.rank(), spec.maxInFlight(), labels);
+  }
+}
