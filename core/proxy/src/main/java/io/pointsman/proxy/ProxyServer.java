@@ -190,7 +190,7 @@ public final class ProxyServer implements AutoCloseable {
         settings.limits(),
         settings.timeouts(),
         settings.headers(),
-        new Cors(settings.cors()),
+        new Cors(settings.cors(), context.routes()),
         settings.retry(),
         new Backoff(settings.retry(), context.dice()),
         new FaultRecords(settings.retry().poison(), context.ticker()),

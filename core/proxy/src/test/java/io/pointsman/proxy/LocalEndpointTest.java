@@ -27,6 +27,7 @@ class LocalEndpointTest {
   private static final LocalRoutes ROUTES =
       LocalRoutes.builder()
           .on("GET", "/health", request -> LocalResponse.text(200, "fine"))
+          .forAnyOrigin("/health")
           .on(
               "POST",
               "/echo",
@@ -187,6 +188,102 @@ class LocalEndpointTest {
       WireResponse other =
           client.send(ProxyRig.post("/x", "origin: https://b.example\r\n", BODY)).read();
       assertThat(other.values("access-control-allow-origin")).isEmpty();
+    }
+  }
+
+  private static String preflight(String path, String headers) {
+    return "OPTIONS "
+        + path
+        + " HTTP/1.1\r\nhost: r\r\norigin: https://a.example\r\n"
+        + "access-control-request-method: POST\r\n"
+        + headers
+        + "\r\n";
+  }
+
+  private static String asks(String names) {
+    return "access-control-request-headers: " + names + "\r\n";
+  }
+
+  @Test
+  void permittedOriginsMaySendTheHeadersThatTheyAskForAndAllMethods() throws Exception {
+    CorsSettings cors = new CorsSettings(true, List.of("https://a.example"));
+    try (ProxyRig rig = rig(ProxySettings.DEFAULTS.withCors(cors))) {
+      WireClient client = rig.connect();
+      String sdk = "authorization,content-type,x-stainless-os, anthropic-version";
+      WireResponse allowed = client.send(preflight("/v1/messages", asks(sdk))).read();
+      assertThat(allowed.header("access-control-allow-headers"))
+          .isEqualTo("authorization, content-type, x-stainless-os, anthropic-version");
+      assertThat(allowed.header("access-control-allow-methods"))
+          .isEqualTo("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+      assertThat(client.send(preflight("/workers/1", "")).read())
+          .satisfies(
+              local ->
+                  assertThat(local.header("access-control-allow-methods"))
+                      .isEqualTo("DELETE, OPTIONS"));
+    }
+  }
+
+  @Test
+  void malformedAndTooManyRequestedHeadersAreNotRepeated() throws Exception {
+    CorsSettings cors = new CorsSettings(true, List.of("https://a.example"));
+    try (ProxyRig rig = rig(ProxySettings.DEFAULTS.withCors(cors))) {
+      WireClient client = rig.connect();
+      for (String names :
+          List.of("a b", "a,,b", "x\u00e9", "(a)", "x,".repeat(64) + "x", "x".repeat(4097))) {
+        WireResponse allowed = client.send(preflight("/v1/x", asks(names))).read();
+        assertThat(allowed.header("access-control-allow-headers"))
+            .as(names)
+            .isEqualTo("content-type, authorization");
+      }
+      String most = "x,".repeat(63) + "x";
+      assertThat(client.send(preflight("/v1/x", asks(most))).read())
+          .satisfies(
+              allowed ->
+                  assertThat(allowed.header("access-control-allow-headers"))
+                      .isEqualTo(most.replace(",", ", ")));
+    }
+  }
+
+  @Test
+  void otherOriginsGetNoPermission() throws Exception {
+    CorsSettings cors = new CorsSettings(true, List.of("https://b.example"));
+    try (ProxyRig rig = rig(ProxySettings.DEFAULTS.withCors(cors))) {
+      WireResponse other = rig.connect().send(preflight("/v1/x", asks("a"))).read();
+      assertThat(other.status()).isEqualTo(204);
+      assertThat(other.headers()).noneMatch(line -> line.startsWith("access-control-"));
+    }
+  }
+
+  @Test
+  void authorizationIsNamedBesideTheWildcard() throws Exception {
+    CorsSettings cors = new CorsSettings(true, List.of());
+    try (ProxyRig rig = rig(ProxySettings.DEFAULTS.withCors(cors))) {
+      WireResponse allowed = rig.connect().send(preflight("/v1/x", asks("a"))).read();
+      assertThat(allowed.header("access-control-allow-origin")).isEqualTo("*");
+      assertThat(allowed.header("access-control-allow-headers")).isEqualTo("*, authorization");
+      assertThat(allowed.header("access-control-allow-methods")).isEqualTo("*");
+    }
+  }
+
+  @Test
+  void pagesOfAnyOriginMayUseOnlyOpenPathsOfTheRouter() throws Exception {
+    CorsSettings cors = new CorsSettings(true, List.of());
+    try (ProxyRig rig = rig(ProxySettings.DEFAULTS.withCors(cors))) {
+      WireClient client = rig.connect();
+      String origin = "host: r\r\norigin: https://a.example\r\n";
+      assertThat(client.send("GET /health HTTP/1.1\r\n" + origin + "\r\n").read())
+          .satisfies(open -> assertThat(open.header("access-control-allow-origin")).isEqualTo("*"));
+      for (String request :
+          List.of(
+              preflight("/workers/1", ""),
+              preflight("/echo", ""),
+              "DELETE /workers/1 HTTP/1.1\r\n" + origin + "\r\n",
+              "PUT /workers/1 HTTP/1.1\r\n" + origin + "\r\n")) {
+        WireResponse closed = client.send(request).read();
+        assertThat(closed.headers())
+            .as(request)
+            .noneMatch(line -> line.startsWith("access-control-"));
+      }
     }
   }
 }

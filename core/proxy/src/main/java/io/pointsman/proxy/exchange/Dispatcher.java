@@ -110,7 +110,7 @@ final class Dispatcher {
   }
 
   private void preflight(RequestHead head) {
-    String lines = plane.cors().lines(head) + plane.cors().preflightLines();
+    String lines = plane.cors().lines(head) + plane.cors().preflightLines(head);
     Reply reply = new Reply(204, Map.of(), new byte[0]);
     boolean keep = client.mayKeep(head, !head.hasBody());
     String more = lines + head.connectionLine(keep);

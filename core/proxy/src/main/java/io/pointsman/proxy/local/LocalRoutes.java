@@ -2,8 +2,10 @@ package io.pointsman.proxy.local;
 
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -22,10 +24,10 @@ public final class LocalRoutes {
 
   private LocalRoutes(Builder builder) {
     exact = new HashMap<>();
-    builder.exact.forEach((path, methods) -> exact.put(path, new Methods(Map.copyOf(methods))));
+    builder.exact.forEach((path, methods) -> exact.put(path, builder.methods(path, methods)));
     List<Prefixed> all = new ArrayList<>();
     builder.prefixes.forEach(
-        (path, methods) -> all.add(new Prefixed(path, new Methods(Map.copyOf(methods)))));
+        (path, methods) -> all.add(new Prefixed(path, builder.methods(path, methods))));
     all.sort((a, b) -> Integer.compare(b.prefix.length(), a.prefix.length()));
     prefixes = List.copyOf(all);
   }
@@ -53,9 +55,16 @@ public final class LocalRoutes {
   /** The endpoints of one path, by method. */
   public static final class Methods {
     private final Map<String, LocalEndpoint> byName;
+    private final boolean forAnyOrigin;
 
-    private Methods(Map<String, LocalEndpoint> byName) {
+    private Methods(Map<String, LocalEndpoint> byName, boolean forAnyOrigin) {
       this.byName = byName;
+      this.forAnyOrigin = forAnyOrigin;
+    }
+
+    /** True if web pages of any origin may use the path, where the configuration allows that. */
+    public boolean forAnyOrigin() {
+      return forAnyOrigin;
     }
 
     /** The endpoint for {@code method}; null if the path does not support it. */
@@ -78,8 +87,13 @@ public final class LocalRoutes {
   public static final class Builder {
     private final Map<String, Map<String, LocalEndpoint>> exact = new TreeMap<>();
     private final Map<String, Map<String, LocalEndpoint>> prefixes = new TreeMap<>();
+    private final Set<String> forAnyOrigin = new HashSet<>();
 
     private Builder() {}
+
+    private Methods methods(String path, Map<String, LocalEndpoint> byName) {
+      return new Methods(Map.copyOf(byName), forAnyOrigin.contains(path));
+    }
 
     /** Adds a route for {@code method} at exactly {@code path}. */
     public Builder on(String method, String path, LocalEndpoint endpoint) {
@@ -92,6 +106,15 @@ public final class LocalRoutes {
         throw new IllegalArgumentException("prefix: " + prefix + " (expected: ends in /)");
       }
       return add(prefixes, method, prefix, endpoint);
+    }
+
+    /**
+     * Lets web pages of any origin use the routes at {@code path}, or below it if it ends in a
+     * slash. Without this call they serve only origins that the configuration names.
+     */
+    public Builder forAnyOrigin(String path) {
+      forAnyOrigin.add(path);
+      return this;
     }
 
     /** True if {@code method} has a route at {@code path}, or below it if it ends in a slash. */

@@ -1,14 +1,41 @@
 package io.pointsman.proxy.settings;
 
+import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.wire.RequestHead;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Cross-origin resource sharing, as configured. Immutable. */
+/**
+ * Cross-origin resource sharing, as configured. Immutable.
+ *
+ * <p>With a list of origins, a page of one of them may use every path. Without a list, a page of
+ * any origin may use the paths of workers, and those of the router that permit it ({@link
+ * LocalRoutes.Builder#forAnyOrigin}). The worker API and the like are not among them.
+ */
 public final class Cors {
-  private final CorsSettings settings;
+  private static final String REQUESTED_HEADERS = "access-control-request-headers";
 
-  public Cors(CorsSettings settings) {
+  /** Methods of requests that go to workers. */
+  private static final String METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+
+  /** Headers that are allowed if the requested ones are missing or malformed. */
+  private static final String USUAL_HEADERS = "content-type, authorization";
+
+  /** Headers of answers that clients of the API read. */
+  private static final String EXPOSED = "x-request-id, retry-after, x-should-retry";
+
+  /** Maximum number of header names in a preflight request, and their total length in bytes. */
+  private static final int MOST_NAMES = 64;
+
+  private static final int MOST_BYTES = 4096;
+
+  private final CorsSettings settings;
+  private final LocalRoutes routes;
+
+  public Cors(CorsSettings settings, LocalRoutes routes) {
     this.settings = settings;
+    this.routes = routes;
   }
 
   /** True if the router answers for origins. The workers' own header lines are then removed. */
@@ -26,34 +53,86 @@ public final class Cors {
 
   /** Header lines for the answer to {@code head}, each with its line break; usually empty. */
   public String lines(RequestHead head) {
-    String origin = settings.enabled() ? head.first("origin") : null;
-    String allowed = origin == null ? null : allowed(origin);
+    String allowed = allowed(head);
     if (allowed == null) {
       return "";
     }
-    String vary = allowed.equals("*") ? "" : "vary: origin\r\n";
+    boolean any = anyOrigin();
     return "access-control-allow-origin: "
         + allowed
         + "\r\naccess-control-expose-headers: "
-        + (settings.allowedOrigins().isEmpty() ? "*" : "x-request-id")
+        + (any ? "*" : EXPOSED)
         + "\r\n"
-        + vary;
+        + (any ? "" : "vary: origin\r\n");
   }
 
-  /** Additional header lines for the answer to a preflight request. */
-  public String preflightLines() {
-    boolean any = settings.allowedOrigins().isEmpty();
-    String methods = any ? "*" : "GET, POST, OPTIONS";
-    String headers = any ? "*" : "content-type, authorization";
-    return ("access-control-allow-methods: " + methods + "\r\n")
+  /**
+   * Additional header lines for the answer to the preflight request {@code head}; empty if the
+   * origin may not use the path.
+   */
+  public String preflightLines(RequestHead head) {
+    if (allowed(head) == null) {
+      return "";
+    }
+    // The wildcard does not cover Authorization.
+    String headers = anyOrigin() ? "*, authorization" : requestedHeaders(head);
+    return ("access-control-allow-methods: " + (anyOrigin() ? "*" : methods(head.path())) + "\r\n")
         + ("access-control-allow-headers: " + headers + "\r\n")
         + "access-control-max-age: 3600\r\n";
   }
 
-  private @Nullable String allowed(String origin) {
-    if (settings.allowedOrigins().isEmpty()) {
-      return "*";
+  private String methods(String path) {
+    LocalRoutes.Methods local = routes.at(path);
+    return local == null ? METHODS : local.allow() + ", OPTIONS";
+  }
+
+  private static String requestedHeaders(RequestHead head) {
+    String requested = head.first(REQUESTED_HEADERS);
+    List<String> names = requested == null ? List.of() : names(requested);
+    return names.isEmpty() ? USUAL_HEADERS : String.join(", ", names);
+  }
+
+  /** The names in a list of headers; empty if it is too long or has anything but names. */
+  private static List<String> names(String list) {
+    List<String> names = new ArrayList<>();
+    if (list.length() > MOST_BYTES) {
+      return names;
     }
-    return settings.allowedOrigins().contains(origin) ? origin : null;
+    for (String each : list.split(",", MOST_NAMES + 1)) {
+      String name = each.strip();
+      if (name.isEmpty() || names.size() == MOST_NAMES || !isToken(name)) {
+        return List.of();
+      }
+      names.add(name);
+    }
+    return names;
+  }
+
+  /** True if all characters are valid in a header's name (RFC 9110, tchar). */
+  private static boolean isToken(String name) {
+    return name.chars()
+        .allMatch(
+            c ->
+                (c >= '0' && c <= '9')
+                    || (c >= 'a' && c <= 'z')
+                    || (c >= 'A' && c <= 'Z')
+                    || "!#$%&'*+-.^_`|~".indexOf(c) >= 0);
+  }
+
+  private boolean anyOrigin() {
+    return settings.allowedOrigins().isEmpty();
+  }
+
+  /** The permitted origin of {@code head}; null if there is none, or it may not use the path. */
+  private @Nullable String allowed(RequestHead head) {
+    String origin = settings.enabled() ? head.first("origin") : null;
+    if (origin == null) {
+      return null;
+    }
+    if (!anyOrigin()) {
+      return settings.allowedOrigins().contains(origin) ? origin : null;
+    }
+    LocalRoutes.Methods local = routes.at(head.path());
+    return local == null || local.forAnyOrigin() ? "*" : null;
   }
 }

@@ -308,7 +308,7 @@ public final class RelayFuzz {
             settings.limits(),
             settings.timeouts(),
             settings.headers(),
-            new Cors(settings.cors()),
+            new Cors(settings.cors(), LocalRoutes.NONE),
             settings.retry(),
             new Backoff(settings.retry(), bound -> 0),
             new FaultRecords(settings.retry().poison(), () -> 0),

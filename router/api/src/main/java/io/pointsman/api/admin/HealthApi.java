@@ -51,6 +51,7 @@ public final class HealthApi {
     routes.on("GET", "/liveness", _ -> LocalResponse.text(200, "OK"));
     routes.on("GET", "/readiness", _ -> readiness());
     routes.on("GET", "/health", _ -> health());
+    routes.forAnyOrigin("/liveness").forAnyOrigin("/readiness").forAnyOrigin("/health");
   }
 
   private List<Worker> counted() {

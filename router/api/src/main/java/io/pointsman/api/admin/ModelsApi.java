@@ -20,6 +20,7 @@ public final class ModelsApi {
   public void addTo(LocalRoutes.Builder routes) {
     routes.on("GET", "/v1/models", _ -> all());
     routes.below("GET", MODELS, request -> one(request.pathAfter(MODELS)));
+    routes.forAnyOrigin("/v1/models").forAnyOrigin(MODELS);
   }
 
   private LocalResponse all() {

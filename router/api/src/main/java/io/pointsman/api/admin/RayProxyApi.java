@@ -25,6 +25,7 @@ public final class RayProxyApi {
   public void addTo(LocalRoutes.Builder routes) {
     routes.on("GET", "/-/healthz", _ -> health());
     routes.on("GET", "/-/routes", _ -> Json.answer(200, Json.object().put("/", application)));
+    routes.forAnyOrigin("/-/healthz").forAnyOrigin("/-/routes");
   }
 
   private LocalResponse health() {

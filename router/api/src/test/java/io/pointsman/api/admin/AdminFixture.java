@@ -109,6 +109,11 @@ final class AdminFixture {
     return worker;
   }
 
+  /** True if pages of any origin may use the path, where the configuration allows that. */
+  boolean forAnyOrigin(String path) {
+    return requireNonNull(routes.at(path), path).forAnyOrigin();
+  }
+
   LocalResponse get(String target) throws Exception {
     return send("GET", target, "");
   }

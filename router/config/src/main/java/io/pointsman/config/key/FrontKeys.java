@@ -325,8 +325,11 @@ public final class FrontKeys {
           "cors.allowed-origins",
           texts("<origin>", "origins such as https://chat.example"),
           CorsSettings.DEFAULTS.allowedOrigins(),
-          "Origins that can call the router if `cors.enabled` is `true`.",
-          "An empty list allows every origin.");
+          "Origins that can call the router if `cors.enabled` is `true`. They may send every header"
+              + " and use every path.",
+          "An empty list allows every origin, but not on the router's own paths, for example"
+              + " `/workers`. `/health`, `/liveness`, `/readiness` and `/v1/models` are open to"
+              + " all.");
 
   private FrontKeys() {}
 
