@@ -172,23 +172,49 @@ class PoisonRequestTest {
     }
   }
 
-  /** A probe that the first engine answers after its failure shows that it has not ended. */
+  /** The first engine answers probes, and fails also a harmless request that it got later. */
   @Test
-  void anEngineThatSurvivedDoesNotCountOnce() throws Exception {
+  void anEngineThatFailsByItselfDoesNotCountOnce() throws Exception {
+    assertThat(enginesWithPoison(true)).isEqualTo(3);
+  }
+
+  @Test
+  void anEngineThatOnlyAnswersProbesCounts() throws Exception {
+    assertThat(enginesWithPoison(false)).isEqualTo(2);
+  }
+
+  private long enginesWithPoison(boolean failsOthers) throws Exception {
     try (ProxyRig rig = rig(retries())) {
-      EngineScript fault =
+      List<ScriptedEngine> engines = engines(rig, 5, new Answer(500, "{}"));
+      EngineScript second =
           (request, connection) -> {
+            if (!request.bodyText().contains("kills")) {
+              Answer.ok().answer(request, connection);
+              return;
+            }
             clock.advance(Duration.ofMillis(1));
-            rig.fleet()
-                .snapshot()
-                .workers()
-                .forEach(worker -> worker.answeredProbeOf(clock.nanos()));
+            rig.fleet().snapshot().workers().getFirst().answeredProbeOf(clock.nanos());
+            if (failsOthers) {
+              engines.getFirst().now(new Answer(500, "{}"));
+              askHarmless(rig);
+            }
             new Answer(500, "{}").answer(request, connection);
           };
-      List<ScriptedEngine> engines = engines(rig, 5, fault);
+      engines.get(1).now(second);
       assertThat(rig.ask(ProxyRig.post(CHAT, POISON)).status()).isEqualTo(500);
-      assertThat(reached(engines)).isEqualTo(3);
+      return engines.stream().filter(PoisonRequestTest::gotPoison).count();
     }
+  }
+
+  private static void askHarmless(ProxyRig rig) throws IOException {
+    try (WireClient client = rig.connect()) {
+      client.send(ProxyRig.post(CHAT, HARMLESS));
+      client.read();
+    }
+  }
+
+  private static boolean gotPoison(ScriptedEngine engine) {
+    return engine.requests().stream().anyMatch(each -> each.bodyText().contains("kills"));
   }
 
   @Test
@@ -248,7 +274,7 @@ class PoisonRequestTest {
   void failuresThatFollowTheRequestOpenNoBreaker() throws Exception {
     try (ProxyRig rig = rig(retries())) {
       engines(rig, 2, new Answer(500, "{}"));
-      for (int i = 0; i < 40; i++) {
+      for (int i = 0; i < 20; i++) {
         rig.ask(ProxyRig.post(CHAT, "{\"model\":\"m\",\"kills\":" + i + "}"));
       }
       assertThat(rig.fleet().snapshot().workers())

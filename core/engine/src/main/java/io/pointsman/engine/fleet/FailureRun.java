@@ -14,14 +14,19 @@ final class FailureRun {
   private volatile long last;
   private volatile int length;
 
-  /** Records a failure at {@code now}. */
+  /** Latest placement of a request of the run. */
+  private volatile long newest;
+
+  /** Records a failure at {@code now} of a request that was placed at {@code placedAt}. */
   @SuppressWarnings("NonAtomicVolatileUpdate") // written under the lock
-  synchronized void failed(long now) {
+  synchronized void failed(long placedAt, long now) {
     if (!failing || now - last > MOST_APART_NANOS) {
       since = now;
       length = 0;
+      newest = placedAt;
     }
     length++;
+    newest = placedAt - newest > 0 ? placedAt : newest;
     last = now;
     failing = true;
   }
@@ -41,5 +46,15 @@ final class FailureRun {
   /** Returns true if the run had begun at {@code placedAt} and goes on at {@code now}. */
   synchronized boolean covers(long placedAt, long now) {
     return failing && since - placedAt < 0 && now - last <= MOST_APART_NANOS;
+  }
+
+  /** Returns true if the run goes on, and a request that was placed after {@code then} is in it. */
+  synchronized boolean continuedAfter(long then) {
+    return failing && newest - then > 0;
+  }
+
+  /** Returns true if the run goes on. */
+  boolean failing() {
+    return failing;
   }
 }

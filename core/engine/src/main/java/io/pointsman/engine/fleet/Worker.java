@@ -210,9 +210,17 @@ public final class Worker {
     goodProbeAt = at;
   }
 
-  /** Returns true if it is healthy and answered a probe well that was sent after {@code then}. */
-  public boolean survived(long then) {
-    return health.healthy() && goodProbeAt - then > 0;
+  /**
+   * Returns true if it fails by itself since {@code then}, by the ticker: it failed a request that
+   * was placed later, has served none since, and answers probes well.
+   */
+  public boolean failsByItself(long then) {
+    return health.healthy() && goodProbeAt - then > 0 && failureRun.continuedAfter(then);
+  }
+
+  /** Returns true if it may turn out to fail by itself: it has served no request since it failed. */
+  public boolean mayFailByItself() {
+    return health.healthy() && failureRun.failing();
   }
 
   public HealthState health() {
@@ -875,7 +883,7 @@ public final class Worker {
       case Outcome.Failed(Failure failure, boolean charged) -> {
         failed.increment();
         if (failure != Failure.CONNECT) {
-          failureRun.failed(ticker.nanos());
+          failureRun.failed(placedAt, ticker.nanos());
         }
         // A worker that began other responses since the placement is alive, only too busy to
         // accept.

@@ -100,6 +100,7 @@ final class PdHandler implements RequestHandler {
     }
     legs = new PdStepWriter(state, plane, tools, served);
     wholes = new SingleWorkerRequests(state, plane, tools);
+    served.faults().countsEach();
     prefills = new PrefillRetries(state, plane.listener(), served);
     waiting = new Waiting(state, plane, this::lookAgain);
     absence =

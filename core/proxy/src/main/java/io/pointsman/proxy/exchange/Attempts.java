@@ -47,6 +47,9 @@ final class Attempts implements DeferredRequest.Holder {
 
   private static final long PAUSE_NANOS = 25_000_000L;
 
+  /** Pauses of a request after two failed engines until it is given up: 0.25 s. */
+  private static final int MOST_VERDICTS = 10;
+
   private final Exchange exchange;
   private final LoopState state;
   private final ServerContext plane;
@@ -59,6 +62,7 @@ final class Attempts implements DeferredRequest.Holder {
   private boolean answeredWell;
   private boolean told;
   private int pauses;
+  private int verdicts;
 
   /** True after the first late reset or lost worker. A second one ends the request. */
   private boolean brokeLate;
@@ -348,7 +352,7 @@ final class Attempts implements DeferredRequest.Holder {
     retries.failed(error);
     boolean possible = mayGoElsewhere(reason, attempt.errand());
     brokeLate |= reason == RetryReason.LATE_RESET || reason == RetryReason.LOST;
-    tryAgainOrGiveUp(attempt.worker(), reason, possible);
+    onceDecided(attempt.worker(), reason, possible);
   }
 
   /**
@@ -418,13 +422,45 @@ final class Attempts implements DeferredRequest.Holder {
     tell(attempt, reason);
     exchange.report().gaveUp(reason, held.status());
     retries.hold(held);
-    tryAgainOrGiveUp(attempt.worker(), reason, mayGoElsewhere(reason, attempt.errand()));
+    onceDecided(attempt.worker(), reason, mayGoElsewhere(reason, attempt.errand()));
   }
 
   private static void tell(Attempt failed, RetryReason reason) {
     UpstreamRequest errand = failed.errand();
     if (errand != null) {
       errand.failed(reason);
+    }
+  }
+
+  /**
+   * Tries again or gives up. If only the number of failed engines forbids another attempt, waits
+   * for evidence that the first of them fails by itself.
+   */
+  private void onceDecided(Worker failed, RetryReason reason, boolean possible) {
+    boolean limited = reason == RetryReason.RESET || reason == RetryReason.STATUS;
+    boolean waits =
+        !possible
+            && limited
+            && exchange.repeatable()
+            && exchange.body().replayable()
+            && exchange.faults().undecided();
+    if (waits && verdicts < MOST_VERDICTS) {
+      verdicts++;
+      timer =
+          state
+              .loop()
+              .schedule(() -> decideAgain(failed, reason), PAUSE_NANOS, TimeUnit.NANOSECONDS);
+    } else {
+      tryAgainOrGiveUp(failed, reason, possible);
+    }
+  }
+
+  private void decideAgain(Worker failed, RetryReason reason) {
+    timer = null;
+    try {
+      onceDecided(failed, reason, repeatable());
+    } catch (RuntimeException | Error e) {
+      exchange.failed(e);
     }
   }
 

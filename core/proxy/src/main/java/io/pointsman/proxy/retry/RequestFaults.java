@@ -11,8 +11,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The failures of one request on workers. It limits the number of engines that can fail after the
  * request. An engine that fails twice counts once. An engine that had failed other requests before
- * it got this one, and has served none since, does not count. When a second engine fails, the first
- * one no longer counts if it has answered a probe since its failure; this happens at most once.
+ * it got this one, and has served none since, does not count. After a second engine, the first one
+ * no longer counts if it fails by itself: it answers probes and fails requests that it got later.
+ * This happens at most once.
  *
  * <p>It also decides if a failure is charged to the worker's breaker:
  *
@@ -46,8 +47,11 @@ public final class RequestFaults {
   private List<Worker> engines = List.of();
 
   private @Nullable Worker lastEngine;
-  private long lastEngineFailedAt;
-  private boolean survived;
+
+  /** Time of the failure of the first one of {@link #engines}. */
+  private long firstFailedAt;
+
+  private boolean pardoned;
 
   /** The worker with a charge that can be withdrawn. */
   private @Nullable Worker charged;
@@ -93,7 +97,31 @@ public final class RequestFaults {
 
   /** Returns true if another engine may get the request. */
   public boolean mayGoOn() {
+    if (before + engines.size() >= MOST_ENGINES && mayPardon()) {
+      Worker first = engines.getFirst();
+      if (first.failsByItself(firstFailedAt)) {
+        pardoned = true;
+        engines.removeFirst();
+      }
+    }
     return before + engines.size() < MOST_ENGINES;
+  }
+
+  /**
+   * Counts the first engine in any case. Requests with the same prompt that follow this one would
+   * look like other requests at it.
+   */
+  public void countsEach() {
+    pardoned = true;
+  }
+
+  /** Returns true if {@link #mayGoOn} can change soon, as other requests at the first engine end. */
+  public boolean undecided() {
+    return mayPardon() && engines.getFirst().mayFailByItself();
+  }
+
+  private boolean mayPardon() {
+    return !pardoned && before == 0 && engines.size() == MOST_ENGINES;
   }
 
   /**
@@ -103,6 +131,7 @@ public final class RequestFaults {
   public RequestFaults ofFurtherRequest() {
     RequestFaults further = new RequestFaults(records, id, client);
     further.before = before;
+    further.pardoned = true;
     further.engines = engines.isEmpty() ? List.of() : new ArrayList<>(engines);
     return further;
   }
@@ -169,22 +198,12 @@ public final class RequestFaults {
     if (keyed && before == 1 && records.bodies().failedOn(key, worker)) {
       before = 0; // an engine that fails again after the same body counts once
     }
-    Worker other = lastEngine;
-    if (other != null && !survived && other.survived(lastEngineFailedAt)) {
-      survived = true;
-      engines.remove(other);
-      other = null;
-    }
     if (engines.isEmpty()) {
       engines = new ArrayList<>(MOST_ENGINES);
+      firstFailedAt = worker.now();
     }
     engines.add(worker);
     lastEngine = worker;
-    lastEngineFailedAt = worker.now();
-    if (keyed && engines.size() == MOST_ENGINES && other != null) {
-      records.bodies().failed(key, other, id);
-      records.bodies().failed(key, worker, id);
-    }
   }
 
   /**
@@ -211,10 +230,10 @@ public final class RequestFaults {
 
   /** Records the end of the request. */
   public void ended() {
-    Worker engine = lastEngine;
+    boolean unanswered = lastEngine != null;
     lastEngine = null;
-    if (keyed && engine != null && engines.size() < MOST_ENGINES) {
-      records.bodies().failed(key, engine, id);
+    if (keyed && unanswered) {
+      engines.forEach(engine -> records.bodies().failed(key, engine, id));
     }
   }
 }
