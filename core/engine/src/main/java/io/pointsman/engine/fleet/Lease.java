@@ -48,6 +48,9 @@ public final class Lease {
   /** True if it is the trial of a stalled worker. */
   private final boolean trial;
 
+  /** True if the client determines the duration. Written by the holder before the settlement. */
+  private boolean session;
+
   /** Time of dispatch. Written before the change of the state that publishes it. */
   private long sentAt;
 
@@ -106,6 +109,14 @@ public final class Lease {
   public void answeredWhole() {
     answeredWhole = true;
     worker.answersWhole(1);
+  }
+
+  /**
+   * Reports that the response lasts as long as its client wants, for example a WebSocket. Its
+   * duration is then no service time. To be called by the thread that settles the lease.
+   */
+  public void session() {
+    session = true;
   }
 
   /** Returns true if the response was marked as non-streaming. */
@@ -367,7 +378,7 @@ public final class Lease {
       worker.answersWhole(-1);
     }
     boolean unanswered = before < ANSWERED;
-    worker.settled(takeProbe(), outcome, placedAt, unanswered);
+    worker.settled(takeProbe(), outcome, placedAt, unanswered, session);
     if (trial && unanswered && !(outcome instanceof Outcome.Succeeded)) {
       worker.trialFailed();
     }

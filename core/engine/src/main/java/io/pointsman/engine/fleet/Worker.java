@@ -863,13 +863,15 @@ public final class Worker {
    * @param placedAt ticker time of the placement
    * @param unanswered true if no part of a response was reported
    */
-  void settled(boolean probe, Outcome outcome, long placedAt, boolean unanswered) {
+  void settled(boolean probe, Outcome outcome, long placedAt, boolean unanswered, boolean session) {
     board.leave(slot);
     switch (outcome) {
       case Outcome.Succeeded(boolean answered) -> {
         served.increment();
         long now = ticker.nanos();
-        serviceTime.took(now - placedAt);
+        if (!session) {
+          serviceTime.took(now - placedAt);
+        }
         if (unanswered) {
           beganAt = now;
         }

@@ -49,6 +49,20 @@ class LeaseTest {
   }
 
   @Test
+  void aSessionIsServedButItsDurationIsNoServiceTime() {
+    Lease request = lease();
+    fleet.clock.advance(Duration.ofMillis(8));
+    request.succeeded();
+    Lease session = lease();
+    session.session();
+    fleet.clock.advance(Duration.ofHours(1));
+    session.succeeded();
+
+    assertThat(worker.served()).isEqualTo(2);
+    assertThat(worker.nanosBetweenEnds()).isEqualTo(8_000_000);
+  }
+
+  @Test
   void countFallsBeforeTheEndingIsReported() {
     List<Integer> inFlight = new ArrayList<>();
     Lease lease = worker.tryLease(fleet.now(), 0, 0, (_, _) -> inFlight.add(worker.inFlight()));
