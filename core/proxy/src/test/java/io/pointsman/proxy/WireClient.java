@@ -132,6 +132,11 @@ public final class WireClient implements AutoCloseable {
     }
   }
 
+  /** The next {@code length} bytes, or those before the end. */
+  public String text(int length) throws IOException {
+    return new String(in.readNBytes(length), StandardCharsets.UTF_8);
+  }
+
   /** True if the proxy has closed the connection in any way. */
   public boolean atEnd() throws IOException {
     try {

@@ -32,6 +32,7 @@ public enum Endpoint {
   IMAGES_GENERATIONS(Body.JSON, KeyFields.COMPLETIONS),
   IMAGES_EDITS(Body.FORM, KeyFields.NONE),
   IMAGES_VARIATIONS(Body.FORM, KeyFields.NONE),
+  REALTIME(Body.NONE, KeyFields.NONE),
   TRANSPARENT(Body.ANY, KeyFields.ALL);
 
   private enum Body {
@@ -90,6 +91,7 @@ public enum Endpoint {
           IMAGES_GENERATIONS,
           IMAGES_EDITS,
           IMAGES_VARIATIONS,
+          REALTIME,
           TRANSPARENT ->
           null;
     };

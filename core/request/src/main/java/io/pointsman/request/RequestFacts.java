@@ -77,12 +77,13 @@ public record RequestFacts(
    */
   public @Nullable String unnamed(Set<String> models, int cutAfter) {
     boolean named = model != null && body.kind() != BodyVerdict.Kind.MALFORMED;
-    boolean names = endpoint.jsonBody() || endpoint.formBody();
+    boolean inQuery = endpoint == Endpoint.REALTIME;
+    boolean names = endpoint.jsonBody() || endpoint.formBody() || inQuery;
     if (named || !names || models.isEmpty()) {
       return null;
     }
     String said = modelSpan.present() ? "not a string" : "missing";
-    String where = "";
+    String where = inQuery ? ", in the query" : "";
     if (cutAfter != WHOLE && !modelSpan.present()) {
       said = "not in the first " + cutAfter + " bytes of the body";
       where = ", there or in the header " + RequestReader.MULTIPLEXED;
@@ -96,9 +97,21 @@ public record RequestFacts(
     return others > 0 ? told + " and " + others + " others" : told;
   }
 
-  /** These facts with the path of the request, if policies request fields. */
-  public RequestFacts at(String path) {
-    return fields.asked() ? with(fields.at(path)) : this;
+  /**
+   * These facts with those of the request target: the path, if policies request fields, and the
+   * model of a route that has it in its query.
+   *
+   * @param target path, with the query string if there is one
+   */
+  public RequestFacts at(String target) {
+    String named = endpoint == Endpoint.REALTIME ? QueryModel.of(target) : null;
+    RequestFacts facts = named == null ? this : of(named);
+    return fields.asked() ? facts.with(fields.at(target)) : facts;
+  }
+
+  private RequestFacts of(String named) {
+    return new RequestFacts(
+        endpoint, body, named, stream, prefix, affinity, responseId, modelSpan, streamSpan, fields);
   }
 
   RequestFacts with(RequestFields read) {

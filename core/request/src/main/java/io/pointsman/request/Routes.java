@@ -34,6 +34,9 @@ final class Routes {
           new Route("/v1/images/edits", Endpoint.IMAGES_EDITS),
           new Route("/v1/images/variations", Endpoint.IMAGES_VARIATIONS));
 
+  /** Path of WebSockets, which begin with a GET request. */
+  private static final String REALTIME = "/v1/realtime";
+
   private static final String STORED = "/v1/responses/";
   private static final Route[][] BY_LENGTH = byLength();
 
@@ -47,6 +50,9 @@ final class Routes {
           return route.endpoint;
         }
       }
+    }
+    if (method.equals("GET") && matches(path, 0, length, REALTIME)) {
+      return Endpoint.REALTIME;
     }
     boolean stored = length >= STORED.length() && matches(path, 0, STORED.length(), STORED);
     return stored ? findStored(method, path, length) : Endpoint.TRANSPARENT;

@@ -123,7 +123,8 @@ public final class SplitFactsReader {
           AUDIO_SPEECH,
           IMAGES_GENERATIONS,
           IMAGES_EDITS,
-          IMAGES_VARIATIONS ->
+          IMAGES_VARIATIONS,
+          REALTIME ->
           false;
       case TRANSPARENT -> request.body().kind() == BodyVerdict.Kind.EMPTY;
     };
@@ -155,6 +156,7 @@ public final class SplitFactsReader {
           IMAGES_GENERATIONS,
           IMAGES_EDITS,
           IMAGES_VARIATIONS,
+          REALTIME,
           TRANSPARENT ->
           null;
     };

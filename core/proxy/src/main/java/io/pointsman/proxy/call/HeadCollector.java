@@ -26,16 +26,19 @@ final class HeadCollector {
   private static final int MOST_INTERIM = 64;
 
   private final LoopState state;
+  private final boolean upgrades;
   private final Consumer<ResponseHead> onInterim;
   private @Nullable ByteBuf partial;
   private ByteBuf rest = Unpooled.EMPTY_BUFFER;
   private int interim;
 
   /**
+   * @param upgrades true if the worker may switch to the WebSocket protocol
    * @param onInterim receives interim answers such as 103, except 100
    */
-  HeadCollector(LoopState state, Consumer<ResponseHead> onInterim) {
+  HeadCollector(LoopState state, boolean upgrades, Consumer<ResponseHead> onInterim) {
     this.state = state;
+    this.upgrades = upgrades;
     this.onInterim = onInterim;
   }
 
@@ -58,7 +61,7 @@ final class HeadCollector {
         keep(in);
         return Progress.MORE;
       }
-      if (length == ResponseHead.MALFORMED || state.head().status() == 101) {
+      if (length == ResponseHead.MALFORMED || switchesUnasked()) {
         in.release();
         return Progress.MALFORMED;
       }
@@ -77,6 +80,10 @@ final class HeadCollector {
     }
     in.release();
     return Progress.MORE;
+  }
+
+  private boolean switchesUnasked() {
+    return state.head().status() == 101 && !(upgrades && state.head().switchesToWebSocket());
   }
 
   private int parse(ByteBuf in) {

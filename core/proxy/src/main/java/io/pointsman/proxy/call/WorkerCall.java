@@ -74,12 +74,29 @@ public abstract class WorkerCall implements UpstreamUser {
       RequestFaults faults,
       String method,
       Consumer<ResponseHead> onInterim) {
+    this(state, lease, faults, method, false, onInterim);
+  }
+
+  /**
+   * @param lease ownership passes to this object
+   * @param faults failures of the client's request
+   * @param method method of the request
+   * @param upgrades true if the worker may switch to the WebSocket protocol
+   * @param onInterim receives interim answers
+   */
+  protected WorkerCall(
+      LoopState state,
+      Lease lease,
+      RequestFaults faults,
+      String method,
+      boolean upgrades,
+      Consumer<ResponseHead> onInterim) {
     this.state = requireNonNull(state, "state");
     this.lease = requireNonNull(lease, "lease");
     this.faults = requireNonNull(faults, "faults");
     this.method = requireNonNull(method, "method");
     pool = state.pools().to(lease.worker());
-    heads = new HeadCollector(state, onInterim);
+    heads = new HeadCollector(state, upgrades, onInterim);
     losses = lease.worker().health().losses();
   }
 

@@ -1,6 +1,7 @@
 package io.pointsman.proxy.exchange;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.handler.BodyRewrite;
 import io.pointsman.proxy.handler.UpstreamRequest;
@@ -8,6 +9,7 @@ import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.relay.Relay;
 import io.pointsman.proxy.relay.ResponseRelay;
 import io.pointsman.proxy.relay.RewrittenRelay;
+import io.pointsman.proxy.relay.TunnelRelay;
 import io.pointsman.proxy.retry.BufferedResponse;
 import io.pointsman.proxy.stored.ResponseIdSniffer;
 import io.pointsman.proxy.wire.RequestHead;
@@ -75,12 +77,20 @@ final class AnswerWriter {
       answer.leaveOut("access-control-");
     }
     boolean keep = client.mayKeep(head, received);
-    Relay begun =
-        rewrite == null
-            ? new ResponseRelay(client.channel(), head, answer, lines, keep)
-            : new RewrittenRelay(client.channel(), head, answer, rewrite, lines, keep);
+    Relay begun = relay(answer, lines, keep, rewrite);
     last = begun;
     return begun;
+  }
+
+  private Relay relay(
+      ResponseHead answer, String lines, boolean keep, @Nullable BodyRewrite rewrite) {
+    Channel to = client.channel();
+    if (answer.switchesToWebSocket()) {
+      return new TunnelRelay(to, answer, lines);
+    }
+    return rewrite == null
+        ? new ResponseRelay(to, head, answer, lines, keep)
+        : new RewrittenRelay(to, head, answer, rewrite, lines, keep);
   }
 
   /** True if a part of a worker's answer has gone to the client. */

@@ -46,6 +46,9 @@ final class Attempt extends WorkerCall {
    */
   private static final long MOST_HELD_NANOS = 250_000_000L;
 
+  /** Maximum silence of a worker after the client of its WebSocket has ended its side. */
+  private static final long MOST_HALF_OPEN_NANOS = 30_000_000_000L;
+
   private final Exchange exchange;
   private final Attempts attempts;
   private final LoopState state;
@@ -67,6 +70,9 @@ final class Attempt extends WorkerCall {
 
   /** True while the head of a stream waits for the first byte of the body. */
   private boolean headWaits;
+
+  /** True after the worker has switched to the WebSocket protocol. */
+  private boolean tunnel;
 
   private boolean answered;
   private boolean requestSent;
@@ -91,6 +97,7 @@ final class Attempt extends WorkerCall {
         lease,
         exchange.faults(),
         exchange.head().method(),
+        exchange.head().webSocket(),
         exchange.answers()::interim);
     this.errand = errand;
     this.exchange = exchange;
@@ -261,6 +268,9 @@ final class Attempt extends WorkerCall {
     Relay begun = open(head, in);
     relay = begun;
     commentedAt = activeAt;
+    if (head.switchesToWebSocket()) {
+      tunnel(begun);
+    }
     signals = lease.observed() ? AnswerSignals.of(lease, head, reading) : null;
     headWaits = head.status() == OK && head.eventStream() && attempts.mayRepeat();
     if (begun.empty()) {
@@ -273,6 +283,15 @@ final class Attempt extends WorkerCall {
     } else {
       in.release();
     }
+  }
+
+  /** Passes the client's bytes on. From its head on, another worker cannot take over. */
+  private void tunnel(Relay begun) {
+    tunnel = true;
+    lease.session();
+    begun.sendHead();
+    tellReached(begun);
+    exchange.tunnel();
   }
 
   private Relay open(ResponseHead head, ByteBuf in) {
@@ -566,10 +585,26 @@ final class Attempt extends WorkerCall {
     return now - activeAt;
   }
 
+  /** Ends a WebSocket without bytes in both directions. That is nobody's failure. */
+  private void checkTunnel(Relay under, long silent, TimeoutSettings timeouts) {
+    boolean halfOpen = exchange.clientEnded() && silent > MOST_HALF_OPEN_NANOS;
+    if (halfOpen
+        || (!exchange.client().writable()
+            && TimeoutSettings.passed(silent, timeouts.clientIdle().toNanos()))) {
+      exchange.clientStalled();
+    } else if (TimeoutSettings.passed(silent, timeouts.idle().toNanos())) {
+      drop();
+      lease.ignored();
+      exchange.answered(status, under);
+    }
+  }
+
   private void checkRelay(long now, TimeoutSettings timeouts, long keepAliveNanos) {
     long silent = silent(now);
     Relay under = relay;
-    if (!begun() && under != null && under.events() && engineGone(under)) {
+    if (tunnel && under != null) {
+      checkTunnel(under, silent, timeouts);
+    } else if (!begun() && under != null && under.events() && engineGone(under)) {
       endUnbegun(under);
     } else if (!exchange.client().writable()) {
       lease.heldUp();

@@ -6,6 +6,7 @@ import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.channel.socket.DuplexChannel;
 import io.netty.util.ReferenceCountUtil;
 import io.pointsman.proxy.flush.Flushes;
@@ -63,6 +64,9 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   private boolean outputShut;
 
   private boolean closing;
+
+  /** True if the client's bytes pass undecoded, because it uses another protocol. */
+  private boolean tunnel;
 
   /** True if the current request, if any, accepts the client's bytes. */
   private boolean wanted = true;
@@ -167,8 +171,41 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     if (lingering || closing || !(msg instanceof ByteBuf bytes)) {
       discardedAt = state.now();
       ReferenceCountUtil.release(msg);
+    } else if (tunnel) {
+      pass(bytes);
     } else {
       decoder.received(bytes);
+    }
+  }
+
+  private void pass(ByteBuf bytes) {
+    if (current == null) {
+      bytes.release();
+    } else {
+      current.content(bytes);
+    }
+  }
+
+  /**
+   * Passes all further bytes undecoded to the current request, first those that the client has sent
+   * ahead. The end of the client's bytes is no end of the connection.
+   */
+  void tunnel() {
+    tunnel = true;
+    channel.config().setOption(ChannelOption.ALLOW_HALF_CLOSURE, true);
+    ByteBuf ahead = decoder.takeAhead();
+    if (ahead != null) {
+      pass(ahead);
+    }
+    if (current != null) {
+      current.contentPause();
+    }
+  }
+
+  @Override
+  public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
+    if (event instanceof ChannelInputShutdownEvent && current != null) {
+      current.clientEnds();
     }
   }
 
@@ -260,7 +297,8 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   /** True if another request may follow on this connection. */
   boolean mayKeep(RequestHead head, boolean complete) {
-    return complete && head.keepAlive() && !plane.gate().stopping();
+    // Bytes after a refused upgrade may be of the other protocol.
+    return complete && head.keepAlive() && !head.webSocket() && !plane.gate().stopping();
   }
 
   /** The bytes of an answer of the router. */
@@ -308,7 +346,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
    *     discards further bytes for a while, and the client can read its answer
    */
   void finished(boolean keep) {
-    boolean complete = current != null && current.received();
+    boolean complete = current != null && current.received() && !decoder.holdsAhead();
     current = null;
     if (!closing) {
       since = state.now();

@@ -74,6 +74,13 @@ final class ClientDecoder {
     connection.updateReading();
   }
 
+  /** Takes the waiting bytes, with their ownership, because they are no request; null if none. */
+  @Nullable ByteBuf takeAhead() {
+    ByteBuf taken = ahead;
+    ahead = null;
+    return taken;
+  }
+
   /** True if bytes of a later request are waiting. */
   boolean holdsAhead() {
     return ahead != null;

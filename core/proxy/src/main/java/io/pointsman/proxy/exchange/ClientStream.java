@@ -31,6 +31,9 @@ interface ClientStream {
   /** Reports that the client accepts bytes again, or should get none for the present. */
   void clientWritable(boolean writable);
 
+  /** Reports that the client sends nothing more after a switch to another protocol. */
+  default void clientEnds() {}
+
   /** Ends the request if a timeout has expired. */
   void checkTimeouts(long now);
 

@@ -36,6 +36,8 @@ final class Dispatcher {
       refuse(head, ProxyError.METHOD_NOT_ALLOWED, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
     } else if (plane.cors().preflight(head)) {
       preflight(head);
+    } else if (head.webSocket() && !plane.cors().admitsWebSocket(head)) {
+      refuse(head, ProxyError.ORIGIN_REFUSED, null);
     } else {
       checkCaller(head);
     }

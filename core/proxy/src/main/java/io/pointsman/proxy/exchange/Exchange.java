@@ -53,6 +53,14 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
 
   private Phase phase = Phase.RECEIVING;
   private long lastReadAt;
+
+  /** True after a switch to the WebSocket protocol. */
+  private boolean tunnel;
+
+  /** Bytes of the client after the switch. */
+  private long tunnelled;
+
+  private boolean clientEnded;
   private @Nullable RequestFacts facts;
   private @Nullable Attempts attempts;
 
@@ -97,6 +105,8 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
     UpstreamConnection worker = streamingTo();
     if (phase == Phase.ENDED) {
       part.release();
+    } else if (tunnel) {
+      passOn(part);
     } else if (body.total() + part.readableBytes() > plane.limits().maxBodyBytes()) {
       part.release();
       refuseBody(ProxyError.BODY_TOO_LARGE, client.tooLarge());
@@ -156,10 +166,10 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
 
   @Override
   public void contentPause() {
-    UpstreamConnection worker = streamingTo();
+    UpstreamConnection worker = tunnel ? tunnelTo() : streamingTo();
     if (worker != null) {
       worker.flush();
-      client.setReading(body.complete() || worker.writable());
+      client.setReading((!tunnel && body.complete()) || worker.writable());
     }
   }
 
@@ -174,6 +184,46 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
   @Override
   public boolean received() {
     return body.complete();
+  }
+
+  // Passes the bytes of a WebSocket.
+
+  /** Switches to the WebSocket protocol. The client's further bytes go to the worker. */
+  void tunnel() {
+    tunnel = true;
+    client.tunnel();
+  }
+
+  private @Nullable UpstreamConnection tunnelTo() {
+    Attempt attempt = attempt();
+    return attempt == null ? null : attempt.connection();
+  }
+
+  private void passOn(ByteBuf part) {
+    UpstreamConnection worker = tunnelTo();
+    if (worker == null) {
+      part.release();
+    } else {
+      tunnelled += part.readableBytes();
+      worker.write(part);
+      attemptMoved();
+    }
+  }
+
+  /** Passes the end of the client's bytes on. The worker can still answer. */
+  @Override
+  public void clientEnds() {
+    UpstreamConnection worker = tunnelTo();
+    if (worker != null) {
+      clientEnded = true;
+      worker.endOutput();
+      attemptMoved();
+    }
+  }
+
+  /** True if the client sends nothing more, but may still read. */
+  boolean clientEnded() {
+    return clientEnded;
   }
 
   // Reads the facts that routing needs.
@@ -310,7 +360,7 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
 
   /** Reports that the worker accepts bytes again, or should get none for the present. */
   void workerWritable(boolean writable) {
-    if (!body.replayable() && !body.complete()) {
+    if (tunnel || (!body.replayable() && !body.complete())) {
       lastReadAt = state.now();
       client.setReading(writable);
     }
@@ -462,7 +512,12 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
 
   /** True if the answer is an event stream, or the client requested one. */
   boolean streams() {
-    return report.streamed() || (facts != null && facts.stream());
+    return tunnel || report.streamed() || (facts != null && facts.stream());
+  }
+
+  /** True after a switch to the WebSocket protocol. */
+  boolean tunnels() {
+    return tunnel;
   }
 
   /** True if all received bytes were forwarded and the client must send more. */
@@ -536,7 +591,7 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
     endAttempts();
     place.leave();
     try {
-      report.ended(code, whose, body.total(), state.now());
+      report.ended(code, whose, body.total() + tunnelled, state.now());
     } finally {
       state.count(-1);
       plane.listener().ended(report);

@@ -41,7 +41,7 @@ final class ExchangeTimeouts {
       exchange.endEarly(ProxyError.NONE_AVAILABLE, null);
     } else if (relaying != null && !exchange.client().writable()) {
       exchange.clientStalled();
-    } else if (relaying != null && relaying.silent(now) < half) {
+    } else if (relaying != null && (exchange.tunnels() || relaying.silent(now) < half)) {
       exchange.endEarly(ProxyError.TOTAL_REACHED, null);
     } else {
       exchange.endEarly(ProxyError.TOTAL_TIMEOUT, Failure.TIMEOUT);

@@ -81,7 +81,8 @@ public final class AnswerReader implements ChunkFraming.Contents {
           AUDIO_SPEECH,
           IMAGES_GENERATIONS,
           IMAGES_EDITS,
-          IMAGES_VARIATIONS ->
+          IMAGES_VARIATIONS,
+          REALTIME ->
           Form.COUNTS;
     };
   }

@@ -4,7 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.pointsman.proxy.reply.ProxyError;
 
 /** Relay of one answer to the client. Belongs to the event loop. */
-public sealed interface Relay permits FramedRelay {
+public sealed interface Relay permits FramedRelay, TunnelRelay {
   /** Result of {@link #relay}. */
   enum Progress {
     MORE,

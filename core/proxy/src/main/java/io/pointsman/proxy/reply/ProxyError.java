@@ -14,6 +14,7 @@ public enum ProxyError {
       401,
       Blame.CLIENT,
       "authorization: missing or invalid (expected: Bearer and a valid API key)"),
+  ORIGIN_REFUSED(403, Blame.CLIENT, "origin: not allowed for WebSockets"),
   UNKNOWN_MODEL(404, "invalid_request_error", "model_not_found", Blame.CLIENT, "model: not found"),
   METHOD_NOT_ALLOWED(405, Blame.CLIENT, "method: not allowed on this path"),
   UNSPLITTABLE(

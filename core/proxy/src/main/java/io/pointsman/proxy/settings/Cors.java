@@ -51,6 +51,14 @@ public final class Cors {
         && head.first("access-control-request-method") != null;
   }
 
+  /**
+   * False if a WebSocket must be refused, because it comes from a page whose origin is not in the
+   * list. Browsers permit WebSockets to every server, without a preflight request.
+   */
+  public boolean admitsWebSocket(RequestHead head) {
+    return !settings.enabled() || head.first("origin") == null || allowed(head) != null;
+  }
+
   /** Header lines for the answer to {@code head}, each with its line break; usually empty. */
   public String lines(RequestHead head) {
     String allowed = allowed(head);

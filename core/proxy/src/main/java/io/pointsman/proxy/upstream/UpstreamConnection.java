@@ -7,7 +7,9 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.socket.ChannelInputShutdownReadComplete;
+import io.netty.channel.socket.DuplexChannel;
 import io.netty.handler.ssl.SslCloseCompletionEvent;
+import io.netty.handler.ssl.SslHandler;
 import io.netty.util.ReferenceCountUtil;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.flush.Flushes;
@@ -119,6 +121,24 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
    */
   public void writeLast(ByteBuf bytes, Runnable onGone) {
     queue(bytes).addListener(_ -> onGone.run());
+  }
+
+  /**
+   * Closes the output after the queued bytes. The worker can still send. A connection with TLS
+   * closes completely.
+   */
+  public void endOutput() {
+    queue(channel.alloc().buffer(0)).addListener(_ -> shutOutput());
+    flush();
+  }
+
+  private void shutOutput() {
+    if (channel instanceof DuplexChannel duplex
+        && channel.pipeline().get(SslHandler.class) == null) {
+      duplex.shutdownOutput();
+    } else {
+      channel.close();
+    }
   }
 
   /** Sends the queued bytes at the end of the event loop's round. */

@@ -44,6 +44,7 @@ public final class RequestHead implements RequestHeaders {
   private final boolean expectsContinue;
   private final long contentLength;
   private final ConnectionOptions connection;
+  private final boolean webSocket;
   private final @Nullable Fault fault;
 
   /**
@@ -70,6 +71,8 @@ public final class RequestHead implements RequestHeaders {
     connection = framing.connection;
     fault = fault(framing, http10 || http11);
     keepAlive = fault == null && keepsAlive();
+    webSocket =
+        fault == null && http11 && method.equals("GET") && !hasBody() && framing.asksForWebSocket();
   }
 
   private RequestHead(Fault fault) {
@@ -86,6 +89,7 @@ public final class RequestHead implements RequestHeaders {
     expectsContinue = false;
     contentLength = UNKNOWN;
     connection = ConnectionOptions.NONE;
+    webSocket = false;
     this.fault = fault;
   }
 
@@ -153,7 +157,10 @@ public final class RequestHead implements RequestHeaders {
     private int codings;
     private int expectations;
     private int continues;
+    private int upgrades;
     private boolean otherCoding;
+    private int upgradeLine;
+    private boolean toWebSocket;
     private long length = UNKNOWN;
     private ConnectionOptions connection = ConnectionOptions.NONE;
 
@@ -181,6 +188,11 @@ public final class RequestHead implements RequestHeaders {
             }
             connection.add(from, to);
           }
+          case UPGRADE -> {
+            upgrades++;
+            upgradeLine = i;
+            toWebSocket = Bytes.is(bytes, from, to, "websocket");
+          }
           case ACCEPT_ENCODING,
               AUTHORIZATION,
               KEEP_ALIVE,
@@ -192,10 +204,16 @@ public final class RequestHead implements RequestHeaders {
               TRACEPARENT,
               TRACESTATE,
               TRAILER,
-              UPGRADE,
               OTHER -> {}
         }
       }
+    }
+
+    /** True if {@code Connection} and the only {@code Upgrade} ask for a WebSocket. */
+    private boolean asksForWebSocket() {
+      return upgrades == 1
+          && toWebSocket
+          && connection.name(lines[upgradeLine * NUMBERS], lines[upgradeLine * NUMBERS + 1]);
     }
 
     private boolean fits() {
@@ -304,6 +322,11 @@ public final class RequestHead implements RequestHeaders {
   /** True if a body follows. */
   public boolean hasBody() {
     return chunked || contentLength > 0;
+  }
+
+  /** True if the client asks to continue with the WebSocket protocol (RFC 6455, 4.1). */
+  public boolean webSocket() {
+    return webSocket;
   }
 
   /** True if the client waits for an interim answer before it sends the body. */

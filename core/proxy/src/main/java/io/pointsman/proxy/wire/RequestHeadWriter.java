@@ -17,6 +17,8 @@ public final class RequestHeadWriter {
   private static final byte[] TRACEPARENT = ascii("traceparent: ");
   private static final byte[] TRACESTATE = ascii("tracestate: ");
 
+  private static final byte[] WEB_SOCKET = ascii("connection: Upgrade\r\nupgrade: websocket\r\n");
+
   private final byte[] basePath;
 
   /** The rest of the request line, and the first header. */
@@ -82,6 +84,9 @@ public final class RequestHeadWriter {
     }
     Latin1.write(out, head.uri());
     out.writeBytes(versionAndHost);
+    if (head.webSocket()) {
+      out.writeBytes(WEB_SOCKET);
+    }
     if (rank.length > 0 && !changes.has(Header.RANK)) {
       out.writeBytes(rank);
     }

@@ -26,6 +26,7 @@ public final class ResponseHead {
   public static final long UNKNOWN = -1;
 
   private static final int STATUS_LINE_MIN = 12;
+  private static final int SWITCHING = 101;
 
   private byte[] bytes = new byte[0];
   private int reasonStart;
@@ -44,6 +45,7 @@ public final class ResponseHead {
   private boolean eventStream;
   private boolean json;
   private boolean encoded;
+  private boolean webSocket;
   private long contentLength;
   private long retryAfter;
   private final List<String> nominated = new ArrayList<>(2);
@@ -79,6 +81,7 @@ public final class ResponseHead {
     eventStream = false;
     json = false;
     encoded = false;
+    webSocket = false;
     contentLength = UNKNOWN;
     retryAfter = UNKNOWN;
     nominated.clear();
@@ -224,7 +227,11 @@ public final class ResponseHead {
             : KEEP;
       }
       case 'u' -> {
-        return Bytes.is(bytes, name, colon, "upgrade") ? DROP : KEEP;
+        if (Bytes.is(bytes, name, colon, "upgrade")) {
+          webSocket = Bytes.is(bytes, from, to, "websocket");
+          return DROP;
+        }
+        return KEEP;
       }
       case 'x' -> {
         return Bytes.is(bytes, name, colon, "x-request-id")
@@ -312,7 +319,12 @@ public final class ResponseHead {
 
   /** True for an interim answer; another head follows. */
   public boolean interim() {
-    return status < 200;
+    return status < 200 && status != SWITCHING;
+  }
+
+  /** True if bytes of the WebSocket protocol follow the head. */
+  public boolean switchesToWebSocket() {
+    return status == SWITCHING && webSocket;
   }
 
   public boolean chunked() {

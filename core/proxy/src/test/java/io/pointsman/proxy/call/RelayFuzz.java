@@ -92,7 +92,7 @@ public final class RelayFuzz {
     private final boolean close;
     private final boolean reset;
     private final EmbeddedChannel channel = new EmbeddedChannel();
-    private final HeadCollector heads = new HeadCollector(STATE, interim -> {});
+    private final HeadCollector heads = new HeadCollector(STATE, false, interim -> {});
     private final List<ByteBuf> reads = new ArrayList<>();
     private @Nullable ResponseRelay relay;
     private boolean complete;

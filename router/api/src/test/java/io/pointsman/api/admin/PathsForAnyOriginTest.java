@@ -12,7 +12,13 @@ class PathsForAnyOriginTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "/liveness", "/readiness", "/health", "/v1/models", "/v1/models/m", "/-/healthz", "/-/routes"
+        "/liveness",
+        "/readiness",
+        "/health",
+        "/v1/models",
+        "/v1/models/m",
+        "/-/healthz",
+        "/-/routes"
       })
   void healthAndModelsAreOpen(String path) {
     assertThat(admin.forAnyOrigin(path)).isTrue();

@@ -163,7 +163,8 @@ public final class ForwardKeys {
           "timeouts.idle",
           durationOrOff(MILLI, DAY),
           TIMEOUTS.idle(),
-          "Maximum silence in a response, after `timeouts.first-byte` has ended.",
+          "Maximum silence in a response, after `timeouts.first-byte` has ended. In a WebSocket:"
+              + " maximum silence of both sides together.",
           "A low value interrupts streams of engines that pause. `off`: broken streams stay open"
               + " until TCP detects it.");
 
@@ -180,8 +181,8 @@ public final class ForwardKeys {
           "timeouts.stream-total",
           durationOrOff(MILLI, DAY),
           TIMEOUTS.streamTotal(),
-          "Maximum duration of a request if its response is an event stream. While the request body"
-              + " arrives, `timeouts.total` applies too.",
+          "Maximum duration of a request if its response is an event stream, and of a WebSocket."
+              + " While the request body arrives, `timeouts.total` applies too.",
           "A low value interrupts long generations.");
 
   public static final Key<Duration> CLIENT_HEAD_TIMEOUT =

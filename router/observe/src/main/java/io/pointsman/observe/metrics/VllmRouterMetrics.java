@@ -306,6 +306,7 @@ final class VllmRouterMetrics {
           IMAGES_GENERATIONS,
           IMAGES_EDITS,
           IMAGES_VARIATIONS,
+          REALTIME,
           TRANSPARENT ->
           endpoint.label();
     };

@@ -171,7 +171,8 @@ public final class Tracing implements RequestTracer, AutoCloseable {
           AUDIO_SPEECH,
           IMAGES_GENERATIONS,
           IMAGES_EDITS,
-          IMAGES_VARIATIONS ->
+          IMAGES_VARIATIONS,
+          REALTIME ->
           path; // one of the fixed paths of the route table
     };
   }

@@ -11,6 +11,7 @@ import io.pointsman.testkit.client.HostileRequest;
 import io.pointsman.testkit.engine.EngineFault;
 import io.pointsman.testkit.engine.FleetFault;
 import io.pointsman.testkit.engine.RequestFault;
+import io.pointsman.testkit.engine.WebSocketFault;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -40,6 +41,7 @@ final class FaultsPageTest {
           EngineFault.class,
           FleetFault.class,
           RequestFault.class,
+          WebSocketFault.class,
           ClientFault.class,
           Cut.class,
           HostileRequest.class,

@@ -54,7 +54,7 @@ final class HttpWire {
     return headers;
   }
 
-  /** The head of the next final response; skips interim ones. */
+  /** The head of the next final response, which 101 is; skips interim ones. */
   Head answerHead() throws IOException {
     while (true) {
       String line = line();
@@ -65,7 +65,7 @@ final class HttpWire {
         throw new ProtocolException("status line: '" + line + "'");
       }
       Head head = new Head(Integer.parseInt(line.substring(9, 12)), headers());
-      if (head.status() >= 200) {
+      if (head.status() >= 200 || head.status() == 101) {
         return head;
       }
     }

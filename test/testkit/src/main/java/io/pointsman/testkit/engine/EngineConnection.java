@@ -147,6 +147,20 @@ public final class EngineConnection {
     return send(whole.toByteArray());
   }
 
+  /**
+   * Receives bytes that are no request.
+   *
+   * @return the next {@code length} bytes, or those before the end
+   */
+  public String receive(int length) throws IOException {
+    return new String(in.readNBytes(length), StandardCharsets.ISO_8859_1);
+  }
+
+  /** Receives all bytes up to the end. */
+  public String receiveAll() throws IOException {
+    return new String(in.readAllBytes(), StandardCharsets.ISO_8859_1);
+  }
+
   /** Resets the connection. */
   public void reset() throws IOException {
     socket.setSoLinger(true, 0);

@@ -1,0 +1,31 @@
+package io.pointsman.request;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class QueryModelTest {
+  @ParameterizedTest
+  @CsvSource({
+    "/v1/realtime, ",
+    "/v1/realtime?, ",
+    "/v1/realtime?model, ",
+    "/v1/realtime?model=, ",
+    "/v1/realtime?models=a, ",
+    "/v1/realtime?xmodel=a, ",
+    "/v1/realtime?model=a, a",
+    "/v1/realtime?x=1&model=a&y=2, a",
+    "/v1/realtime?model=a%2Fb%20c, a/b c",
+    "/v1/realtime?model=a+b, a b",
+    "/v1/realtime?model=%C3%A9, \u00e9",
+    "/v1/realtime?model=a%2, a%2",
+    "/v1/realtime?model=%zz, %zz",
+    "/v1/realtime?model=a&model=b, b",
+    "/v1/realtime?model=a?model=b, a?model=b",
+  })
+  void theLastParameterNamesTheModel(String target, @Nullable String expected) {
+    assertThat(QueryModel.of(target)).isEqualTo(expected);
+  }
+}
