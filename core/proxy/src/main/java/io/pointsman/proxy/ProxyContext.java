@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
+import io.pointsman.proxy.body.RequestEdits;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.loop.RequestHandlerFactory;
@@ -25,6 +26,7 @@ import io.pointsman.request.AffinitySettings;
  * @param listener receiver of events for metrics and logs
  * @param tracer factory of traces of single requests
  * @param prompts receiver of the prompts that workers get
+ * @param edits changes to clients' bodies
  * @param ticker clock of all timeouts; the same as the engine's
  * @param dice random numbers for the jitter of retries and for request ids
  * @param names addresses of workers' host names
@@ -38,6 +40,7 @@ public record ProxyContext(
     ProxyListener listener,
     RequestTracer tracer,
     PromptListener prompts,
+    RequestEdits edits,
     Ticker ticker,
     RandomSource dice,
     NameTable names,
@@ -50,6 +53,7 @@ public record ProxyContext(
     requireNonNull(listener, "listener");
     requireNonNull(tracer, "tracer");
     requireNonNull(prompts, "prompts");
+    requireNonNull(edits, "edits");
     requireNonNull(ticker, "ticker");
     requireNonNull(dice, "dice");
     requireNonNull(names, "names");
@@ -72,6 +76,7 @@ public record ProxyContext(
         listener,
         RequestTracer.NONE,
         PromptListener.NONE,
+        RequestEdits.NONE,
         ticker,
         dice,
         new NameTable(

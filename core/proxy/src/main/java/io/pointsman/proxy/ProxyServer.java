@@ -186,6 +186,7 @@ public final class ProxyServer implements AutoCloseable {
         context.listener(),
         context.tracer(),
         context.prompts(),
+        context.edits(),
         context.ticker(),
         settings.limits(),
         settings.timeouts(),

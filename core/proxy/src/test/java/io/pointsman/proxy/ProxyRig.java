@@ -18,6 +18,7 @@ import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.proxy.body.RequestEdits;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.loop.RequestHandlerFactory;
@@ -99,6 +100,9 @@ public final class ProxyRig implements AutoCloseable {
   /** Traces requests. */
   public volatile RequestTracer tracer = RequestTracer.NONE;
 
+  /** Changes clients' bodies. */
+  public volatile RequestEdits edits = RequestEdits.NONE;
+
   /** Checks callers. */
   public volatile CallerCheck callers = CallerCheck.NONE;
 
@@ -174,6 +178,7 @@ public final class ProxyRig implements AutoCloseable {
                 new Reports(),
                 (to, method, uri, headers) -> tracer.begin(to, method, uri, headers),
                 new Prompts(),
+                (facts, body, length, whole) -> edits.edit(facts, body, length, whole),
                 ticker,
                 ScriptedRandomSource.seeded(2)::roll,
                 new NameTable(

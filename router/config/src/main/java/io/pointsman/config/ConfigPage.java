@@ -47,8 +47,8 @@ public final class ConfigPage {
       | `node`, `zone` | location of the worker, see `locality.node` and `locality.zone` |
       | `labels` | other names with values |
 
-      On SIGHUP, a running router reads the same file and flags again and applies `workers` and
-      `log.level`:
+      On SIGHUP, a running router reads the same file and flags again and applies `workers`,
+      `model-aliases` and `log.level`:
 
       - New workers get requests after their first good probe.
       - Removed workers get no new requests and finish their current ones.

@@ -46,6 +46,7 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.StallSettings;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.kv.KvCredits;
+import io.pointsman.engine.policy.PrioritySettings;
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
 import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.policy.cost.CostSettings;
@@ -80,6 +81,7 @@ import java.util.regex.Pattern;
  * @param pluginDirectory directory of jars with policy classes; empty: no plug-ins
  * @param policies parameters of all policies
  * @param models policies of single models
+ * @param modelAliases models by their further names
  * @param tiers preferences for near workers and for workers with a loaded adapter
  * @param disagg prefill and decode on separate workers
  * @param peers addresses where engines register and notify
@@ -96,6 +98,7 @@ public record PointsmanConfig(
     String pluginDirectory,
     PolicySettings policies,
     List<ModelRouting> models,
+    Map<String, String> modelAliases,
     TierSettings tiers,
     DisaggSettings disagg,
     PeerSettings peers,
@@ -131,6 +134,7 @@ public record PointsmanConfig(
   public PointsmanConfig {
     workers = List.copyOf(workers);
     models = List.copyOf(models);
+    modelAliases = Map.copyOf(modelAliases);
   }
 
   /**
@@ -149,6 +153,7 @@ public record PointsmanConfig(
         values.get(RoutingKeys.PLUGIN_DIRECTORY),
         group("cache, balance, hash or sticky", () -> policies(values)),
         models(values),
+        values.get(RoutingKeys.MODEL_ALIASES),
         tiers(values),
         disagg,
         group("disaggregation", () -> peers(values, disagg)),
@@ -311,7 +316,8 @@ public record PointsmanConfig(
         values.get(KubernetesKeys.NAMESPACE),
         values.get(KubernetesKeys.PORT),
         values.get(KubernetesKeys.DATA_PARALLEL_SIZE),
-        values.get(KubernetesKeys.URL));
+        values.get(KubernetesKeys.URL),
+        values.get(KubernetesKeys.FIND));
   }
 
   private static PolicySettings policies(ConfigValues values) {
@@ -325,7 +331,8 @@ public record PointsmanConfig(
             values.get(RoutingKeys.CACHE_THRESHOLD),
             values.get(RoutingKeys.BALANCE_ABS),
             values.get(RoutingKeys.BALANCE_REL),
-            values.get(RoutingKeys.INDEX_MAX_BYTES)),
+            values.get(RoutingKeys.INDEX_MAX_BYTES),
+            values.get(RoutingKeys.MIN_MATCH_LENGTH)),
         new CostSettings(
             values.get(RoutingKeys.COST_KV_TOKENS),
             values.get(RoutingKeys.COST_STEP_TOKENS),
@@ -338,10 +345,16 @@ public record PointsmanConfig(
                 values.get(KvAwareKeys.HOST_CREDIT),
                 values.get(KvAwareKeys.EXTERNAL_CREDIT),
                 values.get(KvAwareKeys.DISK_CREDIT)),
-            values.get(KvAwareKeys.INDEX_MAX_BYTES)),
+            values.get(KvAwareKeys.INDEX_MAX_BYTES),
+            values.get(KvAwareKeys.LOAD_WEIGHT)),
         values.get(RoutingKeys.SESSION_AFFINITY),
         values.get(RoutingKeys.STICKY_IDLE),
-        values.get(RoutingKeys.STICKY_MAX));
+        values.get(RoutingKeys.STICKY_MAX),
+        new PrioritySettings(
+            values.get(RoutingKeys.PRIORITY_HEADER),
+            values.get(RoutingKeys.PRIORITY_FIELD),
+            values.get(RoutingKeys.PRIORITY_DEFAULT),
+            values.get(RoutingKeys.PRIORITY_THRESHOLD)));
   }
 
   private static List<ModelRouting> models(ConfigValues values) {

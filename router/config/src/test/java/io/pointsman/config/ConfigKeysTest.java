@@ -57,6 +57,7 @@ class ConfigKeysTest {
   /** Texts of values; for every key, one of them differs from the default. */
   private static final List<String> CANDIDATES =
       List.of(
+          "services",
           "false",
           "true",
           "7",

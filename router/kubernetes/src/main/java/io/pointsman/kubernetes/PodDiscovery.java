@@ -1,11 +1,16 @@
 package io.pointsman.kubernetes;
 
+import io.fabric8.kubernetes.api.model.HasMetadata;
+import io.fabric8.kubernetes.api.model.KubernetesResourceList;
 import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.Service;
 import io.fabric8.kubernetes.client.Config;
 import io.fabric8.kubernetes.client.ConfigBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.fabric8.kubernetes.client.KubernetesClientException;
+import io.fabric8.kubernetes.client.dsl.MixedOperation;
+import io.fabric8.kubernetes.client.dsl.Resource;
 import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
 import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
 import io.pointsman.config.settings.KubernetesSettings;
@@ -20,14 +25,15 @@ import java.util.Map;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Discovery of workers as pods with certain labels. An informer per role lists and watches the
- * pods. Its callbacks only signal a change; a separate thread then compares the pods with the
- * fleet. It starts even if the API does not answer; until then there are no pods. During an outage
- * the known pods stay.
+ * Discovery of workers as pods or Services with certain labels. An informer per role lists and
+ * watches them. Its callbacks only signal a change; a separate thread then compares the pods with
+ * the fleet. It starts even if the API does not answer; until then there are no pods. During an
+ * outage the known pods stay.
  */
 public final class PodDiscovery implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(PodDiscovery.class);
@@ -36,21 +42,27 @@ public final class PodDiscovery implements AutoCloseable {
   private static final int FIRST_RETRY_MILLIS = 250;
 
   private final KubernetesClient client;
-  private final Map<Role, SharedIndexInformer<Pod>> informers;
+  private final Map<Role, SharedIndexInformer<Pod>> ofPods = new EnumMap<>(Role.class);
+  private final Map<Role, SharedIndexInformer<Service>> ofServices = new EnumMap<>(Role.class);
   private final PodFleet pods;
   private final ApiOutage outage;
   private final Semaphore changed = new Semaphore(0);
   private volatile boolean closed;
 
   private PodDiscovery(
-      KubernetesClient client,
-      Map<Role, SharedIndexInformer<Pod>> informers,
-      PodFleet pods,
-      ApiOutage outage) {
+      KubernetesClient client, KubernetesSettings settings, PodFleet pods, ApiOutage outage) {
     this.client = client;
-    this.informers = informers;
     this.pods = pods;
     this.outage = outage;
+    for (Role role : Role.values()) {
+      if (settings.finds(role)) {
+        PodSelector selector = settings.selector(role);
+        switch (settings.find()) {
+          case PODS -> ofPods.put(role, informer(client.pods(), settings, selector));
+          case SERVICES -> ofServices.put(role, informer(client.services(), settings, selector));
+        }
+      }
+    }
   }
 
   /**
@@ -77,7 +89,7 @@ public final class PodDiscovery implements AutoCloseable {
       PodDiscovery discovery =
           new PodDiscovery(
               client,
-              informers(client, settings),
+              settings,
               new PodFleet(fleet, new PodWorkers(settings)),
               new ApiOutage(client.getMasterUrl().toString(), ticker));
       discovery.begin(settings);
@@ -102,39 +114,33 @@ public final class PodDiscovery implements AutoCloseable {
     return settings.url().isEmpty() ? config.build() : config.withMasterUrl(settings.url()).build();
   }
 
-  private static Map<Role, SharedIndexInformer<Pod>> informers(
-      KubernetesClient client, KubernetesSettings settings) {
-    Map<Role, SharedIndexInformer<Pod>> informers = new EnumMap<>(Role.class);
-    for (Role role : Role.values()) {
-      if (settings.finds(role)) {
-        informers.put(role, informer(client, settings, settings.selector(role)));
-      }
-    }
-    return informers;
-  }
-
-  private static SharedIndexInformer<Pod> informer(
-      KubernetesClient client, KubernetesSettings settings, PodSelector selector) {
+  private static <T extends HasMetadata, L extends KubernetesResourceList<T>>
+      SharedIndexInformer<T> informer(
+          MixedOperation<T, L, ? extends Resource<T>> objects,
+          KubernetesSettings settings,
+          PodSelector selector) {
     String labels = selector.toString();
     String namespace = settings.namespace();
     return namespace.isEmpty()
-        ? client.pods().inAnyNamespace().withLabelSelector(labels).runnableInformer(0)
-        : client.pods().inNamespace(namespace).withLabelSelector(labels).runnableInformer(0);
+        ? objects.inAnyNamespace().withLabelSelector(labels).runnableInformer(0)
+        : objects.inNamespace(namespace).withLabelSelector(labels).runnableInformer(0);
   }
 
   private void begin(KubernetesSettings settings) {
-    informers.forEach((role, informer) -> begin(role, informer, settings));
+    ofPods.forEach((role, informer) -> begin(role, informer, settings));
+    ofServices.forEach((role, informer) -> begin(role, informer, settings));
     Thread.ofVirtual().name("kubernetes-discovery").start(this::run);
   }
 
-  private void begin(Role role, SharedIndexInformer<Pod> informer, KubernetesSettings settings) {
+  private <T> void begin(Role role, SharedIndexInformer<T> informer, KubernetesSettings settings) {
     log.info(
-        "watching {} pods with {} in {}, API {}",
+        "watching {} {} with {} in {}, API {}",
         role.name().toLowerCase(Locale.ROOT),
+        settings.find().name().toLowerCase(Locale.ROOT),
         settings.selector(role),
         settings.namespace().isEmpty() ? "all namespaces" : "namespace " + settings.namespace(),
         client.getMasterUrl());
-    informer.addEventHandler(new Signal(changed));
+    informer.addEventHandler(new Signal<>(changed));
     informer.exceptionHandler(
         (_, failure) -> {
           outage.failed(failure);
@@ -160,19 +166,27 @@ public final class PodDiscovery implements AutoCloseable {
     try {
       // Waits until all informers have all their pods. Otherwise pods of another role could take
       // the place of missing ones.
-      if (all(SharedIndexInformer::hasSynced) && !closed) {
-        Map<Role, List<Pod>> selected = new EnumMap<>(Role.class);
-        informers.forEach((role, informer) -> selected.put(role, informer.getStore().list()));
-        pods.follow(selected);
+      if (all(each -> each.hasSynced()) && !closed) {
+        pods.follow(listed(ofPods), listed(ofServices));
       }
-      outage.look(all(SharedIndexInformer::isWatching));
+      outage.look(all(each -> each.isWatching()));
     } catch (RuntimeException e) {
       log.error("cannot process the list of pods", e);
     }
   }
 
-  private boolean all(Predicate<SharedIndexInformer<Pod>> holds) {
-    return informers.values().stream().allMatch(holds);
+  private static <T> Map<Role, List<T>> listed(Map<Role, SharedIndexInformer<T>> informers) {
+    Map<Role, List<T>> listed = new EnumMap<>(Role.class);
+    informers.forEach((role, informer) -> listed.put(role, informer.getStore().list()));
+    return listed;
+  }
+
+  private Stream<SharedIndexInformer<?>> informers() {
+    return Stream.concat(ofPods.values().stream(), ofServices.values().stream());
+  }
+
+  private boolean all(Predicate<SharedIndexInformer<?>> holds) {
+    return informers().allMatch(holds);
   }
 
   /** True if pods cannot be watched at present. */
@@ -185,24 +199,24 @@ public final class PodDiscovery implements AutoCloseable {
   public void close() {
     closed = true;
     changed.release();
-    informers.values().forEach(SharedIndexInformer::stop);
+    informers().forEach(SharedIndexInformer::stop);
     client.close();
   }
 
-  /** Signals a change. The discovery thread then reads the pods. */
-  private record Signal(Semaphore changed) implements ResourceEventHandler<Pod> {
+  /** Signals a change. The discovery thread then reads all objects. */
+  private record Signal<T>(Semaphore changed) implements ResourceEventHandler<T> {
     @Override
-    public void onAdd(Pod pod) {
+    public void onAdd(T object) {
       changed.release();
     }
 
     @Override
-    public void onUpdate(Pod before, Pod after) {
+    public void onUpdate(T before, T after) {
       changed.release();
     }
 
     @Override
-    public void onDelete(Pod pod, boolean finalStateUnknown) {
+    public void onDelete(T object, boolean finalStateUnknown) {
       changed.release();
     }
   }

@@ -1,6 +1,7 @@
 package io.pointsman.kubernetes;
 
 import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.Service;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Role;
@@ -64,6 +65,16 @@ final class PodFleet {
    * roles gets the first of prefill, decode and regular.
    */
   void follow(Map<Role, ? extends Collection<Pod>> pods) {
+    follow(pods, Map.of());
+  }
+
+  /**
+   * The same for pods and Services. A Service is always ready: probes find out whether an engine
+   * answers.
+   */
+  void follow(
+      Map<Role, ? extends Collection<Pod>> pods,
+      Map<Role, ? extends Collection<Service>> services) {
     Map<String, Wanted> wanted = new TreeMap<>();
     for (Role role : PRECEDENCE) {
       Collection<Pod> selected = pods.get(role);
@@ -73,6 +84,16 @@ final class PodFleet {
           workers
               .of(pod, role)
               .forEach(spec -> wanted.putIfAbsent(spec.id(), new Wanted(spec, ready)));
+        }
+      }
+    }
+    for (Role role : PRECEDENCE) {
+      Collection<Service> selected = services.get(role);
+      if (selected != null) {
+        for (Service service : selected) {
+          workers
+              .of(service, role)
+              .forEach(spec -> wanted.putIfAbsent(spec.id(), new Wanted(spec, true)));
         }
       }
     }

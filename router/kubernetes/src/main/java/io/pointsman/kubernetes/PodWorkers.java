@@ -1,7 +1,9 @@
 package io.pointsman.kubernetes;
 
+import io.fabric8.kubernetes.api.model.ObjectMeta;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodStatus;
+import io.fabric8.kubernetes.api.model.Service;
 import io.pointsman.config.settings.KubernetesSettings;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
@@ -72,6 +74,32 @@ final class PodWorkers {
             WorkerSpec.NO_RANK,
             0,
             labels);
+    return ranks(whole);
+  }
+
+  /** The workers of a Service, one per rank, at its DNS name. None while it is deleted. */
+  List<WorkerSpec> of(Service service, Role role) {
+    ObjectMeta meta = service.getMetadata();
+    if (meta.getDeletionTimestamp() != null) {
+      return List.of();
+    }
+    String namespace = orEmpty(meta.getNamespace());
+    String name = orEmpty(meta.getName());
+    Map<String, String> labels =
+        Map.of("namespace", namespace, "service", name, "uid", orEmpty(meta.getUid()));
+    WorkerSpec whole =
+        new WorkerSpec(
+            namespace + "/" + name,
+            "http://" + name + "." + namespace + ".svc:" + port,
+            role,
+            Set.of(),
+            WorkerSpec.NO_RANK,
+            0,
+            labels);
+    return ranks(whole);
+  }
+
+  private List<WorkerSpec> ranks(WorkerSpec whole) {
     return dataParallelSize == 1
         ? List.of(whole)
         : IntStream.range(0, dataParallelSize).mapToObj(whole::withRank).toList();

@@ -4,6 +4,8 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.Service;
+import io.fabric8.kubernetes.api.model.ServiceBuilder;
 import io.pointsman.config.settings.KubernetesSettings;
 import io.pointsman.config.settings.PodSelector;
 import io.pointsman.engine.fleet.Fleet;
@@ -231,5 +233,24 @@ class PodFleetTest {
     pods.follow(List.of());
     assertThat(ids(fleet)).containsExactly("a/one");
     assertThat(pods.leftOut()).isZero();
+  }
+
+  private static Service service(String name) {
+    return new ServiceBuilder()
+        .withNewMetadata()
+        .withNamespace("a")
+        .withName(name)
+        .withUid("uid-of-" + name)
+        .endMetadata()
+        .build();
+  }
+
+  @Test
+  void aServiceIsAWorkerAtItsName() {
+    pods.follow(Map.of(), Map.of(Role.REGULAR, List.of(service("llm-1"), service("llm-2"))));
+    assertThat(ids(fleet)).containsExactly("a/llm-1", "a/llm-2");
+    assertThat(worker("a/llm-1").spec().url()).isEqualTo("http://llm-1.a.svc:8000");
+    pods.follow(Map.of(), Map.of(Role.REGULAR, List.of(service("llm-2"))));
+    assertThat(ids(fleet)).containsExactly("a/llm-2");
   }
 }

@@ -2,6 +2,8 @@ package io.pointsman.proxy.body;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.pointsman.request.splice.Piece;
+import io.pointsman.request.splice.Splice;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -62,6 +64,23 @@ public final class KeptBody {
     }
     lastIsOwn = !alone;
     return true;
+  }
+
+  /** Changes the body. The kept bytes are not copied. */
+  void edit(Splice splice) {
+    List<ByteBuf> edited = new ArrayList<>();
+    for (Piece piece : splice.pieces()) {
+      switch (piece) {
+        case Piece.Original(int offset, int size) -> addSlices(offset, size, edited);
+        case Piece.Inserted(var text) ->
+            edited.add(allocator.buffer(text.length()).writeBytes(text.bytes()));
+      }
+    }
+    parts.forEach(ByteBuf::release);
+    parts.clear();
+    parts.addAll(edited);
+    length = splice.length();
+    lastIsOwn = false;
   }
 
   /** The memory that a part holds, in bytes: for a slice, the complete underlying buffer. */

@@ -5,6 +5,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.wire.Decimals;
 import io.pointsman.proxy.wire.RequestHead;
+import io.pointsman.request.splice.Splice;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -46,6 +47,10 @@ public final class RequestBody {
   private long nextLook;
 
   private long total;
+
+  /** Bytes that an edit has added; negative if it has removed some. */
+  private int added;
+
   private boolean complete;
   private boolean streaming;
 
@@ -158,9 +163,19 @@ public final class RequestBody {
     }
   }
 
+  /** Changes the buffered bytes. */
+  public void edit(Splice splice) {
+    KeptBody edited = kept;
+    if (edited != null) {
+      added += splice.length() - edited.length();
+      edited.edit(splice);
+    }
+  }
+
   /** Content length for the worker; {@link RequestHead#UNKNOWN} for chunks. */
   public long announced() {
-    return complete ? total : head.contentLength();
+    long received = complete ? total : head.contentLength();
+    return received == RequestHead.UNKNOWN ? received : received + added;
   }
 
   /**

@@ -19,6 +19,7 @@ import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.RequestHeadWriter;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
+import io.pointsman.request.splice.Splice;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -229,13 +230,14 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
   // Reads the facts that routing needs.
 
   private void read() {
-    byte[] bytes = state.scratch(body.buffered());
-    body.copyTo(bytes);
-    RequestFacts read =
-        state
-            .reader()
-            .read(endpoint, head, bytes, 0, body.buffered(), !body.complete())
-            .at(head.uri());
+    byte[] bytes = buffered();
+    RequestFacts read = facts(bytes);
+    Splice edit = plane.edits().edit(read, bytes, body.buffered(), body.complete());
+    if (edit != null) {
+      body.edit(edit);
+      bytes = buffered();
+      read = facts(bytes);
+    }
     facts = read;
     report.asks(read.model());
     StoredResponse stored = StoredResponse.of(plane.owners(), endpoint, head, read);
@@ -262,6 +264,19 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
     }
     attempts = new Attempts(this, read, stored);
     admit(read.model());
+  }
+
+  private byte[] buffered() {
+    byte[] bytes = state.scratch(body.buffered());
+    body.copyTo(bytes);
+    return bytes;
+  }
+
+  private RequestFacts facts(byte[] bytes) {
+    return state
+        .reader()
+        .read(endpoint, head, bytes, 0, body.buffered(), !body.complete())
+        .at(head.uri());
   }
 
   // Waits for admission.

@@ -6,6 +6,7 @@ import io.pointsman.engine.env.Ticker;
 import io.pointsman.proxy.admission.Admissions;
 import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.body.BodyBudget;
+import io.pointsman.proxy.body.RequestEdits;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.reply.RequestIds;
@@ -37,6 +38,7 @@ public record ServerContext(
     ProxyListener listener,
     RequestTracer tracer,
     PromptListener prompts,
+    RequestEdits edits,
     Ticker ticker,
     LimitSettings limits,
     TimeoutSettings timeouts,

@@ -19,6 +19,7 @@ import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.admission.Admissions;
 import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.body.BodyBudget;
+import io.pointsman.proxy.body.RequestEdits;
 import io.pointsman.proxy.call.AnswerReference.Chunks;
 import io.pointsman.proxy.call.AnswerReference.Framing;
 import io.pointsman.proxy.flush.Flushes;
@@ -304,6 +305,7 @@ public final class RelayFuzz {
             ProxyListener.NONE,
             RequestTracer.NONE,
             PromptListener.NONE,
+            RequestEdits.NONE,
             () -> 0,
             settings.limits(),
             settings.timeouts(),

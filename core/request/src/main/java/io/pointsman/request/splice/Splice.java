@@ -1,5 +1,7 @@
 package io.pointsman.request.splice;
 
+import io.pointsman.request.Span;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -16,6 +18,25 @@ public record Splice(List<Piece> pieces, int length) {
   /** The unchanged original. */
   public static Splice unchanged(int length) {
     return new Splice(length == 0 ? List.of() : List.of(new Piece.Original(0, length)), length);
+  }
+
+  /**
+   * A body with one value replaced.
+   *
+   * @param length size of the original in bytes
+   * @param old position of the value
+   */
+  public static Splice replaced(int length, Span old, RawJson value) {
+    int end = old.offset() + old.length();
+    List<Piece> pieces = new ArrayList<>(3);
+    if (old.offset() > 0) {
+      pieces.add(new Piece.Original(0, old.offset()));
+    }
+    pieces.add(new Piece.Inserted(value));
+    if (end < length) {
+      pieces.add(new Piece.Original(end, length - end));
+    }
+    return new Splice(pieces, length - old.length() + value.length());
   }
 
   /**

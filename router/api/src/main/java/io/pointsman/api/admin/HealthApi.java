@@ -9,7 +9,10 @@ import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 
 /**
  * Health endpoints of the router: {@code /liveness}, {@code /readiness}, {@code /health}. Draining
@@ -23,6 +26,7 @@ public final class HealthApi {
   private final DisaggSettings disagg;
   private final BooleanSupplier draining;
   private final boolean holds;
+  private Supplier<Map<String, String>> dynamicConfig = Map::of;
 
   /**
    * @param ofWorkers true: {@code /health} answers 503 while a worker is unhealthy or the router
@@ -44,6 +48,16 @@ public final class HealthApi {
     this.ofWorkers = ofWorkers;
     this.disagg = disagg;
     this.draining = draining;
+  }
+
+  /**
+   * Shows settings that changed at run time, as the production stack does.
+   *
+   * @param settings current settings; empty if nothing is shown
+   */
+  public HealthApi showing(Supplier<Map<String, String>> settings) {
+    dynamicConfig = settings;
+    return this;
   }
 
   /** Adds its routes. */
@@ -118,7 +132,16 @@ public final class HealthApi {
   }
 
   private LocalResponse health() {
-    return ofWorkers ? healthOfWorkers() : Json.answer(200, Json.object().put("status", "healthy"));
+    if (ofWorkers) {
+      return healthOfWorkers();
+    }
+    ObjectNode body = Json.object().put("status", "healthy");
+    Map<String, String> settings = dynamicConfig.get();
+    if (!settings.isEmpty()) {
+      ObjectNode shown = body.putObject("dynamic_config");
+      new TreeMap<>(settings).forEach(shown::put);
+    }
+    return Json.answer(200, body);
   }
 
   private LocalResponse healthOfWorkers() {

@@ -5,15 +5,22 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Supplier;
 
 /** Models of the whole fleet in OpenAI's format: {@code GET /v1/models} and one model below it. */
 public final class ModelsApi {
   private static final String MODELS = "/v1/models/";
 
   private final ModelCards cards;
+  private final Supplier<Map<String, String>> aliases;
 
-  public ModelsApi(ModelCards cards) {
+  /**
+   * @param aliases models by their further names
+   */
+  public ModelsApi(ModelCards cards, Supplier<Map<String, String>> aliases) {
     this.cards = cards;
+    this.aliases = aliases;
   }
 
   /** Adds its routes. */
@@ -27,12 +34,28 @@ public final class ModelsApi {
     ObjectNode body = Json.object();
     body.put("object", "list");
     ArrayNode data = body.putArray("data");
-    cards.merged().values().forEach(data::add);
+    listed().values().forEach(data::add);
     return Json.answer(200, body);
   }
 
-  private LocalResponse one(String model) {
+  /** The cards by name; an alias has its model's card under its own name. */
+  private Map<String, ObjectNode> listed() {
     Map<String, ObjectNode> merged = cards.merged();
+    Map<String, String> known = aliases.get();
+    Map<String, ObjectNode> further = new TreeMap<>();
+    known.forEach(
+        (alias, model) -> {
+          ObjectNode card = merged.get(model);
+          if (card != null) {
+            further.put(alias, card.deepCopy().put("id", alias));
+          }
+        });
+    merged.putAll(further);
+    return merged;
+  }
+
+  private LocalResponse one(String model) {
+    Map<String, ObjectNode> merged = listed();
     ObjectNode card = merged.get(model);
     if (card == null) {
       // Ray Serve's convention for clients that cannot put a slash in a path: they send "--".

@@ -35,6 +35,7 @@ import java.util.concurrent.ConcurrentHashMap;
 final class AdminFixture {
   final FakeClock clock = new FakeClock();
   final Fleet fleet = new Fleet(FleetSettings.DEFAULTS.withoutEjectionLimit(), clock::nanos);
+  Map<String, String> aliases = Map.of();
   final ModelCards cards = new ModelCards(fleet);
   final PolicySetup policy =
       Policies.create(
@@ -83,7 +84,7 @@ final class AdminFixture {
     new HealthApi(fleet, membership, settings.healthOfWorkers(), disagg, () -> draining, false)
         .addTo(builder);
     new RayProxyApi(fleet, settings.rayApplication(), () -> draining).addTo(builder);
-    new ModelsApi(cards).addTo(builder);
+    new ModelsApi(cards, () -> aliases).addTo(builder);
     new MaintenanceApi(fleet, this::call, List.of(sessions)).addTo(builder);
     routes = builder.build();
   }

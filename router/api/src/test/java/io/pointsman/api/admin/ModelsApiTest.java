@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.local.LocalResponse;
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -100,5 +101,17 @@ class ModelsApiTest {
     assertThat(json(admin.get("/v1/models")).path("data").findValuesAsText("id"))
         .containsExactly("m");
     assertThat(admin.asked).isEmpty();
+  }
+
+  @Test
+  void anAliasIsListedBesideItsModel() throws Exception {
+    says(admin.healthyWorker("http://a:1", "llama"), "{\"data\":[{\"id\":\"llama\",\"x\":1}]}");
+    admin.aliases = Map.of("gpt-4", "llama", "lost", "absent");
+    assertThat(json(admin.get("/v1/models")).path("data").findValuesAsText("id"))
+        .containsExactly("llama", "gpt-4");
+    JsonNode card = json(admin.get("/v1/models/gpt-4"));
+    assertThat(card.path("id").asText()).isEqualTo("gpt-4");
+    assertThat(card.path("x").asInt()).isEqualTo(1);
+    assertThat(admin.get("/v1/models/lost").status()).isEqualTo(404);
   }
 }

@@ -1,9 +1,11 @@
 package io.pointsman.config.key;
 
+import static io.pointsman.config.value.ValueTypes.constant;
 import static io.pointsman.config.value.ValueTypes.integer;
 
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.settings.KubernetesSettings;
+import io.pointsman.config.settings.KubernetesSettings.Find;
 import io.pointsman.config.settings.LabelSyntax;
 import io.pointsman.config.settings.PodSelector;
 import io.pointsman.config.value.CheckedText;
@@ -41,6 +43,16 @@ public final class KubernetesKeys {
           DEFAULTS.decodeSelector(),
           "Labels of the pods that are decode workers.",
           "This needs `disaggregation.protocol`.");
+
+  public static final Key<Find> FIND =
+      Key.of(
+          "kubernetes.find",
+          constant(Find.class),
+          DEFAULTS.find(),
+          "`pods`: each ready pod with the labels is a worker. `services`: each Service with the"
+              + " labels is a worker, at its DNS name and `kubernetes.port`.",
+          "`services` is for Services with one pod. Behind a Service with several pods, the router"
+              + " cannot choose the pod, so caches and loads are unknown.");
 
   public static final Key<String> NAMESPACE =
       Key.of(
@@ -94,6 +106,13 @@ public final class KubernetesKeys {
 
   static List<Key<?>> all() {
     return List.of(
-        SELECTOR, PREFILL_SELECTOR, DECODE_SELECTOR, NAMESPACE, PORT, DATA_PARALLEL_SIZE, URL);
+        SELECTOR,
+        PREFILL_SELECTOR,
+        DECODE_SELECTOR,
+        FIND,
+        NAMESPACE,
+        PORT,
+        DATA_PARALLEL_SIZE,
+        URL);
   }
 }

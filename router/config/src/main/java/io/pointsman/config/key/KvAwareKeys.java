@@ -47,6 +47,15 @@ public final class KvAwareKeys {
               + " the device.",
           "`1`: loading such a block is free. `0`: such blocks do not count.");
 
+  public static final Key<Double> LOAD_WEIGHT =
+      Key.of(
+          "load-aware.weight",
+          decimal(0, Double.MAX_VALUE),
+          KV.loadWeight(),
+          "load_aware: weight of load. It is subtracted from the cached share of the prompt for a"
+              + " worker with twice the mean number of requests in flight.",
+          "`0`: only the cached share counts. With a high value, only load counts.");
+
   public static final Key<Long> INDEX_MAX_BYTES =
       Key.of(
           "kv-aware.index-max-bytes",
@@ -60,6 +69,7 @@ public final class KvAwareKeys {
   private KvAwareKeys() {}
 
   static List<Key<?>> all() {
-    return List.of(TEMPERATURE, HOST_CREDIT, EXTERNAL_CREDIT, DISK_CREDIT, INDEX_MAX_BYTES);
+    return List.of(
+        TEMPERATURE, HOST_CREDIT, EXTERNAL_CREDIT, DISK_CREDIT, INDEX_MAX_BYTES, LOAD_WEIGHT);
   }
 }

@@ -10,12 +10,14 @@ import static io.pointsman.config.value.ValueTypes.nameOrClass;
 import static io.pointsman.config.value.ValueTypes.text;
 import static io.pointsman.config.value.ValueTypes.texts;
 
+import io.pointsman.config.value.AliasType;
 import io.pointsman.config.value.ModelPolicy;
 import io.pointsman.config.value.ValueType;
 import io.pointsman.config.value.ValueTypes;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.PrioritySettings;
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
 import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.engine.policy.catalog.PolicySettings;
@@ -31,6 +33,8 @@ import java.util.stream.Stream;
 public final class RoutingKeys {
   private static final PolicySettings POLICIES = PolicySettings.DEFAULTS;
   private static final CacheAwareSettings CACHE = CacheAwareSettings.DEFAULTS;
+  private static final PrioritySettings PRIORITY = PrioritySettings.DEFAULTS;
+  private static final int MOST_PRIORITY = 1_000_000_000;
   private static final CostSettings COST = CostSettings.DEFAULTS;
 
   public static final Key<List<WorkerSpec>> WORKERS =
@@ -81,6 +85,15 @@ public final class RoutingKeys {
           "cache_aware: share of the prompt that a worker must have cached for the match to count.",
           "The cached share must be larger than this value. `0`: any match counts; `1`: none"
               + " does.");
+
+  public static final Key<Integer> MIN_MATCH_LENGTH =
+      Key.of(
+          "cache.min-match-length",
+          integer(0, Integer.MAX_VALUE),
+          CACHE.minMatchLength(),
+          "cache_aware: least length of a cached prefix that counts, in bytes of text. A token id"
+              + " counts as 4 bytes. `cache.threshold` must be exceeded too.",
+          "`0`: only `cache.threshold` decides. With a high value, requests are routed by load.");
 
   public static final Key<Long> INDEX_MAX_BYTES =
       Key.of(
@@ -241,6 +254,50 @@ public final class RoutingKeys {
           "If a name is missing, clients get 404 after a restart of the router while the model has"
               + " no worker.");
 
+  public static final Key<Map<String, String>> MODEL_ALIASES =
+      Key.of(
+          "model-aliases",
+          new AliasType(),
+          Map.of(),
+          "Further names of models: a group of `alias: model`. The router replaces the name in the"
+              + " JSON body; the response has the engine's name. `GET /v1/models` lists both if"
+              + " `models.merged` is on.",
+          "An alias hides a model of the same name. Forms and bodies that a client compresses keep"
+              + " their name, and so do requests that another proxy forwards.");
+
+  public static final Key<String> PRIORITY_HEADER =
+      Key.of(
+          "priority.header",
+          text("<name>", "the name of a header", false),
+          PRIORITY.header(),
+          "priority: header with the priority of a request; precedes `priority.field`.",
+          "A lower number is more important.");
+
+  public static final Key<String> PRIORITY_FIELD =
+      Key.of(
+          "priority.field",
+          text("<name>", "the name of a member", false),
+          PRIORITY.field(),
+          "priority: member of the JSON body with the priority of a request.",
+          "The engine gets the priority of the header in its own member `priority`.");
+
+  public static final Key<Integer> PRIORITY_DEFAULT =
+      Key.of(
+          "priority.default",
+          integer(-MOST_PRIORITY, MOST_PRIORITY),
+          PRIORITY.standard(),
+          "priority: priority of requests without one.",
+          "If it is below `priority.threshold`, requests without a priority are important.");
+
+  public static final Key<Integer> PRIORITY_THRESHOLD =
+      Key.of(
+          "priority.threshold",
+          integer(-MOST_PRIORITY, MOST_PRIORITY),
+          PRIORITY.threshold(),
+          "priority: requests with a priority below this go to the least loaded worker, all others"
+              + " to the workers in turn.",
+          "With a high value, all requests go to the least loaded worker.");
+
   public static final Key<UnknownModel> UNKNOWN_MODEL =
       Key.of(
           "unknown-model",
@@ -259,6 +316,7 @@ public final class RoutingKeys {
       List.of(
           POLICY,
           CACHE_THRESHOLD,
+          MIN_MATCH_LENGTH,
           INDEX_MAX_BYTES,
           BALANCE_ABS,
           BALANCE_REL,
@@ -306,6 +364,7 @@ public final class RoutingKeys {
         SHADOW_POLICY,
         PLUGIN_DIRECTORY,
         CACHE_THRESHOLD,
+        MIN_MATCH_LENGTH,
         INDEX_MAX_BYTES,
         BALANCE_ABS,
         BALANCE_REL,
@@ -318,9 +377,14 @@ public final class RoutingKeys {
         HASH_LOAD_FACTOR,
         RAY_VIRTUAL_NODES,
         RAY_FALLBACK_WORKERS,
+        PRIORITY_HEADER,
+        PRIORITY_FIELD,
+        PRIORITY_DEFAULT,
+        PRIORITY_THRESHOLD,
         SESSION_AFFINITY,
         STICKY_IDLE,
         STICKY_MAX,
+        MODEL_ALIASES,
         UNKNOWN_MODEL,
         EXPECTED_MODELS);
   }

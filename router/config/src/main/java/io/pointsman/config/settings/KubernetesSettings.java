@@ -15,6 +15,7 @@ import java.net.URI;
  *     makes each pod one worker without a rank
  * @param url base URL of the cluster's API. Empty means the cluster in {@code KUBECONFIG} or {@code
  *     ~/.kube/config}, else the router's own cluster
+ * @param find kind of the objects that are workers
  */
 public record KubernetesSettings(
     PodSelector selector,
@@ -23,9 +24,36 @@ public record KubernetesSettings(
     String namespace,
     int port,
     int dataParallelSize,
-    String url) {
+    String url,
+    Find find) {
+  /** Kind of the objects that are workers. */
+  public enum Find {
+    PODS,
+    SERVICES
+  }
+
   public static final KubernetesSettings DEFAULTS =
       new KubernetesSettings(PodSelector.NONE, "", 8000, 1, "");
+
+  /** Settings for pods. */
+  public KubernetesSettings(
+      PodSelector selector,
+      PodSelector prefillSelector,
+      PodSelector decodeSelector,
+      String namespace,
+      int port,
+      int dataParallelSize,
+      String url) {
+    this(
+        selector,
+        prefillSelector,
+        decodeSelector,
+        namespace,
+        port,
+        dataParallelSize,
+        url,
+        Find.PODS);
+  }
 
   /** Settings for pods that serve complete requests only. */
   public KubernetesSettings(

@@ -25,7 +25,7 @@ final class Reload {
 
   /** Keys that can change at run time. */
   private static final Set<Key<?>> CHANGEABLE =
-      Set.of(RoutingKeys.WORKERS, OperationKeys.LOG_LEVEL);
+      Set.of(RoutingKeys.WORKERS, RoutingKeys.MODEL_ALIASES, OperationKeys.LOG_LEVEL);
 
   private final Supplier<ConfigValues> source;
   private final Router router;
@@ -41,18 +41,25 @@ final class Reload {
     this.router = router;
   }
 
-  /** Reads and applies the configuration; logs the reason if it is not applied. */
-  synchronized void run() {
+  /**
+   * Reads and applies the configuration; logs the reason if it is not applied.
+   *
+   * @return true if it was applied
+   */
+  synchronized boolean run() {
     try {
       ConfigValues next = source.get();
       refuseWhatIsFixed(next);
       PointsmanConfig config = PointsmanConfig.from(next);
       router.configureWorkers(inForce.get(RoutingKeys.WORKERS), config.workers());
+      router.configureAliases(config.modelAliases());
       LogSetup.setLevel(config.log().level());
       inForce = next;
       log.info("configuration reloaded, with {} workers", config.workers().size());
+      return true;
     } catch (ConfigException | IllegalArgumentException | IllegalStateException e) {
       log.warn("configuration not reloaded, the previous one stays active: {}", e.getMessage());
+      return false;
     }
   }
 

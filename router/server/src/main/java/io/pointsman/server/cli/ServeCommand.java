@@ -27,8 +27,8 @@ final class ServeCommand implements Callable<Integer> {
             "SIGTERM or Ctrl-C: accept no new requests, let streams finish for up to"
                 + " --drain-timeout, then exit with code 0. A second signal ends the router at"
                 + " once.",
-            "SIGHUP: read the file again and apply its workers and its log level. If any other key"
-                + " has changed, the router logs this and applies nothing.");
+            "SIGHUP: read the file again and apply its workers, model aliases and log level. If any"
+                + " other key has changed, the router logs this and applies nothing.");
     ConfigFlags.addTo(spec);
     return new CommandLine(spec);
   }

@@ -53,8 +53,10 @@ import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -70,6 +72,8 @@ public final class Router implements AutoCloseable {
   private final Deque<AutoCloseable> control;
   private final AtomicBoolean draining;
   private final NameWorkers nameWorkers;
+  private final BodyChanges changes;
+  private final AtomicReference<Map<String, String>> dynamicConfig;
 
   private Router(Assembly assembly, ProxyServer server, @Nullable MetricsServer metrics) {
     config = assembly.config;
@@ -77,6 +81,8 @@ public final class Router implements AutoCloseable {
     control = assembly.control;
     draining = assembly.draining;
     nameWorkers = assembly.core.nameWorkers;
+    changes = assembly.changes;
+    dynamicConfig = assembly.dynamicConfig;
     this.server = server;
     this.metrics = metrics;
   }
@@ -115,6 +121,9 @@ public final class Router implements AutoCloseable {
     private final ModelCards cards;
     private final RequestTracer tracer;
     private final Observers observers;
+    private final BodyChanges changes;
+    private final AtomicReference<Map<String, String>> dynamicConfig =
+        new AtomicReference<>(Map.of());
 
     Assembly(PointsmanConfig config, String version, Deque<AutoCloseable> control)
         throws IOException {
@@ -131,6 +140,7 @@ public final class Router implements AutoCloseable {
       cards = new ModelCards(fleet);
       core.onModels(cards::learned);
       tracer = config.tracing().enabled() ? tracing(version) : RequestTracer.NONE;
+      changes = new BodyChanges(config);
       observers = new Observers(config, this::policyOf, ticker, dice);
     }
 
@@ -184,6 +194,7 @@ public final class Router implements AutoCloseable {
               metrics.proxyListener(),
               tracer,
               prompts,
+              changes,
               ticker,
               dice,
               core.names,
@@ -254,13 +265,14 @@ public final class Router implements AutoCloseable {
       boolean ofWorkers = config.admin().healthOfWorkers();
       boolean holds = config.proxy().holdBack().withoutWorker().isPositive();
       new HealthApi(fleet, membership, ofWorkers, config.disagg(), draining::get, holds)
+          .showing(dynamicConfig::get)
           .addTo(routes);
       String application = config.admin().rayApplication();
       if (!application.isEmpty()) {
         new RayProxyApi(fleet, application, draining::get).addTo(routes);
       }
       if (config.admin().mergedModels()) {
-        new ModelsApi(cards).addTo(routes);
+        new ModelsApi(cards, changes::aliases).addTo(routes);
       }
       if (config.admin().enabled()) {
         new WorkersApi(fleet, membership, ticker).addTo(routes);
@@ -363,6 +375,16 @@ public final class Router implements AutoCloseable {
 
   private static List<WorkerSpec> named(List<WorkerSpec> workers) {
     return workers.stream().filter(NameWorkers::expands).toList();
+  }
+
+  /** Replaces the models' further names at run time. */
+  public void configureAliases(Map<String, String> modelsByAlias) {
+    changes.aliases(modelsByAlias);
+  }
+
+  /** Sets the settings that {@code GET /health} shows; none if the map is empty. */
+  public void showDynamicConfig(Map<String, String> settings) {
+    dynamicConfig.set(Map.copyOf(settings));
   }
 
   /** Number of active client requests for workers, including requests that wait for admission. */

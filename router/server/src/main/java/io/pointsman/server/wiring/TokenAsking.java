@@ -28,7 +28,7 @@ final class TokenAsking {
   private static final Logger log = LoggerFactory.getLogger(TokenAsking.class);
 
   /** Policies that compare prompts with KV events. */
-  private static final Set<String> COMPARE = Set.of("cost", "kv_aware");
+  private static final Set<String> COMPARE = Set.of("cost", "kv_aware", "load_aware");
 
   private TokenAsking() {}
 

@@ -43,6 +43,9 @@ public final class CacheAwarePolicy implements Policy {
   /** The same if the holder has the whole prompt: 12. Several samples of a prompt share a worker. */
   private static final int BUSY_HOLDER_OF_ALL = 12;
 
+  /** Bytes of text that a token id counts as. */
+  private static final int BYTES_PER_TOKEN = 4;
+
   private final CacheAwareSettings settings;
   private final PrefixLearner learner;
   private final PrefixIndex index;
@@ -103,7 +106,7 @@ public final class CacheAwarePolicy implements Policy {
   private int longestHolder(Pool pool, RoutingRequest request, LoadRange loads, long now) {
     PrefixBlocks prefix = request.prefix();
     int blocks = index.match(prefix);
-    while (prefix.ratio(blocks) > settings.cacheThreshold()) {
+    while (prefix.ratio(blocks) > settings.cacheThreshold() && longEnough(prefix, blocks)) {
       HolderBitmap crowd = index.crowd(prefix, blocks);
       int holder =
           crowd == null
@@ -116,6 +119,11 @@ public final class CacheAwarePolicy implements Policy {
       blocks = PrefixIndex.shorter(blocks);
     }
     return Pool.ABSENT;
+  }
+
+  private boolean longEnough(PrefixBlocks prefix, int blocks) {
+    double length = prefix.ratio(blocks) * prefix.length();
+    return (prefix.text() ? length : length * BYTES_PER_TOKEN) >= settings.minMatchLength();
   }
 
   private int leastLoadedOfFew(Pool pool, int blocks, RoutingRequest request, long now) {
@@ -199,7 +207,9 @@ public final class CacheAwarePolicy implements Policy {
    */
   private Worker meet(Pool pool, RoutingRequest request, int chosen, long now) {
     PrefixBlocks prefix = request.prefix();
-    if (prefix.count() == 0 || settings.cacheThreshold() >= 1) {
+    if (prefix.count() == 0
+        || settings.cacheThreshold() >= 1
+        || !longEnough(prefix, prefix.count())) {
       return pool.worker(chosen);
     }
     int slot = learner.firsts().claim(prefix.whole(), pool.slot(chosen), now);

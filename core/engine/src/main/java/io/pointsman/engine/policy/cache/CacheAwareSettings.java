@@ -11,14 +11,26 @@ package io.pointsman.engine.policy.cache;
  *     least 1
  * @param maxIndexBytes maximum memory of the prefix index in bytes; at least 64 KiB. If it is too
  *     small, the index forgets prefixes before the engines do.
+ * @param minMatchLength least length of a known prefix that determines the worker, in bytes of text
+ *     or four per token id; at least 0
  */
 public record CacheAwareSettings(
     double cacheThreshold,
     int balanceAbsThreshold,
     double balanceRelThreshold,
-    long maxIndexBytes) {
+    long maxIndexBytes,
+    int minMatchLength) {
 
   public static final CacheAwareSettings DEFAULTS = new CacheAwareSettings(0.3, 64, 1.5, 64L << 20);
+
+  /** Settings without a least length of a match. */
+  public CacheAwareSettings(
+      double cacheThreshold,
+      int balanceAbsThreshold,
+      double balanceRelThreshold,
+      long maxIndexBytes) {
+    this(cacheThreshold, balanceAbsThreshold, balanceRelThreshold, maxIndexBytes, 0);
+  }
 
   public CacheAwareSettings {
     if (!(cacheThreshold >= 0 && cacheThreshold <= 1)) {
@@ -36,6 +48,9 @@ public record CacheAwareSettings(
     if (maxIndexBytes < 64 << 10) {
       throw new IllegalArgumentException(
           "maxIndexBytes: " + maxIndexBytes + " (expected: >= 65536)");
+    }
+    if (minMatchLength < 0) {
+      throw new IllegalArgumentException("minMatchLength: " + minMatchLength + " (expected: >= 0)");
     }
   }
 }

@@ -5,6 +5,7 @@ import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.LeastLoadPolicy;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.PowerOfTwoPolicy;
+import io.pointsman.engine.policy.PriorityPolicy;
 import io.pointsman.engine.policy.RandomPolicy;
 import io.pointsman.engine.policy.RoundRobinPolicy;
 import io.pointsman.engine.policy.cache.CacheAwarePolicy;
@@ -21,6 +22,7 @@ import io.pointsman.engine.policy.hash.RayConsistentHashPolicy;
 import io.pointsman.engine.policy.hash.RendezvousHashPolicy;
 import io.pointsman.engine.policy.kv.KvAwarePolicy;
 import io.pointsman.engine.policy.kv.KvLearner;
+import io.pointsman.engine.policy.kv.LoadAwarePolicy;
 import io.pointsman.engine.policy.session.SessionAffinity;
 import io.pointsman.engine.policy.session.SessionTable;
 import io.pointsman.engine.policy.session.StickyLeastLoadedPolicy;
@@ -45,8 +47,10 @@ public final class Policies {
               Map.entry("cost", Policies::cost),
               Map.entry("kv_aware", Policies::kvAware),
               Map.entry("least_load", parts -> plain(new LeastLoadPolicy(parts.dice()))),
+              Map.entry("load_aware", Policies::loadAware),
               Map.entry("md5_ring", parts -> plain(new Md5RingPolicy(parts.dice()))),
               Map.entry("power_of_two", parts -> plain(new PowerOfTwoPolicy(parts.dice()))),
+              Map.entry("priority", Policies::priority),
               Map.entry("random", parts -> plain(new RandomPolicy(parts.dice()))),
               Map.entry("ray_consistent_hash", Policies::rayConsistentHash),
               Map.entry("rendezvous_hash", Policies::rendezvousHash),
@@ -148,22 +152,32 @@ public final class Policies {
   }
 
   private static PolicySetup kvAware(PolicyParts parts) {
+    KvLearner learner = kvLearner(parts);
+    return ofKv(new KvAwarePolicy(parts.settings().kvAware(), learner, parts.dice()), learner);
+  }
+
+  private static PolicySetup loadAware(PolicyParts parts) {
+    KvLearner learner = kvLearner(parts);
+    return ofKv(new LoadAwarePolicy(parts.settings().kvAware(), learner, parts.dice()), learner);
+  }
+
+  private static KvLearner kvLearner(PolicyParts parts) {
     PolicySettings settings = parts.settings();
-    long placementBytes = settings.cacheAware().maxIndexBytes();
-    KvLearner learner =
-        new KvLearner(
-            parts.kv(),
-            settings.kvAware().credits(),
-            parts.ticker(),
-            placementBytes,
-            parts.maxWorkers());
+    return new KvLearner(
+        parts.kv(),
+        settings.kvAware().credits(),
+        parts.ticker(),
+        settings.cacheAware().maxIndexBytes(),
+        parts.maxWorkers());
+  }
+
+  private static PolicySetup priority(PolicyParts parts) {
+    return plain(new PriorityPolicy(parts.settings().priority(), parts.dice()));
+  }
+
+  private static PolicySetup ofKv(Policy policy, KvLearner learner) {
     return new PolicySetup(
-        new KvAwarePolicy(settings.kvAware(), learner, parts.dice()),
-        List.of(learner),
-        List.of(learner),
-        null,
-        learner.placements(),
-        null);
+        policy, List.of(learner), List.of(learner), null, learner.placements(), null);
   }
 
   private static PolicySetup rendezvousHash(PolicyParts parts) {

@@ -2,6 +2,7 @@ package io.pointsman.engine.policy.catalog;
 
 import static java.util.Objects.requireNonNull;
 
+import io.pointsman.engine.policy.PrioritySettings;
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
 import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.engine.policy.hash.RingSettings;
@@ -25,6 +26,7 @@ import java.time.Duration;
  * @param sessionTtl retention of a session after the end of its last request; more than 0
  * @param maxSessions maximum number of sessions; at least 1. Beyond it, the session that is idle
  *     for longest is removed.
+ * @param priority settings of {@code priority}
  */
 public record PolicySettings(
     int virtualNodes,
@@ -35,7 +37,8 @@ public record PolicySettings(
     KvAwareSettings kvAware,
     SessionAffinity.Mode affinity,
     Duration sessionTtl,
-    int maxSessions) {
+    int maxSessions,
+    PrioritySettings priority) {
 
   public static final PolicySettings DEFAULTS =
       new PolicySettings(160, 0, CacheAwareSettings.DEFAULTS, Duration.ofHours(2), 100_000);
@@ -56,7 +59,8 @@ public record PolicySettings(
         KvAwareSettings.DEFAULTS,
         SessionAffinity.Mode.OFF,
         sessionTtl,
-        maxSessions);
+        maxSessions,
+        PrioritySettings.DEFAULTS);
   }
 
   public PolicySettings {
@@ -65,6 +69,7 @@ public record PolicySettings(
     requireNonNull(cost, "cost");
     requireNonNull(kvAware, "kvAware");
     requireNonNull(affinity, "affinity");
+    requireNonNull(priority, "priority");
     if (virtualNodes < 1 || virtualNodes > 10_000) {
       throw new IllegalArgumentException(
           "virtualNodes: " + virtualNodes + " (expected: 1 to 10000)");
@@ -93,7 +98,8 @@ public record PolicySettings(
         kvAware,
         affinity,
         sessionTtl,
-        maxSessions);
+        maxSessions,
+        priority);
   }
 
   /** Returns a copy with other settings of {@code kv_aware}. */
@@ -107,7 +113,8 @@ public record PolicySettings(
         kvAware,
         affinity,
         sessionTtl,
-        maxSessions);
+        maxSessions,
+        priority);
   }
 
   /** Returns a copy with another affinity mode. */
@@ -121,6 +128,7 @@ public record PolicySettings(
         kvAware,
         affinity,
         sessionTtl,
-        maxSessions);
+        maxSessions,
+        priority);
   }
 }

@@ -305,4 +305,20 @@ class CacheAwarePolicyTest {
     }
     return new HashSet<>(chosen);
   }
+
+  @Test
+  void aMatchShorterThanTheLeastLengthCountsAsNone() {
+    for (int least : new int[] {0, 1_000_000}) {
+      CacheAwareFixture fleet =
+          new CacheAwareFixture(2, new CacheAwareSettings(0, 64, 1.5, 1 << 20, least), 1);
+      Worker holder = fleet.workers.getFirst();
+      fleet.teach(holder, prompt("abcd"));
+      fleet.load(holder, 1);
+
+      RoutingRequest request = request(prompt("abcd"));
+      assertThat(fleet.place(request).worker() == holder).isEqualTo(least == 0);
+      assertThat(request.notes().reason())
+          .isEqualTo(least == 0 ? PickReason.PREFIX_HIT : PickReason.PREFIX_MISS);
+    }
+  }
 }
