@@ -2,6 +2,8 @@ package io.pointsman.compat.productionstack;
 
 import io.pointsman.compat.vllmrouter.EngineControl;
 import io.pointsman.compat.vllmrouter.FlagTable;
+import io.pointsman.compat.vllmrouter.Given;
+import io.pointsman.compat.vllmrouter.Launch;
 import io.pointsman.compat.vllmrouter.Translation;
 import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigValues;
@@ -11,11 +13,15 @@ import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.Key;
+import io.pointsman.config.key.KvAwareKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.TracingKeys;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Translates the command line of the vLLM production stack's router into the configuration. Also
@@ -26,6 +32,7 @@ public final class ProductionStackLauncher {
   private static final String PREFILL_TIMEOUT = "ROUTER_PREFILL_TIMEOUT_SECONDS";
   private static final String DECODE_TIMEOUT = "ROUTER_DECODE_TIMEOUT_SECONDS";
   private static final String PROXY_TIMEOUT = "ROUTER_PROXY_TIMEOUT_SECONDS";
+  private static final String LOAD_WEIGHT = "LOADAWARE_BETA";
   private static final Duration NO_LIMIT = Duration.ZERO;
 
   /** Maximum of the keys, in seconds; longer limits count as unlimited. */
@@ -43,7 +50,7 @@ public final class ProductionStackLauncher {
             StackFlags.discovery(wishes),
             StackFlags.routing(wishes),
             StackPdFlags.all(wishes),
-            StackOperationFlags.extensions(),
+            StackOperationFlags.extensions(wishes),
             StackOperationFlags.operation(wishes)));
   }
 
@@ -54,6 +61,29 @@ public final class ProductionStackLauncher {
    * @throws ConfigException with all reasons, if a flag is unknown, invalid or cannot be honoured
    */
   public static ConfigValues translate(List<String> args, Map<String, String> environment) {
+    return launch(args, environment).values();
+  }
+
+  /**
+   * The configuration for a command line, with the file of {@code --dynamic-config-yaml} or {@code
+   * --dynamic-config-json}. Flags of the command line win over the file.
+   *
+   * @param environment environment variables of the process
+   * @throws ConfigException with all reasons, if the file cannot be read, or a flag is unknown,
+   *     invalid or cannot be honoured
+   */
+  public static Launch launch(List<String> args, Map<String, String> environment) {
+    Path file = DynamicConfig.named(flags(new Wishes()).given(args));
+    if (file == null) {
+      return launch(args, environment, null);
+    }
+    List<String> all = new ArrayList<>(DynamicConfig.flags(file, flags(new Wishes()).flags()));
+    all.addAll(args);
+    return launch(all, environment, file);
+  }
+
+  private static Launch launch(
+      List<String> args, Map<String, String> environment, @Nullable Path file) {
     Translation into = new Translation();
     Wishes wishes = new Wishes();
     FlagTable flags = flags(wishes);
@@ -67,7 +97,11 @@ public final class ProductionStackLauncher {
       StackFleet.settle(wishes, into);
       StackLogic.settle(wishes, environment, into);
     }
-    return into.orThrow();
+    return new Launch(
+        into.orThrow(),
+        into.notes(),
+        file,
+        file == null ? Map.of() : DynamicConfig.shown(flags, args));
   }
 
   /** True if a flag of exactly this name is known. */
@@ -106,6 +140,10 @@ public final class ProductionStackLauncher {
         into,
         ForwardKeys.TOTAL_TIMEOUT,
         ForwardKeys.STREAM_TOTAL_TIMEOUT);
+    String weight = environment.getOrDefault(LOAD_WEIGHT, "").strip();
+    if (!weight.isEmpty()) {
+      Translation.as(KvAwareKeys.LOAD_WEIGHT).apply(new Given(LOAD_WEIGHT, List.of(weight)), into);
+    }
   }
 
   @SafeVarargs

@@ -8,14 +8,21 @@ import io.pointsman.compat.vllmrouter.Flag.Shape;
 import io.pointsman.compat.vllmrouter.Flag.Source;
 import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.KubernetesKeys;
+import io.pointsman.config.key.KvAwareKeys;
+import io.pointsman.config.key.RoutingKeys;
 import java.util.List;
 
 /** Flags of the production stack's router for listening, discovery and routing. */
 final class StackFlags {
   static final String DISCOVERY = "--service-discovery";
   static final String LOGIC = "--routing-logic";
+  static final String DISCOVERY_TYPE = "--k8s-service-discovery-type";
+  static final String PRIORITY_HEADER = "--priority-header";
+  static final String PRIORITY_DEFAULT = "--priority-default";
+  static final String PRIORITY_THRESHOLD = "--priority-threshold";
   static final String BACKENDS = "--static-backends";
   static final String MODELS = "--static-models";
+  static final String ALIASES = "--static-aliases";
   static final String LABELS = "--static-model-labels";
   static final String STATIC_TIMEOUT = "--static-backend-health-check-timeout-seconds";
   static final String STATIC_INTERVAL = "--static-backend-health-check-interval";
@@ -26,9 +33,8 @@ final class StackFlags {
   static final String PREFILL_LABELS = "--prefill-model-labels";
   static final String DECODE_LABELS = "--decode-model-labels";
 
-  private static final String CONTROLLER = "only for kvaware, which needs LMCache's controller";
-
-  private static final String PRIORITY = "only for the logic priority";
+  private static final String CONTROLLER =
+      "the router runs no LMCache controller; caches are known by the engines' KV events";
 
   private StackFlags() {}
 
@@ -46,19 +52,22 @@ final class StackFlags {
             .honoured(
                 "external-only is refused, because external providers are not supported",
                 wishes.keep("static", "k8s", "external-only")),
-        stack("--k8s-service-discovery-type", "pod-ip or service-name")
+        stack(DISCOVERY_TYPE, "pod-ip or service-name")
             .standard("pod-ip")
-            .refused(
-                "engines behind a Service cannot be distinguished; the router finds pods by"
-                    + " address"),
+            .honoured(
+                "service-name: a Service is one worker, so it should have one pod; the selector"
+                    + " and the label model are compared with the Service's own labels",
+                wishes.keep("pod-ip", "service-name")),
         stack(BACKENDS, "engine URLs, separated by commas")
             .honoured(
                 "an invalid URL is refused instead of ignored; any host name and IPv6 are accepted",
                 wishes.keep()),
         stack(MODELS, "one model for each URL, separated by commas")
             .honoured("repeat a URL for several models", wishes.keep()),
-        stack("--static-aliases", "aliases of models, alias:model, separated by commas")
-            .refused("bodies are not changed; set the name in the engine (--served-model-name)"),
+        stack(ALIASES, "aliases of models, alias:model, separated by commas")
+            .honoured(
+                "with any discovery; GET /v1/models lists aliases too; not in form data",
+                wishes.keep()),
         stack("--static-model-types", "request type for probes of each engine")
             .idle("engines are probed by GET /health"),
         stack(LABELS, "one label for each URL, separated by commas").honoured(wishes.keep()),
@@ -93,16 +102,17 @@ final class StackFlags {
     return List.of(
         stack(LOGIC, "policy that chooses an engine")
             .honoured(
-                "roundrobin: round_robin; session: md5_ring; prefixaware: cache_aware;"
-                    + " disaggregated_prefill and disaggregated_prefill_orchestrated: see below;"
-                    + " kvaware (needs LMCache's controller), ttft, loadaware and priority are"
-                    + " refused",
+                "roundrobin: round_robin; session: md5_ring; prefixaware: cache_aware; kvaware:"
+                    + " kv_aware; loadaware: load_aware; ttft: cost; priority: priority;"
+                    + " disaggregated_prefill and disaggregated_prefill_orchestrated: see below",
                 wishes.keep()),
         stack(SESSION_KEY, "header and body field with the session id")
             .honoured("in the body, a string or a number", wishes.keep()),
         stack("--prefix-min-match-length", "minimum matching characters for prefixaware")
             .standard("0")
-            .refused("the minimum is a share of the prompt (cache.threshold of serve)"),
+            .honoured(
+                "in bytes of text; a shorter match counts as none",
+                as(RoutingKeys.MIN_MATCH_LENGTH)),
         stack(REROUTES, "maximum number of further engines for a failed request")
             .standard("0")
             .honoured(
@@ -111,39 +121,39 @@ final class StackFlags {
                 wishes.keep()),
         stack("--kv-aware-threshold", "maximum uncached tokens for kvaware")
             .standard("2000")
-            .refused(CONTROLLER),
+            .idle("the policy kv_aware weighs uncached tokens against load, without a limit"),
         stack("--lmcache-controller-port", "port where LMCache workers report their chunks")
             .standard("9000")
-            .refused(CONTROLLER),
+            .idle(CONTROLLER),
         stack("--lmcache-controller-reply-port", "port where LMCache workers register")
-            .refused(CONTROLLER),
+            .idle(CONTROLLER),
         stack("--lmcache-controller-heartbeat-port", "port for heartbeats of LMCache workers")
-            .refused(CONTROLLER),
+            .idle(CONTROLLER),
         stack("--lmcache-health-check-interval", "seconds between checks of LMCache workers")
             .standard("5")
-            .refused(CONTROLLER),
+            .idle(CONTROLLER),
         stack("--lmcache-worker-timeout", "seconds until a silent LMCache worker is removed")
             .standard("30")
-            .refused(CONTROLLER),
-        proposed("--tokenizer", "tokenizer for ttft").refused("only for the logic ttft"),
+            .idle(CONTROLLER),
+        proposed("--tokenizer", "tokenizer for ttft")
+            .idle("engines are asked for token ids (kv-tokens.enabled)"),
         proposed("--enable-shared-cache", "shared cache for ttft")
             .shape(Shape.SWITCH)
-            .refused("only for the logic ttft"),
-        proposed("--lmcache-instances", "LMCache instances for ttft")
-            .refused("only for the logic ttft"),
+            .idle("blocks in a shared pool count by kv-aware.external-credit"),
+        proposed("--lmcache-instances", "LMCache instances for ttft").idle(CONTROLLER),
         newer("--loadaware-beta", "weight of load in loadaware")
-            .refused("only for the logic loadaware"),
-        newer("--priority-header", "header with the request's priority")
+            .honoured("unset: LOADAWARE_BETA, else 1", as(KvAwareKeys.LOAD_WEIGHT)),
+        newer(PRIORITY_HEADER, "header with the request's priority")
             .standard("x-request-priority")
-            .refused(PRIORITY),
+            .honoured(as(RoutingKeys.PRIORITY_HEADER)),
         newer("--priority-field", "body field with the request's priority")
             .standard("priority")
-            .refused(PRIORITY),
-        newer("--priority-default", "priority of requests without one")
+            .honoured(as(RoutingKeys.PRIORITY_FIELD)),
+        newer(PRIORITY_DEFAULT, "priority of requests without one")
             .standard("0")
-            .refused(PRIORITY),
-        newer("--priority-threshold", "priority below which the least loaded engine is chosen")
-            .refused(PRIORITY));
+            .honoured(wishes.keep()),
+        newer(PRIORITY_THRESHOLD, "priority below which the least loaded engine is chosen")
+            .honoured("unset: --priority-default", wishes.keep()));
   }
 
   static Flag.Builder stack(String name, String meaning) {

@@ -7,6 +7,7 @@ import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.Key;
 import io.pointsman.config.key.KubernetesKeys;
 import io.pointsman.config.key.RoutingKeys;
+import io.pointsman.config.settings.KubernetesSettings.Find;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.time.temporal.ChronoUnit;
@@ -45,6 +46,7 @@ final class StackFleet {
   static void settle(Wishes wishes, Translation into) {
     StackFleet fleet = new StackFleet(wishes, into);
     fleet.labels();
+    fleet.aliases();
     switch (wishes.text(StackFlags.DISCOVERY)) {
       case "static" -> fleet.listed();
       case "k8s" -> fleet.pods();
@@ -83,6 +85,25 @@ final class StackFleet {
                               + StackFlags.DECODE_LABELS
                               + " too"));
     }
+  }
+
+  private void aliases() {
+    Map<String, String> models = new LinkedHashMap<>();
+    for (String item : wishes.items(StackFlags.ALIASES)) {
+      String[] parts = item.split(":", -1);
+      if (parts.length != 2 || parts[0].isBlank() || parts[1].isBlank()) {
+        into.problems()
+            .add(
+                StackFlags.ALIASES
+                    + ": "
+                    + item
+                    + " (expected: alias:model; for a model with a colon use --model-aliases"
+                    + " alias=model)");
+      } else {
+        models.put(parts[0].strip(), parts[1].strip());
+      }
+    }
+    into.values().set(RoutingKeys.MODEL_ALIASES, models);
   }
 
   private void listed() {
@@ -168,6 +189,9 @@ final class StackFleet {
 
   private void pods() {
     probes(StackFlags.POD_TIMEOUT);
+    if (wishes.text(StackFlags.DISCOVERY_TYPE).equals("service-name")) {
+      into.values().set(KubernetesKeys.FIND, Find.SERVICES);
+    }
     if (split()) {
       partsOfPods();
     } else if (!wishes.has(StackFlags.SELECTOR)) {

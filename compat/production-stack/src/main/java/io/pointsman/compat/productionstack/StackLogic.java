@@ -8,9 +8,11 @@ import io.pointsman.config.YamlTree;
 import io.pointsman.config.key.DisaggKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.KvEventKeys;
 import io.pointsman.config.key.PeerKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.settings.DisaggSettings;
+import io.pointsman.config.settings.KvEventSettings;
 import io.pointsman.config.value.Raw;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.Role;
@@ -72,12 +74,15 @@ final class StackLogic {
       }
       case TRANSPARENT -> split(wishes.has(StackPdFlags.PEER_HOST) ? "lmcache" : "transparent");
       case ORCHESTRATED -> split(wishes.text(StackPdFlags.CONNECTOR));
-      case "kvaware" -> refuse("kvaware is not supported: it needs LMCache's controller");
-      case "ttft", "loadaware", "priority" -> refuse(logic + " is not supported yet");
+      case "kvaware" -> byEvents("kv_aware");
+      case "loadaware" -> byEvents("load_aware");
+      case "ttft" -> byEvents("cost");
+      case "priority" -> priority();
       default ->
           refuse(
               (logic.isEmpty() ? "missing" : logic)
-                  + " (expected: one of roundrobin, session, prefixaware, "
+                  + " (expected: one of roundrobin, session, prefixaware, kvaware, loadaware, ttft,"
+                  + " priority, "
                   + TRANSPARENT
                   + ", "
                   + ORCHESTRATED
@@ -107,6 +112,38 @@ final class StackLogic {
     values.set(RoutingKeys.POLICY, "md5_ring");
     Translation.as(FrontKeys.SESSION_HEADER).apply(wishes.as(StackFlags.SESSION_KEY), into);
     Translation.as(FrontKeys.SESSION_FIELD).apply(wishes.as(StackFlags.SESSION_KEY), into);
+  }
+
+  /** A policy that compares prompts with engines' caches. */
+  private void byEvents(String policy) {
+    values.set(RoutingKeys.POLICY, policy);
+    values.set(KvEventKeys.MODE, KvEventSettings.Mode.AUTO);
+    if (wishes.has(StackFlags.SESSION_KEY)) {
+      Translation.as(FrontKeys.SESSION_HEADER).apply(wishes.as(StackFlags.SESSION_KEY), into);
+      Translation.as(FrontKeys.SESSION_FIELD).apply(wishes.as(StackFlags.SESSION_KEY), into);
+    }
+    into.notes()
+        .add(
+            StackFlags.LOGIC
+                + " "
+                + wishes.text(StackFlags.LOGIC)
+                + ": is the policy "
+                + policy
+                + "; caches are known by the engines' KV events instead of an LMCache controller,"
+                + " and by the router's placements for engines without events (vLLM:"
+                + " --kv-events-config; the router's kv-events.mode is auto)");
+  }
+
+  private void priority() {
+    values.set(RoutingKeys.POLICY, "priority");
+    long most = 1_000_000_000;
+    long standard = into.whole(wishes.as(StackFlags.PRIORITY_DEFAULT), -most, most);
+    values.set(RoutingKeys.PRIORITY_DEFAULT, (int) standard);
+    long threshold =
+        wishes.has(StackFlags.PRIORITY_THRESHOLD)
+            ? into.whole(wishes.as(StackFlags.PRIORITY_THRESHOLD), -most, most)
+            : standard;
+    values.set(RoutingKeys.PRIORITY_THRESHOLD, (int) threshold);
   }
 
   private void split(String protocol) {

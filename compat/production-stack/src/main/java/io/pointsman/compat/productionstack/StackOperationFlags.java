@@ -29,7 +29,7 @@ final class StackOperationFlags {
 
   private StackOperationFlags() {}
 
-  static List<Flag> extensions() {
+  static List<Flag> extensions(Wishes wishes) {
     return List.of(
         stack("--callbacks", "Python object that processes requests and responses")
             .refused("the router does not run Python"),
@@ -67,10 +67,13 @@ final class StackOperationFlags {
         stack("--semantic-cache-threshold", "similarity threshold of the semantic cache")
             .standard("0.95")
             .idle("needs the gate SemanticCache, which is not supported"),
-        stack("--dynamic-config-yaml", "configuration file that is read every 10 s")
-            .refused("use pointsman serve --config, which reads the file again on SIGHUP"),
-        stack("--dynamic-config-json", "configuration as JSON that is read every 10 s")
-            .refused("use pointsman serve --config, which reads the file again on SIGHUP"));
+        stack(DynamicConfig.YAML, "configuration file that is read every 10 s")
+            .honoured(
+                "read every 2 s and on SIGHUP; flags win; engines, models, labels, aliases and the"
+                    + " log level apply at once, other changes need a restart",
+                wishes.keep()),
+        stack(DynamicConfig.JSON, "configuration as JSON that is read every 10 s")
+            .honoured("as --dynamic-config-yaml, which wins over it", wishes.keep()));
   }
 
   static List<Flag> operation(Wishes wishes) {

@@ -6,21 +6,27 @@ import static org.assertj.core.groups.Tuple.tuple;
 
 import io.pointsman.compat.vllmrouter.Effect;
 import io.pointsman.compat.vllmrouter.Flag;
+import io.pointsman.compat.vllmrouter.Launch;
 import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.key.DisaggKeys;
 import io.pointsman.config.key.ForwardKeys;
+import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.KubernetesKeys;
+import io.pointsman.config.key.KvAwareKeys;
+import io.pointsman.config.key.KvEventKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.PeerKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.settings.KubernetesSettings;
+import io.pointsman.config.settings.KvEventSettings;
 import io.pointsman.config.settings.LogSettings;
 import io.pointsman.config.settings.PodSelector;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.PrioritySettings;
 import io.pointsman.pd.protocol.ProtocolSettings.RemoteHost;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -425,8 +431,6 @@ class ProductionStackLauncherTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "--routing-logic kvaware|--routing-logic: kvaware is not supported: it needs LMCache",
-        "--routing-logic ttft|--routing-logic: ttft is not supported yet",
         "--routing-logic fastest|--routing-logic: fastest (expected: one of roundrobin",
         "--session-key x|--routing-logic: missing (expected: one of roundrobin",
         "--routing-logic disaggregated_prefill|disaggregated_prefill: given without"
@@ -475,14 +479,87 @@ class ProductionStackLauncherTest {
         .isEqualTo(Duration.ofSeconds(25));
   }
 
+  private static Launch launch(String line) {
+    return ProductionStackLauncher.launch(List.of(line.strip().split(" ", -1)), Map.of());
+  }
+
   @ParameterizedTest
-  @CsvSource({"priority, --priority-threshold", "loadaware, --loadaware-beta"})
-  void logicsOfLaterReleasesAreRefusedWithTheirFlags(String logic, String flag) {
-    assertThat(refused(STATIC + "--routing-logic " + logic)).hasSize(1);
-    assertThat(refused(STATIC + "--routing-logic " + logic + " " + flag + " 1"))
-        .anyMatch(
-            problem ->
-                problem.startsWith(flag + ": is not supported: only for the logic " + logic));
+  @CsvSource({"kvaware, kv_aware", "loadaware, load_aware", "ttft, cost"})
+  void logicsByCachesFollowKvEventsAndTheLogSaysSo(String logic, String policy) {
+    Launch launch =
+        launch(
+            STATIC
+                + "--routing-logic "
+                + logic
+                + " --session-key x-user --lmcache-controller-port 9100 --kv-aware-threshold 2000");
+    assertThat(launch.values().get(RoutingKeys.POLICY)).isEqualTo(policy);
+    assertThat(launch.values().get(KvEventKeys.MODE)).isEqualTo(KvEventSettings.Mode.AUTO);
+    assertThat(launch.values().get(FrontKeys.SESSION_HEADER)).isEqualTo("x-user");
+    assertThat(launch.notes())
+        .hasSize(2)
+        .anyMatch(note -> note.contains("KV events instead of an LMCache controller"))
+        .anyMatch(note -> note.startsWith("--lmcache-controller-port: accepted without effect: "));
+    assertThat(launch(ROUND + "--lmcache-worker-timeout 30").notes()).isEmpty();
+  }
+
+  @Test
+  void theWeightOfLoadComesFromTheFlagOrTheEnvironment() {
+    String line = STATIC + "--routing-logic loadaware";
+    assertThat(launched(line + " --loadaware-beta 0.5").policies().kvAware().loadWeight())
+        .isEqualTo(0.5);
+    assertThat(
+            ProductionStackLauncher.translate(
+                    List.of(line.split(" ", -1)), Map.of("LOADAWARE_BETA", "2"))
+                .get(KvAwareKeys.LOAD_WEIGHT))
+        .isEqualTo(2);
+  }
+
+  @Test
+  void theThresholdOfPrioritiesIsTheirDefault() {
+    String line = STATIC + "--routing-logic priority ";
+    assertThat(launched(line).policies().priority()).isEqualTo(PrioritySettings.DEFAULTS);
+    assertThat(launched(line + "--priority-default 3").policies().priority().threshold())
+        .isEqualTo(3);
+    assertThat(
+            launched(
+                    line
+                        + "--priority-header x-p --priority-field p --priority-default 1"
+                        + " --priority-threshold -2")
+                .policies()
+                .priority())
+        .isEqualTo(new PrioritySettings("x-p", "p", 1, -2));
+  }
+
+  @Test
+  void aShortMatchOfThePrefixCountsAsNone() {
+    assertThat(
+            launched(STATIC + "--routing-logic prefixaware --prefix-min-match-length 4096")
+                .policies()
+                .cacheAware()
+                .minMatchLength())
+        .isEqualTo(4096);
+  }
+
+  @Test
+  void servicesAreFoundByTheirLabels() {
+    KubernetesSettings found =
+        launched(
+                "--routing-logic roundrobin --service-discovery k8s --k8s-label-selector app=vllm"
+                    + " --k8s-service-discovery-type service-name")
+            .kubernetes();
+    assertThat(found.find()).isEqualTo(KubernetesSettings.Find.SERVICES);
+    assertThat(found.selector()).hasToString("app=vllm");
+  }
+
+  @Test
+  void anAliasHasOneColon() {
+    assertThat(launched(ROUND + "--static-aliases gpt-4:m,g:n").modelAliases())
+        .isEqualTo(Map.of("gpt-4", "m", "g", "n"));
+    assertThat(refused(ROUND + "--static-aliases gpt-4"))
+        .singleElement()
+        .asString()
+        .startsWith("--static-aliases: gpt-4 (expected: alias:model");
+    assertThat(refused(ROUND + "--static-aliases a:b:c")).hasSize(1);
   }
 
   @Test

@@ -1,6 +1,9 @@
 package io.pointsman.compat.vllmrouter;
 
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -45,6 +48,15 @@ public final class FlagTable {
     }
   }
 
+  /** The other router's flags on a command line, with their values, by usual spelling. */
+  public Map<String, Given> given(List<String> args) {
+    Map<String, Given> given = new LinkedHashMap<>();
+    new FlagParser(flags, own, prefixed, new ArrayList<>())
+        .parse(args)
+        .forEach((flag, values) -> given.put(flag.name(), values));
+    return given;
+  }
+
   /** Applies a command line. */
   public void apply(List<String> args, Translation into) {
     new FlagParser(flags, own, prefixed, into.problems())
@@ -65,8 +77,10 @@ public final class FlagTable {
           into.problems().add(flag.name() + ": is not supported: " + reason);
         }
       }
-      case Effect.Idle _ -> {
-        // No effect; the launcher's page gives the reason.
+      case Effect.Idle(String reason) -> {
+        if (!standard(flag, given)) {
+          into.notes().add(flag.name() + ": accepted without effect: " + reason);
+        }
       }
     }
   }

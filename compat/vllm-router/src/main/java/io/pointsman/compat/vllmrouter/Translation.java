@@ -20,6 +20,7 @@ public final class Translation {
   private final ConfigValues values = new ConfigValues();
   private final ConfigValues own = new ConfigValues();
   private final List<String> problems = new ArrayList<>();
+  private final List<String> notes = new ArrayList<>();
   private List<String> workerUrls = List.of();
   private int dataParallelSize = 1;
   private Backend backend = Backend.VLLM;
@@ -41,6 +42,11 @@ public final class Translation {
   /** The problems, one line each; the list is live. */
   public List<String> problems() {
     return problems;
+  }
+
+  /** Differences from the other router that the log reports at the start; the list is live. */
+  public List<String> notes() {
+    return notes;
   }
 
   /** Adds a problem with a flag. */

@@ -1,10 +1,9 @@
 package io.pointsman.server.cli;
 
 import io.pointsman.compat.productionstack.ProductionStackLauncher;
+import io.pointsman.compat.vllmrouter.Launch;
 import io.pointsman.compat.vllmrouter.VllmRouterLauncher;
 import io.pointsman.config.ConfigException;
-import io.pointsman.config.ConfigValues;
-import io.pointsman.config.PointsmanConfig;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,7 +22,7 @@ final class OtherRouterCommand implements Callable<Integer> {
   /** Translates flags and environment variables into a configuration. */
   @FunctionalInterface
   private interface Translator {
-    ConfigValues translate(List<String> args, Map<String, String> environment);
+    Launch launch(List<String> args, Map<String, String> environment);
   }
 
   /**
@@ -59,7 +58,7 @@ final class OtherRouterCommand implements Callable<Integer> {
   /** {@code pointsman vllm-router}. */
   static CommandLine vllmRouter() {
     return new OtherRouterCommand(
-            VllmRouterLauncher::translate,
+            (args, environment) -> Launch.of(VllmRouterLauncher.translate(args, environment)),
             VllmRouterLauncher::help,
             false,
             VllmRouterLauncher::knows,
@@ -76,7 +75,7 @@ final class OtherRouterCommand implements Callable<Integer> {
   /** {@code pointsman production-stack}. */
   static CommandLine productionStack() {
     return new OtherRouterCommand(
-            ProductionStackLauncher::translate,
+            ProductionStackLauncher::launch,
             ProductionStackLauncher::help,
             true,
             ProductionStackLauncher::knows,
@@ -116,16 +115,16 @@ final class OtherRouterCommand implements Callable<Integer> {
       out.flush();
       return 0;
     }
-    return ServeRun.until(PointsmanConfig.from(translate(args)), out);
+    return ServeRun.until(launch(args), () -> translator.launch(args, System.getenv()), out);
   }
 
   /**
    * Translates the flags, and points to the sibling command if they are its flags. Both routers'
    * programs have the same name, so users can confuse their command lines.
    */
-  private ConfigValues translate(List<String> args) {
+  private Launch launch(List<String> args) {
     try {
-      return translator.translate(args, System.getenv());
+      return translator.launch(args, System.getenv());
     } catch (ConfigException e) {
       List<String> strange =
           args.stream()

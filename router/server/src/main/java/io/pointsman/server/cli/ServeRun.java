@@ -1,15 +1,20 @@
 package io.pointsman.server.cli;
 
+import io.pointsman.compat.vllmrouter.Launch;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.settings.LogSettings;
+import io.pointsman.control.health.Rounds;
 import io.pointsman.observe.logging.LogSetup;
 import io.pointsman.server.wiring.Router;
 import io.pointsman.server.wiring.StartException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -43,6 +48,51 @@ public final class ServeRun {
         PointsmanConfig.from(values),
         router -> Signals.onHangUp(new Reload(values, source, router)::run),
         out);
+  }
+
+  /**
+   * Runs a router with a file whose changes apply while it runs, and on SIGHUP.
+   *
+   * @param source reads the command line and the file again
+   */
+  static int until(Launch launch, Supplier<Launch> source, PrintWriter out)
+      throws InterruptedException {
+    Path file = launch.file();
+    if (file == null) {
+      return until(
+          PointsmanConfig.from(launch.values()), _ -> launch.notes().forEach(log::info), out);
+    }
+    FileWatch watch = new FileWatch(file);
+    // Read again, because the file may have changed before the watch began.
+    Launch first = source.get();
+    AtomicReference<Launch> read = new AtomicReference<>(first);
+    List<Rounds> started = new ArrayList<>(1);
+    try {
+      return until(
+          PointsmanConfig.from(first.values()),
+          router -> {
+            first.notes().forEach(log::info);
+            router.showDynamicConfig(first.shown());
+            Reload reload = new Reload(first.values(), () -> values(source, read), router);
+            Runnable again =
+                () -> {
+                  if (reload.run()) {
+                    router.showDynamicConfig(read.get().shown());
+                  }
+                };
+            Signals.onHangUp(again);
+            started.add(watch.start(again));
+          },
+          out);
+    } finally {
+      started.forEach(Rounds::close);
+    }
+  }
+
+  private static ConfigValues values(Supplier<Launch> source, AtomicReference<Launch> read) {
+    Launch next = source.get();
+    read.set(next);
+    return next.values();
   }
 
   private static int until(PointsmanConfig config, Consumer<Router> onStart, PrintWriter out)

@@ -81,18 +81,23 @@ public final class RouterProcess implements AutoCloseable {
    * Starts {@code serve} with these flags and free ports, and waits until all workers are healthy.
    */
   public static RouterProcess start(String... flags) throws IOException {
-    return launch(List.of(), System.getProperty("java.class.path"), 0, flags);
+    return startAs("serve", flags);
+  }
+
+  /** Starts another command for a router, and waits until all workers are healthy. */
+  public static RouterProcess startAs(String name, String... flags) throws IOException {
+    return launch(List.of(), System.getProperty("java.class.path"), name, 0, flags);
   }
 
   /** Starts the router with compiled classes that replace or extend its own. */
   public static RouterProcess startWith(Path classes, String... flags) throws IOException {
     String path = classes + File.pathSeparator + System.getProperty("java.class.path");
-    return launch(List.of(), path, 0, flags);
+    return launch(List.of(), path, "serve", 0, flags);
   }
 
   /** Starts the router on the given port, which an earlier router may have used. */
   public static RouterProcess startAt(int port, String... flags) throws IOException {
-    return launch(List.of(), System.getProperty("java.class.path"), port, flags);
+    return launch(List.of(), System.getProperty("java.class.path"), "serve", port, flags);
   }
 
   /**
@@ -114,7 +119,7 @@ public final class RouterProcess implements AutoCloseable {
               : entry);
     }
     List<String> limited = List.of("prlimit", "--nofile=" + descriptors + ":" + descriptors);
-    return launch(limited, String.join(File.pathSeparator, path), 0, flags);
+    return launch(limited, String.join(File.pathSeparator, path), "serve", 0, flags);
   }
 
   private static Path pack(Path directory, Path jar) throws IOException {
@@ -129,13 +134,14 @@ public final class RouterProcess implements AutoCloseable {
   }
 
   private static RouterProcess launch(
-      List<String> prefix, String classPath, int port, String... flags) throws IOException {
+      List<String> prefix, String classPath, String name, int port, String... flags)
+      throws IOException {
     List<String> command = new ArrayList<>(heedingHangUps());
     command.addAll(prefix);
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(LIKE_THE_LAUNCHER);
     command.addAll(WATCHED);
-    command.addAll(List.of("-cp", classPath, MAIN, "serve"));
+    command.addAll(List.of("-cp", classPath, MAIN, name));
     command.addAll(List.of("--port", Integer.toString(port), "--metrics-port", "0"));
     command.addAll(List.of(flags));
     Path log = Files.createTempFile("pointsman-router", ".log");

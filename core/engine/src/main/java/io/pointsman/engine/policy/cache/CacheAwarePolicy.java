@@ -40,7 +40,9 @@ public final class CacheAwarePolicy implements Policy {
   /** Requests in flight on the least loaded holder above which an idle worker is better: 6. */
   private static final int BUSY_HOLDER = 6;
 
-  /** The same if the holder has the whole prompt: 12. Several samples of a prompt share a worker. */
+  /**
+   * The same if the holder has the whole prompt: 12. Several samples of a prompt share a worker.
+   */
   private static final int BUSY_HOLDER_OF_ALL = 12;
 
   /** Bytes of text that a token id counts as. */
