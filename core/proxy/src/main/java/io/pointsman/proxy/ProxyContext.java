@@ -8,6 +8,7 @@ import io.pointsman.engine.env.Ticker;
 import io.pointsman.proxy.body.RequestEdits;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.local.WorkerPins;
 import io.pointsman.proxy.loop.RequestHandlerFactory;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
@@ -27,6 +28,7 @@ import io.pointsman.request.AffinitySettings;
  * @param tracer factory of traces of single requests
  * @param prompts receiver of the prompts that workers get
  * @param edits changes to clients' bodies
+ * @param pins choices of workers by clients
  * @param ticker clock of all timeouts; the same as the engine's
  * @param dice random numbers for the jitter of retries and for request ids
  * @param names addresses of workers' host names
@@ -41,6 +43,7 @@ public record ProxyContext(
     RequestTracer tracer,
     PromptListener prompts,
     RequestEdits edits,
+    WorkerPins pins,
     Ticker ticker,
     RandomSource dice,
     NameTable names,
@@ -54,6 +57,7 @@ public record ProxyContext(
     requireNonNull(tracer, "tracer");
     requireNonNull(prompts, "prompts");
     requireNonNull(edits, "edits");
+    requireNonNull(pins, "pins");
     requireNonNull(ticker, "ticker");
     requireNonNull(dice, "dice");
     requireNonNull(names, "names");
@@ -77,6 +81,7 @@ public record ProxyContext(
         RequestTracer.NONE,
         PromptListener.NONE,
         RequestEdits.NONE,
+        WorkerPins.NONE,
         ticker,
         dice,
         new NameTable(

@@ -187,6 +187,7 @@ public final class ProxyServer implements AutoCloseable {
         context.tracer(),
         context.prompts(),
         context.edits(),
+        context.pins(),
         context.ticker(),
         settings.limits(),
         settings.timeouts(),

@@ -21,6 +21,7 @@ import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.proxy.body.RequestEdits;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.local.WorkerPins;
 import io.pointsman.proxy.loop.RequestHandlerFactory;
 import io.pointsman.proxy.retry.PoisonSettings;
 import io.pointsman.proxy.retry.RetrySettings;
@@ -99,6 +100,9 @@ public final class ProxyRig implements AutoCloseable {
 
   /** Traces requests. */
   public volatile RequestTracer tracer = RequestTracer.NONE;
+
+  /** Clients' choices of workers. */
+  public volatile WorkerPins pins = WorkerPins.NONE;
 
   /** Changes clients' bodies. */
   public volatile RequestEdits edits = RequestEdits.NONE;
@@ -179,6 +183,7 @@ public final class ProxyRig implements AutoCloseable {
                 (to, method, uri, headers) -> tracer.begin(to, method, uri, headers),
                 new Prompts(),
                 (facts, body, length, whole) -> edits.edit(facts, body, length, whole),
+                uri -> pins.worker(uri),
                 ticker,
                 ScriptedRandomSource.seeded(2)::roll,
                 new NameTable(

@@ -57,7 +57,8 @@ final class DisaggRecords {
         values.get(DisaggKeys.MAX_PENDING_PREFILL),
         or(values, DisaggKeys.DECODE_CAN_PREFILL, unset.decodeServesWhole()),
         values.get(DisaggKeys.PREFILL_CAN_DECODE),
-        values.get(DisaggKeys.SKIP_WHEN_PREFILL_BUSY));
+        values.get(DisaggKeys.SKIP_WHEN_PREFILL_BUSY),
+        values.get(DisaggKeys.DECODE_WITHOUT_PREFILL));
   }
 
   private static <T> T or(ConfigValues values, Key<T> key, T unset) {

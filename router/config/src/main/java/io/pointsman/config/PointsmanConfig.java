@@ -22,6 +22,7 @@ import io.pointsman.config.settings.CaptureSettings;
 import io.pointsman.config.settings.DecideSettings;
 import io.pointsman.config.settings.DecisionSettings;
 import io.pointsman.config.settings.DisaggSettings;
+import io.pointsman.config.settings.HealthRequestLabel;
 import io.pointsman.config.settings.KubernetesSettings;
 import io.pointsman.config.settings.KvEventLimits;
 import io.pointsman.config.settings.KvEventSettings;
@@ -89,6 +90,7 @@ import java.util.regex.Pattern;
  * @param kvTokens queries to engines for the token ids of texts
  * @param controlKeys bearer tokens for the router's own requests to engines, for example probes
  * @param systemScheduling true to change the system's scheduling
+ * @param stackEndpoints true for the endpoints of production-stack's router
  */
 public record PointsmanConfig(
     List<WorkerSpec> workers,
@@ -118,7 +120,8 @@ public record PointsmanConfig(
     DecisionSettings decisions,
     CaptureSettings capture,
     TracingSettings tracing,
-    boolean systemScheduling) {
+    boolean systemScheduling,
+    boolean stackEndpoints) {
   private static final Pattern ISO_DURATION = Pattern.compile("\\bPT[-\\dHMS.]*[HMS]");
   private static final Pattern INNER_CAPITAL = Pattern.compile("(?<=[a-z])[A-Z](?=[a-z])");
   private static final ValueType<Duration> ANY_DURATION =
@@ -178,7 +181,8 @@ public record PointsmanConfig(
         new LogSettings(
             values.get(OperationKeys.LOG_LEVEL),
             values.get(OperationKeys.LOG_FORMAT),
-            values.get(OperationKeys.LOG_DIRECTORY)),
+            values.get(OperationKeys.LOG_DIRECTORY),
+            values.get(OperationKeys.LOG_REQUESTS)),
         group("admin", () -> admin(values)),
         group(
             "auth",
@@ -193,7 +197,8 @@ public record PointsmanConfig(
             values.get(OperationKeys.CAPTURE_MAX_BYTES),
             values.get(OperationKeys.CAPTURE_FILES)),
         group("tracing", () -> tracing(values)),
-        values.get(OperationKeys.SYSTEM_SCHEDULING));
+        values.get(OperationKeys.SYSTEM_SCHEDULING),
+        values.get(AdminKeys.STACK_ENDPOINTS));
   }
 
   /** The workers, without exact repetitions. */
@@ -204,6 +209,7 @@ public record PointsmanConfig(
       if (!ids.add(worker.id())) {
         throw new ConfigException("workers: " + worker.id() + " (expected: each id once)");
       }
+      group("workers: " + worker.id(), () -> HealthRequestLabel.of(worker));
     }
     return DisaggRecords.checked(
         workers.stream().map(each -> resolved(each, values.get(ForwardKeys.RESOLVE))).toList(),

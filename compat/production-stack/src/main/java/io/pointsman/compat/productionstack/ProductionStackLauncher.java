@@ -122,7 +122,9 @@ public final class ProductionStackLauncher {
     values.set(AdminKeys.HEALTH_OF_WORKERS, false);
     values.set(AdminKeys.ENABLED, false);
     values.set(AdminKeys.REFUSED_PATHS, EngineControl.PATHS);
+    values.set(AdminKeys.STACK_ENDPOINTS, true);
     values.set(OperationKeys.METRICS_LIKE_STACK, true);
+    values.set(OperationKeys.LOG_REQUESTS, true);
     values.set(OperationKeys.DRAIN_TIMEOUT, Translation.LONGEST_DRAIN);
     // The original uses one port, so several of its instances can run on one host.
     values.set(OperationKeys.METRICS_PORT, 0);

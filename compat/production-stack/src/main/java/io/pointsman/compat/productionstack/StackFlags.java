@@ -10,6 +10,7 @@ import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.KubernetesKeys;
 import io.pointsman.config.key.KvAwareKeys;
 import io.pointsman.config.key.RoutingKeys;
+import io.pointsman.config.settings.HealthRequestLabel;
 import java.util.List;
 
 /** Flags of the production stack's router for listening, discovery and routing. */
@@ -23,6 +24,8 @@ final class StackFlags {
   static final String BACKENDS = "--static-backends";
   static final String MODELS = "--static-models";
   static final String ALIASES = "--static-aliases";
+  static final String TYPES = "--static-model-types";
+  static final String CHECKS = "--static-backend-health-checks";
   static final String LABELS = "--static-model-labels";
   static final String STATIC_TIMEOUT = "--static-backend-health-check-timeout-seconds";
   static final String STATIC_INTERVAL = "--static-backend-health-check-interval";
@@ -68,14 +71,19 @@ final class StackFlags {
             .honoured(
                 "with any discovery; GET /v1/models lists aliases too; not in form data",
                 wishes.keep()),
-        stack("--static-model-types", "request type for probes of each engine")
-            .idle("engines are probed by GET /health"),
+        stack(TYPES, "request type for probes of each engine")
+            .honoured(
+                "used by --static-backend-health-checks; one of "
+                    + String.join(", ", HealthRequestLabel.kinds()),
+                wishes.keep()),
         stack(LABELS, "one label for each URL, separated by commas").honoured(wishes.keep()),
-        stack("--static-backend-health-checks", "probe engines")
+        stack(CHECKS, "probe engines with a real request of their type")
             .shape(Shape.SWITCH)
-            .idle(
-                "engines are always probed by GET /health; an engine without this path counts as"
-                    + " healthy"),
+            .honoured(
+                "after a good GET /health, which is always sent (an engine without this path counts"
+                    + " as healthy); all engines at the same time; a model that fails leaves its"
+                    + " engine until the request succeeds",
+                (given, into) -> wishes.note(CHECKS)),
         stack(STATIC_INTERVAL, "seconds between probes")
             .standard("60")
             .honoured("after a failed request, its engine is probed at once", wishes.keep()),

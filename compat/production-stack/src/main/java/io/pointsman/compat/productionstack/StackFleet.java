@@ -7,6 +7,7 @@ import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.Key;
 import io.pointsman.config.key.KubernetesKeys;
 import io.pointsman.config.key.RoutingKeys;
+import io.pointsman.config.settings.HealthRequestLabel;
 import io.pointsman.config.settings.KubernetesSettings.Find;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
@@ -121,9 +122,41 @@ final class StackFleet {
     if (!labels.isEmpty() || split()) {
       asMany(StackFlags.LABELS, labels.size(), urls.size());
     }
+    List<String> types = types(urls.size());
     if (into.problems().isEmpty()) {
-      into.values().set(RoutingKeys.WORKERS, workers(urls, models, labels));
+      into.values().set(RoutingKeys.WORKERS, workers(urls, models, labels, types));
     }
+  }
+
+  /** The type of each backend's requests; empty if backends get no real requests. */
+  private List<String> types(int urls) {
+    List<String> types = wishes.items(StackFlags.TYPES);
+    for (String type : types) {
+      if (!HealthRequestLabel.kinds().contains(type)) {
+        into.problems()
+            .add(
+                StackFlags.TYPES
+                    + ": "
+                    + type
+                    + " (expected: one of "
+                    + String.join(", ", HealthRequestLabel.kinds())
+                    + ")");
+      }
+    }
+    if (!wishes.has(StackFlags.CHECKS)) {
+      return List.of();
+    }
+    if (types.isEmpty()) {
+      into.problems()
+          .add(
+              StackFlags.TYPES
+                  + ": missing (expected: one for each backend, because of "
+                  + StackFlags.CHECKS
+                  + ")");
+    } else {
+      asMany(StackFlags.TYPES, types.size(), urls);
+    }
+    return types;
   }
 
   private void asMany(String flag, int found, int urls) {
@@ -132,7 +165,9 @@ final class StackFleet {
     }
   }
 
-  private List<WorkerSpec> workers(List<String> urls, List<String> models, List<String> labels) {
+  private List<WorkerSpec> workers(
+      List<String> urls, List<String> models, List<String> labels, List<String> types) {
+    Map<String, Map<String, Set<String>>> checked = new HashMap<>();
     Map<String, Set<String>> served = new LinkedHashMap<>();
     Map<String, String> labelled = new HashMap<>();
     for (int i = 0; i < urls.size(); i++) {
@@ -142,6 +177,12 @@ final class StackFleet {
         continue;
       }
       served.computeIfAbsent(url, _ -> new HashSet<>()).add(models.get(i));
+      if (!types.isEmpty()) {
+        checked
+            .computeIfAbsent(url, _ -> new HashMap<>())
+            .computeIfAbsent(models.get(i), _ -> new HashSet<>())
+            .add(types.get(i));
+      }
       String label = labels.isEmpty() ? STANDARD_LABEL : labels.get(i);
       String before = labelled.put(url, label);
       if (before != null && !before.equals(label)) {
@@ -158,10 +199,16 @@ final class StackFleet {
                 WorkerSpec.of(url)
                     .withModels(names)
                     .withRole(role)
-                    .withLabels(Map.of(POD_LABEL, label)));
+                    .withLabels(labels(label, checked.getOrDefault(url, Map.of()))));
           }
         });
     return workers;
+  }
+
+  private static Map<String, String> labels(String label, Map<String, Set<String>> checked) {
+    return checked.isEmpty()
+        ? Map.of(POD_LABEL, label)
+        : Map.of(POD_LABEL, label, HealthRequestLabel.NAME, HealthRequestLabel.value(checked));
   }
 
   private @Nullable Role role(String label) {

@@ -153,6 +153,7 @@ final class StackLogic {
     values.set(DisaggKeys.PREFILL_POLICY, policy);
     values.set(DisaggKeys.DECODE_POLICY, policy);
     values.set(DisaggKeys.PROTOCOL, protocol);
+    values.set(DisaggKeys.DECODE_WITHOUT_PREFILL, false);
     values.set(DisaggKeys.REMOTE_HOST, RemoteHost.REPLACE);
     // The threshold alone decides, even if the decode worker has the prompt cached.
     values.set(DisaggKeys.CACHED_SHARE, DisaggSettings.NEVER_HELD);

@@ -32,10 +32,15 @@ final class StackOperationFlags {
   static List<Flag> extensions(Wishes wishes) {
     return List.of(
         stack("--callbacks", "Python object that processes requests and responses")
-            .refused("the router does not run Python"),
+            .refused(
+                "the router does not run Python; check clients with auth.validation-urls, choose"
+                    + " workers with a plug-in (docs/plug-ins.md), and change bodies in a proxy in"
+                    + " front of the router"),
         stack("--request-rewriter", "request rewriter: noop")
             .standard("noop")
-            .refused("bodies are not changed"),
+            .refused(
+                "the original has no other one; rename models with --static-aliases, and change"
+                    + " bodies in a proxy in front of the router"),
         stack("--enable-batch-api", "file and batch API")
             .shape(Shape.SWITCH)
             .refused("the router has no file and batch API; run a batch API in front of it"),
@@ -97,7 +102,9 @@ final class StackOperationFlags {
             .standard("text")
             .honoured(StackOperationFlags::format),
         stack("--sentry-dsn", "Sentry address for error reports")
-            .refused("errors are reported in the log and in metrics"),
+            .refused(
+                "the router sends nothing to Sentry; use traces (--otel-endpoint), the log"
+                    + " (--log-format json) and the metrics of errors"),
         stack("--sentry-traces-sample-rate", "share of traces sent to Sentry")
             .standard("0.1")
             .idle("needs --sentry-dsn"),

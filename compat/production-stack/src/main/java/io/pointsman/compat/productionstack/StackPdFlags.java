@@ -2,9 +2,10 @@ package io.pointsman.compat.productionstack;
 
 import static io.pointsman.compat.productionstack.StackFlags.proposed;
 import static io.pointsman.compat.productionstack.StackFlags.stack;
-import static io.pointsman.compat.vllmrouter.Translation.as;
 
 import io.pointsman.compat.vllmrouter.Flag;
+import io.pointsman.compat.vllmrouter.Given;
+import io.pointsman.compat.vllmrouter.Translation;
 import io.pointsman.config.key.DisaggKeys;
 import java.util.List;
 
@@ -30,6 +31,12 @@ final class StackPdFlags {
 
   private StackPdFlags() {}
 
+  /** The original splits every request at 0 and below. */
+  private static void threshold(Given given, Translation into) {
+    long tokens = into.whole(given, Integer.MIN_VALUE, Integer.MAX_VALUE);
+    into.values().set(DisaggKeys.THRESHOLD, (int) Math.max(0, tokens));
+  }
+
   static List<Flag> all(Wishes wishes) {
     return List.of(
         stack(StackFlags.PREFILL_LABELS, "labels of prefill engines, separated by commas")
@@ -43,8 +50,8 @@ final class StackPdFlags {
                 "minimum estimated input tokens for using a prefill and a decode engine")
             .standard("0")
             .honoured(
-                "same estimate; a request with exactly this number is split",
-                as(DisaggKeys.THRESHOLD)),
+                "same estimate; a request with exactly this number is split; negative means 0",
+                StackPdFlags::threshold),
         proposed(STRATEGY, "round_robin or least_loaded, for both stages")
             .standard(STRATEGY_STANDARD)
             .honoured(

@@ -19,6 +19,7 @@ import io.pointsman.config.key.KvEventKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.PeerKeys;
 import io.pointsman.config.key.RoutingKeys;
+import io.pointsman.config.settings.HealthRequestLabel;
 import io.pointsman.config.settings.KubernetesSettings;
 import io.pointsman.config.settings.KvEventSettings;
 import io.pointsman.config.settings.LogSettings;
@@ -146,6 +147,7 @@ class ProductionStackLauncherTest {
         launched(
             ROUND
                 + "--host 127.0.0.1 --port 9 --static-backend-health-checks"
+                + " --static-model-types chat,completion"
                 + " --static-backend-health-check-interval 7"
                 + " --static-backend-health-check-timeout-seconds 3 --log-level warning"
                 + " --log-format json --otel-endpoint c:4317 --otel-service-name r --otel-secure"
@@ -273,6 +275,8 @@ class ProductionStackLauncherTest {
     ConfigValues values =
         translated(SPLIT + "--routing-threshold 4096 --load-balancing-strategy least_loaded");
     assertThat(values.get(DisaggKeys.THRESHOLD)).isEqualTo(4096);
+    assertThat(values.get(DisaggKeys.DECODE_WITHOUT_PREFILL)).isFalse();
+    assertThat(translated(SPLIT + "--routing-threshold -5").get(DisaggKeys.THRESHOLD)).isZero();
     assertThat(values.get(DisaggKeys.PREFILL_POLICY)).isEqualTo("least_load");
     assertThat(values.get(DisaggKeys.DECODE_POLICY)).isEqualTo("least_load");
   }
@@ -466,7 +470,7 @@ class ProductionStackLauncherTest {
             + "|--decoder-host: no effect without --decoder-init-port, --decoder-alloc-port",
         "--prefill-model-labels dec,pre|--prefill-model-labels: dec is one of",
         "--load-balancing-strategy random|--load-balancing-strategy: random (expected: one of",
-        "--routing-threshold -1|--routing-threshold: -1 (expected:",
+        "--routing-threshold x|--routing-threshold: x (expected:",
       })
   void contradictorySplitFleetsAreRefused(String flags, String reason) {
     assertThat(refused(SPLIT + flags)).anyMatch(problem -> problem.startsWith(reason));
@@ -477,6 +481,39 @@ class ProductionStackLauncherTest {
     assertThat(translated(ROUND).get(OperationKeys.DRAIN_TIMEOUT)).isEqualTo(Duration.ofHours(24));
     assertThat(translated(ROUND + "--drain-timeout 25s").get(OperationKeys.DRAIN_TIMEOUT))
         .isEqualTo(Duration.ofSeconds(25));
+  }
+
+  @Test
+  void typesAreNeededForHealthChecksOnly() {
+    String checks = ROUND + "--static-backend-health-checks ";
+    assertThat(refused(checks))
+        .containsExactly(
+            "--static-model-types: missing (expected: one for each backend, because of"
+                + " --static-backend-health-checks)");
+    assertThat(refused(checks + "--static-model-types chat"))
+        .containsExactly("--static-model-types: 1 (expected: 2, one for each backend)");
+    assertThat(refused(ROUND + "--static-model-types chat,talk"))
+        .singleElement()
+        .asString()
+        .startsWith("--static-model-types: talk (expected: one of chat, completion, embeddings,");
+    assertThat(translated(ROUND + "--static-model-types chat,chat").get(RoutingKeys.WORKERS))
+        .noneMatch(worker -> worker.labels().containsKey(HealthRequestLabel.NAME));
+    assertThat(
+            translated(
+                    "--routing-logic roundrobin --service-discovery static --static-backends"
+                        + " http://a:1,http://a:1,http://b:2 --static-models m,n,m"
+                        + " --static-model-types chat,embeddings,messages"
+                        + " --static-backend-health-checks")
+                .get(RoutingKeys.WORKERS))
+        .extracting(worker -> worker.labels().get(HealthRequestLabel.NAME))
+        .containsExactly("chat:m,embeddings:n", "messages:m");
+  }
+
+  @Test
+  void requestsAreLoggedAndEnginesHaveIds() {
+    assertThat(launched(ROUND).log().requests()).isTrue();
+    assertThat(launched(ROUND).stackEndpoints()).isTrue();
+    assertThat(launched(ROUND + "--log-requests false").log().requests()).isFalse();
   }
 
   private static Launch launch(String line) {

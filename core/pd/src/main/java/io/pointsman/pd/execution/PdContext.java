@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.env.RandomSource;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.pd.execution.waiting.Notifications;
 import io.pointsman.pd.execution.waiting.WaitingRoom;
 import io.pointsman.pd.plan.Conversation;
@@ -14,6 +15,7 @@ import io.pointsman.pd.rule.SplitSettings;
 import io.pointsman.pd.telemetry.GuardedListener;
 import io.pointsman.pd.telemetry.SplitListener;
 import io.pointsman.proxy.handler.ClientExchange;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +26,7 @@ import org.jspecify.annotations.Nullable;
  * @param conversations detection of the turns of a conversation
  * @param namesWorkers true if answers name the workers and the rule in headers
  * @param dice random numbers for the ids of handovers
+ * @param labels labels of the workers of a role, for messages
  */
 public record PdContext(
     RoutingEngine engine,
@@ -36,7 +39,8 @@ public record PdContext(
     WaitingRoom room,
     Conversations conversations,
     boolean namesWorkers,
-    RandomSource dice) {
+    RandomSource dice,
+    Map<Role, String> labels) {
   public PdContext {
     requireNonNull(engine, "engine");
     requireNonNull(router, "router");
@@ -48,6 +52,7 @@ public record PdContext(
     requireNonNull(room, "room");
     requireNonNull(conversations, "conversations");
     requireNonNull(dice, "dice");
+    labels = Map.copyOf(labels);
   }
 
   /**

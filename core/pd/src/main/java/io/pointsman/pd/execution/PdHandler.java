@@ -25,6 +25,7 @@ import io.pointsman.proxy.handler.ClientExchange;
 import io.pointsman.proxy.handler.RequestHandler;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.reply.Rejections;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.telemetry.RetryReason;
 import java.util.ArrayList;
@@ -264,7 +265,14 @@ final class PdHandler implements RequestHandler {
       prefills.giveUp();
     } else {
       plane.router().refused(request, refused);
-      refuse(refused.rejection());
+      String missing = missing(refused);
+      if (missing.isEmpty() || begun || attempted) {
+        refuse(refused.rejection());
+      } else {
+        ProxyError error = Rejections.error(refused.rejection().reason());
+        served.reply(
+            error, Reply.of(error, missing).retryAfter(refused.rejection().retryAfterNanos()));
+      }
     }
   }
 
@@ -279,6 +287,20 @@ final class PdHandler implements RequestHandler {
     request.awaits();
     return absence.begin(
         () -> plane.router().someUntried(request, refused.missing()), this::lookAgain);
+  }
+
+  /** The role that has no available worker, with its labels; empty if that is not the reason. */
+  private String missing(SplitDecision.Refused refused) {
+    RejectReason reason = refused.rejection().reason();
+    boolean absent = reason == RejectReason.NO_WORKERS || reason == RejectReason.NONE_AVAILABLE;
+    if (!absent || refused.missing() == Role.REGULAR) {
+      return "";
+    }
+    String labels = plane.labels().getOrDefault(refused.missing(), "");
+    return "no "
+        + refused.missing().name().toLowerCase(Locale.ROOT)
+        + " worker is available"
+        + (labels.isEmpty() ? "" : " (labels: " + labels + ")");
   }
 
   private void refuse(Decision.Rejected rejected) {

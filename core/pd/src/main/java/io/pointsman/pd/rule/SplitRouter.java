@@ -160,7 +160,9 @@ public final class SplitRouter {
       }
       case Decision.Rejected rejection -> {
         boolean busy = rejection.reason() == RejectReason.ALL_BUSY;
-        boolean serves = settings.decodeServesWhole();
+        boolean serves =
+            settings.decodeServesWhole()
+                && (settings.decodeWithoutPrefill() || otherwise != SplitRule.NO_PREFILL);
         if (serves && (!busy || settings.wholeWhenPrefillBusy())) {
           decode.dispatched();
           return new Placed(new Single(decode, otherwise));
@@ -203,7 +205,8 @@ public final class SplitRouter {
 
   private @Nullable Single tryWhole(SplitRequest request, SplitRule rule, Set<Role> waited) {
     Single single = tryOn(request.whole(), rule, waited);
-    if (single == null && decodeMay(request)) {
+    boolean needsPrefill = rule == SplitRule.NO_PREFILL && !settings.decodeWithoutPrefill();
+    if (single == null && decodeMay(request) && !needsPrefill) {
       single = tryOn(request.wholeByDecode(), rule, waited);
     }
     if (single == null && prefillMay(request)) {

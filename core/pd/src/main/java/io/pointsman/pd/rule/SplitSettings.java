@@ -20,6 +20,8 @@ package io.pointsman.pd.rule;
  *     can
  * @param wholeWhenPrefillBusy true if one worker serves the request when all prefill workers are at
  *     their limit; otherwise it is rejected as busy and can wait
+ * @param decodeWithoutPrefill true if a decode worker serves a long request alone while no prefill
+ *     worker is available; only with {@code decodeServesWhole}
  */
 public record SplitSettings(
     int threshold,
@@ -29,7 +31,8 @@ public record SplitSettings(
     long maxPendingPrefill,
     boolean decodeServesWhole,
     boolean prefillServesWhole,
-    boolean wholeWhenPrefillBusy) {
+    boolean wholeWhenPrefillBusy,
+    boolean decodeWithoutPrefill) {
 
   public static final SplitSettings DEFAULTS =
       new SplitSettings(0, 0, 0.95, 8, 0, true, false, false);
@@ -37,6 +40,28 @@ public record SplitSettings(
   /** For protocols that require a handover for every request on prefill and decode workers. */
   public static final SplitSettings HALVES_ONLY =
       new SplitSettings(0, 0, 2, 8, 0, false, false, false);
+
+  /** Settings in which decode workers serve alone while no prefill worker is available. */
+  public SplitSettings(
+      int threshold,
+      int uncachedThreshold,
+      double heldShare,
+      int maxLoadGap,
+      long maxPendingPrefill,
+      boolean decodeServesWhole,
+      boolean prefillServesWhole,
+      boolean wholeWhenPrefillBusy) {
+    this(
+        threshold,
+        uncachedThreshold,
+        heldShare,
+        maxLoadGap,
+        maxPendingPrefill,
+        decodeServesWhole,
+        prefillServesWhole,
+        wholeWhenPrefillBusy,
+        true);
+  }
 
   public SplitSettings {
     check("threshold", threshold);

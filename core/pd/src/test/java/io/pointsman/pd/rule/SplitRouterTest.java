@@ -237,6 +237,21 @@ class SplitRouterTest {
   }
 
   @Test
+  void decodeCanServeShortRequestsAloneButNotTheOthers() {
+    SplitSettings settings = new SplitSettings(32, 0, 2, 8, 0, true, false, false, false);
+    PdTestFleet fleet = new PdTestFleet(settings, 1, 1);
+    fleet.kill("p0");
+
+    assertThat(fleet.single(fleet.router.decide(request(1))).rule())
+        .isEqualTo(SplitRule.SHORT_INPUT);
+    assertThat(fleet.router.decide(request(64)))
+        .isInstanceOfSatisfying(
+            SplitDecision.Refused.class,
+            refused -> assertThat(refused.missing()).isEqualTo(Role.PREFILL));
+    assertThat(fleet.worker("d0").reserved()).isZero();
+  }
+
+  @Test
   void withoutPrefillWorkersTheRequestIsRefusedIfDecodeIsNotPermitted() {
     PdTestFleet fleet = new PdTestFleet(whole(false, false, false), 1, 1);
     fleet.kill("p0");

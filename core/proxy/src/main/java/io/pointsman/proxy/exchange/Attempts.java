@@ -57,6 +57,10 @@ final class Attempts implements DeferredRequest.Holder {
   private final RetryPlan retries;
   private final @Nullable Search search;
   private RoutingRequest routing;
+
+  /** Id of the only worker that the client permits; null for any. */
+  private final @Nullable String pinned;
+
   private final @Nullable RequestHandler course;
   private @Nullable Attempt current;
   private boolean answeredWell;
@@ -99,7 +103,8 @@ final class Attempts implements DeferredRequest.Holder {
             plane.listener(),
             plane.ticker(),
             facts.model());
-    routing = search == null ? facts.toRoutingRequest(Role.REGULAR, null) : search.begin();
+    pinned = plane.pins().worker(exchange.head().uri());
+    routing = search == null ? facts.toRoutingRequest(Role.REGULAR, pinned) : search.begin();
   }
 
   /** The current attempt; null before the first, between two, and after the last. */
@@ -161,7 +166,7 @@ final class Attempts implements DeferredRequest.Holder {
 
   private boolean awaitWorker() {
     // Without the workers that refused a connection: one of them may be the first to return.
-    RoutingRequest anew = facts.toRoutingRequest(Role.REGULAR, null);
+    RoutingRequest anew = facts.toRoutingRequest(Role.REGULAR, pinned);
     anew.notes().awaits();
     if (!absence.begin(() -> plane.engine().mayServe(anew), this::decide)) {
       return false;
@@ -259,7 +264,7 @@ final class Attempts implements DeferredRequest.Holder {
     retries.attempted();
     Attempt next;
     try {
-      exchange.report().tries(lease.worker());
+      exchange.report().tries(lease.worker(), state.now());
       if (exchange.faults().suspect()) {
         lease.suspect();
       }

@@ -37,7 +37,7 @@ record ClientExchangeView(Exchange exchange, Attempts attempts, RequestFacts fac
 
   @Override
   public @Nullable SideTrace sideTrace(Worker worker, SideTrace.Purpose purpose) {
-    return exchange.report().side(worker, purpose);
+    return exchange.report().side(worker, purpose, exchange.state().now());
   }
 
   @Override

@@ -73,7 +73,8 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
     lastReadAt = state.now();
     endpoint = Endpoint.of(head.method(), head.uri());
     requestId = plane.requestIds().of(head);
-    report = new ExchangeReport(head, endpoint, requestId, lastReadAt, plane.tracer());
+    report =
+        new ExchangeReport(head, endpoint, requestId, lastReadAt, plane.tracer(), plane.listener());
     body =
         new RequestBody(
             head,
@@ -239,7 +240,7 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
       read = facts(bytes);
     }
     facts = read;
-    report.asks(read.model());
+    report.asks(read);
     StoredResponse stored = StoredResponse.of(plane.owners(), endpoint, head, read);
     String refusal = read.refusal();
     if (refusal == null && (stored == null || !stored.ownedByAMember(plane.engine()))) {

@@ -1,7 +1,9 @@
 package io.pointsman.proxy.exchange;
 
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.AffinityKey;
 import io.pointsman.proxy.telemetry.Blame;
+import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestReport;
 import io.pointsman.proxy.telemetry.RequestTrace;
 import io.pointsman.proxy.telemetry.RequestTracer;
@@ -10,6 +12,7 @@ import io.pointsman.proxy.telemetry.SideTrace;
 import io.pointsman.proxy.telemetry.TraceContext;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.request.Endpoint;
+import io.pointsman.request.RequestFacts;
 import org.jspecify.annotations.Nullable;
 
 /** Record of the events of one exchange. Belongs to the client's event loop. */
@@ -25,7 +28,9 @@ final class ExchangeReport implements RequestReport {
   /** Trace of the request; null if there is none. */
   private final @Nullable RequestTrace trace;
 
+  private final ProxyListener listener;
   private @Nullable String model;
+  private @Nullable AffinityKey session;
   private int status = CLIENT_LEFT;
   private Blame blame = Blame.NONE;
   private @Nullable Worker worker;
@@ -40,7 +45,13 @@ final class ExchangeReport implements RequestReport {
   private long chunksOut;
 
   ExchangeReport(
-      RequestHead head, Endpoint endpoint, String requestId, long startedAt, RequestTracer tracer) {
+      RequestHead head,
+      Endpoint endpoint,
+      String requestId,
+      long startedAt,
+      RequestTracer tracer,
+      ProxyListener listener) {
+    this.listener = listener;
     this.head = head;
     this.endpoint = endpoint;
     this.requestId = requestId;
@@ -52,13 +63,16 @@ final class ExchangeReport implements RequestReport {
     return startedAt;
   }
 
-  void asks(@Nullable String forModel) {
-    model = forModel;
+  void asks(RequestFacts facts) {
+    AffinityKey key = facts.affinity();
+    model = facts.model();
+    session = key != null && key.kind() == AffinityKey.Kind.SESSION ? key : null;
   }
 
-  void tries(Worker next) {
+  void tries(Worker next, long now) {
     worker = next;
     attempts++;
+    listener.chosen(this, session, next, now - startedAt);
     if (trace != null) {
       trace.tries(next);
     }
@@ -70,7 +84,10 @@ final class ExchangeReport implements RequestReport {
   }
 
   /** Trace of a request to {@code to} that is not an attempt; null if there is none. */
-  @Nullable SideTrace side(Worker to, SideTrace.Purpose purpose) {
+  @Nullable SideTrace side(Worker to, SideTrace.Purpose purpose, long now) {
+    if (purpose == SideTrace.Purpose.PREFILL) {
+      listener.chosen(this, session, to, now - startedAt);
+    }
     return trace == null ? null : trace.side(to, purpose);
   }
 

@@ -9,6 +9,7 @@ import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.body.RequestEdits;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.local.WorkerPins;
 import io.pointsman.proxy.reply.RequestIds;
 import io.pointsman.proxy.retry.Backoff;
 import io.pointsman.proxy.retry.FaultRecords;
@@ -39,6 +40,7 @@ public record ServerContext(
     RequestTracer tracer,
     PromptListener prompts,
     RequestEdits edits,
+    WorkerPins pins,
     Ticker ticker,
     LimitSettings limits,
     TimeoutSettings timeouts,

@@ -1,5 +1,7 @@
 package io.pointsman.proxy.telemetry;
 
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.AffinityKey;
 import io.pointsman.request.Endpoint;
 import org.jspecify.annotations.Nullable;
 
@@ -32,6 +34,15 @@ public interface ProxyListener {
 
   /** Reports that the head of a request was read. Exactly one {@link #ended} follows. */
   void started(Endpoint endpoint);
+
+  /**
+   * Reports that a worker was chosen and gets the request, or a part of its work.
+   *
+   * @param session session of the request; null if it has none
+   * @param nanos time since the request's head was read, in nanoseconds
+   */
+  default void chosen(
+      RequestReport report, @Nullable AffinityKey session, Worker worker, long nanos) {}
 
   /**
    * Reports that an attempt failed and another follows. After a stale connection the request is

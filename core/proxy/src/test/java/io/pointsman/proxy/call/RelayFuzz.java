@@ -25,6 +25,7 @@ import io.pointsman.proxy.call.AnswerReference.Framing;
 import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.local.WorkerPins;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.RequestHandlerFactory;
 import io.pointsman.proxy.loop.ServerContext;
@@ -306,6 +307,7 @@ public final class RelayFuzz {
             RequestTracer.NONE,
             PromptListener.NONE,
             RequestEdits.NONE,
+            WorkerPins.NONE,
             () -> 0,
             settings.limits(),
             settings.timeouts(),

@@ -51,6 +51,15 @@ public final class AdminKeys {
           "`true`: a liveness probe on this path restarts the router if an engine is down. `false`:"
               + " the answer is 200 while the router runs; use `/readiness` for the workers.");
 
+  public static final Key<Boolean> STACK_ENDPOINTS =
+      Key.of(
+          "admin.stack-endpoints",
+          bool(),
+          false,
+          "Answer `GET /engines` and `GET /version` as production-stack's router does, and send a"
+              + " request with `?id=` to the engine with this id.",
+          "`false`: these paths go to an engine, and `?id=` has no meaning for the router.");
+
   public static final Key<List<String>> REFUSED_PATHS =
       Key.of(
           "admin.refused-paths",
@@ -123,6 +132,7 @@ public final class AdminKeys {
         ADD_TIMEOUT,
         DATA_PARALLEL_SIZE,
         HEALTH_OF_WORKERS,
+        STACK_ENDPOINTS,
         REFUSED_PATHS,
         RAY_APPLICATION,
         CONTROL_TIMEOUT,

@@ -127,6 +127,15 @@ public final class DisaggKeys {
               + " cannot be split are refused. `moriio`, `p2p_nccl` and `sglang` allow only"
               + " `false`: their engines cannot serve a request without a transfer.");
 
+  public static final Key<Boolean> DECODE_WITHOUT_PREFILL =
+      Key.of(
+          ROOT + "decode-without-prefill",
+          bool(),
+          SPLIT.decodeWithoutPrefill(),
+          "Let decode workers serve long requests alone while no prefill worker is available. This"
+              + " needs `disaggregation.decode-can-prefill`.",
+          "`false`: the router answers 503 in this case, with the missing role and its labels.");
+
   public static final Key<Boolean> PREFILL_CAN_DECODE =
       Key.of(
           ROOT + "prefill-can-decode",
@@ -361,6 +370,7 @@ public final class DisaggKeys {
         MAX_LOAD_GAP,
         MAX_PENDING_PREFILL,
         DECODE_CAN_PREFILL,
+        DECODE_WITHOUT_PREFILL,
         PREFILL_CAN_DECODE,
         SKIP_WHEN_PREFILL_BUSY,
         MAX_PREFILLS,

@@ -131,6 +131,16 @@ public final class OperationKeys {
               + " new one starts each day.",
           "Empty: no files. The files take at most 1 GiB; the oldest are deleted first.");
 
+  public static final Key<Boolean> LOG_REQUESTS =
+      Key.of(
+          "log.requests",
+          bool(),
+          LogSettings.DEFAULTS.requests(),
+          "Write a line at level `info` for each choice of a worker, in the form of"
+              + " production-stack: `Routing request ID with session id SESSION to URL at TIME,"
+              + " process time = SECONDS`.",
+          "`true`: the log grows by about 150 bytes per request, and contains session ids.");
+
   public static final Key<String> CAPTURE_FILE =
       Key.of(
               "capture.file",
@@ -178,6 +188,7 @@ public final class OperationKeys {
         LOG_LEVEL,
         LOG_FORMAT,
         LOG_DIRECTORY,
+        LOG_REQUESTS,
         CAPTURE_FILE,
         CAPTURE_MAX_BYTES,
         CAPTURE_FILES);

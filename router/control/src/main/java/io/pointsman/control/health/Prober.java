@@ -15,6 +15,7 @@ import java.net.ConnectException;
 import java.net.SocketTimeoutException;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
@@ -169,12 +170,20 @@ public final class Prober implements AutoCloseable {
     boolean settled = false;
     try {
       Verdict verdict = ask(worker);
+      Set<String> configured = worker.spec().models();
+      List<HealthRequest> requests =
+          verdict == Verdict.GOOD ? HealthRequest.of(worker.spec()) : List.of();
+      if (!requests.isEmpty()) {
+        configured = served(worker, requests);
+        verdict = configured.isEmpty() ? Verdict.BAD : Verdict.GOOD;
+      }
       boolean modelsKnown = verdict != Verdict.GOOD || !modelsDue(worker) || learnModels(worker);
       if (verdict == Verdict.GOOD) {
         askIfAsleep(worker);
-        if (!worker.health().healthy() && !worker.spec().models().isEmpty()) {
+        boolean anew = !worker.health().healthy() && !configured.isEmpty();
+        if (anew || !requests.isEmpty()) {
           // A restarted engine has lost the adapters that were loaded.
-          learn(worker, ServedModels.told(worker.spec().models()));
+          learn(worker, ServedModels.told(configured));
         }
       }
       switch (verdict) {
@@ -292,6 +301,41 @@ public final class Prober implements AutoCloseable {
     Shortage shortage = Shortage.of(failure);
     return shortage == Shortage.DESCRIPTORS
         || (shortage == Shortage.PORTS && worker.health().healthy());
+  }
+
+  /** The configured models of a worker without those that fail a real request. */
+  private Set<String> served(Worker worker, List<HealthRequest> requests) {
+    Set<String> models = new HashSet<>(worker.spec().models());
+    for (HealthRequest each : requests) {
+      if (models.contains(each.model()) && !served(worker, each)) {
+        models.remove(each.model());
+      }
+    }
+    return models;
+  }
+
+  private boolean served(Worker worker, HealthRequest request) {
+    long begun = ticker.nanos();
+    try {
+      EngineClient.Answer answer =
+          client.forward(
+              worker.spec().role(),
+              "POST",
+              worker.spec().url() + request.path(),
+              Map.of("content-type", request.contentType()),
+              request.body(),
+              settings.timeout());
+      boolean good = request.served(answer);
+      if (!good) {
+        log.debug(
+            "{} fails {} of {}: {}", worker, request.kind(), request.model(), answer.status());
+      }
+      return good;
+    } catch (IOException | IllegalArgumentException e) {
+      log.debug("{} fails {} of {}: {}", worker, request.kind(), request.model(), e.toString());
+      return (e instanceof SocketTimeoutException && servedSince(worker, begun))
+          || routersOwn(worker, e);
+    }
   }
 
   private boolean learnModels(Worker worker) {

@@ -9,6 +9,7 @@ import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSnapshot;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.engine.policy.catalog.PolicyParts;
@@ -29,6 +30,7 @@ import io.pointsman.pd.telemetry.SplitListener;
 import io.pointsman.request.AffinitySettings;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.function.Function;
@@ -119,7 +121,8 @@ final class Disaggregation {
       SplitListener listener,
       AffinitySettings affinity,
       boolean namesWorkers,
-      RandomSource dice) {
+      RandomSource dice,
+      Map<Role, String> labels) {
     return new PdContext(
         engine,
         new SplitRouter(engine, held, settings.split(), ticker),
@@ -131,7 +134,8 @@ final class Disaggregation {
         new WaitingRoom(settings.stages().maxWaiting()),
         new Conversations(affinity),
         namesWorkers,
-        dice);
+        dice,
+        labels);
   }
 
   /** Chooses two workers, for external proxies. */

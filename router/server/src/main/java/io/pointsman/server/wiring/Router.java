@@ -1,6 +1,9 @@
 package io.pointsman.server.wiring;
 
+import static java.util.stream.Collectors.joining;
+
 import io.pointsman.api.admin.ControlApi;
+import io.pointsman.api.admin.EngineIds;
 import io.pointsman.api.admin.HealthApi;
 import io.pointsman.api.admin.KeyValidation;
 import io.pointsman.api.admin.MaintenanceApi;
@@ -9,6 +12,7 @@ import io.pointsman.api.admin.ModelCards;
 import io.pointsman.api.admin.ModelsApi;
 import io.pointsman.api.admin.RayProxyApi;
 import io.pointsman.api.admin.RefusedPaths;
+import io.pointsman.api.admin.StackApi;
 import io.pointsman.api.admin.WorkerList;
 import io.pointsman.api.admin.WorkersApi;
 import io.pointsman.api.decide.DecideApi;
@@ -32,6 +36,7 @@ import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.policy.session.SessionAffinity;
 import io.pointsman.engine.policy.session.SessionTable;
 import io.pointsman.engine.prefix.PrefixIndex;
+import io.pointsman.observe.logging.RequestLines;
 import io.pointsman.observe.metrics.MetricsServer;
 import io.pointsman.observe.metrics.RouterMetrics;
 import io.pointsman.observe.tracing.Tracing;
@@ -43,18 +48,23 @@ import io.pointsman.proxy.ProxyServer;
 import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.local.WorkerPins;
 import io.pointsman.proxy.loop.RequestHandlerFactory;
 import io.pointsman.proxy.telemetry.PromptListener;
+import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestTracer;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
@@ -107,6 +117,9 @@ public final class Router implements AutoCloseable {
 
   /** The parts of a router before it runs. */
   private static final class Assembly {
+    /** Maximum number of workers with labels in a message. */
+    private static final int MOST_LABELS = 4;
+
     private final PointsmanConfig config;
     private final AtomicBoolean draining = new AtomicBoolean();
 
@@ -122,6 +135,11 @@ public final class Router implements AutoCloseable {
     private final RequestTracer tracer;
     private final Observers observers;
     private final BodyChanges changes;
+
+    /** Null if clients cannot choose engines. */
+    private final @Nullable EngineIds engineIds;
+
+    private final String version;
     private final AtomicReference<Map<String, String>> dynamicConfig =
         new AtomicReference<>(Map.of());
 
@@ -141,6 +159,8 @@ public final class Router implements AutoCloseable {
       core.onModels(cards::learned);
       tracer = config.tracing().enabled() ? tracing(version) : RequestTracer.NONE;
       changes = new BodyChanges(config);
+      this.version = version;
+      engineIds = config.stackEndpoints() ? new EngineIds(fleet, InstantSource.system()) : null;
       observers = new Observers(config, this::policyOf, ticker, dice);
     }
 
@@ -191,10 +211,11 @@ public final class Router implements AutoCloseable {
               config.affinity(),
               routes(engine, callers, prompts),
               callers,
-              metrics.proxyListener(),
+              listener(),
               tracer,
               prompts,
               changes,
+              engineIds == null ? WorkerPins.NONE : engineIds,
               ticker,
               dice,
               core.names,
@@ -209,6 +230,13 @@ public final class Router implements AutoCloseable {
       return server;
     }
 
+    private ProxyListener listener() {
+      ProxyListener measured = metrics.proxyListener();
+      return config.log().requests()
+          ? new RequestLines(measured, InstantSource.system())
+          : measured;
+    }
+
     private RequestHandlerFactory courses(Disaggregation two, RoutingEngine engine) {
       PdContext plane =
           two.plane(
@@ -216,9 +244,28 @@ public final class Router implements AutoCloseable {
               metrics.splitListener(),
               config.affinity(),
               config.proxy().headers().workerHeader(),
-              dice);
+              dice,
+              labelsOfRoles());
       metrics.splitWaiting(plane.room()::waiting);
       return state -> new PdHandlers(state, plane);
+    }
+
+    /** Labels by which an operator finds the workers of a role. */
+    private Map<Role, String> labelsOfRoles() {
+      Map<Role, String> labels = new EnumMap<>(Role.class);
+      for (Role role : Role.values()) {
+        String found =
+            config.kubernetes().finds(role)
+                ? config.kubernetes().selector(role).toString()
+                : config.workers().stream()
+                    .filter(worker -> worker.role() == role && !worker.labels().isEmpty())
+                    .map(worker -> new TreeMap<>(worker.labels()).toString())
+                    .distinct()
+                    .limit(MOST_LABELS)
+                    .collect(joining(", "));
+        labels.put(role, found);
+      }
+      return labels;
     }
 
     /** Adds the metrics; those of several policies are summed. */
@@ -267,6 +314,9 @@ public final class Router implements AutoCloseable {
       new HealthApi(fleet, membership, ofWorkers, config.disagg(), draining::get, holds)
           .showing(dynamicConfig::get)
           .addTo(routes);
+      if (engineIds != null) {
+        new StackApi(engineIds, version).addTo(routes);
+      }
       String application = config.admin().rayApplication();
       if (!application.isEmpty()) {
         new RayProxyApi(fleet, application, draining::get).addTo(routes);
