@@ -218,7 +218,9 @@ public final class Worker {
     return health.healthy() && goodProbeAt - then > 0 && failureRun.continuedAfter(then);
   }
 
-  /** Returns true if it may turn out to fail by itself: it has served no request since it failed. */
+  /**
+   * Returns true if it may turn out to fail by itself: it has served no request since it failed.
+   */
   public boolean mayFailByItself() {
     return health.healthy() && failureRun.failing();
   }

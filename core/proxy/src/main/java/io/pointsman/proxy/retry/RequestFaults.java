@@ -115,7 +115,9 @@ public final class RequestFaults {
     pardoned = true;
   }
 
-  /** Returns true if {@link #mayGoOn} can change soon, as other requests at the first engine end. */
+  /**
+   * Returns true if {@link #mayGoOn} can change soon, as other requests at the first engine end.
+   */
   public boolean undecided() {
     return mayPardon() && engines.getFirst().mayFailByItself();
   }

@@ -142,8 +142,7 @@ final class EngineAssembly {
 
   private void addWorkers(int maxWorkers) {
     try {
-      fleet.addAll(
-          config.workers().stream().filter(each -> !NameWorkers.expands(each)).toList());
+      fleet.addAll(config.workers().stream().filter(each -> !NameWorkers.expands(each)).toList());
     } catch (IllegalStateException full) {
       int workers = config.workers().size();
       throw new IllegalArgumentException(
