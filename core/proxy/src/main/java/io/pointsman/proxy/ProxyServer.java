@@ -18,6 +18,7 @@ import io.pointsman.engine.deferral.Deferral;
 import io.pointsman.proxy.admission.Admissions;
 import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.body.BodyBudget;
+import io.pointsman.proxy.body.BodyDecoder;
 import io.pointsman.proxy.exchange.ClientConnection;
 import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.loop.LoopState;
@@ -179,6 +180,7 @@ public final class ProxyServer implements AutoCloseable {
   }
 
   private static ServerContext plane(ProxySettings settings, ProxyContext context) {
+    BodyBudget bodies = new BodyBudget(settings.limits().maxBufferedTotal());
     return new ServerContext(
         context.engine(),
         context.routes(),
@@ -201,8 +203,9 @@ public final class ProxyServer implements AutoCloseable {
         new RequestIds(settings.headers().requestIdHeaders(), context.dice()),
         new ResponseOwners(STORED_RESPONSES),
         new DrainGate(),
-        new BodyBudget(settings.limits().maxBufferedTotal()),
+        bodies,
         new BodyBudget(settings.limits().maxBufferedTotal() / HEAP_SHARE),
+        new BodyDecoder(bodies, Runtime.getRuntime().availableProcessors()),
         settings.sseKeepalive());
   }
 

@@ -137,26 +137,19 @@ class FidelityTest {
   }
 
   @Test
-  void compressedBodiesAreForwardedUnchanged() throws Exception {
+  void compressedAnswersAreForwardedUnchanged() throws Exception {
     engine.now(
         new Raw(
             "HTTP/1.1 200 OK\r\n"
                 + "content-encoding: gzip\r\n"
                 + "content-length: 4\r\n\r\n"
                 + "\u001f\u008b\u0008x"));
-    byte[] body = {0x1f, (byte) 0x8b, 8, 0, (byte) 0xff};
-    WireClient client = rig.connect();
-    client.send(
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: r\r\ncontent-encoding: gzip\r\n"
-            + "accept-encoding: gzip, br\r\ncontent-length: 5\r\n\r\n");
-    WireResponse response = client.send(body).read();
+    WireResponse response =
+        rig.ask(ProxyRig.post(CHAT, "accept-encoding: gzip, br\r\n", "{\"model\":\"m\"}"));
 
     assertThat(response.header("content-encoding")).isEqualTo("gzip");
     assertThat(response.body()).isEqualTo(new byte[] {0x1f, (byte) 0x8b, 8, 'x'});
-    EngineRequest request = reached();
-    assertThat(request.body()).isEqualTo(body);
-    assertThat(request.header("content-encoding")).isEqualTo("gzip");
-    assertThat(request.header("accept-encoding")).isEqualTo("gzip, br");
+    assertThat(reached().header("accept-encoding")).isEqualTo("gzip, br");
   }
 
   @Test

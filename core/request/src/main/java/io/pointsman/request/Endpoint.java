@@ -53,13 +53,20 @@ public enum Endpoint {
   }
 
   /**
-   * The route of a request. Allocates nothing.
+   * The route of a request. Allocates nothing unless the path has doubled slashes or one at its
+   * end, which do not count.
    *
    * @param method method as received; methods are case-sensitive
    * @param path path of the request target; a query string after it is ignored
    */
   public static Endpoint of(String method, CharSequence path) {
-    return Routes.find(method, path);
+    Endpoint found = Routes.find(method, path);
+    if (found != TRANSPARENT) {
+      return found;
+    }
+    String given = path.toString();
+    String plain = Paths.plain(given);
+    return plain.equals(given) ? TRANSPARENT : Routes.find(method, plain);
   }
 
   /**
@@ -70,7 +77,7 @@ public enum Endpoint {
   public @Nullable String responseId(CharSequence path) {
     return switch (this) {
       case RESPONSE_GET, RESPONSE_DELETE, RESPONSE_CANCEL, RESPONSE_INPUT_ITEMS ->
-          Routes.responseId(path);
+          Routes.responseId(Paths.plain(path.toString()));
       case CHAT_COMPLETIONS,
           COMPLETIONS,
           RESPONSES,

@@ -4,6 +4,7 @@ import io.pointsman.engine.policy.AffinityKey;
 import io.pointsman.engine.policy.RequestFields;
 import io.pointsman.engine.policy.WantedFields;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.request.coding.BodyCoding;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -78,7 +79,7 @@ public final class RequestReader {
     if (!endpoint.readsBody()) {
       return bodyless(endpoint, BodyVerdict.OPAQUE, first(session, request));
     }
-    if (encoded(headers.first("content-encoding"))) {
+    if (BodyCoding.of(headers).present()) {
       String model = multiplexed(null, named);
       return unread(endpoint, BodyVerdict.OPAQUE, model, first(session, request));
     }
@@ -166,11 +167,5 @@ public final class RequestReader {
   private static @Nullable AffinityKey first(
       @Nullable AffinityKey preferred, @Nullable AffinityKey other) {
     return preferred == null ? other : preferred;
-  }
-
-  private static boolean encoded(@Nullable String contentEncoding) {
-    return contentEncoding != null
-        && !contentEncoding.isBlank()
-        && !contentEncoding.equalsIgnoreCase("identity");
   }
 }

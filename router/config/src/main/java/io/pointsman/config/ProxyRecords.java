@@ -103,7 +103,8 @@ final class ProxyRecords {
         Math.toIntExact(values.get(FrontKeys.MAX_HEADER)),
         Math.toIntExact(values.get(FrontKeys.MAX_URI)),
         Math.toIntExact(values.get(FrontKeys.MAX_BUFFERED_BODY)),
-        values.get(FrontKeys.MAX_BUFFERED_TOTAL));
+        values.get(FrontKeys.MAX_BUFFERED_TOTAL),
+        values.get(FrontKeys.BODY_DECODING));
   }
 
   private static TimeoutSettings timeouts(ConfigValues values) {

@@ -149,8 +149,6 @@ class SingleWorkerTest {
     String form = "content-type: multipart/form-data; boundary=b\r\n";
     String planted = planted(PLAIN);
     return Stream.of(
-        Arguments.of("/v1/completions", encoded, planted, 415, "encoded_body"),
-        Arguments.of("/v1/embeddings", encoded, planted, 415, "encoded_body"),
         Arguments.of("/invocations", encoded, planted, 415, "encoded_body"),
         Arguments.of("/invocations", "", wide(planted), 400, "invalid_body"),
         Arguments.of("/invocations", "", '[' + planted + ']', 400, "invalid_body"),

@@ -1,6 +1,7 @@
 package io.pointsman.pd.execution;
 
 import static io.pointsman.pd.execution.SplitRig.request;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Failure;
@@ -15,12 +16,15 @@ import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.WireClient;
 import io.pointsman.proxy.WireResponse;
 import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.settings.BodyDecoding;
 import io.pointsman.proxy.settings.LimitSettings;
+import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.EventStream;
 import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
 import io.pointsman.testkit.engine.Faults.Raw;
 import io.pointsman.testkit.engine.ScriptedEngine;
+import java.io.ByteArrayOutputStream;
 import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -28,10 +32,12 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Failures of one of two workers, as the client sees them. */
 @SuppressWarnings("try") // tests may be interrupted
@@ -99,6 +105,38 @@ class SplitServingTest {
       ProxyRig.await("both settled", () -> rig.proxy.outcomes.size() == 2);
       assertThat(rig.proxy.outcomes)
           .containsExactly(new Outcome.Failed(Failure.ERROR), Outcome.SUCCEEDED);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"AUTO", "FORWARD"})
+  void bothWorkersGetACompressedRequestDecoded(BodyDecoding decoding) throws Exception {
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withLimits(LimitSettings.DEFAULTS.withDecoding(decoding));
+    ByteArrayOutputStream packed = new ByteArrayOutputStream();
+    try (GZIPOutputStream out = new GZIPOutputStream(packed)) {
+      out.write("{\"model\":\"m\",\"prompt\":\"hello\",\"max_tokens\":5}".getBytes(UTF_8));
+    }
+    String head =
+        "POST /v1/completions HTTP/1.1\r\nhost: r\r\ncontent-encoding: gzip\r\n"
+            + "content-length: "
+            + packed.size()
+            + "\r\n\r\n";
+    try (SplitRig rig = new SplitRig("nixl", settings);
+        ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, FIRST));
+        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
+      rig.prefill(prefill);
+      rig.decode(decode);
+      WireClient client = rig.proxy.connect().send(head).send(packed.toByteArray());
+
+      assertThat(client.read().status()).isEqualTo(200);
+      for (ScriptedEngine engine : List.of(prefill, decode)) {
+        EngineRequest request = engine.awaitRequest();
+        assertThat(request.bodyText()).contains("\"hello\"", "kv_transfer_params");
+        assertThat(request.values("content-encoding")).isEmpty();
+        assertThat(request.values("content-length"))
+            .containsExactly(String.valueOf(request.body().length));
+      }
     }
   }
 

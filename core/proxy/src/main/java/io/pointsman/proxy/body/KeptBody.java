@@ -9,7 +9,8 @@ import java.util.List;
 
 /**
  * The buffered bytes of one request's body, unchanged and outside the heap, until its last owner
- * releases it. It reserves them in the budget of all requests. Belongs to one event loop.
+ * releases it. It reserves them in the budget of all requests. Belongs to one event loop; a thread
+ * that fills a new one passes it to the loop.
  */
 public final class KeptBody {
   /**

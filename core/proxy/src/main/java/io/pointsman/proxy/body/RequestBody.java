@@ -40,8 +40,14 @@ public final class RequestBody {
   private final BodyBudget budget;
   private final boolean streamsIfTight;
 
-  /** Null while nothing is buffered. */
+  /** The bytes for the worker; null while nothing is buffered. */
   private @Nullable KeptBody kept;
+
+  /** The decoded body if the worker gets it as it came; null otherwise. */
+  private @Nullable KeptBody plain;
+
+  /** Size in bytes of the decoded body for the worker; {@link RequestHead#UNKNOWN} for none. */
+  private long decodedLength = RequestHead.UNKNOWN;
 
   /** Number of buffered bytes before the next read of the fields; 0 before the first read. */
   private long nextLook;
@@ -143,14 +149,41 @@ public final class RequestBody {
     return into.add(part, length == head.contentLength());
   }
 
+  /**
+   * Sets the decoded form of the complete body. Afterwards the methods that read the body return
+   * it.
+   *
+   * @param decoded ownership passes to this object
+   * @param forwards true if the worker gets the body as it came
+   */
+  public void decoded(KeptBody decoded, boolean forwards) {
+    if (forwards) {
+      plain = decoded;
+    } else {
+      release();
+      kept = decoded;
+      decodedLength = decoded.length();
+    }
+  }
+
+  /** True if the worker gets the decoded body in place of the client's. */
+  public boolean sentDecoded() {
+    return decodedLength != RequestHead.UNKNOWN;
+  }
+
+  private @Nullable KeptBody readable() {
+    return plain == null ? kept : plain;
+  }
+
   /** Number of buffered bytes. */
   public int buffered() {
-    return kept == null ? 0 : kept.length();
+    KeptBody read = readable();
+    return read == null ? 0 : read.length();
   }
 
   /** The complete body, which this object owns; null if it is not complete. */
   public @Nullable KeptBody whole() {
-    return complete && !streaming ? kept : null;
+    return complete && !streaming ? readable() : null;
   }
 
   /**
@@ -158,13 +191,21 @@ public final class RequestBody {
    * bytes.
    */
   public void copyTo(byte[] target) {
-    if (kept != null) {
-      kept.copyTo(target);
+    KeptBody read = readable();
+    if (read != null) {
+      read.copyTo(target);
     }
   }
 
-  /** Changes the buffered bytes. */
+  /** Changes the buffered bytes. The worker then gets the decoded body in any case. */
   public void edit(Splice splice) {
+    KeptBody decoded = plain;
+    if (decoded != null) {
+      plain = null;
+      release();
+      kept = decoded;
+      decodedLength = decoded.length();
+    }
     KeptBody edited = kept;
     if (edited != null) {
       added += splice.length() - edited.length();
@@ -174,6 +215,9 @@ public final class RequestBody {
 
   /** Content length for the worker; {@link RequestHead#UNKNOWN} for chunks. */
   public long announced() {
+    if (sentDecoded()) {
+      return decodedLength + added;
+    }
     long received = complete ? total : head.contentLength();
     return received == RequestHead.UNKNOWN ? received : received + added;
   }
@@ -263,9 +307,14 @@ public final class RequestBody {
   /** Releases all buffered bytes. */
   public void release() {
     KeptBody last = kept;
+    KeptBody read = plain;
     kept = null;
+    plain = null;
     if (last != null) {
       last.release();
+    }
+    if (read != null) {
+      read.release();
     }
   }
 }

@@ -12,6 +12,7 @@ import io.pointsman.proxy.relay.RewrittenRelay;
 import io.pointsman.proxy.relay.TunnelRelay;
 import io.pointsman.proxy.retry.BufferedResponse;
 import io.pointsman.proxy.stored.ResponseIdSniffer;
+import io.pointsman.proxy.wire.Locations;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.ResponseHead;
 import io.pointsman.request.Endpoint;
@@ -73,6 +74,7 @@ final class AnswerWriter {
     if (plane.headers().workerHeader()) {
       lines += "x-pointsman-worker: " + worker.id() + "\r\n";
     }
+    lines += answer.relocate(() -> new Locations(worker.spec().url()));
     if (plane.cors().enabled()) {
       answer.leaveOut("access-control-");
     }

@@ -7,6 +7,8 @@ import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.wire.RequestHead;
+import io.pointsman.request.Endpoint;
+import io.pointsman.request.Paths;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -66,11 +68,32 @@ final class Dispatcher {
   /** Continues with a request of a permitted caller. */
   void dispatch(RequestHead head) {
     LocalRoutes.Methods local = plane.routes().at(head.path());
-    if (local == null) {
+    if (local != null) {
+      beginLocal(local, head);
+      return;
+    }
+    String plain = Paths.plain(head.uri());
+    if (plain.equals(head.uri())) {
       start(new Exchange(client, head), head);
     } else {
-      beginLocal(local, head);
+      dispatchPlain(head, head.at(plain));
     }
+  }
+
+  /**
+   * Dispatches a request whose path has doubled slashes, or one at its end.
+   *
+   * @param plain the same head without these slashes; it counts if its path is known
+   */
+  private void dispatchPlain(RequestHead head, RequestHead plain) {
+    LocalRoutes.Methods local = plane.routes().at(plain.path());
+    if (local != null) {
+      beginLocal(local, plain);
+      return;
+    }
+    boolean known = Endpoint.of(plain.method(), plain.uri()) != Endpoint.TRANSPARENT;
+    RequestHead sent = known ? plain : head;
+    start(new Exchange(client, sent), sent);
   }
 
   private void beginLocal(LocalRoutes.Methods local, RequestHead head) {

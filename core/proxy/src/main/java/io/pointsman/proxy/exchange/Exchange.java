@@ -2,6 +2,8 @@ package io.pointsman.proxy.exchange;
 
 import io.netty.buffer.ByteBuf;
 import io.pointsman.engine.fleet.Failure;
+import io.pointsman.proxy.body.BodyDecoder;
+import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.body.RequestBody;
 import io.pointsman.proxy.handler.UpstreamRequest;
 import io.pointsman.proxy.loop.LoopState;
@@ -19,6 +21,7 @@ import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.RequestHeadWriter;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
+import io.pointsman.request.coding.Decoding;
 import io.pointsman.request.splice.Splice;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -26,14 +29,16 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A request to a worker, from its head to the end of its answer. Its states are methods in their
- * order: receive the body, read it, admit, choose a worker, try, relay the answer. A failed attempt
- * leads back to the choice. Each request ends exactly once. Belongs to the client's event loop.
+ * order: receive the body, decode it if it is compressed, read it, admit, choose a worker, try,
+ * relay the answer. A failed attempt leads back to the choice. Each request ends exactly once.
+ * Belongs to the client's event loop.
  */
-final class Exchange implements ClientStream, AdmissionPermit.Holder {
+final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecoder.Receiver {
   private static final Logger LOG = LoggerFactory.getLogger(Exchange.class);
 
   private enum Phase {
     RECEIVING,
+    DECODING,
     ADMITTING,
     TRYING,
     ENDED
@@ -45,12 +50,16 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
   private final RequestHead head;
   private final Endpoint endpoint;
   private final String requestId;
+  private final CodedBody coded;
   private final RequestBody body;
   private final ExchangeReport report;
   private final AdmissionPermit place;
   private final AnswerWriter answers;
   private final RequestSender sender;
   private final RequestFaults faults;
+
+  /** The head of the decoded body; the client's head for a body without a coding. */
+  private RequestHead plainHead;
 
   private Phase phase = Phase.RECEIVING;
   private long lastReadAt;
@@ -72,6 +81,8 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
     plane = state.plane();
     lastReadAt = state.now();
     endpoint = Endpoint.of(head.method(), head.uri());
+    plainHead = head;
+    coded = CodedBody.of(head, endpoint, plane.limits());
     requestId = plane.requestIds().of(head);
     report =
         new ExchangeReport(head, endpoint, requestId, lastReadAt, plane.tracer(), plane.listener());
@@ -81,7 +92,7 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
             state.allocator(),
             plane.limits().maxBufferedBody(),
             plane.bodies(),
-            state.courses() == null);
+            state.courses() == null && !coded.decodes());
     faults = new RequestFaults(plane.faults(), requestId, () -> client.identity(head));
     place = new AdmissionPermit(state, this);
     answers = new AnswerWriter(client, head, endpoint, requestId, report);
@@ -94,6 +105,8 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
     plane.listener().started(endpoint);
     if (head.contentLength() > plane.limits().maxBodyBytes()) {
       reply(ProxyError.BODY_TOO_LARGE, client.tooLarge());
+    } else if (coded.refusal() instanceof Reply refusal) {
+      reply(ProxyError.ENCODED_BODY, refusal);
     } else if (!body.fits()) {
       reply(ProxyError.BUFFERS_FULL);
     }
@@ -230,7 +243,43 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
 
   // Reads the facts that routing needs.
 
+  /** Reads the body, after its decoding if it is compressed. */
   private void read() {
+    KeptBody whole = body.whole();
+    if (!coded.decodes() || (body.complete() && whole == null)) {
+      readPlain();
+    } else if (whole == null) {
+      decoded(Decoding.Result.TOO_LARGE, null);
+    } else {
+      phase = Phase.DECODING;
+      coded.decode(whole, state, this);
+    }
+  }
+
+  @Override
+  public void decoded(Decoding.Result result, @Nullable KeptBody plain) {
+    if (phase == Phase.ENDED) {
+      if (plain != null) {
+        plain.release();
+      }
+      return;
+    }
+    try {
+      if (plain != null) {
+        body.decoded(plain, coded.forwards(state));
+        plainHead = head.decoded();
+      }
+      if (coded.refuses(result)) {
+        reply(CodedBody.error(result), coded.reply(result));
+      } else {
+        readPlain();
+      }
+    } catch (RuntimeException | Error e) {
+      failed(e);
+    }
+  }
+
+  private void readPlain() {
     byte[] bytes = buffered();
     RequestFacts read = facts(bytes);
     Splice edit = plane.edits().edit(read, bytes, body.buffered(), body.complete());
@@ -241,7 +290,7 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
     }
     facts = read;
     report.asks(read);
-    StoredResponse stored = StoredResponse.of(plane.owners(), endpoint, head, read);
+    StoredResponse stored = StoredResponse.of(plane.owners(), endpoint, plainHead, read);
     String refusal = read.refusal();
     if (refusal == null && (stored == null || !stored.ownedByAMember(plane.engine()))) {
       int cutAfter = body.complete() ? RequestFacts.WHOLE : body.buffered();
@@ -276,7 +325,7 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
   private RequestFacts facts(byte[] bytes) {
     return state
         .reader()
-        .read(endpoint, head, bytes, 0, body.buffered(), !body.complete())
+        .read(endpoint, plainHead, bytes, 0, body.buffered(), !body.complete())
         .at(head.uri());
   }
 
@@ -331,8 +380,9 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
     return endpoint;
   }
 
+  /** The head of the request, without the coding of a body that was decoded. */
   RequestHead head() {
-    return head;
+    return plainHead;
   }
 
   /** The failures of this request on workers. */
@@ -358,7 +408,7 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
 
   /** Sends the request, or the one in its place, over an open connection. */
   void send(RequestHeadWriter heads, UpstreamConnection to, @Nullable UpstreamRequest errand) {
-    if (sender.send(heads, to, errand)) {
+    if (sender.send(heads, to, errand, plainHead)) {
       sentWhole();
     } else {
       body.beginStreaming();
@@ -551,7 +601,8 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder {
    * Handles an unexpected exception. The client gets an error if that is still possible, and all
    * resources are released.
    */
-  void failed(Throwable defect) {
+  @Override
+  public void failed(Throwable defect) {
     LOG.error("{} {} failed, request {}", head.method(), head.path(), requestId, defect);
     Attempt under = attempt();
     try {

@@ -31,14 +31,19 @@ final class RequestSender {
   /**
    * Writes the received part of the request.
    *
+   * @param plain head for the decoded body; the client's head for a body without a coding
    * @return true if that is the complete request
    */
-  boolean send(RequestHeadWriter heads, UpstreamConnection to, @Nullable UpstreamRequest errand) {
+  boolean send(
+      RequestHeadWriter heads,
+      UpstreamConnection to,
+      @Nullable UpstreamRequest errand,
+      RequestHead plain) {
     EditedBody changed = errand == null ? null : errand.body();
     TraceContext trace = report.traceContext();
     if (errand != null && changed != null) {
       ByteBuf out = allocator.buffer(head.length() + 512);
-      heads.write(out, head, report.requestId(), changed.length(), trace, errand.head());
+      heads.write(out, plain, report.requestId(), changed.length(), trace, errand.head());
       to.write(out);
       List<ByteBuf> slices = changed.slices(allocator);
       for (ByteBuf slice : slices.subList(0, slices.size() - 1)) {
@@ -50,7 +55,8 @@ final class RequestSender {
     int room = head.length() + 512 + body.buffered();
     ByteBuf out = allocator.buffer(Math.min(room, RequestBody.MOST_IN_ONE_BUFFER));
     HeadChanges changes = errand == null ? HeadChanges.NONE : errand.head();
-    heads.write(out, head, report.requestId(), body.announced(), trace, changes);
+    RequestHead sent = body.sentDecoded() ? plain : head;
+    heads.write(out, sent, report.requestId(), body.announced(), trace, changes);
     body.send(to, out);
     return body.complete();
   }

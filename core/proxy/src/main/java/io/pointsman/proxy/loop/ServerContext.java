@@ -6,6 +6,7 @@ import io.pointsman.engine.env.Ticker;
 import io.pointsman.proxy.admission.Admissions;
 import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.body.BodyBudget;
+import io.pointsman.proxy.body.BodyDecoder;
 import io.pointsman.proxy.body.RequestEdits;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
@@ -30,6 +31,7 @@ import java.time.Duration;
  *
  * @param bodies limit on the buffered bodies of requests
  * @param localBodies limit on the bodies on the heap, for endpoints of the router
+ * @param decoder decoder of compressed bodies
  * @param sseKeepalive interval without bytes after which an event stream gets a comment; 0 for none
  */
 public record ServerContext(
@@ -56,4 +58,5 @@ public record ServerContext(
     DrainGate gate,
     BodyBudget bodies,
     BodyBudget localBodies,
+    BodyDecoder decoder,
     Duration sseKeepalive) {}

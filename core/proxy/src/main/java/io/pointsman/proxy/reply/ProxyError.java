@@ -1,6 +1,7 @@
 package io.pointsman.proxy.reply;
 
 import io.pointsman.proxy.telemetry.Blame;
+import io.pointsman.request.coding.ContentCoding;
 import java.util.Locale;
 
 /**
@@ -24,7 +25,10 @@ public enum ProxyError {
           + " it"),
   REQUEST_TIMEOUT(408, Blame.CLIENT, "request: did not arrive in time"),
   BODY_TOO_LARGE(413, Blame.CLIENT, "request body: too large"),
-  ENCODED_BODY(415, Blame.CLIENT, "content-encoding: not supported (expected: none)"),
+  ENCODED_BODY(
+      415,
+      Blame.CLIENT,
+      "content-encoding: not supported (expected: one of " + ContentCoding.NAMES + ")"),
   URI_TOO_LONG(414, Blame.CLIENT, "request line: too long"),
   EXPECTATION_FAILED(417, Blame.CLIENT, "expect: not supported (expected: 100-continue)"),
   HEADERS_TOO_LARGE(431, Blame.CLIENT, "headers: too large"),

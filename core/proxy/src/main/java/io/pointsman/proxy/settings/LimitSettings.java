@@ -1,7 +1,9 @@
 package io.pointsman.proxy.settings;
 
+import static java.util.Objects.requireNonNull;
+
 /**
- * Limits on the size of a client's request.
+ * Limits on the size of a client's request, and the handling of its compressed body.
  *
  * @param maxBodyBytes maximum size of a body in bytes; larger ones get status 413
  * @param maxHeaderBytes maximum size of the header section in bytes, at least 256; larger ones, or
@@ -15,18 +17,38 @@ package io.pointsman.proxy.settings;
  * @param maxBufferedTotal maximum number of buffered bytes of all requests, outside the heap;
  *     further requests get status 503. Above three quarters, bodies are streamed if their first
  *     part suffices for routing
+ * @param decoding handling of compressed bodies. They count before and after the decoding, up to
+ *     {@code maxBufferedBody}; larger ones get status 413
  */
 public record LimitSettings(
     long maxBodyBytes,
     int maxHeaderBytes,
     int maxUriBytes,
     int maxBufferedBody,
-    long maxBufferedTotal) {
+    long maxBufferedTotal,
+    BodyDecoding decoding) {
 
   public static final LimitSettings DEFAULTS =
-      new LimitSettings(512L << 20, 64 << 10, 16 << 10, 8 << 20, 1L << 30);
+      new LimitSettings(512L << 20, 64 << 10, 16 << 10, 8 << 20, 1L << 30, BodyDecoding.AUTO);
+
+  /** Limits with the default handling of compressed bodies. */
+  public LimitSettings(
+      long maxBodyBytes,
+      int maxHeaderBytes,
+      int maxUriBytes,
+      int maxBufferedBody,
+      long maxBufferedTotal) {
+    this(
+        maxBodyBytes,
+        maxHeaderBytes,
+        maxUriBytes,
+        maxBufferedBody,
+        maxBufferedTotal,
+        BodyDecoding.AUTO);
+  }
 
   public LimitSettings {
+    requireNonNull(decoding, "decoding");
     if (maxBodyBytes < 0) {
       throw new IllegalArgumentException("maxBodyBytes: " + maxBodyBytes + " (expected: >= 0)");
     }
@@ -49,16 +71,25 @@ public record LimitSettings(
 
   /** Copy with another maximum size of bodies. */
   public LimitSettings withMaxBodyBytes(long bytes) {
-    return new LimitSettings(bytes, maxHeaderBytes, maxUriBytes, maxBufferedBody, maxBufferedTotal);
+    return new LimitSettings(
+        bytes, maxHeaderBytes, maxUriBytes, maxBufferedBody, maxBufferedTotal, decoding);
   }
 
   /** Copy with another maximum size of buffered bodies. */
   public LimitSettings withMaxBufferedBody(int bytes) {
-    return new LimitSettings(maxBodyBytes, maxHeaderBytes, maxUriBytes, bytes, maxBufferedTotal);
+    return new LimitSettings(
+        maxBodyBytes, maxHeaderBytes, maxUriBytes, bytes, maxBufferedTotal, decoding);
   }
 
   /** Copy with another maximum of buffered bytes of all requests. */
   public LimitSettings withMaxBufferedTotal(long bytes) {
-    return new LimitSettings(maxBodyBytes, maxHeaderBytes, maxUriBytes, maxBufferedBody, bytes);
+    return new LimitSettings(
+        maxBodyBytes, maxHeaderBytes, maxUriBytes, maxBufferedBody, bytes, decoding);
+  }
+
+  /** Copy with another handling of compressed bodies. */
+  public LimitSettings withDecoding(BodyDecoding decoding) {
+    return new LimitSettings(
+        maxBodyBytes, maxHeaderBytes, maxUriBytes, maxBufferedBody, maxBufferedTotal, decoding);
   }
 }

@@ -26,6 +26,7 @@ public record HeadChanges(List<Header> headers, boolean plain, boolean part) {
       case ACCEPT_ENCODING -> plain;
       case AUTHORIZATION,
           CONNECTION,
+          CONTENT_ENCODING,
           CONTENT_LENGTH,
           EXPECT,
           HOST,

@@ -5,6 +5,7 @@ enum HeaderName {
   ACCEPT_ENCODING("accept-encoding", false),
   AUTHORIZATION("authorization", false),
   CONNECTION("connection", true),
+  CONTENT_ENCODING("content-encoding", false),
   CONTENT_LENGTH("content-length", true),
   EXPECT("expect", true),
   HOST("host", true),
@@ -54,7 +55,7 @@ enum HeaderName {
       case 13 -> is(bytes, from, to, AUTHORIZATION);
       case 14 -> is(bytes, from, to, CONTENT_LENGTH);
       case 15 -> is(bytes, from, to, ACCEPT_ENCODING);
-      case 16 -> is(bytes, from, to, PROXY_CONNECTION);
+      case 16 -> is(bytes, from, to, PROXY_CONNECTION, CONTENT_ENCODING);
       case 17 -> is(bytes, from, to, TRANSFER_ENCODING);
       case 19 -> is(bytes, from, to, PROXY_AUTHORIZATION);
       case 20 -> is(bytes, from, to, RANK);

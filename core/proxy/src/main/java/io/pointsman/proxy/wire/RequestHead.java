@@ -47,6 +47,9 @@ public final class RequestHead implements RequestHeaders {
   private final boolean webSocket;
   private final @Nullable Fault fault;
 
+  /** True if {@code Content-Encoding} does not apply to the body any more. */
+  private final boolean decoded;
+
   /**
    * Takes the result of the parser for {@code source}, which is copied.
    *
@@ -73,6 +76,27 @@ public final class RequestHead implements RequestHeaders {
     keepAlive = fault == null && keepsAlive();
     webSocket =
         fault == null && http11 && method.equals("GET") && !hasBody() && framing.asksForWebSocket();
+    decoded = false;
+  }
+
+  private RequestHead(RequestHead from, String uri, boolean decoded) {
+    bytes = from.bytes;
+    lines = from.lines;
+    names = from.names;
+    headersEnd = from.headersEnd;
+    method = from.method;
+    this.uri = uri;
+    int query = uri.indexOf('?');
+    pathEnd = query < 0 ? uri.length() : query;
+    http10 = from.http10;
+    keepAlive = from.keepAlive;
+    chunked = from.chunked;
+    expectsContinue = from.expectsContinue;
+    contentLength = from.contentLength;
+    connection = from.connection;
+    webSocket = from.webSocket;
+    fault = from.fault;
+    this.decoded = decoded;
   }
 
   private RequestHead(Fault fault) {
@@ -91,6 +115,7 @@ public final class RequestHead implements RequestHeaders {
     connection = ConnectionOptions.NONE;
     webSocket = false;
     this.fault = fault;
+    decoded = false;
   }
 
   /** The head of a request that could not be parsed. */
@@ -195,6 +220,7 @@ public final class RequestHead implements RequestHeaders {
           }
           case ACCEPT_ENCODING,
               AUTHORIZATION,
+              CONTENT_ENCODING,
               KEEP_ALIVE,
               PROXY_AUTHORIZATION,
               PROXY_CONNECTION,
@@ -270,6 +296,16 @@ public final class RequestHead implements RequestHeaders {
     };
   }
 
+  /** This head with another path and query string. */
+  public RequestHead at(String otherUri) {
+    return new RequestHead(this, otherUri, decoded);
+  }
+
+  /** This head for the decoded body, without {@code Content-Encoding}. */
+  public RequestHead decoded() {
+    return new RequestHead(this, uri, true);
+  }
+
   /** Path and query string, percent-encoded as received. */
   public String uri() {
     return uri;
@@ -337,7 +373,7 @@ public final class RequestHead implements RequestHeaders {
   @Override
   public @Nullable String first(String lowerCaseName) {
     for (int i = 0; i < names.length; i++) {
-      if (Bytes.is(bytes, lines[i * NUMBERS], lines[i * NUMBERS + 1], lowerCaseName)) {
+      if (Bytes.is(bytes, lines[i * NUMBERS], lines[i * NUMBERS + 1], lowerCaseName) && !hides(i)) {
         return text(valueStart(i), valueEnd(i));
       }
     }
@@ -347,6 +383,9 @@ public final class RequestHead implements RequestHeaders {
   @Override
   public void forEach(BiConsumer<? super CharSequence, ? super CharSequence> each) {
     for (int i = 0; i < names.length; i++) {
+      if (hides(i)) {
+        continue;
+      }
       int name = lines[i * NUMBERS];
       int colon = lines[i * NUMBERS + 1];
       int from = valueStart(i);
@@ -359,6 +398,11 @@ public final class RequestHead implements RequestHeaders {
   /** Number of header lines. */
   int size() {
     return names.length;
+  }
+
+  /** True if the header in {@code line} does not belong to the head any more. */
+  boolean hides(int line) {
+    return decoded && names[line] == HeaderName.CONTENT_ENCODING;
   }
 
   HeaderName name(int line) {

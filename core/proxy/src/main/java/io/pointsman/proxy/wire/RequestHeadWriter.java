@@ -105,7 +105,7 @@ public final class RequestHeadWriter {
     }
     if (bodyLength == RequestHead.UNKNOWN) {
       out.writeBytes(CHUNKED);
-    } else if (bodyLength > 0 || head.contentLength() == 0 || head.chunked()) {
+    } else if (bodyLength > 0 || head.contentLength() >= 0 || head.chunked()) {
       out.writeBytes(CONTENT_LENGTH);
       Decimals.write(out, bodyLength);
       out.writeBytes(CRLF);
@@ -135,7 +135,8 @@ public final class RequestHeadWriter {
     for (int i = 0; i < head.size(); i++) {
       HeaderName name = head.name(i);
       boolean replaced = replacesOwn(name, traced) || changes.replaces(name);
-      if (name.staysHere() || replaced || (hopHeaders && head.namedByConnection(i))) {
+      boolean stays = name.staysHere() || head.hides(i);
+      if (stays || replaced || (hopHeaders && head.namedByConnection(i))) {
         head.copyLines(out, run, i);
         run = i + 1;
       } else {

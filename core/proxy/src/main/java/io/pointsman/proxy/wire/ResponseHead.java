@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.Supplier;
 
 /**
  * The head of a worker's answer, strictly parsed (RFC 9112). It keeps the received bytes, so it can
@@ -46,6 +47,7 @@ public final class ResponseHead {
   private boolean json;
   private boolean encoded;
   private boolean webSocket;
+  private boolean located;
   private long contentLength;
   private long retryAfter;
   private final List<String> nominated = new ArrayList<>(2);
@@ -82,6 +84,7 @@ public final class ResponseHead {
     json = false;
     encoded = false;
     webSocket = false;
+    located = false;
     contentLength = UNKNOWN;
     retryAfter = UNKNOWN;
     nominated.clear();
@@ -199,6 +202,8 @@ public final class ResponseHead {
           json = !eventStream && mediaType(from, to, "application/json");
         } else if (Bytes.is(bytes, name, colon, "content-encoding")) {
           encoded = true;
+        } else if (Bytes.is(bytes, name, colon, "content-location")) {
+          located = true;
         } else if (Bytes.is(bytes, name, colon, "connection")) {
           noteConnection(from, to);
           return DROP;
@@ -207,6 +212,7 @@ public final class ResponseHead {
       case 'k' -> {
         return Bytes.is(bytes, name, colon, "keep-alive") ? DROP : KEEP;
       }
+      case 'l' -> located |= Bytes.is(bytes, name, colon, "location");
       case 'p' -> {
         return Bytes.is(bytes, name, colon, "proxy-connection")
                 || Bytes.is(bytes, name, colon, "proxy-authenticate")
@@ -300,10 +306,7 @@ public final class ResponseHead {
   }
 
   private boolean isNominated(int name) {
-    int colon = name;
-    while (bytes[colon] != ':') {
-      colon++;
-    }
+    int colon = colon(name);
     for (String option : nominated) {
       if (Bytes.is(bytes, name, colon, option)) {
         return true;
@@ -413,6 +416,51 @@ public final class ResponseHead {
       int end = lineStart[i] + prefix.length();
       dropped[i] |= end < headEnd && Bytes.is(bytes, lineStart[i], end, prefix);
     }
+  }
+
+  /**
+   * Replaces values of {@code Location} and {@code Content-Location}. {@link #writeTo} omits lines
+   * with a replaced value.
+   *
+   * @param locations supplies the replacements; called only if there is such a line
+   * @return the new lines, each with its line break
+   */
+  public String relocate(Supplier<Locations> locations) {
+    if (!located) {
+      return "";
+    }
+    Locations by = locations.get();
+    StringBuilder added = new StringBuilder();
+    for (int i = 0; i < lines; i++) {
+      int colon = colon(lineStart[i]);
+      if (!dropped[i] && locates(lineStart[i], colon)) {
+        // The line ends in CR LF, before the start of the next one.
+        String value = text(colon + 1, lineStart[i + 1] - 2).strip();
+        String replaced = by.forClient(value);
+        if (!replaced.equals(value)) {
+          dropped[i] = true;
+          added.append(text(lineStart[i], colon)).append(": ").append(replaced).append("\r\n");
+        }
+      }
+    }
+    return added.toString();
+  }
+
+  private boolean locates(int name, int colon) {
+    return Bytes.is(bytes, name, colon, "location")
+        || Bytes.is(bytes, name, colon, "content-location");
+  }
+
+  private int colon(int name) {
+    int colon = name;
+    while (bytes[colon] != ':') {
+      colon++;
+    }
+    return colon;
+  }
+
+  private String text(int from, int to) {
+    return new String(bytes, from, to - from, StandardCharsets.ISO_8859_1);
   }
 
   private static final byte[] HTTP_11 = "HTTP/1.1 ".getBytes(StandardCharsets.US_ASCII);

@@ -19,6 +19,7 @@ import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.admission.Admissions;
 import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.body.BodyBudget;
+import io.pointsman.proxy.body.BodyDecoder;
 import io.pointsman.proxy.body.RequestEdits;
 import io.pointsman.proxy.call.AnswerReference.Chunks;
 import io.pointsman.proxy.call.AnswerReference.Framing;
@@ -323,6 +324,7 @@ public final class RelayFuzz {
             new DrainGate(),
             new BodyBudget(settings.limits().maxBufferedTotal()),
             new BodyBudget(settings.limits().maxBufferedTotal()),
+            new BodyDecoder(new BodyBudget(settings.limits().maxBufferedTotal()), 1),
             settings.sseKeepalive());
     Flushes flushes = new Flushes(LOOP.eventLoop());
     NameTable names =

@@ -6,14 +6,24 @@ import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
 import io.pointsman.request.RequestHeaders;
 import io.pointsman.request.RequestReader;
+import io.pointsman.request.coding.BodyCoding;
+import io.pointsman.request.coding.ContentCoding;
+import io.pointsman.request.coding.Decoding;
+import java.io.ByteArrayOutputStream;
 import java.util.concurrent.ArrayBlockingQueue;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A pool of request readers for short-lived threads. Each reader has scratch memory, so the pool
- * keeps up to 16 for reuse. When the pool is empty, a temporary reader is created.
+ * keeps up to 16 for reuse. When the pool is empty, a temporary reader is created. Compressed
+ * bodies are decoded first, up to 8 MiB.
  */
 public final class Readers {
   private static final int KEPT = 16;
+
+  /** Maximum number of decoded bytes. The rest of a body is not read. */
+  private static final int MOST_DECODED = 8 << 20;
 
   private final AffinitySettings affinity;
   private final WantedFields wanted;
@@ -32,8 +42,47 @@ public final class Readers {
     this.wanted = wanted;
   }
 
-  /** Reads one request; see {@link RequestReader#read}. */
+  /** Reads one request; see {@link RequestReader#read}. Decodes a compressed body first. */
   public RequestFacts read(
+      Endpoint endpoint,
+      RequestHeaders headers,
+      byte[] body,
+      int offset,
+      int length,
+      boolean truncated) {
+    ContentCoding coding = endpoint.readsBody() ? BodyCoding.of(headers).known() : null;
+    if (coding == null || length == 0) {
+      return readPlain(endpoint, headers, body, offset, length, truncated);
+    }
+    ByteArrayOutputStream plain = new ByteArrayOutputStream();
+    Decoding.Result result =
+        Decoding.decode(
+            coding, body, offset, length, MOST_DECODED, (part, size) -> append(plain, part, size));
+    if (plain.size() == 0) {
+      return readPlain(endpoint, headers, body, offset, length, truncated);
+    }
+    boolean cut = truncated || result != Decoding.Result.COMPLETE;
+    byte[] bytes = plain.toByteArray();
+    return readDecoded(endpoint, headers, bytes, 0, bytes.length, cut);
+  }
+
+  private static boolean append(ByteArrayOutputStream to, byte[] part, int size) {
+    to.write(part, 0, size);
+    return true;
+  }
+
+  /** Reads one request whose body was decoded already. Its {@code Content-Encoding} is ignored. */
+  public RequestFacts readDecoded(
+      Endpoint endpoint,
+      RequestHeaders headers,
+      byte[] body,
+      int offset,
+      int length,
+      boolean truncated) {
+    return readPlain(endpoint, new Decoded(headers), body, offset, length, truncated);
+  }
+
+  private RequestFacts readPlain(
       Endpoint endpoint,
       RequestHeaders headers,
       byte[] body,
@@ -45,5 +94,23 @@ public final class Readers {
     RequestFacts facts = reader.read(endpoint, headers, body, offset, length, truncated);
     idle.offer(reader);
     return facts;
+  }
+
+  /** The headers of a body after its decoding. */
+  private record Decoded(RequestHeaders headers) implements RequestHeaders {
+    @Override
+    public @Nullable String first(String lowerCaseName) {
+      return lowerCaseName.equals(BodyCoding.HEADER) ? null : headers.first(lowerCaseName);
+    }
+
+    @Override
+    public void forEach(BiConsumer<? super CharSequence, ? super CharSequence> each) {
+      headers.forEach(
+          (name, value) -> {
+            if (!BodyCoding.HEADER.equalsIgnoreCase(name.toString())) {
+              each.accept(name, value);
+            }
+          });
+    }
   }
 }

@@ -152,7 +152,7 @@ public final class DecideApi implements LocalEndpoint {
 
   private RequestFacts facts(DecideQuestion question) {
     return readers
-        .read(
+        .readDecoded( // a body in JSON is text
             Endpoint.of(question.method, question.path),
             new ListedHeaders(question.headers),
             question.body,

@@ -24,6 +24,7 @@ import io.pointsman.request.BodyVerdict;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
 import io.pointsman.request.RequestReader;
+import io.pointsman.request.coding.BodyCoding;
 import io.pointsman.request.reader.ListedHeaders;
 import io.pointsman.request.reader.Readers;
 import java.time.Duration;
@@ -266,7 +267,7 @@ public final class RayRouteApi implements LocalEndpoint {
 
   private ObjectNode pointed(
       Worker worker, @Nullable String model, RequestFacts facts, LocalRequest request) {
-    if (!cut(request)) {
+    if (!cut(request) && request.header(BodyCoding.HEADER) == null) {
       // The Authorization header is the proxy's, not the client's.
       planes.sent(facts, worker, null, request.body(), 0, request.body().length);
     }

@@ -63,6 +63,16 @@ class DecideApiTest {
   }
 
   @Test
+  void theCodingOfTheClientsBodyDoesNotCount() throws Exception {
+    DecideFixture plane = new DecideFixture("cache_aware").withWorkers(4);
+
+    JsonNode answer = plane.decided(question(CHAT, ",\"headers\":{\"content-encoding\":\"gzip\"}"));
+
+    assertThat(answer.path("explanation").path("model").asText()).isEqualTo("m");
+    assertThat(answer.path("explanation").path("prompt_tokens").asInt()).isGreaterThan(200);
+  }
+
+  @Test
   void theSamePromptFollowsItsPrefix() throws Exception {
     DecideFixture plane = new DecideFixture("cache_aware").withWorkers(4);
     JsonNode first = plane.decided(question(CHAT, ""));

@@ -2,6 +2,7 @@ package io.pointsman.config.key;
 
 import static io.pointsman.config.value.ValueTypes.bool;
 import static io.pointsman.config.value.ValueTypes.bytes;
+import static io.pointsman.config.value.ValueTypes.constant;
 import static io.pointsman.config.value.ValueTypes.duration;
 import static io.pointsman.config.value.ValueTypes.durationOrSwitch;
 import static io.pointsman.config.value.ValueTypes.integer;
@@ -14,6 +15,7 @@ import io.pointsman.engine.deferral.DeferralSettings;
 import io.pointsman.proxy.ListenSettings;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.settings.BodyDecoding;
 import io.pointsman.proxy.settings.CorsSettings;
 import io.pointsman.proxy.settings.HeaderSettings;
 import io.pointsman.proxy.settings.LimitSettings;
@@ -122,6 +124,19 @@ public final class FrontKeys {
               "Maximum length of a request line. The router answers longer ones with 414.",
               "A low value refuses long query strings.")
           .flag("--max-uri");
+
+  public static final Key<BodyDecoding> BODY_DECODING =
+      Key.of(
+          "bodies.decode",
+          constant(BodyDecoding.class),
+          LimitSettings.DEFAULTS.decoding(),
+          "Handling of request bodies with a `Content-Encoding` of `gzip`, `deflate`, `zstd` or"
+              + " `br`. `auto`: decode them, and send them to workers decoded. `forward`: decode"
+              + " them for routing only. `off`: do not decode them.",
+          "Before and after the decoding, a body has at most `limits.max-buffered-body` bytes;"
+              + " larger ones get 413. Other codings get 415. `forward` needs engines that decode;"
+              + " with prefill and decode workers it is `auto`. `off` ignores the model and the"
+              + " prompt of a compressed body.");
 
   public static final Key<Integer> MAX_CONCURRENT =
       Key.of(
@@ -342,6 +357,7 @@ public final class FrontKeys {
         MAX_BODY,
         MAX_BUFFERED_BODY,
         MAX_BUFFERED_TOTAL,
+        BODY_DECODING,
         MAX_HEADER,
         MAX_URI,
         MAX_CONCURRENT,

@@ -14,6 +14,7 @@ import io.pointsman.pd.rule.SplitRequest;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
+import io.pointsman.request.coding.BodyCoding;
 import io.pointsman.request.reader.ListedHeaders;
 import io.pointsman.request.reader.Readers;
 import java.io.IOException;
@@ -135,7 +136,7 @@ public final class EmbeddedEngine implements AutoCloseable {
     if (refusal != null) {
       throw new IllegalArgumentException(refusal);
     }
-    if (prompts.wants(facts)) {
+    if (prompts.wants(facts) && !BodyCoding.of(read).present()) {
       prompts.sent(facts, null, read.first("authorization"), body.clone());
     }
     return facts;
