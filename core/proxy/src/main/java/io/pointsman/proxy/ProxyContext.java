@@ -13,6 +13,7 @@ import io.pointsman.proxy.loop.RequestHandlerFactory;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestTracer;
+import io.pointsman.proxy.upstream.EngineTls;
 import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.proxy.upstream.UpstreamSettings;
 import io.pointsman.request.AffinitySettings;
@@ -32,6 +33,7 @@ import io.pointsman.request.AffinitySettings;
  * @param ticker clock of all timeouts; the same as the engine's
  * @param dice random numbers for the jitter of retries and for request ids
  * @param names addresses of workers' host names
+ * @param tls TLS to workers; the same as that of the router's own calls
  * @param courses factory of handlers for requests to more than one worker
  */
 public record ProxyContext(
@@ -47,6 +49,7 @@ public record ProxyContext(
     Ticker ticker,
     RandomSource dice,
     NameTable names,
+    EngineTls tls,
     RequestHandlerFactory courses) {
   public ProxyContext {
     requireNonNull(engine, "engine");
@@ -61,6 +64,7 @@ public record ProxyContext(
     requireNonNull(ticker, "ticker");
     requireNonNull(dice, "dice");
     requireNonNull(names, "names");
+    requireNonNull(tls, "tls");
     requireNonNull(courses, "courses");
   }
 
@@ -89,6 +93,7 @@ public record ProxyContext(
             UpstreamSettings.DEFAULTS.nameTtl(),
             UpstreamSettings.DEFAULTS.connectTimeout(),
             ticker),
+        EngineTls.ofSystem(),
         RequestHandlerFactory.NONE);
   }
 }

@@ -102,6 +102,7 @@ public final class ProxyServer implements AutoCloseable {
                       connecting(sockets, settings.upstream()),
                       settings.upstream(),
                       names,
+                      context.tls(),
                       kept),
               new RequestReader(context.affinity(), context.engine().wanted()),
               context.courses(),

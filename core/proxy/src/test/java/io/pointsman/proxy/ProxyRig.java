@@ -30,6 +30,7 @@ import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestReport;
 import io.pointsman.proxy.telemetry.RequestTracer;
 import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.proxy.upstream.EngineTls;
 import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.proxy.upstream.UpstreamSettings;
 import io.pointsman.request.AffinitySettings;
@@ -191,6 +192,7 @@ public final class ProxyRig implements AutoCloseable {
                     settings.upstream().nameTtl(),
                     settings.upstream().connectTimeout(),
                     ticker),
+                EngineTls.ofSystem(),
                 courses.apply(engine)));
   }
 

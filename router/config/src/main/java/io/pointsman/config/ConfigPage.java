@@ -45,6 +45,7 @@ public final class ConfigPage {
       | `rank` | data-parallel rank within the engine |
       | `bootstrap-port`, `kv-address`, `receiver` | addresses for [prefill and decode protocols](../disaggregation.md) |
       | `node`, `zone` | location of the worker, see `locality.node` and `locality.zone` |
+      | `tls-ca-file`, `tls-certificate-file`, `tls-key-file`, `tls-server-name`, `tls-insecure-skip-verify` | this worker's values in place of `engine-tls.*` |
       | `labels` | other names with values |
 
       On SIGHUP, a running router reads the same file and flags again and applies `workers`,

@@ -27,6 +27,6 @@ public final class ConfigText {
   private static <T> String value(Key<T> key, ConfigValues values) {
     T value = values.get(key);
     boolean hide = key.isSecret() && !value.equals(key.defaultValue());
-    return hide ? "\"***\"" : key.type().format(value);
+    return hide ? "\"***\"" : Variables.escaped(key.type().format(value));
   }
 }

@@ -3,6 +3,7 @@ package io.pointsman.config;
 import io.pointsman.config.key.AdminKeys;
 import io.pointsman.config.key.DecideKeys;
 import io.pointsman.config.key.DisaggKeys;
+import io.pointsman.config.key.EngineTlsKeys;
 import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
@@ -58,6 +59,7 @@ import io.pointsman.engine.policy.tier.LocalitySettings;
 import io.pointsman.engine.policy.tier.TierSettings;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.upstream.EngineKeys;
+import io.pointsman.proxy.upstream.EngineTlsSettings;
 import io.pointsman.request.AffinitySettings;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -89,6 +91,7 @@ import java.util.regex.Pattern;
  * @param kvEvents subscriptions to KV events
  * @param kvTokens queries to engines for the token ids of texts
  * @param controlKeys bearer tokens for the router's own requests to engines, for example probes
+ * @param engineTls TLS to engines
  * @param systemScheduling true to change the system's scheduling
  * @param stackEndpoints true for the endpoints of production-stack's router
  */
@@ -111,6 +114,7 @@ public record PointsmanConfig(
     AffinitySettings affinity,
     ProxySettings proxy,
     EngineKeys controlKeys,
+    EngineTlsSettings engineTls,
     ProbeSettings probes,
     MetricsSettings metrics,
     LogSettings log,
@@ -171,6 +175,7 @@ public record PointsmanConfig(
             values.get(FrontKeys.SESSION_FIELD)),
         proxy,
         group("health", () -> controlKeys(values, proxy.upstream().keys())),
+        group("engine-tls", () -> engineTls(values)),
         probes(values),
         new MetricsSettings(
             values.get(OperationKeys.METRICS_ENABLED),
@@ -435,6 +440,24 @@ public record PointsmanConfig(
   private static EngineKeys controlKeys(ConfigValues values, EngineKeys ofRequests) {
     String own = values.get(FleetKeys.HEALTH_API_KEY);
     return own.isEmpty() ? ofRequests : EngineKeys.of(own);
+  }
+
+  private static EngineTlsSettings engineTls(ConfigValues values) {
+    EngineTlsSettings ofAll =
+        new EngineTlsSettings(
+            values.get(EngineTlsKeys.CA_FILE),
+            values.get(EngineTlsKeys.CERTIFICATE_FILE),
+            values.get(EngineTlsKeys.KEY_FILE),
+            values.get(EngineTlsKeys.SERVER_NAME),
+            values.get(EngineTlsKeys.INSECURE_SKIP_VERIFY));
+    for (WorkerSpec worker : values.get(RoutingKeys.WORKERS)) {
+      try {
+        EngineTlsSettings _ = ofAll.with(worker.labels());
+      } catch (IllegalArgumentException e) {
+        throw new ConfigException("workers: " + worker.id() + ": " + e.getMessage());
+      }
+    }
+    return ofAll;
   }
 
   private static ProbeSettings probes(ConfigValues values) {

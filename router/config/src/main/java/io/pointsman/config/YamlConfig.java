@@ -25,21 +25,33 @@ public final class YamlConfig {
   /**
    * The values in a file.
    *
+   * @param environment values of <code>${NAME}</code> in the file
    * @throws ConfigException if the file cannot be read or is invalid
    */
-  public static ConfigValues read(Path file) {
-    return parse(file.toString(), YamlTree.text(file));
+  public static ConfigValues read(Path file, Map<String, String> environment) {
+    return parse(file.toString(), YamlTree.text(file), environment);
+  }
+
+  /**
+   * The values in a text that refers to no variable.
+   *
+   * @param name name of the text in messages
+   * @throws ConfigException if the text is invalid
+   */
+  public static ConfigValues parse(String name, String text) {
+    return parse(name, text, Map.of());
   }
 
   /**
    * The values in a text.
    *
    * @param name name of the text in messages
+   * @param environment values of <code>${NAME}</code> in the text
    * @throws ConfigException if the text is invalid
    */
-  public static ConfigValues parse(String name, String text) {
+  public static ConfigValues parse(String name, String text, Map<String, String> environment) {
     YamlConfig reader = new YamlConfig();
-    YamlTree.compose(name, text, MAX_DEPTH, reader.problems)
+    YamlTree.compose(name, text, MAX_DEPTH, environment, "", reader.problems)
         .ifPresent(root -> reader.group("", root));
     if (!reader.problems.isEmpty()) {
       throw new ConfigException(reader.problems);

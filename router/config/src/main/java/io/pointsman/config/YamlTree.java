@@ -10,8 +10,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.api.lowlevel.Compose;
+import org.snakeyaml.engine.v2.common.ScalarStyle;
 import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
 import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
 import org.snakeyaml.engine.v2.nodes.AnchorNode;
@@ -22,16 +24,38 @@ import org.snakeyaml.engine.v2.nodes.ScalarNode;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 import org.snakeyaml.engine.v2.nodes.Tag;
 
-/** Parses YAML into values with their lines, without checking them against keys. */
+/**
+ * Parses YAML into values with their lines, without checking them against keys. Merge keys ({@code
+ * <<}) are resolved: keys of a group win over merged ones, and earlier merged groups over later
+ * ones.
+ */
 public final class YamlTree {
+  /** Maximum number of values, counting those of an alias each time. */
+  private static final int MOST_VALUES = 500_000;
+
+  /** Maximum number of aliases of groups and lists; {@link #MOST_VALUES} limits their content. */
+  private static final int MOST_ALIASES = 100_000;
+
+  private static final String MERGE = "<<";
+
   private final String name;
   private final int most;
   private final List<String> problems;
+  private final @Nullable Variables variables;
+  private final String lenientGroup;
+  private int values;
 
-  private YamlTree(String name, int most, List<String> problems) {
+  private YamlTree(
+      String name,
+      int most,
+      List<String> problems,
+      @Nullable Variables variables,
+      String lenientGroup) {
     this.name = name;
     this.most = most;
     this.problems = problems;
+    this.variables = variables;
+    this.lenientGroup = lenientGroup;
   }
 
   /**
@@ -52,7 +76,7 @@ public final class YamlTree {
   }
 
   /**
-   * The tree of a text; empty if the text is empty.
+   * The tree of a text; empty if the text is empty. References to variables remain as they are.
    *
    * @param name name of the text in messages
    * @param depth maximum nesting depth
@@ -60,14 +84,36 @@ public final class YamlTree {
    * @throws ConfigException if the text is not YAML, or is nested too deeply
    */
   public static Optional<Raw> compose(String name, String text, int depth, List<String> problems) {
-    return new YamlTree(name, depth, problems).compose(text);
+    return new YamlTree(name, depth, problems, null, "").compose(text);
+  }
+
+  /**
+   * The tree of a text, with references to environment variables replaced.
+   *
+   * @param lenientGroup name of the group below which a variable that is not set counts as empty;
+   *     empty: none
+   * @see #compose(String, String, int, List)
+   */
+  public static Optional<Raw> compose(
+      String name,
+      String text,
+      int depth,
+      Map<String, String> environment,
+      String lenientGroup,
+      List<String> problems) {
+    Variables variables = new Variables(environment, problems);
+    return new YamlTree(name, depth, problems, variables, lenientGroup).compose(text);
   }
 
   private Optional<Raw> compose(String text) {
     LoadSettings settings =
-        LoadSettings.builder().setLabel(name).setAllowNonScalarKeys(true).build();
+        LoadSettings.builder()
+            .setLabel(name)
+            .setAllowNonScalarKeys(true)
+            .setMaxAliasesForCollections(MOST_ALIASES)
+            .build();
     try {
-      return new Compose(settings).composeString(text).map(node -> raw(node, most));
+      return new Compose(settings).composeString(text).map(node -> raw(node, most, false));
     } catch (MarkedYamlEngineException e) {
       String line = e.getProblemMark().map(mark -> ":" + (mark.getLine() + 1)).orElse("");
       throw new ConfigException(name + line + ": not YAML: " + e.getProblem());
@@ -76,37 +122,78 @@ public final class YamlTree {
     }
   }
 
-  private Raw raw(Node node, int depth) {
+  private Raw raw(Node node, int depth, boolean lenient) {
     String where = where(node);
+    if (++values > MOST_VALUES) {
+      throw new ConfigException(where + ": more than " + MOST_VALUES + " values, with aliases");
+    }
     if (depth == 0) {
       throw new ConfigException(where + ": nested too deep (expected: at most " + most + ")");
     }
     return switch (node) {
       case ScalarNode scalar ->
-          new Raw.Scalar(scalar.getTag().equals(Tag.NULL) ? "" : scalar.getValue(), where);
+          new Raw.Scalar(
+              scalar.getTag().equals(Tag.NULL) ? "" : text(scalar.getValue(), where, lenient),
+              where);
       case SequenceNode sequence ->
           new Raw.Items(
-              sequence.getValue().stream().map(item -> raw(item, depth - 1)).toList(), where);
-      case MappingNode mapping -> entries(mapping, depth);
-      case AnchorNode anchor -> raw(anchor.getRealNode(), depth - 1);
+              sequence.getValue().stream().map(item -> raw(item, depth - 1, lenient)).toList(),
+              where);
+      case MappingNode mapping -> entries(mapping, depth, lenient);
+      case AnchorNode anchor -> raw(anchor.getRealNode(), depth - 1, lenient);
       default -> throw new ConfigException(where + ": " + node.getTag() + " (expected: a value)");
     };
   }
 
-  private Raw entries(MappingNode mapping, int depth) {
+  private String text(String text, String where, boolean lenient) {
+    return variables == null ? text : variables.replaced(text, where, lenient);
+  }
+
+  private Raw entries(MappingNode mapping, int depth, boolean lenient) {
     Map<String, Raw> entries = new LinkedHashMap<>();
+    Raw merged = null;
     for (NodeTuple tuple : mapping.getValue()) {
       if (!(tuple.getKeyNode() instanceof ScalarNode key)) {
         problems.add(where(tuple.getKeyNode()) + ": a key that is not a name (expected: a name)");
         continue;
       }
-      if (entries.containsKey(key.getValue())) {
+      boolean merge = isMerge(key);
+      if (entries.containsKey(key.getValue()) || (merge && merged != null)) {
         problems.add(where(key) + ": " + key.getValue() + ": appears twice (expected: once)");
         continue;
       }
-      entries.put(key.getValue(), raw(tuple.getValueNode(), depth - 1));
+      boolean below = lenient || (!lenientGroup.isEmpty() && key.getValue().equals(lenientGroup));
+      Raw value = raw(tuple.getValueNode(), depth - 1, below);
+      if (merge) {
+        merged = value;
+      } else {
+        entries.put(key.getValue(), value);
+      }
+    }
+    if (merged != null) {
+      merge(merged, entries);
     }
     return new Raw.Entries(entries, where(mapping));
+  }
+
+  private static boolean isMerge(ScalarNode key) {
+    return key.getValue().equals(MERGE) && key.getScalarStyle() == ScalarStyle.PLAIN;
+  }
+
+  /** Adds the keys of a group, or of a list of groups, that are not in {@code entries}. */
+  private void merge(Raw merged, Map<String, Raw> entries) {
+    switch (merged) {
+      case Raw.Entries(Map<String, Raw> others, _) -> others.forEach(entries::putIfAbsent);
+      case Raw.Items(List<Raw> groups, _)
+          when groups.stream().allMatch(Raw.Entries.class::isInstance) ->
+          groups.forEach(group -> merge(group, entries));
+      case Raw.Items _, Raw.Scalar _ ->
+          problems.add(
+              merged.where()
+                  + ": "
+                  + MERGE
+                  + ": not a group (expected: a group, or a list of groups)");
+    }
   }
 
   private String where(Node node) {

@@ -7,6 +7,7 @@ import io.pointsman.config.key.AdminKeys;
 import io.pointsman.config.key.ConfigKeys;
 import io.pointsman.config.key.DecideKeys;
 import io.pointsman.config.key.DisaggKeys;
+import io.pointsman.config.key.EngineTlsKeys;
 import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
@@ -39,6 +40,7 @@ import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.policy.tier.TierSettings;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.upstream.EngineKeys;
+import io.pointsman.proxy.upstream.EngineTlsSettings;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.testkit.GeneratedPage;
 import java.lang.reflect.Field;
@@ -109,6 +111,7 @@ class ConfigKeysTest {
     assertThat(config.affinity()).isEqualTo(AffinitySettings.DEFAULT);
     assertThat(config.proxy()).isEqualTo(ProxySettings.DEFAULTS);
     assertThat(config.controlKeys()).isEqualTo(EngineKeys.NONE);
+    assertThat(config.engineTls()).isEqualTo(EngineTlsSettings.DEFAULTS);
     assertThat(config.probes()).isEqualTo(ProbeSettings.DEFAULTS);
     assertThat(config.metrics()).isEqualTo(MetricsSettings.DEFAULTS);
     assertThat(config.log()).isEqualTo(LogSettings.DEFAULTS);
@@ -144,6 +147,9 @@ class ConfigKeysTest {
     }
     if (key.equals(KvEventKeys.REPLAY_ENDPOINT)) {
       values.set(KvEventKeys.ENDPOINT, "tcp://*:5557");
+    }
+    if (key.equals(EngineTlsKeys.KEY_FILE)) {
+      values.set(EngineTlsKeys.CERTIFICATE_FILE, "router.pem");
     }
     String protocol = PROTOCOLS.get(key);
     return protocol == null ? values : values.set(DisaggKeys.PROTOCOL, protocol);
@@ -183,6 +189,7 @@ class ConfigKeysTest {
         TierKeys.class,
         DisaggKeys.class,
         ForwardKeys.class,
+        EngineTlsKeys.class,
         FleetKeys.class,
         KubernetesKeys.class,
         PeerKeys.class,

@@ -333,7 +333,8 @@ class YamlConfigTest {
             + " https://chat.example)");
     refused(
         "workers: [ftp://a]\n",
-        "router.yaml:1: workers[0]: ftp://a (expected: http://host:port with an optional path)");
+        "router.yaml:1: workers[0]: ftp://a: not http or https (expected: http://host:port with an"
+            + " optional path)");
   }
 
   @Test
@@ -373,14 +374,14 @@ class YamlConfigTest {
   @Test
   void aMissingFileIsNamed(@TempDir Path folder) {
     Path file = folder.resolve("none.yaml");
-    assertThatThrownBy(() -> YamlConfig.read(file))
+    assertThatThrownBy(() -> YamlConfig.read(file, Map.of()))
         .hasMessage(file + ": no such file (expected: a YAML file)");
   }
 
   @Test
   void bytesThatAreNotTextAreRefused(@TempDir Path folder) throws Exception {
     Path file = Files.write(folder.resolve("x.yaml"), new byte[] {(byte) 0xc3, 0x28});
-    assertThatThrownBy(() -> YamlConfig.read(file)).hasMessageContaining("not UTF-8");
+    assertThatThrownBy(() -> YamlConfig.read(file, Map.of())).hasMessageContaining("not UTF-8");
   }
 
   @Test

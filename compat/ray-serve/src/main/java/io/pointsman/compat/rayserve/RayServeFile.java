@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -108,15 +109,19 @@ public final class RayServeFile {
       Path file, String text, Map<String, String> environment, ConfigValues flags) {
     boolean asksForKeys = !flags.get(AdminKeys.VALIDATION_URLS).isEmpty();
     RayServeFile reader = new RayServeFile(file, environment, asksForKeys);
-    Raw root =
-        YamlTree.compose(file.toString(), text, MAX_DEPTH, reader.report.problems)
-            .orElse(new Raw.Scalar("", file.toString()));
+    Raw root = reader.compose(file, text).orElse(new Raw.Scalar("", file.toString()));
     reader.behaviour();
     reader.top(new RayNode("", root, reader.report));
     if (!reader.report.problems.isEmpty()) {
       throw new ConfigException(reader.report.problems);
     }
     return new Translated(reader.values, List.copyOf(reader.report.notes));
+  }
+
+  /** The tree of a file. In variables for the application, Ray takes an unset one as empty. */
+  private Optional<Raw> compose(Path named, String text) {
+    return YamlTree.compose(
+        named.toString(), text, MAX_DEPTH, environment, "env_vars", report.problems);
   }
 
   /**
@@ -303,9 +308,7 @@ public final class RayServeFile {
       return entry;
     }
     Path other = file.resolveSibling(path);
-    Raw raw =
-        YamlTree.compose(other.toString(), YamlTree.text(other), MAX_DEPTH, report.problems)
-            .orElse(new Raw.Scalar("", other.toString()));
+    Raw raw = compose(other, YamlTree.text(other)).orElse(new Raw.Scalar("", other.toString()));
     return new RayNode(entry.path(), raw, report);
   }
 

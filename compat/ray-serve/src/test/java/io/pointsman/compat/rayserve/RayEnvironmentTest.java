@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.key.AdminKeys;
+import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.RoutingKeys;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -64,6 +66,49 @@ class RayEnvironmentTest {
             variable("RAY_SERVE_SESSION_ID_HEADER_KEY", "x-b"), inherited, new ConfigValues());
     assertThat(values.get(FrontKeys.SESSION_HEADER)).isEqualTo("x-b");
     assertThat(values.get(ForwardKeys.FIRST_BYTE_TIMEOUT)).isEqualTo(Duration.ofSeconds(7));
+  }
+
+  @Test
+  void referencesInTheFileAreReplaced() {
+    Map<String, String> inherited = Map.of("APP", "chat");
+    ConfigValues values = translate("  name: ${APP}\n", inherited, new ConfigValues());
+    assertThat(values.get(AdminKeys.RAY_APPLICATION)).isEqualTo("chat");
+    assertThatThrownBy(() -> translate("  name: ${APP}\n", Map.of(), new ConfigValues()))
+        .hasMessage("serve.yaml:7: ${APP}: not set in the environment (expected: a value)");
+  }
+
+  @Test
+  void anUnsetReferenceInAVariableOfTheApplicationIsEmptyAsForRay() {
+    ConfigValues values =
+        translate(
+            variable("RAY_SERVE_SESSION_ID_HEADER_KEY", "'${NONE}x-a'"),
+            Map.of(),
+            new ConfigValues());
+    assertThat(values.get(FrontKeys.SESSION_HEADER)).isEqualTo("x-a");
+  }
+
+  @Test
+  void mergeKeysAreRead() {
+    String models =
+        """
+        applications:
+        - import_path: ray.serve.llm:build_openai_app
+          args:
+            llm_configs:
+            - model_loading_config: {model_id: a}
+              deployment_config: &dep {max_ongoing_requests: 64, health_check_period_s: 3}
+              workers: ["http://a:1"]
+            - model_loading_config: {model_id: b}
+              deployment_config:
+                <<: *dep
+                max_ongoing_requests: 8
+              workers: ["http://b:1"]
+        """;
+    ConfigValues values =
+        RayServeFile.translate(Path.of("serve.yaml"), models, Map.of(), new ConfigValues())
+            .values();
+    assertThat(values.get(FleetKeys.HEALTH_INTERVAL)).isEqualTo(Duration.ofSeconds(3));
+    assertThat(values.get(RoutingKeys.WORKERS)).hasSize(2);
   }
 
   @Test

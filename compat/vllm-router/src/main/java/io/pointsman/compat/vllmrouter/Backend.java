@@ -40,15 +40,6 @@ enum Backend {
     if (into.dataParallelSize() > 1) {
       into.problems().add("--backend: openai has no data-parallel ranks");
     }
-    for (String url : into.workerUrls()) {
-      if (url.endsWith("/v1") || url.endsWith("/v1/")) {
-        into.problems()
-            .add(
-                "--worker-urls: "
-                    + url
-                    + " (expected: without /v1, because the paths of requests contain it)");
-      }
-    }
   }
 
   private static void watch(ConfigValues values) {

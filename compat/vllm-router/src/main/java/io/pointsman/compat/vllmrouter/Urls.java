@@ -1,8 +1,6 @@
 package io.pointsman.compat.vllmrouter;
 
-import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.WorkerSpec;
-import java.net.URI;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -14,16 +12,7 @@ public final class Urls {
    * True for an http or https URL with a host, an optional port and path, but no query or fragment.
    */
   public static boolean valid(String url) {
-    try {
-      URI uri = URI.create(url);
-      boolean http = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
-      return http
-          && HostPort.of(uri.getRawAuthority()) != null
-          && uri.getQuery() == null
-          && uri.getFragment() == null;
-    } catch (IllegalArgumentException e) {
-      return false;
-    }
+    return WorkerSpec.problemOfUrl(url) == null;
   }
 
   /** The URL without one trailing slash. */

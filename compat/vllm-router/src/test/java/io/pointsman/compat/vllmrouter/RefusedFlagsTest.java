@@ -68,7 +68,6 @@ class RefusedFlagsTest {
         "--backend sglang",
         "--backend openai",
         "--backend openai --worker-urls http://a http://b",
-        "--backend openai --worker-urls https://a/v1",
         "--backend openai --worker-urls http://a --intra-node-data-parallel-size 2",
         "--policy",
         "--disable-retries=yes",

@@ -32,6 +32,7 @@ public final class HealthState {
   private volatile int restarts;
   private volatile int losses;
   private volatile LastProbe lastProbe = LastProbe.ANSWERED;
+  private volatile String reason = "not probed yet";
   private int run;
 
   /** Consecutive successful probes that make the worker healthy again. */
@@ -48,6 +49,17 @@ public final class HealthState {
 
   public boolean healthy() {
     return status == Status.HEALTHY;
+  }
+
+  /** The reason why the worker is not healthy, for people; empty if it is healthy. */
+  public String reason() {
+    String last = reason;
+    return status == Status.HEALTHY ? "" : last;
+  }
+
+  /** Records why the current probe fails. Call it before the result of the probe. */
+  void failing(String why) {
+    reason = why;
   }
 
   /**
@@ -140,6 +152,7 @@ public final class HealthState {
   synchronized void refused() {
     if (status == Status.HEALTHY) {
       goodNeeded = 1;
+      reason = "a request got no connection";
       become(Status.SUSPECT);
     } else if (merelySilent()) {
       lastProbe = LastProbe.UNREACHED;

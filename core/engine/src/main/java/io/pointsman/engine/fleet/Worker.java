@@ -422,6 +422,15 @@ public final class Worker {
   }
 
   /**
+   * Records why a health probe fails, for people. Call it before the result of the probe.
+   *
+   * @param reason one short line without control characters
+   */
+  public void failing(String reason) {
+    health.failing(reason);
+  }
+
+  /**
    * Records a health probe that got a connection, but no response in time. It counts as failed, but
    * not as evidence of a restart.
    */

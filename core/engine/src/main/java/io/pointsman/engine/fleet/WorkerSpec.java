@@ -4,6 +4,8 @@ import static java.util.Objects.requireNonNull;
 
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The static description of a worker: address and purpose.
@@ -11,7 +13,7 @@ import java.util.Set;
  * @param id unique name within the fleet, shown to clients and in metrics; by default {@code
  *     host:port}, with data parallelism {@code host:port@rank}
  * @param url base URL of the engine, {@code http://host:port} with an optional path and without a
- *     trailing slash
+ *     trailing slash; see {@link #base}
  * @param role the part of a request that it serves
  * @param models names of the models it serves; empty if they must be learned from the engine
  * @param rank data-parallel rank within the engine, at least 0, or {@link #NO_RANK}
@@ -26,6 +28,10 @@ public record WorkerSpec(
     int rank,
     int maxInFlight,
     Map<String, String> labels) {
+
+  /** Characters of a path (RFC 3986, section 3.3). */
+  private static final Pattern PATH =
+      Pattern.compile("(?:[A-Za-z0-9/._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*");
 
   /** The label for the machine that a worker runs on. */
   public static final String NODE_LABEL = "node";
@@ -54,6 +60,27 @@ public record WorkerSpec(
     }
   }
 
+  /** The reason why a text is no base URL of an engine; null if it is one. */
+  public static @Nullable String problemOfUrl(String text) {
+    int colon = text.indexOf("://");
+    if (colon < 1) {
+      return "no scheme";
+    }
+    String scheme = text.substring(0, colon);
+    if (!scheme.equals("http") && !scheme.equals("https")) {
+      return "not http or https";
+    }
+    String rest = text.substring(colon + 3);
+    if (rest.indexOf('?') >= 0 || rest.indexOf('#') >= 0) {
+      return "a query or fragment";
+    }
+    int slash = rest.indexOf('/');
+    if (HostPort.of(slash < 0 ? rest : rest.substring(0, slash)) == null) {
+      return "not a valid host and port";
+    }
+    return slash < 0 || PATH.matcher(rest.substring(slash)).matches() ? null : "not a valid path";
+  }
+
   /**
    * Describes a regular worker at {@code url} with models to be learned. Its id is the URL without
    * the scheme.
@@ -65,6 +92,14 @@ public record WorkerSpec(
   /** The default id of a worker at {@code url}: everything after the scheme. */
   public static String idOf(String url) {
     return url.substring(url.indexOf("://") + 3);
+  }
+
+  /**
+   * The URL to which the path of a request is appended: {@link #url} without {@code /v1} at its
+   * end. Requests' paths begin with {@code /v1} themselves; OpenAI's clients expect it in the URL.
+   */
+  public String base() {
+    return url.endsWith("/v1") ? url.substring(0, url.length() - "/v1".length()) : url;
   }
 
   /** Returns a copy that serves {@code models}. */

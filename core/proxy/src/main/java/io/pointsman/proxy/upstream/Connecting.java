@@ -105,7 +105,7 @@ public final class Connecting implements NameTable.Asker {
       ready(connected);
       return;
     }
-    SslHandler tls = pool.newTlsHandler(connected);
+    SslHandler tls = pool.newTlsHandler();
     connected.pipeline().addLast(tls, QUIET);
     tls.handshakeFuture().addListener(this::shookHands);
   }

@@ -53,5 +53,9 @@ public record EngineKeys(
     if (key != null && (key.isBlank() || key.chars().anyMatch(c -> c < ' ' || c > '~'))) {
       throw new IllegalArgumentException(name + ": (expected: printable ASCII)");
     }
+    if (key != null && key.contains("${")) {
+      throw new IllegalArgumentException(
+          name + ": a reference to a variable (expected: the key; files can refer to variables)");
+    }
   }
 }

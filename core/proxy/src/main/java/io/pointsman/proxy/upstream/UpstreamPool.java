@@ -1,7 +1,6 @@
 package io.pointsman.proxy.upstream;
 
 import io.netty.bootstrap.Bootstrap;
-import io.netty.channel.Channel;
 import io.netty.handler.ssl.SslHandler;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.flush.Flushes;
@@ -51,8 +50,8 @@ public final class UpstreamPool {
     return pools.bootstrap();
   }
 
-  SslHandler newTlsHandler(Channel channel) {
-    return pools.newTlsHandler(channel, target.host(), target.port());
+  SslHandler newTlsHandler() {
+    return pools.newTlsHandler(worker, target.host(), target.port());
   }
 
   /** Writer of the heads of requests to this worker. */

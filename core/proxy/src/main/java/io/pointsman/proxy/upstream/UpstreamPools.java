@@ -2,18 +2,13 @@ package io.pointsman.proxy.upstream;
 
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBufAllocator;
-import io.netty.channel.Channel;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.channel.WriteBufferWaterMark;
-import io.netty.handler.ssl.SslContext;
-import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslHandler;
-import io.netty.handler.ssl.SslProvider;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.flush.Flushes;
 import java.util.Arrays;
-import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /** The connections of one event loop to all workers. Belongs to its event loop. */
@@ -22,12 +17,12 @@ public final class UpstreamPools {
   private final Flushes flushes;
   private final UpstreamSettings settings;
   private final NameTable names;
+  private final EngineTls tls;
   private final Runnable onKept;
   private final Bootstrap bootstrap;
   private final EarlyBytes earlyBytes = new EarlyBytes();
   private final long idleNanos;
   private @Nullable UpstreamPool[] bySlot = new UpstreamPool[16];
-  private @Nullable SslContext tls;
 
   /**
    * @param sockets bootstrap with the transport's socket class and a handler for new sockets
@@ -39,11 +34,13 @@ public final class UpstreamPools {
       Bootstrap sockets,
       UpstreamSettings settings,
       NameTable names,
+      EngineTls tls,
       Runnable onKept) {
     this.loop = loop;
     this.flushes = flushes;
     this.settings = settings;
     this.names = names;
+    this.tls = tls;
     this.onKept = onKept;
     idleNanos = settings.poolIdleTimeout().toNanos();
     bootstrap = bootstrap(loop, sockets, settings);
@@ -112,23 +109,10 @@ public final class UpstreamPools {
     onKept.run();
   }
 
-  SslHandler newTlsHandler(Channel channel, String host, int port) {
-    try {
-      SslContext context = tls;
-      if (context == null) {
-        context =
-            SslContextBuilder.forClient()
-                .sslProvider(SslProvider.JDK)
-                .endpointIdentificationAlgorithm("HTTPS")
-                .build();
-        tls = context;
-      }
-      SslHandler handler = context.newHandler(channel.alloc(), host, port);
-      handler.setHandshakeTimeoutMillis(Math.max(1, settings.connectTimeout().toMillis()));
-      return handler;
-    } catch (SSLException e) {
-      throw new IllegalStateException("TLS: not available", e);
-    }
+  SslHandler newTlsHandler(Worker worker, String host, int port) {
+    SslHandler handler = tls.handler(worker.spec(), host, port);
+    handler.setHandshakeTimeoutMillis(Math.max(1, settings.connectTimeout().toMillis()));
+    return handler;
   }
 
   /** Closes connections that were idle for too long. Returns true if some remain. */

@@ -14,7 +14,7 @@ import java.net.URI;
 record WorkerTarget(boolean tls, String host, int port, RequestHeadWriter heads) {
 
   static WorkerTarget of(WorkerSpec spec, EngineKeys keys) {
-    URI uri = URI.create(spec.url());
+    URI uri = URI.create(spec.base());
     boolean tls = "https".equals(uri.getScheme());
     HostPort at = HostPort.ofUrl(spec.url());
     int port = at.portOr(tls ? 443 : 80);

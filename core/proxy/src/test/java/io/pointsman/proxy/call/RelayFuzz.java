@@ -40,6 +40,7 @@ import io.pointsman.proxy.stored.ResponseOwners;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestTracer;
+import io.pointsman.proxy.upstream.EngineTls;
 import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.proxy.upstream.UpstreamPools;
 import io.pointsman.proxy.wire.RequestHead;
@@ -344,6 +345,7 @@ public final class RelayFuzz {
                 new Bootstrap().channel(NioSocketChannel.class),
                 settings.upstream(),
                 names,
+                EngineTls.ofSystem(),
                 kept),
         new RequestReader(AffinitySettings.DEFAULT),
         RequestHandlerFactory.NONE,

@@ -37,6 +37,7 @@ class UpstreamPoolTest {
         new Bootstrap().channel(NioSocketChannel.class),
         settings,
         new NameTable(NameTable::ofSystem, Duration.ofSeconds(1), Duration.ofSeconds(1), () -> 0),
+        EngineTls.ofSystem(),
         () -> {});
   }
 

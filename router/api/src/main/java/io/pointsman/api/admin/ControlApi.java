@@ -350,7 +350,7 @@ public final class ControlApi {
   }
 
   private Result call(Worker worker, LocalRequest request, Map<String, String> headers) {
-    String url = worker.spec().url() + request.path() + query(request.query());
+    String url = worker.spec().base() + request.path() + query(request.query());
     try {
       EngineClient.Answer answer =
           engines.forward(worker, request.method(), url, headers, request.body());

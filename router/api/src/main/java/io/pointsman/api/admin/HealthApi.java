@@ -20,6 +20,9 @@ import java.util.function.Supplier;
  * that are still being added.
  */
 public final class HealthApi {
+  /** Maximum number of workers with a reason in the response of {@code /health}. */
+  private static final int MOST_REASONS = 100;
+
   private final Fleet fleet;
   private final Membership membership;
   private final boolean ofWorkers;
@@ -148,13 +151,20 @@ public final class HealthApi {
     if (draining.getAsBoolean()) {
       return LocalResponse.text(503, "The router is stopping");
     }
-    List<String> unhealthy =
+    List<Worker> unhealthy =
         counted().stream()
             .filter(worker -> !worker.health().healthy() && !membership.joining(worker))
-            .map(worker -> '"' + WorkerUrls.of(worker) + '"')
             .toList();
-    return unhealthy.isEmpty()
-        ? LocalResponse.text(200, "All servers healthy")
-        : LocalResponse.text(503, "Unhealthy servers: " + unhealthy);
+    if (unhealthy.isEmpty()) {
+      return LocalResponse.text(200, "All servers healthy");
+    }
+    List<String> urls =
+        unhealthy.stream().map(worker -> '"' + WorkerUrls.of(worker) + '"').toList();
+    StringBuilder text = new StringBuilder("Unhealthy servers: ").append(urls);
+    for (Worker worker : unhealthy.subList(0, Math.min(MOST_REASONS, unhealthy.size()))) {
+      text.append('\n').append(WorkerUrls.of(worker)).append(": ");
+      text.append(worker.health().reason());
+    }
+    return LocalResponse.text(503, text.toString());
   }
 }

@@ -61,7 +61,7 @@ public final class MaintenanceApi {
   private LocalResponse flush() throws InterruptedException {
     TreeMap<String, Role> roles = new TreeMap<>();
     for (Worker worker : fleet.snapshot().workers()) {
-      roles.put(worker.spec().url(), worker.spec().role());
+      roles.put(worker.spec().base(), worker.spec().role());
     }
     List<String> failed = new ArrayList<>();
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {

@@ -98,13 +98,23 @@ public final class Membership {
               + base
               + " did not become healthy within "
               + settings.addTimeout().toSeconds()
-              + " s";
+              + " s"
+              + reasons(awaited);
     } catch (IllegalStateException e) {
       added.forEach(fleet::remove);
       return String.valueOf(e.getMessage());
     } finally {
       added.forEach(joining::remove);
     }
+  }
+
+  private static String reasons(List<Worker> workers) {
+    return workers.stream()
+        .map(worker -> worker.health().reason())
+        .filter(reason -> !reason.isEmpty())
+        .findFirst()
+        .map(reason -> ": " + reason)
+        .orElse("");
   }
 
   /**

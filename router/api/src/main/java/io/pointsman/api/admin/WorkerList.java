@@ -35,6 +35,7 @@ public final class WorkerList {
       node.put("id", worker.id());
       node.put("draining", worker.draining() || worker.shuttingDown());
       node.put("asleep", worker.asleep());
+      node.put("reason", worker.health().reason());
     }
     return Json.answer(200, body);
   }

@@ -1,9 +1,7 @@
 package io.pointsman.api.admin;
 
-import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
-import java.net.URI;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,14 +32,7 @@ final class WorkerUrls {
 
   /** The problem with an engine's base URL; null if it is valid. */
   static @Nullable String problem(String url) {
-    String expected = url + " (expected: http://host:port)";
-    try {
-      URI uri = URI.create(url);
-      boolean http = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
-      boolean bare = uri.getQuery() == null && uri.getFragment() == null;
-      return http && bare && HostPort.of(uri.getRawAuthority()) != null ? null : expected;
-    } catch (IllegalArgumentException e) {
-      return expected;
-    }
+    String problem = WorkerSpec.problemOfUrl(url);
+    return problem == null ? null : url + ": " + problem + " (expected: http://host:port)";
   }
 }

@@ -97,6 +97,7 @@ public final class WorkersApi {
     node.put("served", worker.served());
     node.put("failures", worker.failures());
     node.put("health", name(worker.health().status()));
+    node.put("reason", worker.health().reason());
     node.put("breaker", name(worker.breaker().state()));
     node.put("breaker_openings", worker.breaker().opened());
     node.put("resting", worker.restLeft(ticker.nanos()) > 0);

@@ -204,7 +204,7 @@ public final class DecideApi implements LocalEndpoint {
     WorkerSpec spec = worker.spec();
     ObjectNode node = Json.object();
     node.put("id", spec.id());
-    node.put("url", spec.url());
+    node.put("url", spec.base());
     if (spec.rank() != WorkerSpec.NO_RANK) {
       node.put("rank", spec.rank());
     }

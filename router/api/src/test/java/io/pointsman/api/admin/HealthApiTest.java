@@ -122,8 +122,11 @@ class HealthApiTest {
     admin.healthyWorker("http://a:1");
     assertThat(admin.get("/health").status()).isEqualTo(200);
     assertThat(text(admin.get("/health"))).isEqualTo("All servers healthy");
-    admin.fleet.add(WorkerSpec.of("http://b:1")).probed(false);
+    Worker second = admin.fleet.add(WorkerSpec.of("http://b:1"));
+    second.failing("status 404 of GET /health");
+    second.probed(false);
     assertThat(admin.get("/health").status()).isEqualTo(503);
-    assertThat(text(admin.get("/health"))).isEqualTo("Unhealthy servers: [\"http://b:1\"]");
+    assertThat(text(admin.get("/health")))
+        .isEqualTo("Unhealthy servers: [\"http://b:1\"]\nhttp://b:1: status 404 of GET /health");
   }
 }

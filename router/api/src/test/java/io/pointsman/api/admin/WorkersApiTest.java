@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.config.settings.DisaggSettings;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.local.LocalResponse;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -105,7 +106,18 @@ class WorkersApiTest {
     assertThat(shown.path("breaker").asText()).isEqualTo("closed");
     assertThat(shown.path("resting").asBoolean()).isTrue();
     assertThat(shown.path("available").asBoolean()).isFalse();
+    assertThat(shown.path("reason").asText("none")).isEmpty();
     running.ignored();
+  }
+
+  @Test
+  void theListContainsTheReasonOfAnUnhealthyWorker() throws Exception {
+    Worker worker = admin.fleet.add(WorkerSpec.of("http://a:1"));
+    assertThat(json(admin.get("/workers/a:1")).path("reason").asText()).isEqualTo("not probed yet");
+    worker.failing("status 404 of GET /health");
+    worker.probed(false);
+    assertThat(json(admin.get("/workers")).path("workers").get(0).path("reason").asText())
+        .isEqualTo("status 404 of GET /health");
   }
 
   @Test

@@ -26,6 +26,7 @@ public final class ConfigKeys {
           new Section("KV events", KvEventKeys.all()),
           new Section("Token ids of text prompts", KvTokenKeys.all()),
           new Section("Forwarding", ForwardKeys.all()),
+          new Section("TLS to engines", EngineTlsKeys.all()),
           new Section("Worker health", FleetKeys.all()),
           new Section("Kubernetes", KubernetesKeys.all()),
           new Section("Administration, decision log and authentication", AdminKeys.all()),

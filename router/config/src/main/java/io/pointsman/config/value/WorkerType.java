@@ -1,11 +1,10 @@
 package io.pointsman.config.value;
 
-import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.pd.peer.Peer;
 import io.pointsman.pd.peer.PeerLabels;
-import java.net.URI;
+import io.pointsman.proxy.upstream.EngineTlsSettings;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -13,25 +12,25 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The type of a worker: its URL, or a group of keys that includes the URL. */
 final class WorkerType implements ValueType<WorkerSpec> {
+  /** Keys whose values are labels. */
+  private static final List<String> LABELS =
+      Stream.of(
+              PeerLabels.ALL,
+              List.of(WorkerSpec.NODE_LABEL, WorkerSpec.ZONE_LABEL, Resolve.LABEL),
+              EngineTlsSettings.LABELS)
+          .flatMap(List::stream)
+          .toList();
+
   private static final List<String> KEYS =
-      List.of(
-          "url",
-          "id",
-          "role",
-          "models",
-          "max-in-flight",
-          "rank",
-          PeerLabels.BOOTSTRAP_PORT,
-          PeerLabels.KV_ADDRESS,
-          PeerLabels.RECEIVER,
-          WorkerSpec.NODE_LABEL,
-          WorkerSpec.ZONE_LABEL,
-          Resolve.LABEL,
-          "labels");
+      Stream.concat(
+              Stream.of("url", "id", "role", "models", "max-in-flight", "rank", "labels"),
+              LABELS.stream())
+          .toList();
   private static final ValueType<List<String>> MODELS = ValueTypes.texts("<model>", "model names");
   private static final ValueType<Role> ROLE = ValueTypes.constant(Role.class);
   private static final ValueType<Resolve> RESOLVE = ValueTypes.constant(Resolve.class);
@@ -43,7 +42,8 @@ final class WorkerType implements ValueType<WorkerSpec> {
     return new ValueTypes.ListType<>(
         "<url>",
         "a list of workers, each a URL or a group with url, id, role, models, max-in-flight, rank,"
-            + " bootstrap-port, kv-address, receiver, node, zone, resolve, labels",
+            + " bootstrap-port, kv-address, receiver, node, zone, resolve, tls-ca-file and other"
+            + " tls keys, labels",
         new WorkerType(),
         scalar -> {
           List<Raw> urls = new ArrayList<>();
@@ -91,14 +91,11 @@ final class WorkerType implements ValueType<WorkerSpec> {
         peerLabels(entries, labels(entries.get("labels"))));
   }
 
-  /** Adds the keys for location and peer data to the labels. */
+  /** Adds the keys for location, TLS and peer data to the labels. */
   private static Map<String, String> peerLabels(
       Map<String, Raw> entries, Map<String, String> labels) {
     Map<String, String> all = new LinkedHashMap<>(labels);
-    List<String> names = new ArrayList<>(PeerLabels.ALL);
-    names.add(WorkerSpec.NODE_LABEL);
-    names.add(WorkerSpec.ZONE_LABEL);
-    for (String name : names) {
+    for (String name : LABELS) {
       Raw raw = entries.get(name);
       if (raw != null) {
         all.put(name, named(name, TEXT, raw));
@@ -145,17 +142,10 @@ final class WorkerType implements ValueType<WorkerSpec> {
 
   /** The base URL of an engine, without a trailing slash. */
   private static String url(String text) {
-    String problem = text + " (expected: http://host:port with an optional path)";
-    URI uri;
-    try {
-      uri = URI.create(text);
-    } catch (IllegalArgumentException e) {
-      throw new IllegalArgumentException(problem, e);
-    }
-    boolean http = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
-    boolean bare = uri.getQuery() == null && uri.getFragment() == null;
-    if (!http || !bare || HostPort.of(uri.getRawAuthority()) == null) {
-      throw new IllegalArgumentException(problem);
+    String problem = WorkerSpec.problemOfUrl(text);
+    if (problem != null) {
+      throw new IllegalArgumentException(
+          text + ": " + problem + " (expected: http://host:port with an optional path)");
     }
     return text.endsWith("/") ? text.substring(0, text.length() - 1) : text;
   }
@@ -201,7 +191,8 @@ final class WorkerType implements ValueType<WorkerSpec> {
   @Override
   public String expected() {
     return "http://host:port, or a group with url, id, role, models, max-in-flight, rank,"
-        + " bootstrap-port, kv-address, receiver, node, zone, resolve, labels";
+        + " bootstrap-port, kv-address, receiver, node, zone, resolve, tls-ca-file and other tls"
+        + " keys, labels";
   }
 
   @Override

@@ -4,6 +4,7 @@ import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.proxy.upstream.EngineKeys;
+import io.pointsman.proxy.upstream.EngineTls;
 import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -22,9 +23,6 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import javax.net.ssl.SSLParameters;
-import javax.net.ssl.SSLSocket;
-import javax.net.ssl.SSLSocketFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -51,15 +49,18 @@ public final class EngineClient {
   private final EngineKeys keys;
   private final Ticker ticker;
   private final Names names;
+  private final EngineTls tls;
 
   /**
    * @param keys bearer tokens by role
    * @param names resolver; the same as that of requests
+   * @param tls TLS to engines; the same as that of requests
    */
-  public EngineClient(EngineKeys keys, Ticker ticker, Names names) {
+  public EngineClient(EngineKeys keys, Ticker ticker, Names names, EngineTls tls) {
     this.keys = keys;
     this.ticker = ticker;
     this.names = names;
+    this.tls = tls;
   }
 
   /**
@@ -68,10 +69,20 @@ public final class EngineClient {
    * @param keys bearer tokens by role
    */
   public EngineClient(EngineKeys keys, Ticker ticker) {
+    this(keys, ticker, EngineTls.ofSystem());
+  }
+
+  /**
+   * A client that asks the system for each name.
+   *
+   * @param keys bearer tokens by role
+   */
+  public EngineClient(EngineKeys keys, Ticker ticker, EngineTls tls) {
     this(
         keys,
         ticker,
-        (host, nanos) -> List.of(HostNames.addresses(host, (int) (nanos / 1_000_000))));
+        (host, nanos) -> List.of(HostNames.addresses(host, (int) (nanos / 1_000_000))),
+        tls);
   }
 
   /**
@@ -177,7 +188,7 @@ public final class EngineClient {
     HostPort to = HostPort.ofUrl(url);
     int port = to.portOr(secure ? 443 : 80);
     try (Socket plain = connect(to.bareHost(), port, deadline);
-        Socket socket = secure ? secured(plain, to.host(), port, deadline) : plain) {
+        Socket socket = secure ? secured(plain, to.bareHost(), port, deadline) : plain) {
       OutputStream out = socket.getOutputStream();
       out.write(head(method, uri, lines, body));
       if (body != null) {
@@ -249,12 +260,7 @@ public final class EngineClient {
 
   private Socket secured(Socket plain, String host, int port, long deadline) throws IOException {
     plain.setSoTimeout(millisLeft(deadline));
-    SSLSocketFactory factory = (SSLSocketFactory) SSLSocketFactory.getDefault();
-    SSLSocket secure = (SSLSocket) factory.createSocket(plain, host, port, true);
-    SSLParameters parameters = secure.getSSLParameters();
-    parameters.setEndpointIdentificationAlgorithm("HTTPS");
-    secure.setSSLParameters(parameters);
-    return secure;
+    return tls.socket(plain, host, port);
   }
 
   private int millisLeft(long deadline) throws SocketTimeoutException {

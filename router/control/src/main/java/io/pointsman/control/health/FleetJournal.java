@@ -5,8 +5,10 @@ import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.HealthState;
 import io.pointsman.engine.fleet.Worker;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -17,8 +19,15 @@ import org.slf4j.LoggerFactory;
 public final class FleetJournal {
   private static final Logger log = LoggerFactory.getLogger(FleetJournal.class);
 
+  /** Maximum number of reasons that are logged in one outage of a worker. */
+  private static final int MOST_REASONS = 8;
+
   private final Fleet fleet;
   private Map<Worker, State> seen = new HashMap<>();
+
+  /** Reasons that are logged, by unhealthy worker. */
+  private final Map<Worker, Set<String>> reasons = new HashMap<>();
+
   private long keptInService;
 
   public FleetJournal(Fleet fleet) {
@@ -55,12 +64,15 @@ public final class FleetJournal {
     Map<Worker, State> present = HashMap.newHashMap(workers.size());
     for (Worker worker : workers) {
       State now = State.of(worker);
-      report(worker, seen.getOrDefault(worker, State.NEW), now);
+      State before = seen.getOrDefault(worker, State.NEW);
+      report(worker, before, now);
+      reason(worker, before.health, now.health);
       present.put(worker, now);
     }
     for (Worker worker : seen.keySet()) {
       if (!present.containsKey(worker)) {
         log.info("worker {} was removed", worker);
+        reasons.remove(worker);
       }
     }
     seen = present;
@@ -74,12 +86,31 @@ public final class FleetJournal {
     }
   }
 
+  /** Logs why a worker is unhealthy, each reason once in an outage. */
+  private void reason(Worker worker, HealthState.Status before, HealthState.Status now) {
+    if (now != HealthState.Status.UNHEALTHY) {
+      reasons.remove(worker);
+      return;
+    }
+    String reason = worker.health().reason();
+    Set<String> logged = reasons.computeIfAbsent(worker, _ -> new HashSet<>());
+    if (reason.isEmpty() || logged.size() >= MOST_REASONS || !logged.add(reason)) {
+      return;
+    }
+    if (before == now) {
+      log.warn("worker {} is still unhealthy: {}", worker, reason);
+    } else {
+      log.warn("worker {} is unhealthy: {}", worker, reason);
+    }
+  }
+
   private static void report(Worker worker, State before, State now) {
     if (before.health != now.health) {
       switch (now.health) {
         case UNKNOWN -> {}
-        case HEALTHY -> log.info("worker {} is healthy, serves {}", worker, worker.models());
-        case UNHEALTHY -> log.warn("worker {} is unhealthy", worker);
+        case HEALTHY ->
+            log.info("worker {} is healthy, serves {}", worker, LogText.ofNames(worker.models()));
+        case UNHEALTHY -> {} // with the reason
         case SUSPECT -> log.warn("worker {} refused a connection", worker);
       }
     }

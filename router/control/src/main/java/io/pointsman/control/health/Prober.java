@@ -6,9 +6,9 @@ import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.HealthState;
-import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.ServedModels;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.upstream.Shortage;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -242,7 +242,7 @@ public final class Prober implements AutoCloseable {
       return;
     }
     try {
-      String url = worker.spec().url() + "/v1/models";
+      String url = worker.spec().base() + "/v1/models";
       EngineClient.Answer answer =
           client.send(worker.spec().role(), "GET", url, settings.timeout());
       if (answer.good()) {
@@ -261,14 +261,15 @@ public final class Prober implements AutoCloseable {
   private Verdict ask(Worker worker) {
     long begun = ticker.nanos();
     try {
-      String url = worker.spec().url() + settings.endpoint();
-      Role role = worker.spec().role();
-      boolean good = settings.good(client.send(role, "GET", url, settings.timeout()).status());
-      if (good) {
+      String failure = probeFailure(worker);
+      if (failure == null) {
         worker.answeredProbeOf(begun);
+        return Verdict.GOOD;
       }
-      return good ? Verdict.GOOD : Verdict.BAD;
+      worker.failing(failure);
+      return Verdict.BAD;
     } catch (IOException | IllegalArgumentException e) {
+      worker.failing(ProbeFailures.reason(e, worker.spec(), settings));
       if (e instanceof SocketTimeoutException) {
         log.debug("probe of {} timed out: {}", worker, e.toString());
         return servedSince(worker, begun)
@@ -281,6 +282,32 @@ public final class Prober implements AutoCloseable {
       }
       return routersOwn(worker, e) ? Verdict.NONE : Verdict.BROKEN;
     }
+  }
+
+  /**
+   * Sends a probe. If the worker's URL ends in {@code /v1}, a server that does not know the path
+   * below the base may know it below {@code /v1}.
+   *
+   * @return null if the response is good; otherwise the reason
+   */
+  private @Nullable String probeFailure(Worker worker) throws IOException {
+    WorkerSpec spec = worker.spec();
+    int status = status(spec, spec.base());
+    if (settings.good(status)) {
+      return null;
+    }
+    if (spec.base().equals(spec.url())) {
+      return ProbeFailures.status(status, spec.base(), settings);
+    }
+    int below = status(spec, spec.url());
+    return settings.good(below)
+        ? null
+        : ProbeFailures.statuses(status, spec.base(), below, spec.url(), settings);
+  }
+
+  private int status(WorkerSpec spec, String base) throws IOException {
+    String url = base + settings.endpoint();
+    return client.send(spec.role(), "GET", url, settings.timeout()).status();
   }
 
   /**
@@ -340,7 +367,7 @@ public final class Prober implements AutoCloseable {
 
   private boolean learnModels(Worker worker) {
     try {
-      String url = worker.spec().url() + "/v1/models";
+      String url = worker.spec().base() + "/v1/models";
       EngineClient.Answer answer =
           client.send(worker.spec().role(), "GET", url, settings.timeout());
       if (answer.status() >= 500) {

@@ -88,7 +88,7 @@ final class SourceFinder {
 
   private EngineClient.Answer ask(Worker worker, String path) throws IOException {
     try {
-      return question.ask(worker.spec().role(), worker.spec().url() + path, PATIENCE);
+      return question.ask(worker.spec().role(), worker.spec().base() + path, PATIENCE);
     } catch (IllegalArgumentException e) {
       throw new IOException(e);
     }

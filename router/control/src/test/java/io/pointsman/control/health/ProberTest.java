@@ -1,5 +1,6 @@
 package io.pointsman.control.health;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -22,11 +23,15 @@ import io.pointsman.testkit.Await;
 import io.pointsman.tool.sim.SimConfig;
 import io.pointsman.tool.sim.SimEngine;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
@@ -165,12 +170,16 @@ class ProberTest {
   }
 
   private Worker workerThatAnswers(HttpHandler handler) throws IOException {
+    return workerThatAnswers(handler, "");
+  }
+
+  private Worker workerThatAnswers(HttpHandler handler, String path) throws IOException {
     HttpServer server =
         HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
     server.createContext("/", handler);
     server.start();
     opened.add(() -> server.stop(0));
-    return fleet.add(WorkerSpec.of("http://127.0.0.1:" + server.getAddress().getPort()));
+    return fleet.add(WorkerSpec.of("http://127.0.0.1:" + server.getAddress().getPort() + path));
   }
 
   @Test
@@ -187,6 +196,87 @@ class ProberTest {
     Worker worker = workerThatWantsAKey();
     await(() -> worker.health().status() == HealthState.Status.UNHEALTHY);
     assertThat(worker.health().healthy()).isFalse();
+  }
+
+  private static String reason(Worker worker) {
+    await(() -> worker.health().status() == HealthState.Status.UNHEALTHY);
+    return worker.health().reason();
+  }
+
+  private HttpHandler answering(Map<String, Integer> statuses) {
+    return exchange -> {
+      int status = statuses.getOrDefault(exchange.getRequestURI().getPath(), 404);
+      exchange.sendResponseHeaders(status, -1);
+      exchange.close();
+    };
+  }
+
+  @Test
+  void theReasonNamesTheStatusAndThePath() throws IOException {
+    prober(SETTINGS);
+    assertThat(reason(workerThatWantsAKey()))
+        .startsWith("status 401 of GET /health (expected: 2xx; ")
+        .contains("health.api-key");
+    assertThat(reason(workerThatAnswers(answering(Map.of("/health", 503)))))
+        .isEqualTo("status 503 of GET /health (expected: 2xx)");
+  }
+
+  @Test
+  void theReasonNamesARefusedConnectionAndAnUnknownName() {
+    SimEngine engine = engine("m");
+    engine.stop();
+    prober(SETTINGS);
+    assertThat(reason(fleet.add(WorkerSpec.of(engine.url()))))
+        .isEqualTo("no connection to " + WorkerSpec.idOf(engine.url()) + ": Connection refused");
+    assertThat(reason(fleet.add(WorkerSpec.of("http://no-such-name.invalid:1"))))
+        .contains("no-such-name.invalid")
+        .containsAnyOf("not known", "name resolution");
+  }
+
+  @Test
+  void theReasonNamesTheTimeout() throws IOException {
+    prober(probing("/health", List.of(), Duration.ofHours(1), Duration.ofMillis(50)));
+    try (ServerSocket silent = new ServerSocket(0, 16, InetAddress.getLoopbackAddress())) {
+      Worker worker = fleet.add(WorkerSpec.of("http://127.0.0.1:" + silent.getLocalPort()));
+      assertThat(reason(worker))
+          .isEqualTo("timed out: no response to GET /health within 50 ms (health.timeout)");
+    }
+  }
+
+  @Test
+  void theReasonNamesAServerThatDoesNotSpeakTls() throws IOException {
+    prober(SETTINGS);
+    try (ServerSocket plain = new ServerSocket(0, 16, InetAddress.getLoopbackAddress())) {
+      Thread.startVirtualThread(() -> refuseAll(plain));
+      Worker worker = fleet.add(WorkerSpec.of("https://127.0.0.1:" + plain.getLocalPort()));
+      assertThat(reason(worker)).contains("does not speak TLS (expected: an https server");
+    }
+  }
+
+  /** Answers whatever comes with 400, as servers without TLS do. */
+  private static void refuseAll(ServerSocket server) {
+    while (!server.isClosed()) {
+      try (Socket client = server.accept()) {
+        client.getOutputStream().write("HTTP/1.1 400 Bad Request\r\n\r\n".getBytes(US_ASCII));
+        client.getInputStream().transferTo(OutputStream.nullOutputStream());
+      } catch (IOException _) {
+        // The client has gone, or the test has ended.
+      }
+    }
+  }
+
+  @Test
+  void aUrlWithAVersionIsProbedWithoutItAndThenWithIt() throws IOException {
+    prober(SETTINGS);
+    Worker none = workerThatAnswers(answering(Map.of("/health", 401)), "/v1");
+    assertThat(reason(none))
+        .startsWith("status 401 of GET /health, status 404 of GET /v1/health (expected: 2xx");
+    Worker below = workerThatAnswers(answering(Map.of("/v1/health", 200)), "/v1");
+    await(() -> below.health().healthy());
+    SimEngine engine = engine("m");
+    Worker worker = fleet.add(WorkerSpec.of(engine.url() + "/v1"));
+    await(() -> worker.health().healthy());
+    assertThat(worker.models()).containsExactly("m");
   }
 
   @Test

@@ -86,7 +86,7 @@ final class TracedRequest implements RequestTrace {
     begun.setAttribute(SpanKeys.METHOD, method);
     begun.setAttribute(SpanKeys.SERVER_ADDRESS, at.host());
     begun.setAttribute(SpanKeys.SERVER_PORT, at.portOr(standard));
-    begun.setAttribute(SpanKeys.URL, worker.spec().url() + path);
+    begun.setAttribute(SpanKeys.URL, worker.spec().base() + path);
     begun.setAttribute(SpanKeys.WORKER, worker.id());
   }
 

@@ -48,7 +48,8 @@ final class CheckConfigCommand implements Callable<Integer> {
     if (!file.isEmpty() && given.hasMatchedOption("--config")) {
       throw new ConfigException("--config: given twice (expected: one file)");
     }
-    ConfigValues values = file.isEmpty() ? new ConfigValues() : YamlConfig.read(Path.of(file));
+    ConfigValues values =
+        file.isEmpty() ? new ConfigValues() : YamlConfig.read(Path.of(file), System.getenv());
     values.setAll(ConfigFlags.read(given));
     PointsmanConfig.from(values);
     spec.commandLine().getOut().print(ConfigText.of(values));

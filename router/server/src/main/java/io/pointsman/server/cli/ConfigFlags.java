@@ -90,7 +90,8 @@ final class ConfigFlags {
    */
   static ConfigValues read(ParseResult given) {
     String file = given.matchedOptionValue("--config", "");
-    ConfigValues values = file.isEmpty() ? new ConfigValues() : YamlConfig.read(Path.of(file));
+    ConfigValues values =
+        file.isEmpty() ? new ConfigValues() : YamlConfig.read(Path.of(file), System.getenv());
     return values.setAll(readKeys(given));
   }
 

@@ -2,7 +2,6 @@ package io.pointsman.server.cli;
 
 import io.pointsman.compat.rayserve.RayServeFile;
 import io.pointsman.config.ConfigValues;
-import io.pointsman.config.PointsmanConfig;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
@@ -53,6 +52,6 @@ final class RayServeCommand implements Callable<Integer> {
     PrintWriter err = spec.commandLine().getErr();
     translated.notes().forEach(note -> err.println(file + ": " + note));
     err.flush();
-    return ServeRun.until(PointsmanConfig.from(values), spec.commandLine().getOut());
+    return ServeRun.until(values, spec.commandLine().getOut());
   }
 }

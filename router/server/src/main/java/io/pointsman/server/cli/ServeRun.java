@@ -33,8 +33,8 @@ public final class ServeRun {
    * @return the exit code
    * @throws io.pointsman.server.wiring.StartException if the router cannot start
    */
-  public static int until(PointsmanConfig config, PrintWriter out) throws InterruptedException {
-    return until(config, _ -> {}, out);
+  static int until(ConfigValues values, PrintWriter out) throws InterruptedException {
+    return until(values, _ -> {}, out);
   }
 
   /**
@@ -44,10 +44,7 @@ public final class ServeRun {
    */
   static int until(ConfigValues values, Supplier<ConfigValues> source, PrintWriter out)
       throws InterruptedException {
-    return until(
-        PointsmanConfig.from(values),
-        router -> Signals.onHangUp(new Reload(values, source, router)::run),
-        out);
+    return until(values, router -> Signals.onHangUp(new Reload(values, source, router)::run), out);
   }
 
   /**
@@ -59,8 +56,7 @@ public final class ServeRun {
       throws InterruptedException {
     Path file = launch.file();
     if (file == null) {
-      return until(
-          PointsmanConfig.from(launch.values()), _ -> launch.notes().forEach(log::info), out);
+      return until(launch.values(), _ -> launch.notes().forEach(log::info), out);
     }
     FileWatch watch = new FileWatch(file);
     // Read again, because the file may have changed before the watch began.
@@ -69,7 +65,7 @@ public final class ServeRun {
     List<Rounds> started = new ArrayList<>(1);
     try {
       return until(
-          PointsmanConfig.from(first.values()),
+          first.values(),
           router -> {
             first.notes().forEach(log::info);
             router.showDynamicConfig(first.shown());
@@ -95,8 +91,9 @@ public final class ServeRun {
     return next.values();
   }
 
-  private static int until(PointsmanConfig config, Consumer<Router> onStart, PrintWriter out)
+  private static int until(ConfigValues values, Consumer<Router> onStart, PrintWriter out)
       throws InterruptedException {
+    PointsmanConfig config = PointsmanConfig.from(values);
     CountDownLatch stop = new CountDownLatch(1);
     try (LogSetup _ = startLog(config.log())) {
       Router router = Router.start(config, VersionCommand.version());
@@ -105,6 +102,7 @@ public final class ServeRun {
         openJars();
         onStart.accept(router);
         greet(router, config, out);
+        WorkerNotes.of(values, config).forEach(log::warn);
         stop.await();
         log.info("stopping, {} requests in flight", router.inFlight());
       }

@@ -31,6 +31,7 @@ import io.pointsman.engine.policy.tier.Tiers;
 import io.pointsman.observe.capture.TraceCapture;
 import io.pointsman.observe.decisions.FallbackJournal;
 import io.pointsman.proxy.telemetry.PromptListener;
+import io.pointsman.proxy.upstream.EngineTls;
 import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.server.scheduling.SystemScheduling;
 import java.io.IOException;
@@ -64,6 +65,9 @@ final class EngineAssembly {
 
   /** Workers that stand for each address of a name. */
   final NameWorkers nameWorkers;
+
+  /** TLS to workers, for probes and requests. */
+  final EngineTls tls;
 
   final EngineClient client;
   final Prober prober;
@@ -115,7 +119,10 @@ final class EngineAssembly {
             fleet,
             host -> names.await(host, config.proxy().upstream().connectTimeout().toNanos()),
             config.workers().stream().filter(NameWorkers::expands).toList());
-    client = new EngineClient(config.controlKeys(), ticker, names::await);
+    tls = new EngineTls(config.engineTls(), systemCaFile());
+    tls.prepare(config.workers());
+    fleet.listen(snapshot -> tls.follow(snapshot.workers().stream().map(Worker::spec).toList()));
+    client = new EngineClient(config.controlKeys(), ticker, names::await, tls);
     prober = new Prober(fleet, config.probes(), client, ticker, dice);
     onModels((_, _) -> {});
     long kvBytes = config.policies().kvAware().maxIndexBytes();
@@ -138,6 +145,12 @@ final class EngineAssembly {
     if (capture != null) {
       opened.push(capture);
     }
+  }
+
+  /** The file with CA certificates that the environment names, unless the JVM has another. */
+  static String systemCaFile() {
+    String file = System.getenv("SSL_CERT_FILE");
+    return file == null || System.getProperty("javax.net.ssl.trustStore") != null ? "" : file;
   }
 
   private void addWorkers(int maxWorkers) {

@@ -5,6 +5,8 @@ import io.pointsman.control.health.EngineClient;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.proxy.upstream.EngineKeys;
+import io.pointsman.proxy.upstream.EngineTls;
+import io.pointsman.proxy.upstream.EngineTlsSettings;
 import java.io.IOException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -21,16 +23,22 @@ final class KeyServers implements KeyValidation.Question {
 
   private final Ticker ticker;
   private final EngineClient.Names names;
+  private final EngineTls tls;
 
-  KeyServers(Ticker ticker, EngineClient.Names names) {
+  /**
+   * @param names resolver of host names
+   * @param systemCaFile PEM file with the system's CA certificates; empty: those of the JVM
+   */
+  KeyServers(Ticker ticker, EngineClient.Names names, String systemCaFile) {
     this.ticker = ticker;
     this.names = names;
+    tls = new EngineTls(EngineTlsSettings.DEFAULTS, systemCaFile);
   }
 
   @Override
   public @Nullable Boolean confirmed(String url, String key) {
     try {
-      EngineClient client = new EngineClient(EngineKeys.of(key), ticker, names);
+      EngineClient client = new EngineClient(EngineKeys.of(key), ticker, names, tls);
       int status = client.send(Role.REGULAR, "GET", url, PATIENCE).status();
       if (status < 500 && status != 408 && status != 429) {
         return status == 200;

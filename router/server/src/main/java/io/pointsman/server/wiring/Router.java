@@ -53,6 +53,7 @@ import io.pointsman.proxy.loop.RequestHandlerFactory;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestTracer;
+import io.pointsman.proxy.upstream.EngineTls;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -77,6 +78,7 @@ import org.jspecify.annotations.Nullable;
 public final class Router implements AutoCloseable {
   private final PointsmanConfig config;
   private final Fleet fleet;
+  private final EngineTls tls;
   private final ProxyServer server;
   private final @Nullable MetricsServer metrics;
   private final Deque<AutoCloseable> control;
@@ -88,6 +90,7 @@ public final class Router implements AutoCloseable {
   private Router(Assembly assembly, ProxyServer server, @Nullable MetricsServer metrics) {
     config = assembly.config;
     fleet = assembly.fleet;
+    tls = assembly.core.tls;
     control = assembly.control;
     draining = assembly.draining;
     nameWorkers = assembly.core.nameWorkers;
@@ -219,6 +222,7 @@ public final class Router implements AutoCloseable {
               ticker,
               dice,
               core.names,
+              core.tls,
               two == null ? RequestHandlerFactory.NONE : courses(two, engine));
       ProxyServer server =
           ProxyServer.start(
@@ -300,7 +304,10 @@ public final class Router implements AutoCloseable {
     private CallerCheck callers() {
       return config.auth().validationUrls().isEmpty()
           ? CallerCheck.NONE
-          : new KeyValidation(config.auth(), new KeyServers(ticker, core.names::await), ticker);
+          : new KeyValidation(
+              config.auth(),
+              new KeyServers(ticker, core.names::await, EngineAssembly.systemCaFile()),
+              ticker);
     }
 
     /** Builds the routes that the router answers itself. */
@@ -413,8 +420,10 @@ public final class Router implements AutoCloseable {
    * continue to their end.
    *
    * @throws IllegalStateException if there is no room for all; nothing is changed in this case
+   * @throws IllegalArgumentException if a file for TLS cannot be used; nothing is changed
    */
   public void configureWorkers(List<WorkerSpec> before, List<WorkerSpec> next) {
+    tls.prepare(next);
     new ConfiguredWorkers(fleet).change(fixed(before), fixed(next));
     nameWorkers.configure(named(next));
   }

@@ -95,7 +95,11 @@ final class TokenAsking {
             () -> knowledge.index().liveWorkers() > 0,
             (worker, path, body, authorization, timeout) ->
                 client.post(
-                    worker.spec().role(), worker.spec().url() + path, body, authorization, timeout),
+                    worker.spec().role(),
+                    worker.spec().base() + path,
+                    body,
+                    authorization,
+                    timeout),
             new Readers(config.affinity()),
             ticker);
     opened.push(asker);

@@ -22,6 +22,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * The script that builds and starts the program, with fake Java and Maven programs that only report
@@ -44,6 +46,7 @@ class LauncherScriptTest {
       #!/bin/sh
       for last; do :; done
       echo "java runs $last"
+      echo "locale $LC_ALL" >&2
       """;
 
   @TempDir private Path folder;
@@ -133,6 +136,15 @@ class LauncherScriptTest {
 
   private void awaitBuild() {
     Await.until("a build", () -> Files.exists(folder.resolve("builds")));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"'', ''", "C, ''", "'', de_DE.ISO-8859-1", "POSIX, en_US.UTF-8", "C.UTF-8, C"})
+  void javaAlwaysGetsALocaleForUtf8(String all, String lang) throws Exception {
+    Map<String, String> locale = Map.of("LC_ALL", all, "LANG", lang, "LC_CTYPE", "");
+    Process process = start(home.resolve("pointsman").toString(), locale);
+    assertThat(end(process)).as(said("err", process)).isZero();
+    assertThat(said("err", process)).contains("locale C.UTF-8");
   }
 
   @Test

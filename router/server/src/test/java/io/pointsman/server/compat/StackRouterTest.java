@@ -179,7 +179,7 @@ class StackRouterTest {
         .isEqualTo(
             "{\"workers\":[{\"url\":\"%s\",\"worker_type\":\"regular\",\"is_healthy\":true,"
                     .formatted(good)
-                + "\"id\":\"%s\",\"draining\":false,\"asleep\":false}]}"
+                + "\"id\":\"%s\",\"draining\":false,\"asleep\":false,\"reason\":\"\"}]}"
                     .formatted(WorkerSpec.idOf(good)));
 
     assertThat(router.fleet().snapshot().workers())

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class KeyServersTest {
   private final KeyServers servers =
       new KeyServers(
-          new SystemTicker(), (host, _) -> java.util.List.of(InetAddress.getAllByName(host)));
+          new SystemTicker(), (host, _) -> java.util.List.of(InetAddress.getAllByName(host)), "");
   private int status = 200;
 
   @SuppressWarnings("NullAway.Init")

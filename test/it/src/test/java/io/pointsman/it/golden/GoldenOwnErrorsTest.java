@@ -1,5 +1,6 @@
 package io.pointsman.it.golden;
 
+import io.pointsman.engine.fleet.HealthState;
 import io.pointsman.it.support.Cluster;
 import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
@@ -80,6 +81,10 @@ final class GoldenOwnErrorsTest {
     try (RefusedPort refused = RefusedPort.open();
         RunningRouter router =
             RunningRouter.start(PORTS + settings + "workers: [\"" + refused.url() + "\"]\n")) {
+      WaitFor.until(
+          "the first probe has failed",
+          WaitFor.LONG,
+          () -> router.workers().getFirst().health().status() == HealthState.Status.UNHEALTHY);
       int port = router.port();
       text.ask("workers", port, "GET", "/health", "");
       text.ask("ready", port, "GET", "/readiness", "");

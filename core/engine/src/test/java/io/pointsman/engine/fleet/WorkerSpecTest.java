@@ -1,0 +1,48 @@
+package io.pointsman.engine.fleet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** URLs of workers. */
+class WorkerSpecTest {
+  @ParameterizedTest
+  @CsvSource({
+    "http://h:8000, http://h:8000",
+    "http://h:8000/v1, http://h:8000",
+    "https://gateway/x/v1, https://gateway/x",
+    "https://gateway/x, https://gateway/x",
+    "http://h/xv1, http://h/xv1",
+    "http://h/v1/x, http://h/v1/x"
+  })
+  void theVersionAtTheEndOfAUrlIsThatOfTheRequestsPaths(String url, String base) {
+    WorkerSpec spec = WorkerSpec.of(url);
+    assertThat(spec.base()).isEqualTo(base);
+    assertThat(spec.url()).isEqualTo(url);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "localhost:8000, no scheme",
+    "h, no scheme",
+    "grpc://h:1, not http or https",
+    "http://h:99999, not a valid host and port",
+    "http://, not a valid host and port",
+    "http://h:1?a=b, a query or fragment",
+    "http://h:1#a, a query or fragment",
+    "http://a b, not a valid host and port",
+    "http://h/a b, not a valid path",
+    "http://h/%zz, not a valid path"
+  })
+  void eachSlipInAUrlHasItsReason(String url, String problem) {
+    assertThat(WorkerSpec.problemOfUrl(url)).isEqualTo(problem);
+  }
+
+  @Test
+  void aUrlWithAPathIsValid() {
+    assertThat(WorkerSpec.problemOfUrl("https://gateway/x/")).isNull();
+    assertThat(WorkerSpec.problemOfUrl("http://a_b:8000")).isNull();
+  }
+}
