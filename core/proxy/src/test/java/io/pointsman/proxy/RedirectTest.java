@@ -106,10 +106,9 @@ class RedirectTest {
 
   @Test
   void otherLocationsAreForwardedUnchanged() throws Exception {
-    engine.now(
-        new Raw(
-            "HTTP/1.1 302 Found\r\nLocation:  https://login.example/x \r\n"
-                + "content-length: 0\r\n\r\n"));
+    String location = "Location:  https://login.example/x ";
+    String[] head = {"HTTP/1.1 302 Found", location, "content-length: 0", "", ""};
+    engine.now(new Raw(String.join("\r\n", head)));
     WireResponse response = get("/own");
 
     assertThat(response.headers()).contains("Location:  https://login.example/x ");

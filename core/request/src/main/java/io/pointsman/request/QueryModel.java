@@ -1,6 +1,5 @@
 package io.pointsman.request;
 
-import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
@@ -28,11 +27,28 @@ final class QueryModel {
     return model == null || model.isEmpty() ? null : model;
   }
 
+  /** Decodes percent escapes and {@code +}. A malformed escape is a part of the name. */
   private static String decoded(String value) {
-    try {
-      return URLDecoder.decode(value, StandardCharsets.UTF_8);
-    } catch (IllegalArgumentException _) {
-      return value; // a malformed escape is a part of the name
+    byte[] from = value.getBytes(StandardCharsets.UTF_8);
+    byte[] to = new byte[from.length];
+    int length = 0;
+    for (int i = 0; i < from.length; i++) {
+      byte each = from[i];
+      int escaped = each == '%' && i + 2 < from.length ? hex(from[i + 1], from[i + 2]) : -1;
+      if (escaped >= 0) {
+        i += 2;
+        to[length++] = (byte) escaped;
+      } else {
+        to[length++] = each == '+' ? (byte) ' ' : each;
+      }
     }
+    return new String(to, 0, length, StandardCharsets.UTF_8);
+  }
+
+  /** The value of two hexadecimal digits; negative if one is none. */
+  private static int hex(byte high, byte low) {
+    int first = Character.digit(high, 16);
+    int second = Character.digit(low, 16);
+    return first < 0 || second < 0 ? -1 : 16 * first + second;
   }
 }

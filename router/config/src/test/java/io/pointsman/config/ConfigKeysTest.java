@@ -60,6 +60,8 @@ class ConfigKeysTest {
   private static final List<String> CANDIDATES =
       List.of(
           "services",
+          "forward",
+          "all",
           "false",
           "true",
           "7",
@@ -150,6 +152,9 @@ class ConfigKeysTest {
     }
     if (key.equals(EngineTlsKeys.KEY_FILE)) {
       values.set(EngineTlsKeys.CERTIFICATE_FILE, "router.pem");
+    }
+    if (key.equals(ForwardKeys.RESOLVE)) {
+      values.set(RoutingKeys.WORKERS, List.of(WorkerSpec.of("http://name:8000")));
     }
     String protocol = PROTOCOLS.get(key);
     return protocol == null ? values : values.set(DisaggKeys.PROTOCOL, protocol);

@@ -29,8 +29,10 @@ class ResolveTest {
   void addressesAndEncryptedWorkersAreOne() {
     assertThat(
             expanded(
-                "workers: ['http://10.0.0.1:1', 'http://[::1]:1', 'https://e:1', 'http://n:1']\n"
-                    + "pool: {resolve: all}\n"))
+                """
+                workers: ['http://10.0.0.1:1', 'http://[::1]:1', 'https://e:1', 'http://n:1']
+                pool: {resolve: all}
+                """))
         .containsExactly("n:1");
     assertThatExceptionOfType(ConfigException.class)
         .isThrownBy(() -> expanded("workers: [{url: 'https://e:1', resolve: all}]\n"))

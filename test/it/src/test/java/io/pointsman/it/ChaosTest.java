@@ -30,7 +30,6 @@ final class ChaosTest {
           "HEALTHY_STREAM_ENDED",
           "STREAM_CUT",
           "WHOLE_CUT",
-          "SERVER_ERROR",
           "OTHER_STATUS",
           "WRONG_ANSWER",
           "NO_ANSWER");
@@ -58,6 +57,9 @@ final class ChaosTest {
 
     Scale.report("chaos", "\n" + report.markdown());
     assertThat(NEVER.stream().filter(end -> report.ended(end) > 0)).as(report.markdown()).isEmpty();
+    // Two engines that begin to fail at the same time can meet one request, and it gets no third
+    // one.
+    assertThat(report.ended("SERVER_ERROR")).as(report.markdown()).isLessThanOrEqualTo(2);
     assertThat((long) report.cutStreams())
         .as(report.markdown())
         .isLessThanOrEqualTo(report.cutOnEngines());

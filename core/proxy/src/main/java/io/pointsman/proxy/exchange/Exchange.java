@@ -103,9 +103,10 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
   public void begin() {
     state.count(1);
     plane.listener().started(endpoint);
+    Reply refusal = coded.refusal();
     if (head.contentLength() > plane.limits().maxBodyBytes()) {
       reply(ProxyError.BODY_TOO_LARGE, client.tooLarge());
-    } else if (coded.refusal() instanceof Reply refusal) {
+    } else if (refusal != null) {
       reply(ProxyError.ENCODED_BODY, refusal);
     } else if (!body.fits()) {
       reply(ProxyError.BUFFERS_FULL);

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The failures of one request on workers. It limits the number of engines that can fail after the
  * request. An engine that fails twice counts once. An engine that had failed other requests before
- * it got this one, and has served none since, does not count. After a second engine, the first one
+ * it got this one, and has served none since, does not count. After a second engine, one of the two
  * no longer counts if it fails by itself: it answers probes and fails requests that it got later.
  * This happens at most once.
  *
@@ -48,8 +48,8 @@ public final class RequestFaults {
 
   private @Nullable Worker lastEngine;
 
-  /** Time of the failure of the first one of {@link #engines}. */
-  private long firstFailedAt;
+  /** Times of the failures of {@link #engines}. */
+  private List<Long> failedAt = List.of();
 
   private boolean pardoned;
 
@@ -97,19 +97,19 @@ public final class RequestFaults {
 
   /** Returns true if another engine may get the request. */
   public boolean mayGoOn() {
-    if (before + engines.size() >= MOST_ENGINES && mayPardon()) {
-      Worker first = engines.getFirst();
-      if (first.failsByItself(firstFailedAt)) {
+    for (int i = 0; i < engines.size() && mayPardon(); i++) {
+      if (engines.get(i).failsByItself(failedAt.get(i))) {
         pardoned = true;
-        engines.removeFirst();
+        engines.remove(i);
+        failedAt.remove(i);
       }
     }
     return before + engines.size() < MOST_ENGINES;
   }
 
   /**
-   * Counts the first engine in any case. Requests with the same prompt that follow this one would
-   * look like other requests at it.
+   * Counts each engine in any case. Requests with the same prompt that follow this one would look
+   * like other requests at it.
    */
   public void countsEach() {
     pardoned = true;
@@ -134,7 +134,10 @@ public final class RequestFaults {
     RequestFaults further = new RequestFaults(records, id, client);
     further.before = before;
     further.pardoned = true;
-    further.engines = engines.isEmpty() ? List.of() : new ArrayList<>(engines);
+    if (!engines.isEmpty()) {
+      further.engines = new ArrayList<>(engines);
+      further.failedAt = new ArrayList<>(failedAt);
+    }
     return further;
   }
 
@@ -202,9 +205,10 @@ public final class RequestFaults {
     }
     if (engines.isEmpty()) {
       engines = new ArrayList<>(MOST_ENGINES);
-      firstFailedAt = worker.now();
+      failedAt = new ArrayList<>(MOST_ENGINES);
     }
     engines.add(worker);
+    failedAt.add(worker.now());
     lastEngine = worker;
   }
 
