@@ -5,6 +5,7 @@ import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -29,6 +30,13 @@ public final class RequestFaults {
   /** Maximum number of engines that may fail after one request. */
   public static final int MOST_ENGINES = 2;
 
+  /** A failure of an engine at a time of its ticker. */
+  private record EngineFailure(Worker engine, long at) {
+    boolean byItself() {
+      return engine.failsByItself(at);
+    }
+  }
+
   private final FaultRecords records;
   private final String id;
   private final LongSupplier client;
@@ -44,12 +52,10 @@ public final class RequestFaults {
   private List<Worker> failed = List.of();
 
   /** Engines that failed after the request; at most {@link #MOST_ENGINES} and one per release. */
-  private List<Worker> engines = List.of();
+  private List<EngineFailure> engines = List.of();
 
-  private @Nullable Worker lastEngine;
-
-  /** Times of the failures of {@link #engines}. */
-  private List<Long> failedAt = List.of();
+  /** True if no worker has answered the request since an engine failed. */
+  private boolean unanswered;
 
   private boolean pardoned;
 
@@ -58,7 +64,7 @@ public final class RequestFaults {
 
   private int chargedIn;
 
-  /** The worker whose failure is charged if another worker serves the request. */
+  /** The failed worker that is charged if another worker serves the request. */
   private @Nullable Worker unproven;
 
   private Failure unprovenAs = Failure.ERROR;
@@ -74,7 +80,7 @@ public final class RequestFaults {
   }
 
   /**
-   * Sets the body, so that the request is remembered.
+   * Sets the body. From then on the request is remembered.
    *
    * @param endpoint hash of the endpoint
    */
@@ -97,12 +103,10 @@ public final class RequestFaults {
 
   /** Returns true if another engine may get the request. */
   public boolean mayGoOn() {
-    for (int i = 0; i < engines.size() && mayPardon(); i++) {
-      if (engines.get(i).failsByItself(failedAt.get(i))) {
-        pardoned = true;
-        engines.remove(i);
-        failedAt.remove(i);
-      }
+    if (mayPardon()) {
+      Optional<EngineFailure> first = engines.stream().filter(EngineFailure::byItself).findFirst();
+      first.ifPresent(engines::remove);
+      pardoned = first.isPresent();
     }
     return before + engines.size() < MOST_ENGINES;
   }
@@ -119,7 +123,7 @@ public final class RequestFaults {
    * Returns true if {@link #mayGoOn} can change soon, as other requests at the first engine end.
    */
   public boolean undecided() {
-    return mayPardon() && engines.getFirst().mayFailByItself();
+    return mayPardon() && engines.getFirst().engine.mayFailByItself();
   }
 
   private boolean mayPardon() {
@@ -134,10 +138,7 @@ public final class RequestFaults {
     RequestFaults further = new RequestFaults(records, id, client);
     further.before = before;
     further.pardoned = true;
-    if (!engines.isEmpty()) {
-      further.engines = new ArrayList<>(engines);
-      further.failedAt = new ArrayList<>(failedAt);
-    }
+    further.engines = new ArrayList<>(engines);
     return further;
   }
 
@@ -197,7 +198,8 @@ public final class RequestFaults {
   /** Records that an engine failed after it got the request. To be called before the settlement. */
   public void engineFailed(Lease lease) {
     Worker worker = lease.worker();
-    if (engines.contains(worker) || worker.failingSince(lease.placedAt())) {
+    boolean again = engines.stream().anyMatch(each -> each.engine == worker);
+    if (again || worker.failingSince(lease.placedAt())) {
       return;
     }
     if (keyed && before == 1 && records.bodies().failedOn(key, worker)) {
@@ -205,11 +207,9 @@ public final class RequestFaults {
     }
     if (engines.isEmpty()) {
       engines = new ArrayList<>(MOST_ENGINES);
-      failedAt = new ArrayList<>(MOST_ENGINES);
     }
-    engines.add(worker);
-    failedAt.add(worker.now());
-    lastEngine = worker;
+    engines.add(new EngineFailure(worker, worker.now()));
+    unanswered = true;
   }
 
   /**
@@ -218,7 +218,7 @@ public final class RequestFaults {
    * @param well false for a client error
    */
   public void answered(boolean well) {
-    lastEngine = null;
+    unanswered = false;
     if (keyed) {
       records.bodies().answered(key);
     }
@@ -236,10 +236,9 @@ public final class RequestFaults {
 
   /** Records the end of the request. */
   public void ended() {
-    boolean unanswered = lastEngine != null;
-    lastEngine = null;
     if (keyed && unanswered) {
-      engines.forEach(engine -> records.bodies().failed(key, engine, id));
+      engines.forEach(each -> records.bodies().failed(key, each.engine, id));
     }
+    unanswered = false;
   }
 }
