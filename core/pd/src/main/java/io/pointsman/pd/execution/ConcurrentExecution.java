@@ -267,15 +267,12 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
 
   @Override
   public boolean clientLeft() {
-    return prefill != null && !prefill.over() && prefill.clientLeft();
+    return prefill != null && prefill.clientLeft();
   }
 
   @Override
   public void checkWorkers() {
-    PrefillRequest leg = prefill;
-    if (leg != null && leg.lost() && course.mayLeavePrefill(leg.lease().worker())) {
-      leg.leaveWorker();
-    }
+    course.leaveIfLost(prefill);
   }
 
   @Override

@@ -8,6 +8,7 @@ import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.pd.execution.answer.SplitTools;
+import io.pointsman.pd.execution.step.PrefillRequest;
 import io.pointsman.pd.execution.step.PrefillRetries;
 import io.pointsman.pd.execution.waiting.WaitingRoom.Line;
 import io.pointsman.pd.plan.PdPlan;
@@ -526,9 +527,13 @@ final class PdHandler implements RequestHandler {
     }
   }
 
-  /** True if the request can go on without this prefill worker. */
-  boolean mayLeavePrefill(Worker lost) {
-    return plane.router().goesOnWithout(request, lost);
+  /** Ends a prefill on a lost worker if the request can go on without that worker. */
+  void leaveIfLost(@Nullable PrefillRequest prefill) {
+    if (prefill != null
+        && prefill.lost()
+        && plane.router().goesOnWithout(request, prefill.lease().worker())) {
+      prefill.leaveWorker();
+    }
   }
 
   @Override
