@@ -57,22 +57,31 @@ public final class NameWorkers {
   }
 
   /**
-   * @param specs workers for which {@link #expands} holds
+   * @param configured all configured workers; others than those of {@link #expanded} do not count
    */
-  public NameWorkers(Fleet fleet, Names names, List<WorkerSpec> specs) {
+  public NameWorkers(Fleet fleet, Names names, List<WorkerSpec> configured) {
     this.fleet = fleet;
     this.names = names;
-    this.specs = List.copyOf(specs);
+    specs = expanded(configured);
+  }
+
+  /** The workers that stand for one name each, not for its addresses. */
+  public static List<WorkerSpec> single(List<WorkerSpec> configured) {
+    return configured.stream().filter(each -> !expands(each)).toList();
+  }
+
+  private static List<WorkerSpec> expanded(List<WorkerSpec> configured) {
+    return configured.stream().filter(NameWorkers::expands).toList();
   }
 
   /** True if the worker's name stands for a worker for each address. */
-  public static boolean expands(WorkerSpec spec) {
+  private static boolean expands(WorkerSpec spec) {
     return "all".equals(spec.labels().get(Resolve.LABEL));
   }
 
-  /** Replaces the configured names, and looks at once. */
+  /** Replaces the configured workers, and looks the names up at once. */
   public synchronized void configure(List<WorkerSpec> next) {
-    specs = List.copyOf(next);
+    specs = expanded(next);
     look();
   }
 

@@ -118,7 +118,7 @@ final class EngineAssembly {
         new NameWorkers(
             fleet,
             host -> names.await(host, config.proxy().upstream().connectTimeout().toNanos()),
-            config.workers().stream().filter(NameWorkers::expands).toList());
+            config.workers());
     tls = new EngineTls(config.engineTls(), systemCaFile());
     tls.prepare(config.workers());
     fleet.listen(snapshot -> tls.follow(snapshot.workers().stream().map(Worker::spec).toList()));
@@ -155,7 +155,7 @@ final class EngineAssembly {
 
   private void addWorkers(int maxWorkers) {
     try {
-      fleet.addAll(config.workers().stream().filter(each -> !NameWorkers.expands(each)).toList());
+      fleet.addAll(NameWorkers.single(config.workers()));
     } catch (IllegalStateException full) {
       int workers = config.workers().size();
       throw new IllegalArgumentException(

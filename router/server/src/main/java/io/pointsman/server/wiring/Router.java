@@ -424,16 +424,8 @@ public final class Router implements AutoCloseable {
    */
   public void configureWorkers(List<WorkerSpec> before, List<WorkerSpec> next) {
     tls.prepare(next);
-    new ConfiguredWorkers(fleet).change(fixed(before), fixed(next));
-    nameWorkers.configure(named(next));
-  }
-
-  private static List<WorkerSpec> fixed(List<WorkerSpec> workers) {
-    return workers.stream().filter(each -> !NameWorkers.expands(each)).toList();
-  }
-
-  private static List<WorkerSpec> named(List<WorkerSpec> workers) {
-    return workers.stream().filter(NameWorkers::expands).toList();
+    new ConfiguredWorkers(fleet).change(NameWorkers.single(before), NameWorkers.single(next));
+    nameWorkers.configure(next);
   }
 
   /** Replaces the models' further names at run time. */
