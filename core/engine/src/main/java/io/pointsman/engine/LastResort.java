@@ -20,15 +20,15 @@ final class LastResort {
    *
    * <ol>
    *   <li>the first worker that admits the request;
-   *   <li>for the first attempt of a request that one worker serves, the least loaded worker that
-   *       only a rest excludes for which it named no time;
+   *   <li>the least loaded worker that only its rest excludes, if the worker named no time for the
+   *       rest. Only for the first attempt of a request that one worker serves;
    *   <li>the least loaded worker that only its stall excludes;
    *   <li>the worker with the longest open breaker, if only the breaker excludes it and an early
    *       trial is due;
    *   <li>a worker that only the shutdown of its engine excludes, once per second: the engine may
    *       have been paused only;
-   *   <li>the same without an early trial, if no worker is in service and the limit of ejections
-   *       spares the last one. Its breaker closes.
+   *   <li>the worker with the longest open breaker without an early trial, if no worker is in
+   *       service and the limit of ejections spares the last one. Its breaker closes.
    * </ol>
    *
    * Returns null if there is none of these.
@@ -72,7 +72,7 @@ final class LastResort {
       }
     }
     if (resting != null) {
-      resting.wakeEarly();
+      resting.wake();
       if (request.admits(resting, now)) {
         return resting;
       }

@@ -10,12 +10,12 @@ final class FailureRun {
   static final long MOST_APART_NANOS = 5_000_000_000L;
 
   private volatile boolean failing;
-  private volatile long since;
-  private volatile long last;
+  private long since;
+  private long last;
   private volatile int length;
 
   /** Latest placement of a request of the run. */
-  private volatile long newest;
+  private long newest;
 
   /** Records a failure at {@code now} of a request that was placed at {@code placedAt}. */
   @SuppressWarnings("NonAtomicVolatileUpdate") // written under the lock

@@ -296,8 +296,8 @@ public final class Worker {
 
   /**
    * Returns true if a request may be placed on it at {@code now}. It must be healthy and admitted
-   * by its breaker, and neither draining, asleep, resting nor full. A stalled worker, and one whose
-   * engine shuts down, admits only a trial.
+   * by its breaker, and neither draining, asleep, resting nor full. A stalled worker, and one with
+   * an engine that shuts down, admits only a trial.
    */
   public boolean eligible(long now) {
     return !left && eligible(board.cell(slot), now);
@@ -380,18 +380,14 @@ public final class Worker {
         && eligible(LoadBoard.without(cell, Mark.RESTING), now);
   }
 
-  /** Ends its rest before its time, because no other worker is left. */
-  public void wakeEarly() {
-    wake();
-  }
-
   private synchronized void endRest(long now) {
     if (now - restUntil >= 0) {
       mark(Mark.RESTING, false);
     }
   }
 
-  private synchronized void wake() {
+  /** Ends its rest before its time: it has recovered, or no other worker is left. */
+  public synchronized void wake() {
     mark(Mark.RESTING, false);
   }
 
@@ -439,7 +435,7 @@ public final class Worker {
   }
 
   /**
-   * Records a health probe whose connection failed.
+   * Records a health probe without a connection.
    *
    * @param timedOut true if the connection was not accepted in time
    */
@@ -809,7 +805,7 @@ public final class Worker {
     return REFUSED;
   }
 
-  /** Records the head of a response whose output comes later. It is no progress. */
+  /** Records the head of a response before its output. It is no progress. */
   void accepted() {
     long now = ticker.nanos();
     beganAt = now;

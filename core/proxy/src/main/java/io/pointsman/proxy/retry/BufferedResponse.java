@@ -178,7 +178,7 @@ public final class BufferedResponse {
   }
 
   /** Status for clients while all workers are as busy as this one. */
-  public int restStatus() {
+  private int restStatus() {
     return status == 500 ? BUSY : status;
   }
 
