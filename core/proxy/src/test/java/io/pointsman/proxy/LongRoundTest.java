@@ -2,15 +2,12 @@ package io.pointsman.proxy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.upstream.UpstreamSettings;
 import io.pointsman.testkit.FakeClock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -33,23 +30,7 @@ final class LongRoundTest {
   private static final Duration SHORTEST = Duration.ofMillis(100);
 
   private final FakeClock clock = new FakeClock();
-  private final Semaphore held = new Semaphore(0);
-  private final Semaphore go = new Semaphore(0);
-
-  /** Blocks the event loop. */
-  private final class Holds implements CallerCheck {
-    @Override
-    public Verdict known(@Nullable String authorization) {
-      held.release();
-      go.acquireUninterruptibly();
-      return Verdict.ADMITTED;
-    }
-
-    @Override
-    public Verdict ask(String authorization) {
-      return Verdict.ADMITTED;
-    }
-  }
+  private final BlockedLoop loop = new BlockedLoop();
 
   private static List<WireClient> served(ProxyRig rig, int count) throws Exception {
     List<WireClient> clients = new ArrayList<>();
@@ -63,7 +44,7 @@ final class LongRoundTest {
 
   /** Sends requests for the loop's next round. The last one blocks the loop. */
   private void sendForNextRound(List<WireClient> refused, WireClient last) throws Exception {
-    assertThat(held.tryAcquire(60, TimeUnit.SECONDS)).isTrue();
+    loop.await();
     for (WireClient each : refused) {
       each.send(BAD);
     }
@@ -80,20 +61,20 @@ final class LongRoundTest {
       List<WireClient> before = served(rig, MANY);
       List<WireClient> refused = served(rig, MANY);
       List<WireClient> holding = served(rig, 3);
-      rig.callers = new Holds();
+      rig.callers = loop;
       try {
         holding.get(0).send(GOOD);
         // After a round with many answers, the next round sends its answers together at its end.
         sendForNextRound(before, holding.get(1));
-        go.release();
+        loop.pass(1);
         sendForNextRound(refused, holding.get(2));
-        go.release();
-        assertThat(held.tryAcquire(60, TimeUnit.SECONDS)).isTrue();
+        loop.pass(1);
+        loop.await();
         clock.advance(ROUND);
         TimeUnit.NANOSECONDS.sleep(SHORTEST.toNanos());
         assertThat(refused).noneMatch(WireClient::hasBytes);
       } finally {
-        go.release(MANY);
+        loop.pass(MANY);
       }
 
       for (WireClient each : refused) {

@@ -2,16 +2,12 @@ package io.pointsman.proxy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.testkit.engine.EngineConnection;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -24,23 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class SurplusBytesTest {
   @Parameter Transport transport = Transport.AUTO;
 
-  private final Semaphore held = new Semaphore(0);
-  private final Semaphore go = new Semaphore(0);
-
-  /** Blocks the event loop before it chooses a connection, so bytes arrive that it has not read. */
-  private final class Holds implements CallerCheck {
-    @Override
-    public Verdict known(@Nullable String authorization) {
-      held.release();
-      go.acquireUninterruptibly();
-      return Verdict.ADMITTED;
-    }
-
-    @Override
-    public Verdict ask(String authorization) {
-      return Verdict.ADMITTED;
-    }
-  }
+  private final BlockedLoop loop = new BlockedLoop();
 
   private static String request(boolean stream) {
     return ProxyRig.post(
@@ -67,13 +47,13 @@ final class SurplusBytesTest {
       rig.worker(engine.url());
       WireClient client = rig.connect();
       assertThat(client.send(request(stream)).read().text()).isEqualTo("{\"answer\":1}");
-      rig.callers = new Holds();
+      rig.callers = loop;
       try {
         client.send(request(stream));
-        assertThat(held.tryAcquire(60, TimeUnit.SECONDS)).isTrue();
+        loop.await();
         connections.remove().reply(200, "application/json", "{\"answer\":\"late\"}");
       } finally {
-        go.release();
+        loop.pass(1);
       }
 
       assertThat(client.read().text()).isEqualTo("{\"answer\":2}");
