@@ -158,7 +158,7 @@ class PoisonRequestTest {
     }
   }
 
-  /** The engines fail before they get the harmless request, so that request is not the cause. */
+  /** The engines fail before they get the harmless request. It is not the cause. */
   @Test
   void enginesThatFailedOthersBeforeDoNotCount() throws Exception {
     try (ProxyRig rig = rig(retries())) {

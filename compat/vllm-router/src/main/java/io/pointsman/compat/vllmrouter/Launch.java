@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * The result of a launcher.
  *
  * @param notes differences from the other router, for the log
- * @param file file whose changes apply while the router runs; null if there is none
+ * @param file file to read again after each change while the router runs; null for none
  * @param shown settings of the file in force, for {@code GET /health}; empty without a file
  */
 public record Launch(

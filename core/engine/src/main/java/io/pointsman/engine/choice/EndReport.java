@@ -18,7 +18,7 @@ public record EndReport(TokenCounts tokens, @Nullable Duration ttft, boolean cli
   /** A report without data. */
   public static final EndReport NONE = new EndReport(TokenCounts.NONE, null);
 
-  /** A report of a request whose client did not leave early. */
+  /** A report of a request without an early departure of its client. */
   public EndReport(TokenCounts tokens, @Nullable Duration ttft) {
     this(tokens, ttft, false);
   }

@@ -252,7 +252,7 @@ final class ExternalLease {
 
   /** The engine's leases: one, or two for a split request. */
   private record Parts(@Nullable Lease lease, @Nullable Lease prefill) {
-    /** The lease whose worker the client waits for: prefill's until it ends. */
+    /** The lease of the worker that the client waits for: prefill's until it ends. */
     Lease awaited(Lease decode) {
       return prefill == null ? decode : prefill;
     }

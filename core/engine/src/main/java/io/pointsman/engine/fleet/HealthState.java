@@ -104,7 +104,7 @@ public final class HealthState {
   }
 
   /**
-   * Records a probe whose connection failed.
+   * Records a probe without a connection.
    *
    * @param timedOut true if the connection was not accepted in time. The network may be the cause,
    *     so it is not counted as a restart

@@ -193,8 +193,8 @@ public final class Lease {
   }
 
   /**
-   * Reports the head of a response whose output comes later. The worker accepts requests, but
-   * engines send this head before they compute.
+   * Reports the head of a response before its output. The worker accepts requests, but engines send
+   * this head before they compute.
    */
   public void accepted() {
     dispatched();

@@ -30,7 +30,7 @@ interface PdExecution {
    */
   boolean clientLeft();
 
-  /** Ends a prefill whose worker is lost. Called periodically. */
+  /** Ends a prefill on a lost worker. Called periodically. */
   void checkWorkers();
 
   /**

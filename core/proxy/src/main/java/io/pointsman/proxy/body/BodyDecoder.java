@@ -24,8 +24,8 @@ public final class BodyDecoder {
   /** Receiver of a decoded body, on the event loop of the request. */
   public interface Receiver {
     /**
-     * @param body the decoded body, whose ownership passes to this method; null if the result is
-     *     not {@code COMPLETE}
+     * @param body the decoded body; its ownership passes to this method. Null if the result is not
+     *     {@code COMPLETE}
      */
     void decoded(Decoding.Result result, @Nullable KeptBody body);
 

@@ -635,8 +635,8 @@ final class Attempt extends WorkerCall {
   }
 
   /**
-   * Ends a stream without output whose engine shuts down. vLLM's server keeps such a connection
-   * open after its engine has ended.
+   * Ends a stream without output, because its engine shuts down. vLLM's server keeps such a
+   * connection open after its engine has ended.
    */
   private void endUnbegun(Relay under) {
     if (under.bytesOut() == 0) {

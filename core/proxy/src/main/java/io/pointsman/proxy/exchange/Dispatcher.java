@@ -81,7 +81,7 @@ final class Dispatcher {
   }
 
   /**
-   * Dispatches a request whose path has doubled slashes, or one at its end.
+   * Dispatches a request with doubled slashes in its path, or one at its end.
    *
    * @param plain the same head without these slashes; it counts if its path is known
    */

@@ -52,8 +52,8 @@ public final class Cors {
   }
 
   /**
-   * False if a WebSocket must be refused, because it comes from a page whose origin is not in the
-   * list. Browsers permit WebSockets to every server, without a preflight request.
+   * False if a WebSocket must be refused, because the origin of its page is not in the list.
+   * Browsers permit WebSockets to every server, without a preflight request.
    */
   public boolean admitsWebSocket(RequestHead head) {
     return !settings.enabled() || head.first("origin") == null || allowed(head) != null;

@@ -17,7 +17,7 @@ final class EarlyBytes {
    * True if there are unread bytes, or the worker has closed the connection. A byte is lost then,
    * so the connection must be closed.
    *
-   * <p>A connection whose reset the event loop has already seen is no longer connected.
+   * <p>After the event loop has seen a reset, the connection is no longer connected.
    */
   boolean in(Channel channel) {
     try {

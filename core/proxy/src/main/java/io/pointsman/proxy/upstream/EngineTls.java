@@ -79,7 +79,7 @@ public final class EngineTls {
     }
   }
 
-  /** Records the present workers, whose addresses select their settings. */
+  /** Records the present workers. Their addresses select their settings. */
   public void follow(Collection<WorkerSpec> workers) {
     Map<String, EngineTlsSettings> own = new HashMap<>();
     for (WorkerSpec worker : workers) {

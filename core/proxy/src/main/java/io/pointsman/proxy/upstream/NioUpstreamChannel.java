@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
 
 /** A connection to a worker over NIO, which can be read outside the pipeline. */
 public final class NioUpstreamChannel extends NioSocketChannel {
-  /** Reads what is available. Returns 0 for nothing, -1 at the end of the connection. */
+  /** Reads the available bytes. Returns 0 for nothing, -1 at the end of the connection. */
   int read(ByteBuffer into) throws IOException {
     return javaChannel().read(into);
   }

@@ -14,7 +14,7 @@ import java.time.Duration;
  * @param maxHeadBytes maximum size of an answer's head in bytes, at least 256; a larger one is a
  *     failure of the worker
  * @param nameTtl time for which the address of a worker's name is valid
- * @param tcpUserTimeout time after which the system ends a connection whose worker acknowledges
+ * @param tcpUserTimeout time after which the system ends a connection if the worker acknowledges
  *     nothing; 0 for the system's own limits. NIO cannot set it
  * @param keys bearer tokens for workers
  */

@@ -71,7 +71,10 @@ public final class Readers {
     return true;
   }
 
-  /** Reads one request whose body was decoded already. Its {@code Content-Encoding} is ignored. */
+  /**
+   * Reads one request with a body that was decoded already. Its {@code Content-Encoding} is
+   * ignored.
+   */
   public RequestFacts readDecoded(
       Endpoint endpoint,
       RequestHeaders headers,

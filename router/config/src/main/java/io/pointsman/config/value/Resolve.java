@@ -7,6 +7,6 @@ public enum Resolve {
   /** Each address is a worker. */
   ALL;
 
-  /** Label of a worker whose name stands for several workers, or that sets its own mode. */
+  /** Label of a worker with a mode of its own, or with a name for several workers. */
   public static final String LABEL = "resolve";
 }

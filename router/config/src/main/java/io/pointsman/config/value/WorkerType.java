@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The type of a worker: its URL, or a group of keys that includes the URL. */
 final class WorkerType implements ValueType<WorkerSpec> {
-  /** Keys whose values are labels. */
+  /** Keys of labels. */
   private static final List<String> LABELS =
       Stream.of(
               PeerLabels.ALL,

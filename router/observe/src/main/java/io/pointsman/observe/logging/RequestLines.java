@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs each choice of a worker as a line in the form of vLLM's production-stack, whose scripts read
- * it. With prefill and decode on two workers, a request has two lines. All events also go to
+ * Logs each choice of a worker as a line in the form of vLLM's production-stack. Its scripts read
+ * the line. With prefill and decode on two workers, a request has two lines. All events also go to
  * another listener.
  */
 public final class RequestLines implements ProxyListener {

@@ -73,7 +73,7 @@ final class ProxyMetrics implements ProxyListener {
   Map<String, Long> incomingByModel() {
     Map<String, Long> byModel = new HashMap<>();
     for (int model : models.named()) {
-      // Read first: a request whose wait ends meanwhile is counted twice, not missed.
+      // Read first: a wait that ends meanwhile is counted twice, not missed.
       long waiting = demand.waiting(model);
       long ended = endpoints.values().stream().mapToLong(series -> series.ended(model)).sum();
       byModel.merge(models.label(model), waiting + ended, Long::sum);

@@ -48,7 +48,7 @@ public final class ServeRun {
   }
 
   /**
-   * Runs a router with a file whose changes apply while it runs, and on SIGHUP.
+   * Runs a router that reads a file again after each change, and on SIGHUP.
    *
    * @param source reads the command line and the file again
    */

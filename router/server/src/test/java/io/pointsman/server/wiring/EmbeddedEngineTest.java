@@ -48,7 +48,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.slf4j.LoggerFactory;
 
-/** The embedded engine has what the router's engine has. */
+/** The embedded engine has the parts of the router's engine. */
 @Timeout(120)
 class EmbeddedEngineTest {
   private static final Map<String, List<String>> JSON =

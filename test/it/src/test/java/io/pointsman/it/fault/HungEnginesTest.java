@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Engines whose probes and requests do not agree: one of both is answered, or neither any more. */
+/** Engines that answer only probes or only requests, or neither any more. */
 @Timeout(180)
 final class HungEnginesTest {
   /** Requests after the hung engine is out. */
@@ -35,7 +35,7 @@ final class HungEnginesTest {
     WHOLE(false, new Faults.HangBeforeHeaders()),
     /** No byte of a stream. */
     STREAM(true, new Faults.HangBeforeHeaders()),
-    /** The head of a stream, as from an engine whose HTTP server is a process of its own. */
+    /** The head of a stream, as from an engine with its HTTP server in a process of its own. */
     HEAD_OF_A_STREAM(
         true,
         (_, connection) -> {
