@@ -439,7 +439,7 @@ final class Attempts implements DeferredRequest.Holder {
 
   /**
    * Tries again or gives up. If only the number of failed engines forbids another attempt, waits
-   * for evidence that the first of them fails by itself.
+   * for evidence that one of them fails by itself.
    */
   private void onceDecided(Worker failed, RetryReason reason, boolean possible) {
     boolean limited = reason == RetryReason.RESET || reason == RetryReason.STATUS;

@@ -119,11 +119,9 @@ public final class RequestFaults {
     pardoned = true;
   }
 
-  /**
-   * Returns true if {@link #mayGoOn} can change soon, as other requests at the first engine end.
-   */
+  /** Returns true if {@link #mayGoOn} can change soon, as other requests at the engines end. */
   public boolean undecided() {
-    return mayPardon() && engines.getFirst().engine.mayFailByItself();
+    return mayPardon() && engines.stream().anyMatch(each -> each.engine.mayFailByItself());
   }
 
   private boolean mayPardon() {
