@@ -273,12 +273,14 @@ class ChoicesTest {
   }
 
   @Test
-  void heldPromptsAttractEqualPromptsAsInTheBuiltInProxy() {
+  void heldPromptsAttractEqualPromptsUntilTheirWorkerIsBusyAsInTheBuiltInProxy() {
     ChoiceFleet fleet = ChoiceFleet.of("cache_aware", 8);
     Worker first = fleet.held(Requests.prompt(5), TTL).worker();
-    for (int i = 0; i < 20; i++) {
+    for (int i = 1; i < 12; i++) {
       assertThat(fleet.held(Requests.prompt(5), TTL).worker()).isEqualTo(first);
     }
+
+    assertThat(fleet.held(Requests.prompt(5), TTL).worker()).isNotEqualTo(first);
   }
 
   @Test
