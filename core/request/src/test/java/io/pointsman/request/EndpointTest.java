@@ -43,7 +43,7 @@ class EndpointTest {
     "GET, /v1/realtime, REALTIME",
     "GET, /v1/realtime?model=m, REALTIME",
     "POST, /v1/realtime, TRANSPARENT",
-    "GET, /v1/realtime/, TRANSPARENT",
+    "GET, /v1/realtime/, REALTIME",
     "GET, /v1/chat/completions, TRANSPARENT",
     "post, /v1/chat/completions, TRANSPARENT",
     "POST, /v1/chat/completions/, CHAT_COMPLETIONS",

@@ -49,7 +49,7 @@ class OwnFlagsTest {
 
   @Test
   void ownFlagsWinOverTheOthers() {
-    assertThat(stack("--static-backend-health-checks").get(AdminKeys.ENABLED)).isFalse();
+    assertThat(stack("--session-key s").get(AdminKeys.ENABLED)).isFalse();
     assertThat(stack("--admin-enabled --admin-refused-paths /a /b").get(AdminKeys.ENABLED))
         .isTrue();
     assertThat(stack("--admin-refused-paths /a /b").get(AdminKeys.REFUSED_PATHS))

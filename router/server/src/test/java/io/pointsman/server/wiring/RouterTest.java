@@ -166,7 +166,7 @@ class RouterTest {
     await(() -> allHealthy(router));
     assertThat(chat(router).statusCode()).isEqualTo(200);
     Await.until(
-        "it is told of the request", () -> body(router.url() + "/shadow").contains("\"agreed\":1"));
+        "the request is compared", () -> body(router.url() + "/shadow").contains("\"agreed\":1"));
 
     assertThat(body(router.url() + "/shadow"))
         .contains("\"policy\":\"cost\"", "\"policy\":\"round_robin\"", "\"failures\":0");
