@@ -254,8 +254,16 @@ public final class ShadowPolicy implements AnswerLearner {
 
   private void follow(RoutingRequest request, Lease lease) {
     Worker same = acting.own(lease.worker().id());
-    Lease copy = same == null ? null : same.tryLease(now, lease.promptTokens(), 0, (_, _) -> {});
-    if (same == null || copy == null) {
+    if (same == null) {
+      return;
+    }
+    Lease copy = copyOf(lease, same);
+    if (copy == null) {
+      // The real worker became eligible since the last look.
+      look();
+      copy = copyOf(lease, same);
+    }
+    if (copy == null) {
       return;
     }
     acting.placed(request, lease, copy, acting.read(request, same, now));
@@ -266,6 +274,10 @@ public final class ShadowPolicy implements AnswerLearner {
     } else {
       refused++;
     }
+  }
+
+  private @Nullable Lease copyOf(Lease lease, Worker same) {
+    return same.tryLease(now, lease.promptTokens(), 0, (_, _) -> {});
   }
 
   /** The results of both policies; may be some milliseconds old. */

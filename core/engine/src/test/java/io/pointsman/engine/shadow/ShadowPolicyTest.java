@@ -191,6 +191,22 @@ class ShadowPolicyTest {
   }
 
   @Test
+  void workersThatBecameHealthySinceTheLastLookAreFollowed() {
+    ShadowPolicy shadow = shadow(named("round_robin"));
+    RoutingEngine engine = acting("round_robin", shadow);
+    for (int i = 0; i < WORKERS; i++) {
+      fleet.fleet.remove("w" + i);
+    }
+    Worker late = fleet.fleet.add(TestFleet.spec("late", TestFleet.MODEL));
+    shadow.work();
+    late.probed(true);
+    serve(place(engine, 1));
+    shadow.work();
+
+    assertThat(shadow.report().agreed()).isEqualTo(1);
+  }
+
+  @Test
   void workersComeAndGo() {
     ShadowPolicy shadow = shadow(named("cost"));
     RoutingEngine engine = acting("cost", shadow);
