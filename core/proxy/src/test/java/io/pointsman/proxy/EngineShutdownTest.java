@@ -5,9 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
 import io.pointsman.testkit.engine.ScriptedEngine;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Consumer;
@@ -304,6 +307,60 @@ class EngineShutdownTest {
       WireClient client = rig.connect().send(ProxyRig.post(CHAT, STREAM));
       ProxyRig.await("head arrived", () -> worker.begunSince(before));
       event.accept(worker);
+
+      assertThat(client.read().text()).isEqualTo(GOOD);
+      assertThat(rig.retried).containsExactly(RetryReason.ABORTED);
+    }
+  }
+
+  private static void refuses(Worker worker) {
+    for (int i = 0; i < 3; i++) {
+      worker.refusesProbes();
+      worker.probed(false);
+    }
+  }
+
+  @Test
+  void aSilentStreamEndsWithAnErrorIfNobodyListensAtItsEngine() throws Exception {
+    FakeClock clock = new FakeClock();
+    CountDownLatch goOn = new CountDownLatch(1);
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS, clock);
+        ScriptedEngine ending =
+            ScriptedEngine.start(
+                (_, connection) -> {
+                  connection.beginEvents().chunk(TOKEN);
+                  goOn.await();
+                  connection.chunk(TOKEN.replace("\"a\"", "\"b\""));
+                  connection.awaitPeerGone();
+                })) {
+      Worker worker = rig.worker(ending.url());
+      WireClient client = rig.connect().send(ProxyRig.post(CHAT, STREAM));
+      client.head();
+      assertThat(client.chunk()).contains("\"a\"");
+      clock.advance(Duration.ofSeconds(11));
+      goOn.countDown();
+      assertThat(client.chunk()).as("a healthy worker may be silent").contains("\"b\"");
+
+      refuses(worker);
+      clock.advance(Duration.ofSeconds(11));
+      assertThat(client.chunk()).contains("\"error\"", "upstream_aborted");
+      assertThat(client.chunk()).isEmpty();
+      ProxyRig.await("lease is settled", () -> worker.inFlight() == 0);
+    }
+  }
+
+  @Test
+  void anAnswerInOnePieceIsTriedElsewhereIfNobodyListensAtItsEngine() throws Exception {
+    FakeClock clock = new FakeClock();
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS, clock);
+        ScriptedEngine ending = ScriptedEngine.start(new HangBeforeHeaders());
+        ScriptedEngine other = ScriptedEngine.start(new Answer(200, GOOD))) {
+      Worker worker = rig.worker(ending.url());
+      rig.worker(other.url());
+      WireClient client = rig.connect().send(ProxyRig.post(CHAT, BODY));
+      ending.awaitRequest();
+      refuses(worker);
+      clock.advance(Duration.ofSeconds(31));
 
       assertThat(client.read().text()).isEqualTo(GOOD);
       assertThat(rig.retried).containsExactly(RetryReason.ABORTED);

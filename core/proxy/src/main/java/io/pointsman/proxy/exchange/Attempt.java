@@ -49,6 +49,12 @@ final class Attempt extends WorkerCall {
   /** Maximum silence of a worker after the client of its WebSocket has ended its side. */
   private static final long MOST_HALF_OPEN_NANOS = 30_000_000_000L;
 
+  /** Silence of a stream after which it is lost if its worker refuses probes: 10 s. */
+  private static final long MOST_SILENT_CLOSED_NANOS = 10_000_000_000L;
+
+  /** The same for an answer in one piece, which a server that drains still computes: 30 s. */
+  private static final long MOST_UNANSWERED_CLOSED_NANOS = 30_000_000_000L;
+
   private final Exchange exchange;
   private final Attempts attempts;
   private final LoopState state;
@@ -529,7 +535,12 @@ final class Attempt extends WorkerCall {
     long silent = silent(now);
     switch (phase()) {
       case AWAITING_HEAD -> {
-        if (!exchange.waitsForClient()
+        if (silent > MOST_UNANSWERED_CLOSED_NANOS
+            && closed()
+            && withoutOutput()
+            && attempts.mayLeaveWorker(this)) {
+          endUnanswered();
+        } else if (!exchange.waitsForClient()
             && TimeoutSettings.passed(silent, firstByte(timeouts).toNanos())) {
           late();
         }
@@ -616,6 +627,8 @@ final class Attempt extends WorkerCall {
       breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_TIMEOUT);
     } else if (begun() && TimeoutSettings.passed(silent, timeouts.idle().toNanos())) {
       breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_STALLED);
+    } else if (begun() && under != null && engineClosed(silent)) {
+      cutShort(under);
     } else if (begun() && keeps() && silent > MOST_BEHIND_NANOS) {
       passKept();
     } else if (TimeoutSettings.passed(Math.min(silent, now - commentedAt), keepAliveNanos)
@@ -632,6 +645,18 @@ final class Attempt extends WorkerCall {
   private boolean engineGone(Relay under) {
     return worker().shuttingDown()
         || (worker().refusing() && under.bytesOut() == 0 && attempts.mayUseAnother(worker()));
+  }
+
+  /**
+   * True if nobody listens at the worker and the stream is silent. A server that drains listens no
+   * more either, but its streams go on.
+   */
+  private boolean engineClosed(long silent) {
+    return silent > MOST_SILENT_CLOSED_NANOS && closed();
+  }
+
+  private boolean closed() {
+    return worker().refusing() && !worker().health().healthy();
   }
 
   /**
