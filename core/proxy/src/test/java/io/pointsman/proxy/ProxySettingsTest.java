@@ -18,7 +18,7 @@ class ProxySettingsTest {
   @Test
   void defaultsAreThoseDocumented() {
     assertThat(LimitSettings.DEFAULTS)
-        .isEqualTo(new LimitSettings(536_870_912, 65_536, 16_384, 8_388_608, 1_073_741_824));
+        .isEqualTo(new LimitSettings(536_870_912, 65_536, 16_384, 8_388_608, 0));
     assertThat(RetrySettings.DEFAULTS)
         .isEqualTo(
             new RetrySettings(
@@ -39,6 +39,19 @@ class ProxySettingsTest {
     assertThat(TimeoutSettings.DEFAULTS.total()).isEqualTo(Duration.ofMinutes(30));
     assertThat(TimeoutSettings.DEFAULTS.streamTotal()).isZero();
     assertThat(ProxySettings.DEFAULTS.sseKeepalive()).isZero();
+  }
+
+  @Test
+  void bodiesMayTakeHalfOfTheDirectMemory() {
+    LimitSettings small = LimitSettings.DEFAULTS.within(160 << 20);
+    assertThat(small.maxBufferedTotal()).isEqualTo(80 << 20);
+    assertThat(small.maxBufferedBody()).isEqualTo(8 << 20);
+    assertThat(LimitSettings.DEFAULTS.within(64L << 30).maxBufferedTotal()).isEqualTo(1 << 30);
+    LimitSettings tiny = LimitSettings.DEFAULTS.within(8 << 20);
+    assertThat(tiny.maxBufferedTotal()).isEqualTo(4 << 20);
+    assertThat(tiny.maxBufferedBody()).as("no body above the total").isEqualTo(4 << 20);
+    LimitSettings given = LimitSettings.DEFAULTS.withMaxBufferedTotal(300 << 20);
+    assertThat(given.within(160 << 20)).isEqualTo(given);
   }
 
   @Test

@@ -26,6 +26,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Builds the settings of the built-in proxy. */
 final class ProxyRecords {
+  private static final long LEAST_BUFFERED_TOTAL = 1L << 20;
+
   private ProxyRecords() {}
 
   static ProxySettings from(ConfigValues values) {
@@ -89,7 +91,11 @@ final class ProxyRecords {
   private static LimitSettings limits(ConfigValues values) {
     long body = values.get(FrontKeys.MAX_BUFFERED_BODY);
     long total = values.get(FrontKeys.MAX_BUFFERED_TOTAL);
-    if (total < body) {
+    if (total != 0 && total < LEAST_BUFFERED_TOTAL) {
+      throw new ConfigException(
+          "limits.max-buffered-total: " + total + " (expected: 0, or 1 MiB or more)");
+    }
+    if (total != 0 && total < body) {
       // Otherwise some bodies below the buffer limit could never be buffered.
       throw new ConfigException(
           "limits.max-buffered-total: "

@@ -399,5 +399,12 @@ class YamlConfigTest {
                 .limits()
                 .maxBufferedTotal())
         .isEqualTo(4 << 20);
+    assertThatThrownBy(
+            () ->
+                PointsmanConfig.from(
+                    YamlConfig.parse(
+                        "router.yaml", "limits: {max-buffered-body: 0, max-buffered-total: 1000}")))
+        .isInstanceOf(ConfigException.class)
+        .hasMessageContaining("limits.max-buffered-total: 1000 (expected: 0, or 1 MiB or more)");
   }
 }

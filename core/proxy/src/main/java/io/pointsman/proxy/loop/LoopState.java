@@ -35,9 +35,6 @@ public final class LoopState {
   /** Delay after which the loop has read each of its sockets again. */
   private static final long BEFORE_CLOSING_NANOS = 20_000_000L;
 
-  /** Maximum scratch memory in bytes between requests. A larger body gets its own array. */
-  private static final int KEPT_SCRATCH = 1 << 20;
-
   private final ServerContext plane;
   private final EventLoop loop;
   private final Flushes flushes;
@@ -49,7 +46,7 @@ public final class LoopState {
   private final ResponseHead head = new ResponseHead();
   private final List<LoopClient> clients = new ArrayList<>();
   private final Executor afterAWhile;
-  private byte[] scratch = new byte[8192];
+  private final Scratch scratch = new Scratch();
   private boolean sweeping;
   private volatile int running;
 
@@ -158,13 +155,7 @@ public final class LoopState {
 
   /** Scratch memory of at least {@code length} bytes, valid until the next call. */
   public byte[] scratch(int length) {
-    if (length > KEPT_SCRATCH) {
-      return new byte[length];
-    }
-    if (length > scratch.length) {
-      scratch = new byte[Math.max(length, Math.min(scratch.length * 2, KEPT_SCRATCH))];
-    }
-    return scratch;
+    return scratch.atLeast(length);
   }
 
   /** Scratch memory that starts with a copy of {@code body}, valid until the next call. */

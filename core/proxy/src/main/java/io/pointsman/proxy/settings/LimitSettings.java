@@ -16,7 +16,7 @@ import static java.util.Objects.requireNonNull;
  *     Integer#MAX_VALUE} / 2; 0 buffers none
  * @param maxBufferedTotal maximum number of buffered bytes of all requests, outside the heap;
  *     further requests get status 503. Above three quarters, bodies are streamed if their first
- *     part suffices for routing
+ *     part suffices for routing. 0: half of the direct memory, at most 1 GiB ({@link #within})
  * @param decoding handling of compressed bodies. They count before and after the decoding, up to
  *     {@code maxBufferedBody}; larger ones get status 413
  */
@@ -29,7 +29,9 @@ public record LimitSettings(
     BodyDecoding decoding) {
 
   public static final LimitSettings DEFAULTS =
-      new LimitSettings(512L << 20, 64 << 10, 16 << 10, 8 << 20, 1L << 30, BodyDecoding.AUTO);
+      new LimitSettings(512L << 20, 64 << 10, 16 << 10, 8 << 20, 0, BodyDecoding.AUTO);
+
+  private static final long MOST_BY_DEFAULT = 1L << 30;
 
   /** Limits with the default handling of compressed bodies. */
   public LimitSettings(
@@ -67,6 +69,21 @@ public record LimitSettings(
       throw new IllegalArgumentException(
           "maxBufferedTotal: " + maxBufferedTotal + " (expected: >= 0)");
     }
+  }
+
+  /**
+   * The limits of a process with this much memory for buffers. A maximum of 0 becomes half of it,
+   * at most 1 GiB. The other half is for reads and writes. No body may then be larger than all.
+   *
+   * @param directMemory maximum number of bytes outside of the heap
+   */
+  public LimitSettings within(long directMemory) {
+    if (maxBufferedTotal != 0) {
+      return this;
+    }
+    long total = Math.min(MOST_BY_DEFAULT, directMemory / 2);
+    return withMaxBufferedTotal(total)
+        .withMaxBufferedBody(Math.toIntExact(Math.min(maxBufferedBody, total)));
   }
 
   /** Copy with another maximum size of bodies. */

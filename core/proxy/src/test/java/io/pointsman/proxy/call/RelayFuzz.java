@@ -323,9 +323,9 @@ public final class RelayFuzz {
             new RequestIds(settings.headers().requestIdHeaders(), bound -> 0),
             new ResponseOwners(1),
             new DrainGate(),
-            new BodyBudget(settings.limits().maxBufferedTotal()),
-            new BodyBudget(settings.limits().maxBufferedTotal()),
-            new BodyDecoder(new BodyBudget(settings.limits().maxBufferedTotal()), 1),
+            new BodyBudget(1L << 30),
+            new BodyBudget(1L << 30),
+            new BodyDecoder(new BodyBudget(1L << 30), 1),
             settings.sseKeepalive());
     Flushes flushes = new Flushes(LOOP.eventLoop());
     NameTable names =

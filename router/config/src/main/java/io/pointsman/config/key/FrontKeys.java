@@ -93,7 +93,7 @@ public final class FrontKeys {
   public static final Key<Long> MAX_BUFFERED_TOTAL =
       Key.of(
               "limits.max-buffered-total",
-              bytes(1L << 20, 1L << 40),
+              bytes(0, 1L << 40),
               LimitSettings.DEFAULTS.maxBufferedTotal(),
               "Maximum size of all buffered request bodies together, outside the Java heap. It must"
                   + " not be less than `limits.max-buffered-body`. Above it, the router answers"
@@ -101,8 +101,9 @@ public final class FrontKeys {
                   + " streamed without retries, unless there are prefill and decode workers. The"
                   + " router's own endpoints can buffer a quarter of this value in addition, on the"
                   + " heap.",
-              "A low value refuses requests under load. A value above half of the JVM's"
-                  + " `-XX:MaxDirectMemorySize` (2 GiB) can exhaust memory.")
+              "`0`: half of the JVM's `-XX:MaxDirectMemorySize`, at most 1 GiB. The launcher sets"
+                  + " that by the container's memory (docs/deploy.md#memory). A low value refuses"
+                  + " requests under load. A value above half of the direct memory can exhaust it.")
           .flag("--max-buffered-total");
 
   public static final Key<Long> MAX_HEADER =
