@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -24,6 +25,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The script that builds and starts the program, with fake Java and Maven programs that only report
@@ -47,6 +49,18 @@ class LauncherScriptTest {
       for last; do :; done
       echo "java runs $last"
       echo "locale $LC_ALL" >&2
+      """;
+
+  /** Writes its arguments, and the file of the class cache if it is asked for. */
+  private static final String RECORDING_JAVA =
+      """
+      #!/bin/sh
+      for each; do
+        case $each in
+          -XX:AOTCacheOutput=*) echo cache >"${each#*=}"; echo trained >>"$POINTSMAN_TEST/trained"; exit 0 ;;
+        esac
+      done
+      for each; do echo "$each"; done >"$POINTSMAN_TEST/arguments"
       """;
 
   @TempDir private Path folder;
@@ -84,7 +98,12 @@ class LauncherScriptTest {
   }
 
   private Process start(String script, Map<String, String> environment) throws IOException {
-    ProcessBuilder builder = new ProcessBuilder("sh", script, "serve");
+    return start(script, "serve", environment);
+  }
+
+  private Process start(String script, String command, Map<String, String> environment)
+      throws IOException {
+    ProcessBuilder builder = new ProcessBuilder("sh", script, command);
     builder.directory(folder.toFile());
     builder.environment().put("JAVA_HOME", java.toString());
     builder.environment().putAll(environment);
@@ -145,6 +164,102 @@ class LauncherScriptTest {
     Process process = start(home.resolve("pointsman").toString(), locale);
     assertThat(end(process)).as(said("err", process)).isZero();
     assertThat(said("err", process)).contains("locale C.UTF-8");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "300m, 96, 128",
+    "512m, 96, 160",
+    "1000m, 242, 485",
+    "1048576000, 242, 485",
+    "2g, 592, 1184",
+    "16G, 1024, 2048"
+  })
+  void memoryOfTheJvmFollowsTheMemoryOfTheProcess(String memory, int heap, int direct)
+      throws Exception {
+    program(java.resolve("bin/java"), RECORDING_JAVA);
+    Process run = start(home.resolve("pointsman").toString(), Map.of("POINTSMAN_MEMORY", memory));
+    assertThat(end(run)).as(said("err", run)).isZero();
+    assertThat(arguments())
+        .contains("-Xmx" + heap + "m", "-XX:MaxDirectMemorySize=" + direct + "m");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"lots", "512MiB", "m", "1.5g"})
+  void memoryThatIsNoSizeIsRefused(String memory) throws Exception {
+    Process run = start(home.resolve("pointsman").toString(), Map.of("POINTSMAN_MEMORY", memory));
+    assertThat(end(run)).isEqualTo(1);
+    assertThat(said("err", run))
+        .contains("POINTSMAN_MEMORY: " + memory + " (expected: such as 512m or 2g)");
+  }
+
+  private List<String> arguments() throws IOException {
+    return Files.readAllLines(folder.resolve("arguments"));
+  }
+
+  /** Lays an installation; returns its launcher. */
+  private Path install() throws IOException {
+    program(java.resolve("bin/java"), RECORDING_JAVA);
+    Files.writeString(
+        java.resolve("release"), "JAVA_VERSION=\"25.0.1\"\nJAVA_RUNTIME_VERSION=\"25.0.1+8\"\n");
+    Path installed = folder.resolve("installed at");
+    Files.createDirectories(installed.resolve("lib"));
+    for (String jar : List.of("zeta-1", "pointsman-engine-1", "pointsman-server-1", "picocli-4")) {
+      Files.createFile(installed.resolve("lib").resolve(jar + ".jar"));
+    }
+    return Files.copy(home.resolve("pointsman"), installed.resolve("pointsman"));
+  }
+
+  @Test
+  void anInstallationCachesClassesOnceAndBuildsNothing() throws Exception {
+    Path launcher = install();
+    Path lib = launcher.resolveSibling("lib");
+    for (int i = 0; i < 2; i++) {
+      Process run = start(launcher.toString(), Map.of());
+      assertThat(end(run)).as(said("err", run)).isZero();
+      assertThat(said("err", run).contains("caches classes")).isEqualTo(i == 0);
+    }
+    assertThat(builds()).isZero();
+    assertThat(Files.readAllLines(folder.resolve("trained"))).hasSize(1);
+    Path cache = lib.resolve("pointsman-25.0.1+8.aot");
+    assertThat(cache).hasContent("cache");
+    assertThat(arguments())
+        .contains("-XX:AOTCache=" + cache, "io.pointsman.server.cli.Main", "serve")
+        .contains(
+            Stream.of("pointsman-server-1", "pointsman-engine-1", "picocli-4", "zeta-1")
+                .map(jar -> lib.resolve(jar + ".jar").toString())
+                .collect(Collectors.joining(":")));
+  }
+
+  @Test
+  void anotherJavaGetsItsOwnCache() throws Exception {
+    Path launcher = install();
+    end(start(launcher.toString(), Map.of()));
+    Files.writeString(
+        java.resolve("release"), "JAVA_VERSION=\"26\"\nJAVA_RUNTIME_VERSION=\"26+1\"\n");
+    end(start(launcher.toString(), Map.of()));
+    assertThat(launcher.resolveSibling("lib").resolve("pointsman-26+1.aot")).exists();
+  }
+
+  @Test
+  void commandsThatStartNoRouterCacheNothing() throws Exception {
+    Path launcher = install();
+    assertThat(end(start(launcher.toString(), "check-config", Map.of()))).isZero();
+    assertThat(folder.resolve("trained")).doesNotExist();
+  }
+
+  @Test
+  void toolsAreNotInAnInstallation() throws Exception {
+    Path launcher = install();
+    for (String command : List.of("demo", "bench")) {
+      Process run = start(launcher.toString(), command, Map.of());
+      assertThat(end(run)).isEqualTo(1);
+      assertThat(said("err", run))
+          .isEqualTo(
+              "pointsman: "
+                  + command
+                  + ": not in this package (expected: a checkout of the source)\n");
+    }
   }
 
   @Test

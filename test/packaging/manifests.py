@@ -1,0 +1,112 @@
+"""Rendered manifests of the chart.
+
+manifests.py config FILE                          prints the router's configuration
+manifests.py apply API-DIRECTORY ENGINE FILE...   creates them in an API server, with strict validation; makes a pod of the
+                                                  engine, checks the rights of the chart's account, and writes its kubeconfig
+"""
+import json
+import subprocess
+import sys
+
+import yaml
+
+NAMESPACE = "inference"
+PATHS = {
+    "Deployment": "apis/apps/v1/namespaces/{}/deployments",
+    "ConfigMap": "api/v1/namespaces/{}/configmaps",
+    "Service": "api/v1/namespaces/{}/services",
+    "ServiceAccount": "api/v1/namespaces/{}/serviceaccounts",
+    "Role": "apis/rbac.authorization.k8s.io/v1/namespaces/{}/roles",
+    "RoleBinding": "apis/rbac.authorization.k8s.io/v1/namespaces/{}/rolebindings",
+    "ClusterRole": "apis/rbac.authorization.k8s.io/v1/clusterroles",
+    "ClusterRoleBinding": "apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+    "PodDisruptionBudget": "apis/policy/v1/namespaces/{}/poddisruptionbudgets",
+    "HorizontalPodAutoscaler": "apis/autoscaling/v2/namespaces/{}/horizontalpodautoscalers",
+    "NetworkPolicy": "apis/networking.k8s.io/v1/namespaces/{}/networkpolicies",
+}
+# Resources of operators, which a plain API server does not know.
+OF_OPERATORS = {"ServiceMonitor"}
+
+
+def documents(file):
+    return [each for each in yaml.safe_load_all(open(file)) if each]
+
+
+def config(file):
+    maps = [each for each in documents(file) if each["kind"] == "ConfigMap"]
+    return maps[0]["data"]["pointsman.yaml"]
+
+
+class Api:
+    def __init__(self, directory):
+        self.url = open(directory + "/url").read().strip()
+        self.ca = directory + "/pki/ca.crt"
+        self.admin = ["--cert", directory + "/pki/admin.crt", "--key", directory + "/pki/admin.key"]
+
+    def call(self, method, path, body=None, as_user=None, content="application/json"):
+        command = ["curl", "-sS", "-X", method, "-w", "\n%{http_code}", "--cacert", self.ca]
+        command += ["-H", "Authorization: Bearer " + as_user] if as_user else self.admin
+        if body is not None:
+            command += ["-H", "Content-Type: " + content, "-d", json.dumps(body)]
+        out = subprocess.run([*command, f"{self.url}/{path}"], capture_output=True, text=True, check=True).stdout
+        text, code = out.rsplit("\n", 1)
+        return int(code), text
+
+    def create(self, path, body, *ok):
+        code, text = self.call("POST", path, body)
+        if code not in (201, *ok):
+            sys.exit(f"{path}: {code} {text}")
+        return text
+
+
+def apply(directory, engine, files):
+    api = Api(directory)
+    api.create("api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+    for file in files:
+        for each in documents(file):
+            if each["kind"] not in OF_OPERATORS:
+                path = PATHS[each["kind"]].format(each["metadata"].get("namespace"))
+                api.create(path + "?fieldValidation=Strict", each)
+    port = int(engine.rsplit(":", 1)[1])
+    pods = f"api/v1/namespaces/{NAMESPACE}/pods"
+    container = {"name": "engine", "image": "x", "ports": [{"containerPort": port}]}
+    api.create(pods, {"metadata": {"name": "engine", "labels": {"app": "vllm"}}, "spec": {"containers": [container]}})
+    ready = {"phase": "Running", "podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}
+    ready["conditions"] = [{"type": "Ready", "status": "True"}]
+    code, text = api.call("PATCH", pods + "/engine/status", {"status": ready}, content="application/strategic-merge-patch+json")
+    if code != 200:
+        sys.exit(f"pod: {code} {text}")
+    account = next(each["metadata"]["name"] for each in documents(files[0]) if each["kind"] == "ServiceAccount")
+    path = f"api/v1/namespaces/{NAMESPACE}/serviceaccounts/{account}/token"
+    token = json.loads(api.create(path, {"spec": {}}))["status"]["token"]
+    rights(api, token)
+    user = {"current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}]}
+    user["clusters"] = [{"name": "k", "cluster": {"server": api.url, "certificate-authority": api.ca}}]
+    user["users"] = [{"name": "u", "user": {"token": token}}]
+    with open(directory + "/account.kubeconfig", "w") as out:
+        yaml.safe_dump({"apiVersion": "v1", "kind": "Config", **user}, out)
+
+
+def rights(api, token):
+    """The account may read the pods of its namespace, and nothing else."""
+    expected = {
+        ("GET", f"api/v1/namespaces/{NAMESPACE}/pods"): 200,
+        ("GET", f"api/v1/namespaces/{NAMESPACE}/pods/engine"): 200,
+        ("DELETE", f"api/v1/namespaces/{NAMESPACE}/pods/engine"): 403,
+        ("GET", "api/v1/namespaces/default/pods"): 403,
+        ("GET", "api/v1/pods"): 403,
+        ("GET", f"api/v1/namespaces/{NAMESPACE}/secrets"): 403,
+        ("GET", f"api/v1/namespaces/{NAMESPACE}/configmaps"): 403,
+        ("GET", f"api/v1/namespaces/{NAMESPACE}/services"): 403,
+        ("GET", "api/v1/nodes"): 403,
+    }
+    for (method, path), code in expected.items():
+        got, text = api.call(method, path, as_user=token)
+        if got != code:
+            sys.exit(f"{method} {path}: {got} (expected: {code}) {text[:200]}")
+
+
+if sys.argv[1] == "config":
+    print(config(sys.argv[2]), end="")
+else:
+    apply(sys.argv[2], sys.argv[3], sys.argv[4:])
