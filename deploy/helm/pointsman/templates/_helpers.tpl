@@ -1,0 +1,62 @@
+{{- define "pointsman.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "pointsman.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
+{{- else if contains (include "pointsman.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 63 | trimSuffix "-" }}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "pointsman.name" .) | trunc 63 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- define "pointsman.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "pointsman.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "pointsman.labels" -}}
+{{ include "pointsman.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{- define "pointsman.serviceAccount" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "pointsman.fullname" .) .Values.serviceAccount.name }}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{- define "pointsman.image" -}}
+{{- if .Values.image.digest -}}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest }}
+{{- else -}}
+{{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) }}
+{{- end }}
+{{- end }}
+
+{{/* Namespace of the engines. */}}
+{{- define "pointsman.enginesNamespace" -}}
+{{- default .Release.Namespace .Values.discovery.namespace }}
+{{- end }}
+
+{{/* The configuration file: the values, and discovery. */}}
+{{- define "pointsman.config" -}}
+{{- $config := deepCopy .Values.config }}
+{{- with .Values.discovery }}
+{{- if .enabled }}
+{{- $found := dict "find" .find "port" (int .port) }}
+{{- if not .allNamespaces }}{{ $_ := set $found "namespace" (include "pointsman.enginesNamespace" $) }}{{ end }}
+{{- with .selector }}{{ $_ := set $found "selector" . }}{{ end }}
+{{- with .prefillSelector }}{{ $_ := set $found "prefill-selector" . }}{{ end }}
+{{- with .decodeSelector }}{{ $_ := set $found "decode-selector" . }}{{ end }}
+{{- $_ := set $config "kubernetes" (mergeOverwrite $found (default dict $config.kubernetes)) }}
+{{- end }}
+{{- end }}
+{{- toYaml $config }}
+{{- end }}
