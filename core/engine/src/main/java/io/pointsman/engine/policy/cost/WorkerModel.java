@@ -225,7 +225,7 @@ public final class WorkerModel {
         new InFlight(prompt.prefix(), tokens, prompt.held(), prompt.certain(), now, expected);
     boolean awaited = request.heard();
     inFlight.put(lease, new Placement(prefill, prompt, awaited, report));
-    prefills.begin(prefill, awaited && !mute, prompt.evictedTokens());
+    prefills.begin(prefill, awaited && !mute);
     fit();
     publish();
   }

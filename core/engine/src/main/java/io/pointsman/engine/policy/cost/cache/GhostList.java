@@ -4,13 +4,11 @@ import io.pointsman.engine.prefix.IndexedLengths;
 import io.pointsman.engine.prefix.Lengths;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import java.util.concurrent.atomic.AtomicLongArray;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The blocks that workers lost recently, with the reason. They show the benefit of a larger cache,
- * and the reason of a cache miss. A table of fixed size without collision chains: a later block
- * replaces an earlier one. Any thread.
+ * The blocks that workers lost recently, with the reason. They show the reason of a cache miss. A
+ * table of fixed size without collision chains: a later block replaces an earlier one. Any thread.
  */
 public final class GhostList {
   /** The reason of a loss. */
@@ -59,18 +57,13 @@ public final class GhostList {
     return ((found ^ hash) & ~FATE_BITS) == 0 && fate != 0 ? FATES[fate - 1] : null;
   }
 
-  /**
-   * Returns the end of the lost part of a prompt that follows block {@code from}, in blocks.
-   *
-   * @param counts the reasons that count
-   */
-  public int lostUpTo(PrefixBlocks prefix, int from, Predicate<Fate> counts) {
+  /** Returns the end of the lost part of a prompt that follows block {@code from}, in blocks. */
+  public int lostUpTo(PrefixBlocks prefix, int from) {
     int ends = CacheModel.ends(prefix);
     int known = from;
     for (int i = from == 0 ? 0 : IndexedLengths.upTo(from); i < ends; i++) {
       int end = CacheModel.end(prefix, i, ends);
-      Fate fate = fate(prefix.hashes()[end - 1]);
-      if (fate == null || !counts.test(fate)) {
+      if (fate(prefix.hashes()[end - 1]) == null) {
         return known;
       }
       known = end;

@@ -35,9 +35,6 @@ public final class PlacedPrompt {
    */
   int announceable;
 
-  /** Tokens of the prompt that the worker had until it evicted them. */
-  double evictedTokens;
-
   /** Prefix lengths that the cache model has stored for this request. */
   int taken;
 
@@ -83,11 +80,6 @@ public final class PlacedPrompt {
   /** Returns the number of tokens that the worker should have announced. */
   public int announceable() {
     return announceable;
-  }
-
-  /** Returns the number of tokens that the worker had until it evicted them. */
-  public double evictedTokens() {
-    return evictedTokens;
   }
 
   /** Returns true if the engine has restarted; known at the end of the request. */

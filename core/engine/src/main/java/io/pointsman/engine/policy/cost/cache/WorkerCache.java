@@ -133,8 +133,6 @@ public final class WorkerCache {
     int left = model.computed(prefix, prompt.modelled);
     prompt.certain = tokensOf(Math.min(left, prompt.blocks), prompt);
     prompt.announceable = announceable(prefix, left, now) ? tokensOf(left, prompt) : 0;
-    int known = ghosts.lostUpTo(prefix, prompt.blocks, fate -> fate == GhostList.Fate.EVICTED);
-    prompt.evictedTokens = tokens * (prefix.ratio(known) - prefix.ratio(prompt.blocks));
     return prompt;
   }
 

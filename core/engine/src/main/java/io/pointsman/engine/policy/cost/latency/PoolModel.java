@@ -51,8 +51,6 @@ public final class PoolModel {
   private int workers;
   private int pending;
   private int prefilling;
-  private double wanted;
-  private double computed;
   private double answers = 1;
   private double answerTokens = ANSWER_PRIOR;
   private double estimated = PROMPT_PRIOR_TOKENS;
@@ -122,8 +120,6 @@ public final class PoolModel {
       latency.beginFrom(former.latency);
       delays.forEach(
           (phase, delay) -> delay.beginFrom(requireNonNull(former.delays.get(phase), "delay")));
-      wanted = former.wanted;
-      computed = former.computed;
       answers = former.answers;
       answerTokens = former.answerTokens;
       meanAnswer = former.meanAnswer;
@@ -228,20 +224,15 @@ public final class PoolModel {
   /** New work delays waiting requests only while no worker is free to take them. */
   private void reprice() {
     double waiting = prefilling < workers ? 0 : Math.max(0, pending - prefilling);
-    double chanceWanted = computed > 0 ? wanted / computed : 0;
-    price = priceFloor + waiting / Math.max(1, workers) + chanceWanted;
+    price = priceFloor + waiting / Math.max(1, workers);
   }
 
   /**
    * Records a placed prompt.
    *
-   * @param computed tokens that the worker must compute
-   * @param wanted the part of them that the worker had until it evicted them
    * @param idle true if the worker had nothing to compute
    */
-  public synchronized void placed(double computed, double wanted, boolean idle) {
-    this.computed = FORGETTING * this.computed + computed;
-    this.wanted = FORGETTING * this.wanted + wanted;
+  public synchronized void placed(boolean idle) {
     waiting(1, idle ? 1 : 0);
   }
 

@@ -107,9 +107,8 @@ public final class PrefillTracker {
    * Records a placed request.
    *
    * @param reported true if its first token will be reported
-   * @param evicted tokens of its prompt that the worker had until it evicted them
    */
-  public void begin(InFlight entry, boolean reported, double evicted) {
+  public void begin(InFlight entry, boolean reported) {
     if (!reported) {
       silent.add(entry);
     }
@@ -125,7 +124,7 @@ public final class PrefillTracker {
       rate.begins();
     }
     entry.busySince = busySince;
-    pool.placed(entry.uncached(), evicted, idle);
+    pool.placed(idle);
   }
 
   private double stepTokens() {

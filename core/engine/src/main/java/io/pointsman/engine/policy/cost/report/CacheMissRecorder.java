@@ -100,7 +100,7 @@ public final class CacheMissRecorder implements PlacementObserver {
             ? elsewhere(request, scale, held, longest, chosen, now)
             : new Elsewhere(held, CacheMiss.NEVER_SEEN, held);
     int from = elsewhere.evicted;
-    int remembered = ghosts.lostUpTo(prefix, from, _ -> true);
+    int remembered = ghosts.lostUpTo(prefix, from);
     CacheMiss lost = from > elsewhere.blocks ? CacheMiss.EVICTED : CacheMiss.NEVER_SEEN;
     if (lost == CacheMiss.NEVER_SEEN && remembered > from) {
       lost = reason(ghosts.fateAfter(prefix, from));

@@ -70,8 +70,6 @@ class PoolModelTest {
       kind.ended(50, 5000);
       kind.answered(40);
       kind.counted(100, 150);
-      kind.placed(1000, 500, false);
-      kind.waiting(-1, 0);
     }
     late(kind, WorkerPhase.DECODING, 12);
     PoolModel next = new PoolModel(8192, 0.2, 400_000, null);
@@ -82,8 +80,6 @@ class PoolModelTest {
     assertThat(next.delay(WorkerPhase.DECODING))
         .isEqualTo(kind.delay(WorkerPhase.DECODING))
         .isPositive();
-    assertThat(next.price()).as("half of it is wanted again").isEqualTo(kind.price());
-    assertThat(next.price()).isGreaterThan(0.6);
     PrefixBlocks text = Prompt.of(1, 100).asText();
     assertThat(next.tokens(text)).isEqualTo(kind.tokens(text)).isGreaterThan(2000);
   }

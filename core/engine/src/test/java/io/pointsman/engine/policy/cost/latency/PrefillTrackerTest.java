@@ -30,7 +30,7 @@ class PrefillTrackerTest {
     double delay = kind.delay(WorkerPhase.DECODING);
     Expectation expected = new Expectation(own + delay, own, delay, WorkerPhase.DECODING, false);
     InFlight entry = new InFlight(Prompt.of(1, 1), tokens, 0, 0, now, expected);
-    worker.begin(entry, true, 0);
+    worker.begin(entry, true);
     now += (long) (engineMillis(tokens) * 1e6);
     worker.answered(entry, now, 0);
     now += 50_000_000;
