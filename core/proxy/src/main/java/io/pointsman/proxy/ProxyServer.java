@@ -14,7 +14,6 @@ import io.netty.channel.WriteBufferWaterMark;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
-import io.netty.util.internal.PlatformDependent;
 import io.pointsman.engine.deferral.Deferral;
 import io.pointsman.proxy.admission.Admissions;
 import io.pointsman.proxy.admission.DrainGate;
@@ -29,7 +28,6 @@ import io.pointsman.proxy.retry.Backoff;
 import io.pointsman.proxy.retry.FaultRecords;
 import io.pointsman.proxy.retry.PoisonMemory;
 import io.pointsman.proxy.settings.Cors;
-import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.proxy.stored.ResponseOwners;
 import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.proxy.upstream.UpstreamPools;
@@ -183,8 +181,7 @@ public final class ProxyServer implements AutoCloseable {
   }
 
   private static ServerContext plane(ProxySettings settings, ProxyContext context) {
-    LimitSettings limits = settings.limits().within(PlatformDependent.estimateMaxDirectMemory());
-    BodyBudget bodies = new BodyBudget(limits.maxBufferedTotal());
+    BodyBudget bodies = new BodyBudget(settings.limits().maxBufferedTotal());
     return new ServerContext(
         context.engine(),
         context.routes(),
@@ -195,7 +192,7 @@ public final class ProxyServer implements AutoCloseable {
         context.edits(),
         context.pins(),
         context.ticker(),
-        limits,
+        settings.limits(),
         settings.timeouts(),
         settings.headers(),
         new Cors(settings.cors(), context.routes()),
@@ -208,7 +205,7 @@ public final class ProxyServer implements AutoCloseable {
         new ResponseOwners(STORED_RESPONSES),
         new DrainGate(),
         bodies,
-        new BodyBudget(limits.maxBufferedTotal() / HEAP_SHARE),
+        new BodyBudget(settings.limits().maxBufferedTotal() / HEAP_SHARE),
         new BodyDecoder(bodies, Runtime.getRuntime().availableProcessors()),
         settings.sseKeepalive());
   }

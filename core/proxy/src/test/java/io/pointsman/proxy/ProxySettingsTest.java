@@ -42,19 +42,6 @@ class ProxySettingsTest {
   }
 
   @Test
-  void bodiesMayTakeHalfOfTheDirectMemory() {
-    LimitSettings small = LimitSettings.DEFAULTS.within(160 << 20);
-    assertThat(small.maxBufferedTotal()).isEqualTo(80 << 20);
-    assertThat(small.maxBufferedBody()).isEqualTo(8 << 20);
-    assertThat(LimitSettings.DEFAULTS.within(64L << 30).maxBufferedTotal()).isEqualTo(1 << 30);
-    LimitSettings tiny = LimitSettings.DEFAULTS.within(8 << 20);
-    assertThat(tiny.maxBufferedTotal()).isEqualTo(4 << 20);
-    assertThat(tiny.maxBufferedBody()).as("no body above the total").isEqualTo(4 << 20);
-    LimitSettings given = LimitSettings.DEFAULTS.withMaxBufferedTotal(300 << 20);
-    assertThat(given.within(160 << 20)).isEqualTo(given);
-  }
-
-  @Test
   void invalidValuesAreRefusedWithNameValueAndExpectation() {
     assertThatThrownBy(() -> RetrySettings.DEFAULTS.withMaxAttempts(0))
         .hasMessage("maxAttempts: 0 (expected: >= 1)");

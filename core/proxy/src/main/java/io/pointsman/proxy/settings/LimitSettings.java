@@ -2,6 +2,8 @@ package io.pointsman.proxy.settings;
 
 import static java.util.Objects.requireNonNull;
 
+import io.netty.util.internal.PlatformDependent;
+
 /**
  * Limits on the size of a client's request, and the handling of its compressed body.
  *
@@ -16,7 +18,8 @@ import static java.util.Objects.requireNonNull;
  *     Integer#MAX_VALUE} / 2; 0 buffers none
  * @param maxBufferedTotal maximum number of buffered bytes of all requests, outside the heap;
  *     further requests get status 503. Above three quarters, bodies are streamed if their first
- *     part suffices for routing. 0: half of the direct memory, at most 1 GiB ({@link #within})
+ *     part suffices for routing. 0 becomes half of the JVM's direct memory, at most 1 GiB, and
+ *     {@code maxBufferedBody} is then not larger
  * @param decoding handling of compressed bodies. They count before and after the decoding, up to
  *     {@code maxBufferedBody}; larger ones get status 413
  */
@@ -28,10 +31,10 @@ public record LimitSettings(
     long maxBufferedTotal,
     BodyDecoding decoding) {
 
+  private static final long MOST_BY_DEFAULT = 1L << 30;
+
   public static final LimitSettings DEFAULTS =
       new LimitSettings(512L << 20, 64 << 10, 16 << 10, 8 << 20, 0, BodyDecoding.AUTO);
-
-  private static final long MOST_BY_DEFAULT = 1L << 30;
 
   /** Limits with the default handling of compressed bodies. */
   public LimitSettings(
@@ -69,21 +72,20 @@ public record LimitSettings(
       throw new IllegalArgumentException(
           "maxBufferedTotal: " + maxBufferedTotal + " (expected: >= 0)");
     }
+    if (maxBufferedTotal == 0) {
+      maxBufferedTotal = bufferedTotal(PlatformDependent.estimateMaxDirectMemory());
+      maxBufferedBody = Math.toIntExact(Math.min(maxBufferedBody, maxBufferedTotal));
+    }
   }
 
   /**
-   * The limits of a process with this much memory for buffers. A maximum of 0 becomes half of it,
-   * at most 1 GiB. The other half is for reads and writes. No body may then be larger than all.
+   * Maximum number of buffered bytes of a process with this much memory for buffers: half of it, at
+   * most 1 GiB. The other half is for reads and writes.
    *
    * @param directMemory maximum number of bytes outside of the heap
    */
-  public LimitSettings within(long directMemory) {
-    if (maxBufferedTotal != 0) {
-      return this;
-    }
-    long total = Math.min(MOST_BY_DEFAULT, directMemory / 2);
-    return withMaxBufferedTotal(total)
-        .withMaxBufferedBody(Math.toIntExact(Math.min(maxBufferedBody, total)));
+  static long bufferedTotal(long directMemory) {
+    return Math.min(MOST_BY_DEFAULT, directMemory / 2);
   }
 
   /** Copy with another maximum size of bodies. */

@@ -94,7 +94,7 @@ public final class FrontKeys {
       Key.of(
               "limits.max-buffered-total",
               bytes(0, 1L << 40),
-              LimitSettings.DEFAULTS.maxBufferedTotal(),
+              0L,
               "Maximum size of all buffered request bodies together, outside the Java heap. It must"
                   + " not be less than `limits.max-buffered-body`. Above it, the router answers"
                   + " with 503 and Retry-After. Above three quarters, bodies larger than 64 KiB are"
