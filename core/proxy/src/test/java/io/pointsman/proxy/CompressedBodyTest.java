@@ -169,11 +169,11 @@ class CompressedBodyTest {
 
   @Test
   void listenersGetTheDecodedPrompt() throws Exception {
-    String text = TEXT.replace("\"m\"", "\"told\"");
+    String text = TEXT.replace("\"m\"", "\"reported\"");
     for (BodyDecoding decoding : Set.of(BodyDecoding.AUTO, BodyDecoding.FORWARD)) {
       try (ProxyRig rig = new ProxyRig(Transport.AUTO, settings(decoding));
           ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
-        rig.worker(WorkerSpec.of(engine.url()).withModels(Set.of("told")));
+        rig.worker(WorkerSpec.of(engine.url()).withModels(Set.of("reported")));
 
         assertThat(ask(rig, post(CHAT, GZIP, gzip(text))).status()).isEqualTo(200);
         assertThat(rig.prompts).extracting(ProxyRig.Prompt::body).containsExactly(text);

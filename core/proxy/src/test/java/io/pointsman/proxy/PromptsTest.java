@@ -15,10 +15,10 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class PromptsTest {
   private static final String CHAT = "/v1/chat/completions";
-  private static final String BODY = "{\"model\":\"told\",\"messages\":[]}";
+  private static final String BODY = "{\"model\":\"reported\",\"messages\":[]}";
 
   private static void serves(ProxyRig rig, ScriptedEngine engine) {
-    rig.worker(WorkerSpec.of(engine.url()).withModels(Set.of("told")));
+    rig.worker(WorkerSpec.of(engine.url()).withModels(Set.of("reported")));
   }
 
   @Test

@@ -266,7 +266,7 @@ public final class ProxyRig implements AutoCloseable {
   private final class Prompts implements PromptListener {
     @Override
     public boolean wants(RequestFacts facts) {
-      return "told".equals(facts.model());
+      return "reported".equals(facts.model());
     }
 
     @Override

@@ -14,7 +14,7 @@ final class Scratch {
 
   private byte[] small = new byte[INITIAL];
 
-  /** Kept until the JVM needs its space. */
+  /** Kept until a garbage collection. */
   private WeakReference<byte[]> large = new WeakReference<>(null);
 
   /** An array of at least {@code length} bytes, valid until the next call. */

@@ -227,15 +227,6 @@ public final class PoolModel {
     price = priceFloor + waiting / Math.max(1, workers);
   }
 
-  /**
-   * Records a placed prompt.
-   *
-   * @param idle true if the worker had nothing to compute
-   */
-  public synchronized void placed(boolean idle) {
-    waiting(1, idle ? 1 : 0);
-  }
-
   public synchronized void answered(int tokens) {
     answers = FORGETTING * answers + 1;
     double counted = Math.min(Math.min(tokens, longestAnswer), MOST_MEANS * meanAnswer);

@@ -124,7 +124,7 @@ public final class PrefillTracker {
       rate.begins();
     }
     entry.busySince = busySince;
-    pool.placed(idle);
+    pool.waiting(1, idle ? 1 : 0);
   }
 
   private double stepTokens() {
