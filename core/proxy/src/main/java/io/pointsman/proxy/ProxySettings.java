@@ -192,6 +192,23 @@ public record ProxySettings(
         drainDelay);
   }
 
+  /** Copy with another {@code headers}. */
+  public ProxySettings withHeaders(HeaderSettings headers) {
+    return new ProxySettings(
+        listen,
+        limits,
+        timeouts,
+        admission,
+        holdBack,
+        retry,
+        upstream,
+        headers,
+        cors,
+        sseKeepalive,
+        drainTimeout,
+        drainDelay);
+  }
+
   /** Copy with another {@code cors}. */
   public ProxySettings withCors(CorsSettings cors) {
     return new ProxySettings(

@@ -98,8 +98,47 @@ class FidelityTest {
     WireResponse response = rig.ask(ProxyRig.post(CHAT, "{\"model\":\"m\"}"));
 
     assertThat(response.header("x-request-id")).matches("chatcmpl-[A-Za-z0-9]{24}");
-    assertThat(reached().header("x-request-id")).isEqualTo(response.header("x-request-id"));
+    assertThat("chatcmpl-" + reached().header("x-request-id"))
+        .as("engines put the prefix before the id")
+        .isEqualTo(response.header("x-request-id"));
     assertThat(response.header("x-pointsman-worker")).isEqualTo(engine.id());
+  }
+
+  @Test
+  void aPrefixThatEnginesAddIsNotSent() throws Exception {
+    WireResponse completion = rig.ask(ProxyRig.post("/v1/completions", "{\"model\":\"m\"}"));
+    assertThat("cmpl-" + reached().header("x-request-id"))
+        .isEqualTo(completion.header("x-request-id"));
+  }
+
+  @Test
+  void aClientsOwnIdIsSentUnchanged() throws Exception {
+    rig.ask(ProxyRig.post(CHAT, "X-Request-Id: chatcmpl-mine\r\n", "{\"model\":\"m\"}"));
+
+    assertThat(reached().values("x-request-id")).containsExactly("chatcmpl-mine");
+  }
+
+  /** Its framing counts as faulty, so nothing may follow on the connection. */
+  @Test
+  void theConnectionOfAnHttp10AnswerInChunksIsNotUsedAgain() throws Exception {
+    engine.now(
+        new Raw(
+            "HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ntransfer-encoding: chunked\r\n\r\n"
+                + "2\r\nok\r\n0\r\n\r\n"));
+    for (int i = 1; i <= 3; i++) {
+      assertThat(rig.ask(ProxyRig.post(CHAT, "{\"model\":\"m\"}")).text()).isEqualTo("ok");
+      assertThat(engine.connections()).isEqualTo(i);
+    }
+  }
+
+  @Test
+  void aTrailerWithoutAColonMakesAnAnswerInvalid() throws Exception {
+    engine.now(
+        new Raw(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+                + "transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nno trailer\r\n\r\n"));
+
+    assertThat(rig.ask(ProxyRig.post(CHAT, "{\"model\":\"m\"}")).status()).isEqualTo(502);
   }
 
   @Test
@@ -335,6 +374,21 @@ class FidelityTest {
       assertThat(request.line()).isEqualTo("POST /base/v1/chat/completions?q=1 HTTP/1.1");
       assertThat(request.values("x-data-parallel-rank")).containsExactly("3");
       assertThat(request.values("authorization")).containsExactly("Bearer secret");
+    }
+  }
+
+  /** vLLM ignores the header with the rank on {@code /v1/responses}. */
+  @Test
+  void theAnswerNamesTheRankWhereEnginesReadIt() throws Exception {
+    try (ProxyRig own = new ProxyRig(transport)) {
+      WorkerSpec spec = WorkerSpec.of(engine.url()).withModels(Set.of("m")).withRank(3);
+      own.worker(spec);
+
+      String body = "{\"model\":\"m\"}";
+      assertThat(own.ask(ProxyRig.post(CHAT, body)).values("x-pointsman-worker"))
+          .containsExactly(spec.id());
+      assertThat(own.ask(ProxyRig.post("/v1/responses", body)).values("x-pointsman-worker"))
+          .containsExactly(WorkerSpec.of(engine.url()).id());
     }
   }
 

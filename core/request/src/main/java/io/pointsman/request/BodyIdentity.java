@@ -29,9 +29,15 @@ final class BodyIdentity {
           new Place(Field.VLLM_XARGS, "agentic_context"),
           new Place(Field.AGENT_HINT, "session_id"),
           new Place(Field.SESSION_PARAMS, "session_id"),
+          new Place(Field.CONVERSATION, "id"),
+          new Place(Field.CONVERSATION, null),
+          new Place(Field.PROMPT_CACHE_KEY, null),
           new Place(Field.USER, null),
           new Place(Field.SESSION_ID, null),
-          new Place(Field.USER_ID, null));
+          new Place(Field.USER_ID, null),
+          new Place(Field.METADATA, "user_id"),
+          new Place(Field.SESSION_PARAMS, "user_id"),
+          new Place(Field.SAFETY_IDENTIFIER, null));
 
   private static final int AGENTIC = 0;
   private static final int MAX_CONTEXT = 16 * 1024;
@@ -99,23 +105,53 @@ final class BodyIdentity {
       readUnknown();
       return;
     }
-    int index = index(field);
-    Place place = PLACES.get(index);
-    from[index] = 0;
-    to[index] = 0;
-    if (place.member == null) {
-      note(index);
-    } else if (json.peek() == '{') {
-      for (boolean more = json.firstMember(); more; more = json.nextMember()) {
-        if (json.keyHash() == place.memberHash) {
-          note(index);
-        } else {
-          json.value();
-        }
+    int whole = -1;
+    for (int i = 0; i < PLACES.size(); i++) {
+      if (PLACES.get(i).field == field) {
+        from[i] = 0;
+        to[i] = 0;
+        whole = PLACES.get(i).member == null ? i : whole;
       }
+    }
+    boolean object = json.peek() == '{';
+    if (object && hasMembers(field)) {
+      readMembers(field);
+    } else if (whole >= 0) {
+      note(whole);
     } else {
       json.value();
     }
+  }
+
+  private static boolean hasMembers(Field field) {
+    for (int i = 0; i < PLACES.size(); i++) {
+      if (PLACES.get(i).field == field && PLACES.get(i).member != null) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private void readMembers(Field field) {
+    for (boolean more = json.firstMember(); more; more = json.nextMember()) {
+      int index = memberIndex(field);
+      if (index >= 0) {
+        note(index);
+      } else {
+        json.value();
+      }
+    }
+  }
+
+  /** Place of the member at the cursor; -1 if it names no session. */
+  private int memberIndex(Field field) {
+    for (int i = 0; i < PLACES.size(); i++) {
+      Place place = PLACES.get(i);
+      if (place.field == field && place.member != null && json.keyHash() == place.memberHash) {
+        return i;
+      }
+    }
+    return -1;
   }
 
   /** The identity with the highest precedence; null if the body has none. */
@@ -135,15 +171,6 @@ final class BodyIdentity {
       }
     }
     return null;
-  }
-
-  private static int index(Field field) {
-    for (int i = 0; i < PLACES.size(); i++) {
-      if (PLACES.get(i).field == field) {
-        return i;
-      }
-    }
-    throw new IllegalArgumentException(field.key());
   }
 
   private void note(int index) {

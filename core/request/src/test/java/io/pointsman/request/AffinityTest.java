@@ -50,18 +50,30 @@ class AffinityTest {
             List.of(
                 "\"vllm_xargs\":{\"agentic_context\":{\"program_id\":\"v\"}}",
                 "\"agent_hint\":{\"session_id\":\"v\"}",
-                "\"session_params\":{\"x\":1,\"session_id\":\"v\"}",
+                "\"session_params\":{\"x\":1,\"session_id\":\"v\",\"user_id\":\"v\"}",
+                "\"conversation\":{\"id\":\"v\"}",
+                "\"conversation\":\"v\"",
+                "\"prompt_cache_key\":\"v\"",
                 "\"user\":\"v\"",
                 "\"session_id\":\"v\"",
-                "\"user_id\":\"v\""));
+                "\"user_id\":\"v\"",
+                "\"metadata\":{\"a\":[1],\"user_id\":\"v\"}",
+                "\"session_params\":{\"user_id\":\"v\"}",
+                "\"safety_identifier\":\"v\""));
     for (String source :
         List.of(
             "body:vllm_xargs.agentic_context",
             "body:agent_hint.session_id",
             "body:session_params.session_id",
+            "body:conversation.id",
+            "body:conversation",
+            "body:prompt_cache_key",
             "body:user",
             "body:session_id",
-            "body:user_id")) {
+            "body:user_id",
+            "body:metadata.user_id",
+            "body:session_params.user_id",
+            "body:safety_identifier")) {
       String body = "{" + String.join(",", fields.reversed()) + "}";
       assertThat(affinity(body, "x-request-id", "r")).isEqualTo(session(source, "v"));
       fields.removeFirst();

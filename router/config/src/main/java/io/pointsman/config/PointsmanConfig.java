@@ -472,7 +472,8 @@ public record PointsmanConfig(
                 values.get(FleetKeys.HEALTH_FIRST_RETRY),
                 values.get(FleetKeys.HEALTH_MOST_RETRY),
                 values.get(FleetKeys.HEALTH_PARALLELISM),
-                values.get(FleetKeys.MODELS_INTERVAL)));
+                values.get(FleetKeys.MODELS_INTERVAL),
+                values.get(FleetKeys.LOAD_INTERVAL)));
   }
 
   /**

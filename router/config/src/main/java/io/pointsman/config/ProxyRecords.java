@@ -53,7 +53,9 @@ final class ProxyRecords {
         group("retry", () -> retry(values)),
         group("api-key or pool", () -> upstream(values)),
         new HeaderSettings(
-            values.get(FrontKeys.REQUEST_ID_HEADERS), values.get(FrontKeys.WORKER_HEADER)),
+            values.get(FrontKeys.REQUEST_ID_HEADERS),
+            values.get(FrontKeys.WORKER_HEADER),
+            values.get(DisaggKeys.STAGE_ERRORS)),
         group(
             "cors",
             () ->
@@ -110,7 +112,9 @@ final class ProxyRecords {
         Math.toIntExact(values.get(FrontKeys.MAX_URI)),
         Math.toIntExact(values.get(FrontKeys.MAX_BUFFERED_BODY)),
         values.get(FrontKeys.MAX_BUFFERED_TOTAL),
-        values.get(FrontKeys.BODY_DECODING));
+        values.get(FrontKeys.BODY_DECODING),
+        new LimitSettings.Strictness(
+            values.get(FrontKeys.STANDARD_METHODS), values.get(FrontKeys.STRICT_VALIDATION)));
   }
 
   private static TimeoutSettings timeouts(ConfigValues values) {

@@ -49,6 +49,27 @@ final class ChaosTest {
           "io.pointsman.server.cli.Main",
           "serve");
 
+  /** The rate gives one request that ends engines every few seconds, and time to restart them. */
+  @Test
+  void faultsOfMeaningTakeNoMoreThanTheyMust() throws Exception {
+    int seconds = Scale.of(30, 120);
+    ChaosReport report =
+        ChaosRun.run(
+            new ChaosRun.Setup(ROUTER, seconds, 8, 100, 1, seconds * 200, PATIENCE_SECONDS, true));
+
+    Scale.report("chaos, hostile", "\n" + report.markdown());
+    assertThat(NEVER.stream().filter(end -> report.ended(end) > 0)).as(report.markdown()).isEmpty();
+    assertThat(report.mostLost()).as(report.markdown()).isBetween(1, 2);
+    assertThat(report.ended("POISON_REFUSED")).as(report.markdown()).isPositive();
+    assertThat(report.ended("LEFT")).as(report.markdown()).isPositive();
+    assertThat(report.ended("SERVED")).as(report.markdown()).isGreaterThan(seconds * 50);
+    // A good request that meets the engine of a poison twice gets no third engine.
+    assertThat(report.ended("SERVER_ERROR")).as(report.markdown()).isLessThanOrEqualTo(3);
+    assertThat(report.leftInFlight()).as(report.markdown()).isZero();
+    assertThat(report.leftOpen()).as(report.markdown()).isLessThanOrEqualTo(8);
+    assertThat(report.leastAvailable()).as(report.markdown()).isPositive();
+  }
+
   @Test
   void onlyStreamsCutByTheEngineFailAndEachGetsAnErrorEvent() throws Exception {
     ChaosReport report =

@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +30,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ProductionStackLauncher {
   private static final String ENGINES_KEY = "VLLM_API_KEY";
+
+  /** Control paths that this router sends to the engine of {@code ?id=}, as the original does. */
+  private static final Set<String> BY_ENGINE_ID = Set.of("/sleep", "/wake_up", "/is_sleeping");
+
   private static final String PREFILL_TIMEOUT = "ROUTER_PREFILL_TIMEOUT_SECONDS";
   private static final String DECODE_TIMEOUT = "ROUTER_DECODE_TIMEOUT_SECONDS";
   private static final String PROXY_TIMEOUT = "ROUTER_PROXY_TIMEOUT_SECONDS";
@@ -121,7 +126,9 @@ public final class ProductionStackLauncher {
     values.set(ForwardKeys.RETRY_AFTER_LATE_RESET, true);
     values.set(AdminKeys.HEALTH_OF_WORKERS, false);
     values.set(AdminKeys.ENABLED, false);
-    values.set(AdminKeys.REFUSED_PATHS, EngineControl.PATHS);
+    values.set(
+        AdminKeys.REFUSED_PATHS,
+        EngineControl.PATHS.stream().filter(path -> !BY_ENGINE_ID.contains(path)).toList());
     values.set(AdminKeys.STACK_ENDPOINTS, true);
     values.set(OperationKeys.METRICS_LIKE_STACK, true);
     values.set(OperationKeys.LOG_REQUESTS, true);

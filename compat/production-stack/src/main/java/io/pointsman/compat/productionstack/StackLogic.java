@@ -6,6 +6,7 @@ import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.YamlTree;
 import io.pointsman.config.key.DisaggKeys;
+import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.KvEventKeys;
@@ -19,6 +20,7 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.pd.peer.PeerLabels;
 import io.pointsman.pd.protocol.ProtocolSettings.RemoteHost;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -31,6 +33,9 @@ final class StackLogic {
   private static final String TRANSPARENT = "disaggregated_prefill";
   private static final String SPLIT_KEY = "OPENAI_API_KEY";
   private static final String ORCHESTRATED = "disaggregated_prefill_orchestrated";
+
+  /** Interval between reads of the engines' own loads. */
+  private static final Duration LOAD_INTERVAL = Duration.ofSeconds(2);
 
   /** Maximum nesting: an object of objects of lists. */
   private static final int MOST_DEPTH = 4;
@@ -149,12 +154,16 @@ final class StackLogic {
   private void split(String protocol) {
     String policy =
         wishes.text(StackPdFlags.STRATEGY).equals("least_loaded") ? "least_load" : "round_robin";
+    if (policy.equals("least_load")) {
+      values.set(FleetKeys.LOAD_INTERVAL, LOAD_INTERVAL);
+    }
     values.set(RoutingKeys.POLICY, policy);
     values.set(DisaggKeys.PREFILL_POLICY, policy);
     values.set(DisaggKeys.DECODE_POLICY, policy);
     values.set(DisaggKeys.PROTOCOL, protocol);
     values.set(DisaggKeys.DECODE_WITHOUT_PREFILL, false);
     values.set(DisaggKeys.REMOTE_HOST, RemoteHost.REPLACE);
+    values.set(DisaggKeys.STAGE_ERRORS, true);
     // The threshold alone decides, even if the decode worker has the prompt cached.
     values.set(DisaggKeys.CACHED_SHARE, DisaggSettings.NEVER_HELD);
     // The original does not compare models here: prefill and decode engines may use different

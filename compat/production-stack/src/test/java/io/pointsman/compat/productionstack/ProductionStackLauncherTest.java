@@ -11,6 +11,7 @@ import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.key.DisaggKeys;
+import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.KubernetesKeys;
@@ -276,6 +277,9 @@ class ProductionStackLauncherTest {
         translated(SPLIT + "--routing-threshold 4096 --load-balancing-strategy least_loaded");
     assertThat(values.get(DisaggKeys.THRESHOLD)).isEqualTo(4096);
     assertThat(values.get(DisaggKeys.DECODE_WITHOUT_PREFILL)).isFalse();
+    assertThat(values.get(DisaggKeys.STAGE_ERRORS)).isTrue();
+    assertThat(values.get(FleetKeys.LOAD_INTERVAL)).isEqualTo(Duration.ofSeconds(2));
+    assertThat(translated(ROUND).get(DisaggKeys.STAGE_ERRORS)).isFalse();
     assertThat(translated(SPLIT + "--routing-threshold -5").get(DisaggKeys.THRESHOLD)).isZero();
     assertThat(values.get(DisaggKeys.PREFILL_POLICY)).isEqualTo("least_load");
     assertThat(values.get(DisaggKeys.DECODE_POLICY)).isEqualTo("least_load");

@@ -89,6 +89,7 @@ public final class VllmRouterLauncher {
   /** Sets behaviour of vllm-router that has no flag. */
   private static void behaviour(ConfigValues values) {
     values.set(FrontKeys.CORS_ENABLED, true);
+    values.set(FrontKeys.STANDARD_METHODS, true);
     values.set(FrontKeys.QUEUE_TIMEOUT_STATUS, 408);
     values.set(RoutingKeys.UNKNOWN_MODEL, UnknownModel.ANY_WORKER);
     values.set(ForwardKeys.CONNECT_TIMEOUT, Duration.ofSeconds(10));

@@ -51,6 +51,7 @@ public final class Worker {
 
   private volatile ServedModels models;
   private volatile int kvTokens;
+  private volatile @Nullable ReportedLoad reportedLoad;
   private volatile long restUntil;
   private volatile int restStatus;
 
@@ -162,6 +163,21 @@ public final class Worker {
   /** Records the reported capacity of its KV memory in tokens. */
   public void learnKvTokens(int tokens) {
     kvTokens = tokens;
+  }
+
+  /** The engine's own report of its load; null if it has made none. */
+  public @Nullable ReportedLoad reportedLoad() {
+    return reportedLoad;
+  }
+
+  /**
+   * Records the engine's own report of its load.
+   *
+   * @param requests requests running or queued there
+   * @param validNanos time after which the report is too old, in nanoseconds
+   */
+  public void reportLoad(int requests, long validNanos) {
+    reportedLoad = new ReportedLoad(requests, inFlight(), now() + validNanos);
   }
 
   /** Requests placed on it and not settled yet. */

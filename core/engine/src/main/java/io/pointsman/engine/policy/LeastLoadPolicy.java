@@ -2,12 +2,14 @@ package io.pointsman.engine.policy;
 
 import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.ReportedLoad;
 import io.pointsman.engine.fleet.Worker;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The policy {@code least_load}: the eligible worker with the fewest requests in flight. Ties are
- * broken at random, so an idle fleet fills evenly.
+ * broken at random, so an idle fleet fills evenly. If all eligible workers' engines report their
+ * running and queued requests, those count instead.
  */
 public final class LeastLoadPolicy implements Policy {
   private final RandomSource dice;
@@ -18,7 +20,34 @@ public final class LeastLoadPolicy implements Policy {
 
   @Override
   public Picker picker(Pool pool) {
-    return (request, now) -> pick(pool, request, now, dice);
+    return (request, now) -> {
+      Worker reported = byReports(pool, request, now);
+      return reported == null ? pick(pool, request, now, dice) : reported;
+    };
+  }
+
+  /** The worker with the least reported load; null if a report is missing or too old. */
+  private @Nullable Worker byReports(Pool pool, RoutingRequest request, long now) {
+    Worker best = null;
+    int least = Integer.MAX_VALUE;
+    int ties = 0;
+    for (Worker worker : pool.workers()) {
+      ReportedLoad report = worker.reportedLoad();
+      if (!request.admits(worker, now)) {
+        continue;
+      }
+      if (report == null || report.stale(now)) {
+        return null;
+      }
+      int load = report.estimate(worker.inFlight());
+      ties = load < least ? 1 : load == least ? ties + 1 : ties;
+      if (load < least || (load == least && dice.roll(ties) == 0)) {
+        best = worker;
+        least = load;
+      }
+    }
+    request.notes().because(PickReason.LEAST_LOAD);
+    return best;
   }
 
   /** Picks by least load. Session policies also use it for requests without a session. */

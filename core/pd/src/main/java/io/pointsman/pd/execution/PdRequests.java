@@ -5,10 +5,12 @@ import io.pointsman.pd.plan.PdRequest;
 import io.pointsman.pd.plan.SplitFacts;
 import io.pointsman.pd.protocol.ForeignFields;
 import io.pointsman.proxy.handler.ClientExchange;
+import io.pointsman.proxy.reply.RequestIds;
 
 /** Factory of the requests that protocols plan. */
 final class PdRequests {
   private static final int NONCE_DIGITS = 32;
+  private static final String REQUEST_ID = "x-request-id";
 
   private PdRequests() {}
 
@@ -31,10 +33,15 @@ final class PdRequests {
         facts);
   }
 
-  /** The client's request id. It is replaced if an engine would read addresses from it. */
+  /**
+   * The id for the engines: the client's request id, if it sent one. It is replaced if an engine
+   * would read addresses from it.
+   */
   static String id(ClientExchange served, PdContext plane) {
     String id = served.requestId();
-    return ForeignFields.names(id) ? nonce(plane) : id;
+    return ForeignFields.names(id)
+        ? nonce(plane)
+        : served.head().first(REQUEST_ID) == null ? RequestIds.forEngine(id) : id;
   }
 
   private static String nonce(PdContext plane) {

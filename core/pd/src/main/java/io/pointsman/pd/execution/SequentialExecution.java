@@ -102,6 +102,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
         course.prefills().succeeded();
         plane.listener().prefill(PrefillEnd.DONE);
         plane.listener().stage(Stage.PREFILL, leg.nanos());
+        course.served().prefilled(leg.nanos());
         reply = read;
         repliedAt = course.now();
         course.guarded(() -> replied(leg.lease().worker(), read));

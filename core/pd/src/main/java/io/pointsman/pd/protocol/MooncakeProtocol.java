@@ -38,6 +38,9 @@ final class MooncakeProtocol implements PdProtocol {
     if (rank >= peer.engineIds().size()) {
       return new PdPlan.Unplanned(prefill, "its engine id (from its bootstrap server)");
     }
+    if (peer.engineIds().size() > 1 && !PdSteps.readsRank(request)) {
+      return new PdPlan.Unplanned(prefill, "the rank that computes /v1/responses");
+    }
     String transfer = "xfer-" + request.nonce();
     RawJson toPrefill =
         new Params()

@@ -101,7 +101,7 @@ final class MoriioProtocol implements PdProtocol {
     within.add(put(RawJson.of(from.dpSize()), DP_SIZE));
     within.add(put(RawJson.of(from.tpSize()), TP_SIZE));
     within.add(put(RawJson.string(transfer(request)), TRANSFER));
-    if (ranked(prefill, from)) {
+    if (ranked(request, prefill, from)) {
       within.add(put(RawJson.of(prefill.spec().rank()), DP_RANK));
     }
     return List.of(new BodyEdit.Put(List.of(KV_TRANSFER_PARAMS), params, within));
@@ -117,14 +117,15 @@ final class MoriioProtocol implements PdProtocol {
             .with(TRANSFER, transfer(request))
             .with(DP_SIZE, from.dpSize())
             .with(TP_SIZE, from.tpSize());
-    if (ranked(prefill, from)) {
+    if (ranked(request, prefill, from)) {
       params.with(DP_RANK, prefill.spec().rank());
     }
     return List.of(put(params.json(), KV_TRANSFER_PARAMS));
   }
 
-  private static boolean ranked(Worker prefill, Peer from) {
-    return from.dpSize() > 1 && prefill.spec().rank() >= 0;
+  /** Returns true if prefill is known to run on the worker's rank. */
+  private static boolean ranked(PdRequest request, Worker prefill, Peer from) {
+    return from.dpSize() > 1 && prefill.spec().rank() >= 0 && PdSteps.readsRank(request);
   }
 
   private static String transfer(PdRequest request) {

@@ -59,6 +59,14 @@ final class PdSteps {
     return request.endpoint() == PdEndpoint.RESPONSES ? "resp_" + id + "-0" : id;
   }
 
+  /**
+   * Returns true if engines run the request on the rank that its header names. vLLM's {@code
+   * /v1/responses} ignores the header, so the rank is unknown there.
+   */
+  static boolean readsRank(PdRequest request) {
+    return request.endpoint() != PdEndpoint.RESPONSES;
+  }
+
   static Continuation decode(PdStep leg) {
     return new Continuation.Decode(leg, null);
   }

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param lease time for which a prefill worker keeps unfetched blocks; must match the engines'
  *     configuration. If it is too long, decode may find no blocks and compute the prompt again.
  * @param notificationWait for {@code lmcache}: longest wait for the notifications
- * @param turnTtl for {@code nixl}: validity of blocks offered for the next turn; 0 disables their
- *     use. Must be shorter than the engines' {@code decoder_kv_blocks_ttl}.
+ * @param turnTtl for {@code nixl}: validity of blocks offered for the next turn; 0, the default,
+ *     disables their use. Must be shorter than the engines' {@code decoder_kv_blocks_ttl}.
  * @param maxTurns for {@code nixl}: maximum number of remembered conversations; at least 1
  * @param maxTurnBytes for {@code nixl}: maximum memory for them in bytes; at least 1
  */
@@ -38,7 +38,7 @@ public record ProtocolSettings(
           null,
           Duration.ofSeconds(30),
           Duration.ofSeconds(10),
-          Duration.ofSeconds(450),
+          Duration.ZERO,
           10_000,
           64 << 20);
 
@@ -85,6 +85,11 @@ public record ProtocolSettings(
   }
 
   public ProtocolSettings withMinTokens(MinTokens minTokens) {
+    return new ProtocolSettings(
+        remoteHost, minTokens, receiver, lease, notificationWait, turnTtl, maxTurns, maxTurnBytes);
+  }
+
+  public ProtocolSettings withTurnTtl(Duration turnTtl) {
     return new ProtocolSettings(
         remoteHost, minTokens, receiver, lease, notificationWait, turnTtl, maxTurns, maxTurnBytes);
   }

@@ -78,6 +78,19 @@ class ConcurrentProtocolsTest {
     assertThat(exchange.unplanned(Endpoint.COMPLETIONS, BODY).worker()).isSameAs(exchange.prefill);
   }
 
+  /** vLLM ignores the header with the rank there. */
+  @Test
+  void mooncakeKnowsNoRankOnResponses() {
+    String body = "{\"input\":\"a\"}";
+    PlannedExchange exchange = new PlannedExchange("mooncake");
+    exchange.peers.update("p", peer -> peer.withEngineIds(List.of("e-0", "e-1")));
+    assertThat(exchange.unplanned(Endpoint.RESPONSES, body).worker()).isSameAs(exchange.prefill);
+    exchange.concurrent(Endpoint.MESSAGES, BODY);
+
+    exchange.peers.update("p", peer -> peer.withEngineIds(List.of("e-0")));
+    exchange.concurrent(Endpoint.RESPONSES, body);
+  }
+
   private static final String PAIR =
       "___prefill_addr_host:10.2.0.11,handshake:6301,notify:61005"
           + "___decode_addr_host:10.2.0.21,handshake:6301,notify:61005_"
@@ -174,6 +187,18 @@ class ConcurrentProtocolsTest {
                     rank,
                     exchange.decode);
     assertThat(log(plan.decode(), BODY)).contains("\"remote_dp_rank\":1");
+    PdPlan.Concurrent responses =
+        (PdPlan.Concurrent)
+            exchange
+                .setup
+                .protocol()
+                .plan(
+                    PlannedExchange.request(Endpoint.RESPONSES, "{\"input\":\"a\"}", null),
+                    rank,
+                    exchange.decode);
+    assertThat(log(responses.decode(), BODY))
+        .contains("\"remote_dp_size\":2")
+        .doesNotContain("remote_dp_rank");
   }
 
   @Test

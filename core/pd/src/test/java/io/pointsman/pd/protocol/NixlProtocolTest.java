@@ -25,6 +25,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class NixlProtocolTest {
+  private static final ProtocolSettings TURNS =
+      ProtocolSettings.DEFAULTS.withTurnTtl(Duration.ofSeconds(450));
+
   private static final String BODY =
       "{\"model\":\"llama\",\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}],"
           + "\"max_tokens\":200,\"stream\":true,\"stream_options\":{\"include_usage\":true}}";
@@ -34,7 +37,7 @@ class NixlProtocolTest {
           + " \"remote_host\": \"localhost\", \"remote_port\": 5600,"
           + " \"x_unknown\": {\"deep\":[1.50e+3,123456789012345678901]}}";
 
-  private final PlannedExchange exchange = new PlannedExchange("nixl");
+  private final PlannedExchange exchange = new PlannedExchange("nixl", TURNS);
 
   private static PrefillReply answer(String params) {
     return reply("{\"id\":\"c\",\"choices\":[],\"kv_transfer_params\": " + params + "}");
@@ -242,6 +245,15 @@ class NixlProtocolTest {
     exchange.sequential(Endpoint.COMPLETIONS, "{}");
   }
 
+  @Test
+  void turnsAreComputedByDefault() {
+    PlannedExchange usual = new PlannedExchange("nixl");
+    PrefixBlocks answered = turn("c", 1, 2).prompt();
+    firstTurn(usual, "c", TURN, new PrefixMark(answered.whole(), 2));
+
+    assertThat(prefillBody(usual, turn("c", 1, 2, 3))).contains("\"remote_block_ids\":null");
+  }
+
   private static final String TURN =
       "{\"do_remote_prefill\":false,\"do_remote_decode\":true, \"remote_block_ids\":[[9]]}";
 
@@ -312,8 +324,7 @@ class NixlProtocolTest {
     "REPLACE,10.9.9.9,10.2.0.21"
   })
   void theHostOfATurnIsTheDecodeWorkers(RemoteHost rule, String said, String sent) {
-    PlannedExchange ruled =
-        new PlannedExchange("nixl", ProtocolSettings.DEFAULTS.withRemoteHost(rule));
+    PlannedExchange ruled = new PlannedExchange("nixl", TURNS.withRemoteHost(rule));
     String params = "{\"do_remote_decode\":true,\"remote_host\":\"%s\"}";
     PrefixBlocks answered = turn("c", 1, 2).prompt();
     firstTurn(ruled, "c", params.formatted(said), new PrefixMark(answered.whole(), 2));

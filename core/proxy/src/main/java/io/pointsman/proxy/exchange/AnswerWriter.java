@@ -16,6 +16,8 @@ import io.pointsman.proxy.wire.Locations;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.ResponseHead;
 import io.pointsman.request.Endpoint;
+import io.pointsman.request.strict.RerankForm;
+import java.time.InstantSource;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,6 +34,9 @@ final class AnswerWriter {
 
   /** Reader of the response id in the current answer; null if there is none to learn. */
   private @Nullable ResponseIdSniffer ids;
+
+  /** Form of the answer; null for the worker's. */
+  private @Nullable RerankForm rerank;
 
   /** Relay of the current answer; null before the first. */
   private @Nullable Relay last;
@@ -72,16 +77,49 @@ final class AnswerWriter {
     ids = endpoint == Endpoint.RESPONSES ? new ResponseIdSniffer() : null;
     String lines = more + plane.cors().lines(head) + "x-request-id: " + requestId + "\r\n";
     if (plane.headers().workerHeader()) {
-      lines += "x-pointsman-worker: " + worker.id() + "\r\n";
+      lines += "x-pointsman-worker: " + shownId(worker) + "\r\n";
     }
     lines += answer.relocate(() -> new Locations(worker.spec().url()));
     if (plane.cors().enabled()) {
       answer.leaveOut("access-control-");
     }
     boolean keep = client.mayKeep(head, received);
-    Relay begun = relay(answer, lines, keep, rewrite);
+    BodyRewrite stageError =
+        plane.headers().stageErrors() ? StageErrorBody.of(worker, head, answer) : null;
+    if (stageError != null) {
+      answer.leaveOut("content-type:");
+      lines += "content-type: application/json\r\n";
+    }
+    BodyRewrite changed = stageError == null ? rewrite : stageError;
+    RerankForm form = rerank;
+    if (changed == null && form != null && rewritable(answer)) {
+      changed = new RerankBody(form, InstantSource.system());
+    }
+    Relay begun = relay(answer, lines, keep, changed);
     last = begun;
     return begun;
+  }
+
+  private boolean rewritable(ResponseHead answer) {
+    return answer.status() == 200
+        && answer.json()
+        && !answer.encoded()
+        && answer.contentLength() != 0
+        && !answer.bodiless(head.method());
+  }
+
+  /** Gives the request's answer the form of vllm-router's rerank answers. */
+  void rerank(RerankForm form) {
+    rerank = form;
+  }
+
+  /** The worker's id; without its rank on {@code /v1/responses}, where engines choose the rank. */
+  private String shownId(Worker worker) {
+    String id = worker.id();
+    String rank = "@" + worker.spec().rank();
+    return endpoint == Endpoint.RESPONSES && id.endsWith(rank)
+        ? id.substring(0, id.length() - rank.length())
+        : id;
   }
 
   private Relay relay(

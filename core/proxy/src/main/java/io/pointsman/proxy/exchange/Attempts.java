@@ -19,10 +19,12 @@ import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.relay.Relay;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Rejections;
+import io.pointsman.proxy.reply.StageErrors;
 import io.pointsman.proxy.retry.BufferedResponse;
 import io.pointsman.proxy.retry.RetryPlan;
 import io.pointsman.proxy.stored.Search;
 import io.pointsman.proxy.stored.StoredResponse;
+import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.request.RequestFacts;
@@ -295,7 +297,7 @@ final class Attempts implements DeferredRequest.Holder {
     }
     ProxyError failure = retries.lastError();
     if (failure != null) {
-      exchange.reply(failure);
+      replyFailure(failure);
       return;
     }
     Decision.Rejected unasked = search == null ? null : search.unasked();
@@ -498,7 +500,19 @@ final class Attempts implements DeferredRequest.Holder {
     if (held != null) {
       pass(held, 0);
     } else {
-      exchange.reply(failure == null ? ProxyError.NONE_AVAILABLE : failure);
+      replyFailure(failure == null ? ProxyError.NONE_AVAILABLE : failure);
+    }
+  }
+
+  private void replyFailure(ProxyError failure) {
+    Worker last = exchange.report().worker();
+    if (plane.headers().stageErrors()
+        && last != null
+        && failure.blame() == Blame.UPSTREAM
+        && StageErrors.apply(last.spec().role())) {
+      exchange.reply(failure, StageErrors.of(last.spec().role(), failure));
+    } else {
+      exchange.reply(failure);
     }
   }
 

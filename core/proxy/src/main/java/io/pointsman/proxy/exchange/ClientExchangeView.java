@@ -41,6 +41,11 @@ record ClientExchangeView(Exchange exchange, Attempts attempts, RequestFacts fac
   }
 
   @Override
+  public void prefilled(long nanos) {
+    exchange.report().prefilled(nanos);
+  }
+
+  @Override
   public void attempt(Lease lease, UpstreamRequest errand) {
     attempts.begin(lease, errand);
   }

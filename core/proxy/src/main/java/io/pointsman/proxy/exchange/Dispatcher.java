@@ -10,6 +10,7 @@ import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.Paths;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +21,10 @@ import org.jspecify.annotations.Nullable;
 final class Dispatcher {
   private static final byte[] CONTINUE =
       "HTTP/1.1 100 Continue\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
+
+  /** The methods that vllm-router forwards. */
+  private static final List<String> STANDARD =
+      List.of("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE");
 
   private final ClientConnection client;
   private final ServerContext plane;
@@ -38,6 +43,8 @@ final class Dispatcher {
       refuse(head, ProxyError.METHOD_NOT_ALLOWED, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
     } else if (plane.cors().preflight(head)) {
       preflight(head);
+    } else if (plane.limits().strictness().methods() && !STANDARD.contains(head.method())) {
+      refuse(head, ProxyError.METHOD_NOT_ALLOWED, String.join(", ", STANDARD));
     } else if (head.webSocket() && !plane.cors().admitsWebSocket(head)) {
       refuse(head, ProxyError.ORIGIN_REFUSED, null);
     } else {

@@ -23,6 +23,8 @@ import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
 import io.pointsman.request.coding.Decoding;
 import io.pointsman.request.splice.Splice;
+import io.pointsman.request.strict.RerankForm;
+import io.pointsman.request.strict.StrictBody;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -305,6 +307,9 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
       reply(ProxyError.INVALID_BODY, Reply.of(ProxyError.INVALID_BODY, refusal));
       return;
     }
+    if (body.complete() && plane.limits().strictness().bodies() && refuseStrictly(bytes)) {
+      return;
+    }
     if (body.complete()) {
       faults.of(head.path().hashCode(), bytes, body.buffered());
     }
@@ -315,6 +320,23 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
     }
     attempts = new Attempts(this, read, stored);
     admit(read.model());
+  }
+
+  /** Refuses a body without vllm-router's types; true if it was refused. */
+  private boolean refuseStrictly(byte[] bytes) {
+    StrictBody.Problem problem = StrictBody.problem(endpoint, bytes, 0, body.buffered());
+    if (problem != null) {
+      ProxyError error =
+          problem.status() == ProxyError.UNPROCESSABLE_BODY.status()
+              ? ProxyError.UNPROCESSABLE_BODY
+              : ProxyError.INVALID_BODY;
+      reply(error, Reply.of(error, problem.message()));
+      return true;
+    }
+    if (endpoint == Endpoint.RERANK) {
+      answers.rerank(RerankForm.of(bytes, 0, body.buffered()));
+    }
+    return false;
   }
 
   private byte[] buffered() {
@@ -663,6 +685,10 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
     } finally {
       state.count(-1);
       plane.listener().ended(report);
+    }
+    String session = report.endedSession();
+    if (session != null) {
+      plane.listener().sessionEnded(session);
     }
   }
 

@@ -20,6 +20,9 @@ final class ExchangeReport implements RequestReport {
   /** Status to report for a client that left before its answer. */
   private static final int CLIENT_LEFT = 499;
 
+  /** Header of the last request of a session. */
+  private static final String SESSION_FINAL = "x-dynamo-session-final";
+
   private final RequestHead head;
   private final Endpoint endpoint;
   private final String requestId;
@@ -89,6 +92,11 @@ final class ExchangeReport implements RequestReport {
       listener.chosen(this, session, to, now - startedAt);
     }
     return trace == null ? null : trace.side(to, purpose);
+  }
+
+  /** Reports a prefill that took {@code nanos}. */
+  void prefilled(long nanos) {
+    listener.prefilled(this, nanos);
   }
 
   /**
@@ -161,6 +169,13 @@ final class ExchangeReport implements RequestReport {
     if (trace != null) {
       trace.ended(this);
     }
+  }
+
+  /** The session that the client ends with this request; null if it ends none. */
+  @Nullable String endedSession() {
+    String told = session == null ? null : head.first(SESSION_FINAL);
+    boolean ends = told != null && (told.equalsIgnoreCase("true") || told.equals("1"));
+    return ends && session != null ? session.value() : null;
   }
 
   @Override

@@ -5,6 +5,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.pointsman.proxy.body.EditedBody;
 import io.pointsman.proxy.body.RequestBody;
 import io.pointsman.proxy.handler.UpstreamRequest;
+import io.pointsman.proxy.reply.RequestIds;
 import io.pointsman.proxy.telemetry.TraceContext;
 import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.wire.HeadChanges;
@@ -28,6 +29,10 @@ final class RequestSender {
     this.report = report;
   }
 
+  private String idForEngine() {
+    return RequestIds.forEngine(report.requestId());
+  }
+
   /**
    * Writes the received part of the request.
    *
@@ -43,7 +48,7 @@ final class RequestSender {
     TraceContext trace = report.traceContext();
     if (errand != null && changed != null) {
       ByteBuf out = allocator.buffer(head.length() + 512);
-      heads.write(out, plain, report.requestId(), changed.length(), trace, errand.head());
+      heads.write(out, plain, idForEngine(), changed.length(), trace, errand.head());
       to.write(out);
       List<ByteBuf> slices = changed.slices(allocator);
       for (ByteBuf slice : slices.subList(0, slices.size() - 1)) {
@@ -56,7 +61,7 @@ final class RequestSender {
     ByteBuf out = allocator.buffer(Math.min(room, RequestBody.MOST_IN_ONE_BUFFER));
     HeadChanges changes = errand == null ? HeadChanges.NONE : errand.head();
     RequestHead sent = body.sentDecoded() ? plain : head;
-    heads.write(out, sent, report.requestId(), body.announced(), trace, changes);
+    heads.write(out, sent, idForEngine(), body.announced(), trace, changes);
     body.send(to, out);
     return body.complete();
   }

@@ -29,6 +29,9 @@ public interface ClientExchange {
   /** Trace of a request to a worker that is not an attempt; null if there is no trace. */
   @Nullable SideTrace sideTrace(Worker worker, SideTrace.Purpose purpose);
 
+  /** Reports a prefill that took {@code nanos}, before the request goes to a decode worker. */
+  void prefilled(long nanos);
+
   /**
    * Starts an attempt. Its answer goes to the client.
    *

@@ -29,6 +29,7 @@ public enum ProxyError {
       415,
       Blame.CLIENT,
       "content-encoding: not supported (expected: one of " + ContentCoding.NAMES + ")"),
+  UNPROCESSABLE_BODY(422, Blame.CLIENT, "request body: not as the API describes it"),
   URI_TOO_LONG(414, Blame.CLIENT, "request line: too long"),
   EXPECTATION_FAILED(417, Blame.CLIENT, "expect: not supported (expected: 100-continue)"),
   HEADERS_TOO_LARGE(431, Blame.CLIENT, "headers: too large"),

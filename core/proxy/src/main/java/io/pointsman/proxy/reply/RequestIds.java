@@ -74,6 +74,17 @@ public final class RequestIds {
     return new String(id, ISO_8859_1);
   }
 
+  /**
+   * The id for an engine. Engines put the prefix of the route before it, and would double the same
+   * prefix of a generated id.
+   */
+  public static String forEngine(String id) {
+    if (id.startsWith("chatcmpl-")) {
+      return id.substring(CHAT.length);
+    }
+    return id.startsWith("cmpl-") ? id.substring(COMPLETION.length) : id;
+  }
+
   private static byte[] prefix(String uri) {
     if (uri.contains("/chat/completions")) {
       return CHAT;

@@ -4,18 +4,21 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Headers that the router adds or reads itself.
+ * Headers that the router adds or reads itself, and its form of errors.
  *
  * @param requestIdHeaders request headers, in order; the first one present becomes the answer's
  *     {@code x-request-id}. Without any, the router generates an id
  * @param workerHeader true if answers carry {@code x-pointsman-worker}, the id of the worker that
  *     served the request
+ * @param stageErrors true if errors of prefill and decode workers get the form of production-stack,
+ *     with the types {@code prefiller_error} and {@code decoder_error}
  */
-public record HeaderSettings(List<String> requestIdHeaders, boolean workerHeader) {
+public record HeaderSettings(
+    List<String> requestIdHeaders, boolean workerHeader, boolean stageErrors) {
 
   public static final HeaderSettings DEFAULTS =
       new HeaderSettings(
-          List.of("x-request-id", "x-correlation-id", "x-trace-id", "request-id"), true);
+          List.of("x-request-id", "x-correlation-id", "x-trace-id", "request-id"), true, false);
 
   public HeaderSettings {
     requestIdHeaders =

@@ -22,6 +22,7 @@ import io.netty.util.internal.PlatformDependent;
  *     {@code maxBufferedBody} is then not larger
  * @param decoding handling of compressed bodies. They count before and after the decoding, up to
  *     {@code maxBufferedBody}; larger ones get status 413
+ * @param strictness further requests that are refused
  */
 public record LimitSettings(
     long maxBodyBytes,
@@ -29,12 +30,42 @@ public record LimitSettings(
     int maxUriBytes,
     int maxBufferedBody,
     long maxBufferedTotal,
-    BodyDecoding decoding) {
+    BodyDecoding decoding,
+    Strictness strictness) {
+
+  /**
+   * Requests that are refused as vllm-router refuses them.
+   *
+   * @param methods true to refuse all methods but GET, HEAD, POST, PUT, PATCH and DELETE with 405
+   * @param bodies true to refuse bodies that do not have vllm-router's types with 422, and to give
+   *     rerank answers its form
+   */
+  public record Strictness(boolean methods, boolean bodies) {
+    public static final Strictness NONE = new Strictness(false, false);
+  }
 
   private static final long MOST_BY_DEFAULT = 1L << 30;
 
   public static final LimitSettings DEFAULTS =
       new LimitSettings(512L << 20, 64 << 10, 16 << 10, 8 << 20, 0, BodyDecoding.AUTO);
+
+  /** Limits that refuse nothing else. */
+  public LimitSettings(
+      long maxBodyBytes,
+      int maxHeaderBytes,
+      int maxUriBytes,
+      int maxBufferedBody,
+      long maxBufferedTotal,
+      BodyDecoding decoding) {
+    this(
+        maxBodyBytes,
+        maxHeaderBytes,
+        maxUriBytes,
+        maxBufferedBody,
+        maxBufferedTotal,
+        decoding,
+        Strictness.NONE);
+  }
 
   /** Limits with the default handling of compressed bodies. */
   public LimitSettings(
@@ -54,6 +85,7 @@ public record LimitSettings(
 
   public LimitSettings {
     requireNonNull(decoding, "decoding");
+    requireNonNull(strictness, "strictness");
     if (maxBodyBytes < 0) {
       throw new IllegalArgumentException("maxBodyBytes: " + maxBodyBytes + " (expected: >= 0)");
     }
@@ -91,24 +123,48 @@ public record LimitSettings(
   /** Copy with another maximum size of bodies. */
   public LimitSettings withMaxBodyBytes(long bytes) {
     return new LimitSettings(
-        bytes, maxHeaderBytes, maxUriBytes, maxBufferedBody, maxBufferedTotal, decoding);
+        bytes,
+        maxHeaderBytes,
+        maxUriBytes,
+        maxBufferedBody,
+        maxBufferedTotal,
+        decoding,
+        strictness);
   }
 
   /** Copy with another maximum size of buffered bodies. */
   public LimitSettings withMaxBufferedBody(int bytes) {
     return new LimitSettings(
-        maxBodyBytes, maxHeaderBytes, maxUriBytes, bytes, maxBufferedTotal, decoding);
+        maxBodyBytes, maxHeaderBytes, maxUriBytes, bytes, maxBufferedTotal, decoding, strictness);
   }
 
   /** Copy with another maximum of buffered bytes of all requests. */
   public LimitSettings withMaxBufferedTotal(long bytes) {
     return new LimitSettings(
-        maxBodyBytes, maxHeaderBytes, maxUriBytes, maxBufferedBody, bytes, decoding);
+        maxBodyBytes, maxHeaderBytes, maxUriBytes, maxBufferedBody, bytes, decoding, strictness);
   }
 
   /** Copy with another handling of compressed bodies. */
   public LimitSettings withDecoding(BodyDecoding decoding) {
     return new LimitSettings(
-        maxBodyBytes, maxHeaderBytes, maxUriBytes, maxBufferedBody, maxBufferedTotal, decoding);
+        maxBodyBytes,
+        maxHeaderBytes,
+        maxUriBytes,
+        maxBufferedBody,
+        maxBufferedTotal,
+        decoding,
+        strictness);
+  }
+
+  /** Copy with other refusals. */
+  public LimitSettings withStrictness(Strictness strictness) {
+    return new LimitSettings(
+        maxBodyBytes,
+        maxHeaderBytes,
+        maxUriBytes,
+        maxBufferedBody,
+        maxBufferedTotal,
+        decoding,
+        strictness);
   }
 }

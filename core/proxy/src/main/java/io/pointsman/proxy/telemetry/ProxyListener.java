@@ -45,6 +45,21 @@ public interface ProxyListener {
       RequestReport report, @Nullable AffinityKey session, Worker worker, long nanos) {}
 
   /**
+   * Reports that a prefill worker has computed the prompt. The request then goes to a decode
+   * worker.
+   *
+   * @param nanos duration of the prefill in nanoseconds
+   */
+  default void prefilled(RequestReport report, long nanos) {}
+
+  /**
+   * Reports that the client ends its session with this request, which has ended.
+   *
+   * @param session id of the session
+   */
+  default void sessionEnded(String session) {}
+
+  /**
    * Reports that an attempt failed and another follows. After a stale connection the request is
    * sent again to the same worker.
    */

@@ -226,12 +226,9 @@ public final class ChunkFraming {
     return (b >= ' ' || b < 0 || b == '\t') && ++extension <= MAX_EXTENSION;
   }
 
-  /** Checks the name of a client's trailer. */
+  /** Begins a trailer. The name of a client's trailer is checked. */
   private boolean trailerStart(byte b) {
-    if (strict == null) {
-      return trailer(b);
-    }
-    name = new TrailerName();
+    name = strict == null ? null : new TrailerName();
     return trailerName(b);
   }
 

@@ -52,7 +52,7 @@ public final class RequestHeadWriter {
   /**
    * Appends the complete head, including its empty line.
    *
-   * @param requestId value of {@code x-request-id} if the client sent none
+   * @param requestId value of {@code x-request-id} if the client sent none, in the form for engines
    * @param bodyLength length of the body in bytes; {@link RequestHead#UNKNOWN} for a chunked one
    * @param trace trace headers in place of the client's; null to forward the client's
    */

@@ -361,7 +361,7 @@ public final class ResponseHead {
 
   /** True if the worker's connection is reusable after the body. */
   public boolean reusable() {
-    boolean ambiguous = chunked && contentLength != UNKNOWN;
+    boolean ambiguous = chunked && (contentLength != UNKNOWN || http10);
     return !close && (!http10 || keepAlive) && !ambiguous;
   }
 

@@ -48,7 +48,8 @@ record AnswerReference(
       Pattern.compile("([!#$%&'*+.^_`|~0-9A-Za-z-]+):(" + VALUE + ")\\r\\n");
   private static final Pattern CHUNK =
       Pattern.compile("([0-9A-Fa-f]{1,15})([; \\t]" + VALUE + ")?\\r\\n");
-  private static final Pattern TRAILER = Pattern.compile("[\\t\\x20-\\xff]+\\r\\n");
+  private static final Pattern TRAILER =
+      Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\\t\\x20-\\xff]*\\r\\n");
 
   private static final Set<String> OF_THIS_HOP =
       Set.of(

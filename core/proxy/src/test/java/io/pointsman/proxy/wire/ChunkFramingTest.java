@@ -31,6 +31,9 @@ class ChunkFramingTest {
         "1;\u0000\r\n",
         "1000000000000000\r\n",
         "0\r\nx\n",
+        "0\r\nx\r\n",
+        "0\r\n: x\r\n",
+        "0\r\na b: x\r\n",
         "0\r\n\rx"
       })
   void malformedIsRefused(String text) {

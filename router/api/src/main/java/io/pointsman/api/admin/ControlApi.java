@@ -39,6 +39,7 @@ import org.jspecify.annotations.Nullable;
 public final class ControlApi {
   private static final String WORKER = "worker";
   private static final String MODEL = "model";
+  private static final String ID = "id";
   private static final String RESULTS = "results";
 
   /** Lists of parameters, weights as text. */
@@ -98,6 +99,55 @@ public final class ControlApi {
         routes.on(each.method(), each.path(), endpoint);
       }
     }
+  }
+
+  /** The control paths of production-stack's router, for the engine that {@code ?id=} names. */
+  private static final Set<String> BY_ID = Set.of("/sleep", "/wake_up", "/is_sleeping");
+
+  /**
+   * Adds the routes of production-stack's router that put one engine to sleep. They come before
+   * those of {@link #addTo}.
+   *
+   * @param refused paths that get no route here
+   */
+  public void addById(LocalRoutes.Builder routes, EngineIds ids, Set<String> refused) {
+    for (ControlPath each : ControlPath.ALL) {
+      if (BY_ID.contains(each.path()) && !refused.contains(each.path())) {
+        routes.on(each.method(), each.path(), request -> byId(each, request, ids));
+      }
+    }
+  }
+
+  private LocalResponse byId(ControlPath path, LocalRequest request, EngineIds ids) {
+    String id = request.parameter(ID);
+    if (id == null || id.isEmpty()) {
+      return stackError(400, "Invalid request: missing target Engine Id.");
+    }
+    EngineIds.Engine engine = ids.all().get(id);
+    if (engine == null) {
+      return stackError(400, "Engine with Id " + id + " not found.");
+    }
+    String url = engine.worker().spec().url();
+    List<Worker> ranks =
+        fleet.snapshot().workers().stream()
+            .filter(worker -> worker.spec().url().equals(url))
+            .toList();
+    Result result =
+        one(path, ranks.isEmpty() ? List.of(engine.worker()) : ranks, request, passed(request));
+    if (result.error() != null) {
+      return stackError(502, "Engine with Id " + id + ": " + result.error());
+    }
+    if (!result.done()) {
+      return Json.answer(result.status() < 400 ? 502 : result.status(), result.body());
+    }
+    return path.effect() == Effect.NONE
+        ? Json.answer(result.status(), result.body())
+        : Json.answer(result.status(), Json.object().put("status", "success"));
+  }
+
+  /** An error in the form of production-stack's router. */
+  private static LocalResponse stackError(int status, String message) {
+    return Json.answer(status, Json.object().put("error", message));
   }
 
   private final class Call implements LocalEndpoint {
@@ -264,7 +314,10 @@ public final class ControlApi {
   private static String query(String query) {
     List<String> kept = new ArrayList<>();
     for (String pair : query.split("&", -1)) {
-      boolean own = pair.startsWith(WORKER + "=") || pair.startsWith(MODEL + "=");
+      boolean own =
+          pair.startsWith(WORKER + "=")
+              || pair.startsWith(MODEL + "=")
+              || pair.startsWith(ID + "=");
       if (!pair.isEmpty() && !own) {
         kept.add(pair);
       }
@@ -287,13 +340,7 @@ public final class ControlApi {
     for (Worker worker : workers) {
       byUrl.computeIfAbsent(worker.spec().url(), _ -> new ArrayList<>()).add(worker);
     }
-    Map<String, String> headers = new TreeMap<>();
-    for (String name : PASSED) {
-      String value = request.header(name);
-      if (value != null) {
-        headers.put(name, value);
-      }
-    }
+    Map<String, String> headers = passed(request);
     Map<String, Result> results = new LinkedHashMap<>();
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       Map<String, Future<Result>> pending = new LinkedHashMap<>();
@@ -306,6 +353,18 @@ public final class ControlApi {
       throw new IllegalStateException(e.getCause());
     }
     return answer(workers, results);
+  }
+
+  /** The client's headers for engines. */
+  private static Map<String, String> passed(LocalRequest request) {
+    Map<String, String> headers = new TreeMap<>();
+    for (String name : PASSED) {
+      String value = request.header(name);
+      if (value != null) {
+        headers.put(name, value);
+      }
+    }
+    return headers;
   }
 
   private Result one(

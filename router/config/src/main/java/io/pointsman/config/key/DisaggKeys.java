@@ -24,6 +24,7 @@ import io.pointsman.pd.protocol.ProtocolSettings.RemoteHost;
 import io.pointsman.pd.protocol.Protocols;
 import io.pointsman.pd.rule.JointPolicy;
 import io.pointsman.pd.rule.SplitSettings;
+import io.pointsman.proxy.settings.HeaderSettings;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -309,7 +310,18 @@ public final class DisaggKeys {
           "nixl: time for which a decode worker's blocks are used for the next turn of a"
               + " conversation.",
           "`off`: each turn is computed again. The value must be lower than `decoder_kv_blocks_ttl`"
-              + " in the engines.");
+              + " in the engines. Compare answers with those of one engine before you enable it:"
+              + " see [protocols](../pd-protocols.md#nixl).");
+
+  public static final Key<Boolean> STAGE_ERRORS =
+      Key.of(
+          ROOT + "stage-errors",
+          bool(),
+          HeaderSettings.DEFAULTS.stageErrors(),
+          "Give errors of prefill and decode workers the form of production-stack: the message"
+              + " begins with `Prefiller error:` or `Decoder error:`, and the type is"
+              + " `prefiller_error` or `decoder_error`.",
+          "`false`: clients get the engines' own errors.");
 
   public static final Key<Integer> MAX_TURNS =
       Key.of(
@@ -388,6 +400,7 @@ public final class DisaggKeys {
         MIN_TOKENS,
         RECEIVER,
         NOTIFICATION_WAIT,
+        STAGE_ERRORS,
         TURN_TTL,
         MAX_TURNS,
         MAX_TURN_BYTES,

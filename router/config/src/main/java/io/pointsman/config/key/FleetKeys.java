@@ -132,6 +132,17 @@ public final class FleetKeys {
           "With a high value, the router finds newly loaded adapters late. `off`: it asks once,"
               + " after the first good probe.");
 
+  public static final Key<Duration> LOAD_INTERVAL =
+      Key.of(
+          "health.load-interval",
+          durationOrOff(Duration.ofMillis(100), DAY),
+          ProbeSettings.DEFAULTS.loadInterval(),
+          "Interval between reads of the engines' running and queued requests (`GET /metrics` of"
+              + " vLLM, SGLang, llama.cpp and TGI). `least_load` then compares these instead of"
+              + " this router's requests in flight, as long as every candidate reports them.",
+          "`off`: requests in flight count. Use it if several routers share the engines. A high"
+              + " value compares old reports.");
+
   public static final Key<Boolean> MODELS_MERGED =
       Key.of(
           "models.merged",
@@ -248,6 +259,7 @@ public final class FleetKeys {
         HEALTH_FAILURES,
         HEALTH_SUCCESSES,
         MODELS_INTERVAL,
+        LOAD_INTERVAL,
         MODELS_MERGED,
         BREAKER_ENABLED,
         BREAKER_FAILURES,

@@ -126,6 +126,29 @@ public final class FrontKeys {
               "A low value refuses long query strings.")
           .flag("--max-uri");
 
+  public static final Key<Boolean> STANDARD_METHODS =
+      Key.of(
+          "limits.standard-methods",
+          bool(),
+          LimitSettings.DEFAULTS.strictness().methods(),
+          "Answer 405 to all methods but `GET`, `HEAD`, `POST`, `PUT`, `PATCH` and `DELETE`, as"
+              + " vllm-router does. Preflight requests are still answered if `cors.enabled` is"
+              + " `true`.",
+          "`false`: other methods, for example `OPTIONS`, go to the engines.");
+
+  public static final Key<Boolean> STRICT_VALIDATION =
+      Key.of(
+              "bodies.strict-validation",
+              bool(),
+              LimitSettings.DEFAULTS.strictness().bodies(),
+              "Check types and required members of bodies as vllm-router does, on chat,"
+                  + " completions, embeddings, rerank and generate routes: 422 for a wrong type,"
+                  + " 400 for an empty rerank. Rerank answers get its form too. Bodies that are"
+                  + " streamed are not checked.",
+              "`true`: new fields and content parts of the API are refused until the router knows"
+                  + " them.")
+          .flag("--strict-validation");
+
   public static final Key<BodyDecoding> BODY_DECODING =
       Key.of(
           "bodies.decode",
@@ -370,6 +393,8 @@ public final class FrontKeys {
         DEFER_BEYOND,
         DEFER_AT_MOST,
         DEFER_WITHOUT_WORKER,
+        STANDARD_METHODS,
+        STRICT_VALIDATION,
         BODY_DECODING,
         SSE_KEEPALIVE,
         REQUEST_ID_HEADERS,

@@ -17,6 +17,7 @@ import java.util.List;
  * @param mostRetry maximum pause between probes of an unhealthy worker
  * @param parallelism maximum number of concurrent probes
  * @param modelsInterval time between reads of a worker's models; zero: only at the first good probe
+ * @param loadInterval time between reads of an engine's running and queued requests; zero: never
  */
 public record ProbeSettings(
     String endpoint,
@@ -26,7 +27,8 @@ public record ProbeSettings(
     Duration firstRetry,
     Duration mostRetry,
     int parallelism,
-    Duration modelsInterval) {
+    Duration modelsInterval,
+    Duration loadInterval) {
 
   public static final ProbeSettings DEFAULTS =
       new ProbeSettings(
@@ -39,9 +41,32 @@ public record ProbeSettings(
           256,
           Duration.ofSeconds(60));
 
+  /** Settings without reads of engines' loads. */
+  public ProbeSettings(
+      String endpoint,
+      List<Integer> alsoGood,
+      Duration interval,
+      Duration timeout,
+      Duration firstRetry,
+      Duration mostRetry,
+      int parallelism,
+      Duration modelsInterval) {
+    this(
+        endpoint,
+        alsoGood,
+        interval,
+        timeout,
+        firstRetry,
+        mostRetry,
+        parallelism,
+        modelsInterval,
+        Duration.ZERO);
+  }
+
   public ProbeSettings {
     alsoGood = List.copyOf(alsoGood);
     requireNonNull(modelsInterval, "modelsInterval");
+    requireNonNull(loadInterval, "loadInterval");
     if (!endpoint.startsWith("/")) {
       throw new IllegalArgumentException("endpoint: " + endpoint + " (expected: /path)");
     }

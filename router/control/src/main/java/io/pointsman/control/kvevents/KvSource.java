@@ -198,7 +198,14 @@ final class KvSource implements AutoCloseable {
       }
     } catch (IOException e) {
       if (!closed()) {
-        complain(Complaint.CONNECTION, "connection lost, connecting again: " + e);
+        String hint =
+            spec.connects()
+                ? "; the engine's endpoint has no wildcard, so its publisher connects to this"
+                    + " address instead of binding it (expected: tcp://*:"
+                    + spec.events().port()
+                    + ")"
+                : "";
+        complain(Complaint.CONNECTION, "connection lost, connecting again: " + e + hint);
       }
     }
   }

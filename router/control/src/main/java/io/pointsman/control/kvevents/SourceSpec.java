@@ -16,9 +16,16 @@ import org.jspecify.annotations.Nullable;
  * @param events its PUB socket
  * @param replay its ROUTER socket for replays; null if there is none
  * @param topic exact topic of its messages
+ * @param connects true if the engine reports this address without a wildcard. vLLM and SGLang bind
+ *     only addresses with one; to others their PUB sockets connect.
  */
 public record SourceSpec(
-    int rank, boolean anyRank, ZmqAddress events, @Nullable ZmqAddress replay, String topic) {
+    int rank,
+    boolean anyRank,
+    ZmqAddress events,
+    @Nullable ZmqAddress replay,
+    String topic,
+    boolean connects) {
   /** Upper bound of ranks, exclusive. */
   public static final int MOST_RANKS = KvEventSettings.MOST_RANKS;
 
@@ -33,7 +40,13 @@ public record SourceSpec(
 
   /** A source with batches that contain its rank or no rank. */
   public SourceSpec(int rank, ZmqAddress events, @Nullable ZmqAddress replay, String topic) {
-    this(rank, false, events, replay, topic);
+    this(rank, false, events, replay, topic, false);
+  }
+
+  /** A source on a bound socket. */
+  public SourceSpec(
+      int rank, boolean anyRank, ZmqAddress events, @Nullable ZmqAddress replay, String topic) {
+    this(rank, anyRank, events, replay, topic, false);
   }
 
   /** True if a batch with this rank belongs to this source. */
@@ -44,6 +57,6 @@ public record SourceSpec(
   /** This source, with {@code host} in endpoints that have no host. */
   SourceSpec at(String host) {
     return new SourceSpec(
-        rank, anyRank, events.at(host), replay == null ? null : replay.at(host), topic);
+        rank, anyRank, events.at(host), replay == null ? null : replay.at(host), topic, connects);
   }
 }

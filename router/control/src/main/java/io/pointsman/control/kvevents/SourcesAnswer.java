@@ -131,12 +131,19 @@ final class SourcesAnswer {
       to.add(
           new SourceSpec(
               rank,
+              false,
               offset ? events.ofRank(rank) : events,
               offset && replay != null ? replay.ofRank(rank) : replay,
-              source.path("topic").asText("")));
+              source.path("topic").asText(""),
+              !bound(events)));
     } catch (IllegalArgumentException e) {
       throw new IOException("rank " + rank + ": " + e.getMessage(), e);
     }
+  }
+
+  /** True if an engine with this endpoint binds it. */
+  private static boolean bound(ZmqAddress endpoint) {
+    return endpoint.host().equals(ZmqAddress.ANY) || endpoint.host().contains("::");
   }
 
   private static @Nullable ZmqAddress replay(JsonNode endpoint) {

@@ -2,6 +2,9 @@ package io.pointsman.control.kvevents;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import com.sun.management.HotSpotDiagnosticMXBean;
 import com.sun.management.UnixOperatingSystemMXBean;
 import io.pointsman.config.settings.KvEventSettings;
@@ -28,6 +31,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -35,6 +39,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.slf4j.LoggerFactory;
 
 /** Publishers of simulated engines, found by queries, over sockets. */
 @Timeout(240)
@@ -220,6 +225,36 @@ class KvEventsTest {
       assertThat(listening.feed.live(worker, 1)).isFalse();
       listening.fleet.remove(worker.id());
       Await.until("followed no more", () -> !listening.feed.heardOf(worker, 1));
+    }
+  }
+
+  /** The address belongs to a subscriber, as vLLM intends for an endpoint without a wildcard. */
+  @Test
+  void thePublisherOfAnEngineThatConnectsIsNamedInTheLog() throws IOException {
+    Logger logger = (Logger) LoggerFactory.getLogger(KvSource.class);
+    ListAppender<ILoggingEvent> logged = new ListAppender<>();
+    logged.list = new CopyOnWriteArrayList<>();
+    logged.start();
+    logger.addAppender(logged);
+    int port;
+    try (ServerSocket free = new ServerSocket(0, 5, InetAddress.getLoopbackAddress())) {
+      port = free.getLocalPort();
+    }
+    EventOptions connecting = EventOptions.of(EventFormat.VLLM).withConnect("127.0.0.1:" + port);
+    try (SimEngine engine = SimEngine.start(config(connecting));
+        Listening listening = Listening.byAsking()) {
+      listening.add(engine.url(), Map.of());
+      Await.until(
+          "named",
+          () ->
+              logged.list.stream()
+                  .map(ILoggingEvent::getFormattedMessage)
+                  .anyMatch(
+                      line ->
+                          line.contains("publisher connects to this address")
+                              && line.contains("(expected: tcp://*:" + port + ")")));
+    } finally {
+      logger.detachAppender(logged);
     }
   }
 

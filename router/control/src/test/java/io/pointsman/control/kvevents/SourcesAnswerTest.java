@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class SourcesAnswerTest {
@@ -32,7 +33,12 @@ class SourcesAnswerTest {
                 """))
         .containsExactly(
             new SourceSpec(
-                0, new ZmqAddress("10.0.0.1", 5557), new ZmqAddress(ZmqAddress.ANY, 6000), ""),
+                0,
+                false,
+                new ZmqAddress("10.0.0.1", 5557),
+                new ZmqAddress(ZmqAddress.ANY, 6000),
+                "",
+                true),
             new SourceSpec(1, new ZmqAddress(ZmqAddress.ANY, 5558), null, "kv"));
   }
 
@@ -58,9 +64,14 @@ class SourcesAnswerTest {
                   'replay_endpoint': 'tcp://10.0.0.1:5601', 'topic': ''}]\
                 """))
         .containsExactly(
-            new SourceSpec(0, new ZmqAddress("10.0.0.1", 5557), null, ""),
+            new SourceSpec(0, false, new ZmqAddress("10.0.0.1", 5557), null, "", true),
             new SourceSpec(
-                1, new ZmqAddress("10.0.0.1", 5558), new ZmqAddress("10.0.0.1", 5601), ""));
+                1,
+                false,
+                new ZmqAddress("10.0.0.1", 5558),
+                new ZmqAddress("10.0.0.1", 5601),
+                "",
+                true));
   }
 
   @Test
@@ -90,6 +101,30 @@ class SourcesAnswerTest {
                 new ZmqAddress(ZmqAddress.ANY, 5558),
                 new ZmqAddress(ZmqAddress.ANY, 5601),
                 "t"));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "tcp://*:5557,false",
+    "tcp://0.0.0.0:5557,false",
+    "tcp://[::]:5557,false",
+    "tcp://[::1]:5557,false",
+    "tcp://localhost:5557,true",
+    "tcp://10.0.0.1:5557,true"
+  })
+  void aConfiguredEndpointWithoutAWildcardIsConnectedByTheEngine(String endpoint, boolean connects)
+      throws IOException {
+    assertThat(
+            configured(
+                """
+                {'vllm_config': {'kv_events_config': {'enable_kv_cache_events': true,
+                  'publisher': 'zmq', 'endpoint': '%s'}}}\
+                """
+                    .formatted(endpoint)))
+        .singleElement()
+        .matches(source -> source.connects() == connects, "connects: " + connects);
+    assertThat(sources("{'0': {'endpoint': '" + endpoint + "'}}"))
+        .allMatch(source -> source.connects() == connects);
   }
 
   @Test

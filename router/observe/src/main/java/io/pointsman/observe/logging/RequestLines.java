@@ -1,5 +1,6 @@
 package io.pointsman.observe.logging;
 
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
 import io.pointsman.proxy.telemetry.ProxyListener;
@@ -15,8 +16,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Logs each choice of a worker as a line in the form of vLLM's production-stack. Its scripts read
- * the line. With prefill and decode on two workers, a request has two lines. All events also go to
- * another listener.
+ * the line. With prefill and decode on two workers, a request has two lines, and those of the
+ * original's orchestrated hand-over. All events also go to another listener.
  */
 public final class RequestLines implements ProxyListener {
   /** Maximum number of characters of a session id in a line. */
@@ -50,7 +51,22 @@ public final class RequestLines implements ProxyListener {
             now.getEpochSecond(),
             now.getNano() / 1000,
             nanos / 1e9));
+    Role role = worker.spec().role();
+    if (role != Role.REGULAR) {
+      String stage = role == Role.PREFILL ? "Prefill" : "Decode";
+      about(report, "%s endpoint: %s".formatted(stage, worker.spec().url()));
+    }
     next.chosen(report, session, worker, nanos);
+  }
+
+  @Override
+  public void prefilled(RequestReport report, long nanos) {
+    about(report, String.format(Locale.ROOT, "Prefill completed in %.4fs (TTFT)", nanos / 1e9));
+    next.prefilled(report, nanos);
+  }
+
+  private void about(RequestReport report, String text) {
+    lines.accept("[" + word(report.requestId()) + "] " + text);
   }
 
   /** The text without spaces and control characters, because a client chooses it. */
@@ -63,6 +79,11 @@ public final class RequestLines implements ProxyListener {
                 word.appendCodePoint(
                     Character.isWhitespace(c) || Character.isISOControl(c) ? '_' : c));
     return word.toString();
+  }
+
+  @Override
+  public void sessionEnded(String session) {
+    next.sessionEnded(session);
   }
 
   @Override
@@ -92,6 +113,17 @@ public final class RequestLines implements ProxyListener {
 
   @Override
   public void ended(RequestReport report) {
+    Worker worker = report.worker();
+    boolean decoded = worker != null && worker.spec().role() == Role.DECODE;
+    if (decoded && report.status() < 400) {
+      about(
+          report,
+          String.format(
+              Locale.ROOT,
+              "Orchestrated %srequest completed, total time = %.4fs",
+              report.streamed() ? "streaming " : "",
+              report.nanosToEnd() / 1e9));
+    }
     next.ended(report);
   }
 }

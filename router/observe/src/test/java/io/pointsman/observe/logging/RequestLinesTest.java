@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.AffinityKey;
@@ -61,6 +62,45 @@ class RequestLinesTest {
     assertThat(parts.find()).isTrue();
     assertThat(parts.group(1)).isEqualTo("r-1");
     assertThat(parts.group(2)).isEqualTo("http://a:1");
+  }
+
+  @Test
+  void aHandOverHasTheLinesOfTheStack() {
+    Fleet fleet = new Fleet(FleetSettings.DEFAULTS, () -> 0);
+    Worker prefill = fleet.add(WorkerSpec.of("http://p:1").withRole(Role.PREFILL));
+    Worker decode = fleet.add(WorkerSpec.of("http://d:1").withRole(Role.DECODE));
+    listener.chosen(report("r-1"), null, prefill, 0);
+    listener.prefilled(report("r-1"), 123_400_000);
+    listener.chosen(report("r-1"), null, decode, 0);
+    listener.ended(ended(decode, 200, false));
+    listener.ended(ended(decode, 200, true));
+    listener.ended(ended(decode, 502, false));
+    listener.ended(ended(worker, 200, false));
+    assertThat(lines)
+        .filteredOn(line -> !LINE.matcher(line).find())
+        .containsExactly(
+            "[r-1] Prefill endpoint: http://p:1",
+            "[r-1] Prefill completed in 0.1234s (TTFT)",
+            "[r-1] Decode endpoint: http://d:1",
+            "[r-1] Orchestrated request completed, total time = 0.5678s",
+            "[r-1] Orchestrated streaming request completed, total time = 0.5678s");
+    assertThat(lines).filteredOn(line -> LINE.matcher(line).find()).hasSize(2);
+  }
+
+  private static RequestReport ended(Worker worker, int status, boolean streamed) {
+    return (RequestReport)
+        Proxy.newProxyInstance(
+            RequestLinesTest.class.getClassLoader(),
+            new Class<?>[] {RequestReport.class},
+            (_, method, _) ->
+                switch (method.getName()) {
+                  case "requestId" -> "r-1";
+                  case "worker" -> worker;
+                  case "status" -> status;
+                  case "streamed" -> streamed;
+                  case "nanosToEnd" -> 567_800_000L;
+                  default -> throw new AssertionError(method);
+                });
   }
 
   @Test

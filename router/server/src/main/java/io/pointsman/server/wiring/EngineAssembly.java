@@ -6,6 +6,7 @@ import io.pointsman.control.env.ThreadRandomSource;
 import io.pointsman.control.health.EngineClient;
 import io.pointsman.control.health.FleetJournal;
 import io.pointsman.control.health.KvCapacity;
+import io.pointsman.control.health.LoadReports;
 import io.pointsman.control.health.Prober;
 import io.pointsman.control.health.Rounds;
 import io.pointsman.control.kvevents.KvEventTally;
@@ -262,6 +263,15 @@ final class EngineAssembly {
     opened.push(Rounds.start("fleet-journal", LOOK, new FleetJournal(fleet)::look));
     Duration ttl = config.proxy().upstream().nameTtl();
     opened.push(Rounds.start("names", ttl.compareTo(LOOK) < 0 ? LOOK : ttl, nameWorkers::look));
+    Duration loads = config.probes().loadInterval();
+    if (loads.isPositive()) {
+      opened.push(
+          LoadReports.start(
+              fleet,
+              (role, url, timeout) -> client.send(role, "GET", url, timeout),
+              loads,
+              config.probes().timeout()));
+    }
     if (config.kubernetes().enabled()) {
       opened.push(Discovery.start(config.kubernetes(), fleet, ticker));
     }

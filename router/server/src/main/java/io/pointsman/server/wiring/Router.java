@@ -235,7 +235,12 @@ public final class Router implements AutoCloseable {
     }
 
     private ProxyListener listener() {
-      ProxyListener measured = metrics.proxyListener();
+      List<SessionTable> sessions = core.policies.sessions();
+      ProxyListener all = metrics.proxyListener();
+      ProxyListener measured =
+          sessions.isEmpty()
+              ? all
+              : new SessionEnds(all, id -> sessions.forEach(table -> table.finish(id)));
       return config.log().requests()
           ? new RequestLines(measured, InstantSource.system())
           : measured;
@@ -349,8 +354,13 @@ public final class Router implements AutoCloseable {
       new RefusedPaths(config.admin().refusedPaths()).addTo(routes);
       ControlApi.EngineCall calls =
           ControlApi.calling(core.client, config.admin().controlTimeout());
-      new ControlApi(fleet, calls, core.prober.sleeping(), core.prober::modelsChanged)
-          .addTo(routes, Set.copyOf(config.admin().refusedPaths()));
+      Set<String> refused = Set.copyOf(config.admin().refusedPaths());
+      ControlApi control =
+          new ControlApi(fleet, calls, core.prober.sleeping(), core.prober::modelsChanged);
+      if (engineIds != null) {
+        control.addById(routes, engineIds, refused);
+      }
+      control.addTo(routes, refused);
       return routes.build();
     }
 

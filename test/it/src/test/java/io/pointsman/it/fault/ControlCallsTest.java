@@ -2,6 +2,8 @@ package io.pointsman.it.fault;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.it.support.ControlledEngine;
 import io.pointsman.it.support.HttpAnswer;
@@ -114,6 +116,34 @@ final class ControlCallsTest {
     assertThat(post("/v1/unload_lora_adapter", "{\"lora_name\":\"sql\"}").status()).isEqualTo(200);
     assertThat(engines).allMatch(engine -> engine.adapters().isEmpty());
     assertThat(engines.get(2).calls()).isEmpty();
+  }
+
+  @Test
+  void productionStackPutsTheEngineOfAnIdToSleep() throws Exception {
+    start("base", 2, true);
+    route("policy: round_robin\nadmin: {stack-endpoints: true}\n");
+    HttpAnswer list = RawClient.call(router.port(), "GET", "/engines", "");
+    JsonNode engine = new ObjectMapper().readTree(list.text()).path(0);
+    String id = "?id=" + engine.path("engine_id").asText();
+
+    HttpAnswer slept = post("/sleep" + id + "&level=1", "");
+    assertThat(slept.status()).as(slept.text()).isEqualTo(200);
+    assertThat(slept.text()).isEqualTo("{\"status\":\"success\"}");
+    assertThat(engines.getFirst().calls()).containsExactly("/sleep?level=1");
+    assertThat(engines.getLast().calls()).isEmpty();
+    assertThat(RawClient.call(router.port(), "GET", "/is_sleeping" + id, "").text())
+        .contains("\"is_sleeping\":true");
+    assertServed("base", 200);
+    assertThat(post("/wake_up" + id, "").text()).isEqualTo("{\"status\":\"success\"}");
+    assertThat(engines).noneMatch(ControlledEngine::asleep);
+
+    HttpAnswer nobody = post("/sleep", "");
+    assertThat(nobody.status()).isEqualTo(400);
+    assertThat(nobody.text())
+        .isEqualTo("{\"error\":\"Invalid request: missing target Engine Id.\"}");
+    assertThat(post("/sleep?id=x", "").text())
+        .isEqualTo("{\"error\":\"Engine with Id x not found.\"}");
+    assertThat(engines).noneMatch(ControlledEngine::asleep);
   }
 
   @ParameterizedTest

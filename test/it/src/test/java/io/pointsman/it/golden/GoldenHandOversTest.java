@@ -153,6 +153,7 @@ final class GoldenHandOversTest {
     try (SplitCluster cluster =
         SplitCluster.of("nixl", KvConnector.NIXL)
             .options(options -> options.withBidirectional(true).withParamsInStreams(true))
+            .set("turn-ttl", "450s")
             .start()) {
       HandOverText text = new HandOverText(cluster);
       String question = "{\"role\":\"user\",\"content\":\"turn " + WORDS + "\"}";

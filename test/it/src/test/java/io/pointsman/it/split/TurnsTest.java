@@ -36,6 +36,7 @@ final class TurnsTest {
 
   private static SplitCluster.Setup setup() {
     return SplitCluster.of("nixl", KvConnector.NIXL)
+        .set("turn-ttl", "450s")
         .options(options -> options.withBidirectional(true).withParamsInStreams(true));
   }
 

@@ -264,6 +264,21 @@ public final class SimEngine implements AutoCloseable {
     loop.schedule(death::countDown, 2 * DEATH_MILLIS, TimeUnit.MILLISECONDS);
   }
 
+  /** True if a request has ended it, and it was not restarted. */
+  public boolean isDead() {
+    return onLoop(engine::died);
+  }
+
+  /** How often requests have ended it. */
+  public int deaths() {
+    return onLoop(engine::deaths);
+  }
+
+  /** Number of generations that failed because requests ended it. */
+  public int lostToDeath() {
+    return onLoop(engine::lost);
+  }
+
   /** Waits until a request has ended it, and its clients have their errors. */
   void awaitDeath() throws InterruptedException {
     death.await();

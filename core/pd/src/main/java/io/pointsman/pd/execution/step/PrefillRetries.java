@@ -2,12 +2,14 @@ package io.pointsman.pd.execution.step;
 
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.pd.telemetry.SplitListener;
 import io.pointsman.pd.telemetry.SplitListener.PrefillEnd;
 import io.pointsman.proxy.handler.ClientExchange;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
+import io.pointsman.proxy.reply.StageErrors;
 import io.pointsman.proxy.retry.BufferedResponse;
 import io.pointsman.proxy.retry.RetryPlan;
 import io.pointsman.proxy.telemetry.RetryReason;
@@ -170,7 +172,9 @@ public final class PrefillRetries {
     if (held != null) {
       served.pass(held, held.busy() ? Math.max(1, plan.shortestRestSeconds(0)) : 0);
     } else if (error != null) {
-      served.reply(error, Reply.of(error, error.message()).retryAfter(0));
+      boolean stage = state.plane().headers().stageErrors();
+      Reply reply = stage ? StageErrors.of(Role.PREFILL, error) : Reply.of(error, error.message());
+      served.reply(error, reply.retryAfter(0));
     } else {
       served.giveUp();
     }

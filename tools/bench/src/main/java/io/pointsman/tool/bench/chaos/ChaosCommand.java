@@ -35,9 +35,17 @@ public final class ChaosCommand implements Callable<Integer> {
       description = "Requests per second. Default: ${DEFAULT-VALUE}.")
   private int rate;
 
+  @Option(
+      names = "--hostile",
+      description =
+          "Faults of meaning instead: one request of 500 ends its engine, one engine takes requests"
+              + " and never answers, one flaps, one is cut off for a third of the run, and one"
+              + " client of ten leaves early. Needs 4 engines.")
+  private boolean hostile;
+
   @Override
   public Integer call() throws Exception {
-    ChaosReport report = ChaosRun.run(options.setup(minutes, rate, SAMPLE_MILLIS));
+    ChaosReport report = ChaosRun.run(options.setup(minutes, rate, SAMPLE_MILLIS, hostile));
     Path out = Files.createDirectories(options.out);
     Files.writeString(out.resolve("chaos.md"), report.markdown());
     Files.writeString(out.resolve("chaos.csv"), report.csv());

@@ -30,7 +30,7 @@ final class ChaosOptions {
       description = "Directory for the result files. Default: ${DEFAULT-VALUE}.")
   Path out = Path.of("");
 
-  ChaosRun.Setup setup(double minutes, int rate, int sampleMillis) {
+  ChaosRun.Setup setup(double minutes, int rate, int sampleMillis, boolean hostile) {
     Path launcher = Path.of("pointsman").toAbsolutePath();
     List<String> router = List.of(launcher.toString(), "serve");
     return new ChaosRun.Setup(
@@ -40,6 +40,7 @@ final class ChaosOptions {
         rate,
         seed,
         sampleMillis,
-        PATIENCE_SECONDS);
+        PATIENCE_SECONDS,
+        hostile);
   }
 }

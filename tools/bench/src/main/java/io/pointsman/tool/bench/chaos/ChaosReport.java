@@ -5,6 +5,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** Results of a run, with the decision if the target is reached. */
 public final class ChaosReport {
@@ -27,8 +28,17 @@ public final class ChaosReport {
    * @param availability workers available to the router throughout the run
    * @param leftInFlight requests that the router or an engine still counts after the run
    * @param leftOpen descriptors of the router after the run, minus those before it
+   * @param losses engines lost to poisons; null if the run had none
    */
-  record Witness(long cutOnEngines, Availability availability, int leftInFlight, int leftOpen) {}
+  record Witness(
+      long cutOnEngines,
+      Availability availability,
+      int leftInFlight,
+      int leftOpen,
+      Hostile.@Nullable Losses losses) {}
+
+  /** Maximum number of engines that one request may end. */
+  private static final int MOST_LOST = 2;
 
   /** Tolerance in descriptors, for the connections of health probes. */
   private static final int OPEN_SLACK = 8;
@@ -68,6 +78,8 @@ public final class ChaosReport {
    *
    * <p>The run is not valid evidence if engines cut nothing, or if polls are rarer than faults.
    * From 60 s on, each kind of fault must occur.
+   *
+   * <p>In a hostile run, no request may end more than two engines, and some must have ended one.
    */
   public boolean reached() {
     Map<End, Integer> ends = tally.ends();
@@ -78,8 +90,24 @@ public final class ChaosReport {
         && ends.getOrDefault(End.SERVED, 0) > 0
         && witness.cutOnEngines() > 0
         && cutStreams() <= witness.cutOnEngines()
-        && (setup.seconds() < ALL_KINDS_SECONDS || byFault().size() == ChaosFault.values().length)
+        && (setup.hostile()
+            || setup.seconds() < ALL_KINDS_SECONDS
+            || byFault().size() == ChaosFault.values().length)
+        && mostLost() <= MOST_LOST
+        && (!setup.hostile() || lost() > 0)
         && ends.keySet().stream().allMatch(End::allowed);
+  }
+
+  /** Largest number of engines that one request has ended. */
+  public int mostLost() {
+    Hostile.Losses losses = witness.losses();
+    return losses == null ? 0 : losses.most();
+  }
+
+  /** Number of times that requests have ended an engine. */
+  public int lost() {
+    Hostile.Losses losses = witness.losses();
+    return losses == null ? 0 : losses.engines();
   }
 
   /** Streams that ended with an error event while a fault affected their worker. */
@@ -180,6 +208,16 @@ public final class ChaosReport {
         tally.wholeMillis(99.9),
         metrics.byLabels("pointsman_retries_total"),
         reached() ? "reached" : "missed");
+    Hostile.Losses losses = witness.losses();
+    if (losses != null) {
+      line(
+          out,
+          "%nRequests that end engines: %d. Engines that they ended: %d, at most %d by one"
+              + " request.",
+          losses.sent(),
+          losses.engines(),
+          losses.most());
+    }
     if (!tally.failures().isEmpty()) {
       line(out, "%nThe first failures:%n");
       tally.failures().forEach(failure -> out.append("    ").append(failure).append('\n'));

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One load run during which the engines fail, about one fault per second. Engines run in one child
@@ -33,6 +34,7 @@ public final class ChaosRun {
    * @param sampleMillis interval of the samples in milliseconds
    * @param patienceSeconds silence limit of the router in seconds; must be much longer than any
    *     pause of the machine
+   * @param hostile true for faults of meaning instead of one fault per second: see {@link Hostile}
    */
   public record Setup(
       List<String> router,
@@ -41,14 +43,31 @@ public final class ChaosRun {
       int rate,
       long seed,
       int sampleMillis,
-      int patienceSeconds) {
+      int patienceSeconds,
+      boolean hostile) {
     public Setup {
       router = List.copyOf(router);
+    }
+
+    /** A run with one fault per second. */
+    public Setup(
+        List<String> router,
+        int seconds,
+        int engines,
+        int rate,
+        long seed,
+        int sampleMillis,
+        int patienceSeconds) {
+      this(router, seconds, engines, rate, seed, sampleMillis, patienceSeconds, false);
     }
   }
 
   private final Setup setup;
   private final List<Strikes.Strike> strikes;
+
+  /** Clients' part of a hostile run; null for another run. */
+  private final @Nullable Hostile hostile;
+
   private final ResultTally tally = new ResultTally();
   private final Afflictions afflictions = new Afflictions();
   private final List<Sample> samples = new ArrayList<>();
@@ -58,7 +77,11 @@ public final class ChaosRun {
 
   private ChaosRun(Setup setup) {
     this.setup = setup;
-    strikes = Strikes.plan(setup.seed(), setup.engines(), setup.seconds());
+    strikes =
+        setup.hostile()
+            ? Hostile.plan(setup.engines(), setup.seconds())
+            : Strikes.plan(setup.seed(), setup.engines(), setup.seconds());
+    hostile = setup.hostile() ? new Hostile(setup.seed()) : null;
   }
 
   /**
@@ -92,11 +115,15 @@ public final class ChaosRun {
       throws IOException, InterruptedException {
     Texts texts = Texts.of(urls.getFirst(), Traffic.CONVERSATIONS);
     double openedBefore = router.metrics().sum(DESCRIPTORS, "");
+    if (hostile != null) {
+      engines.tell("hostile");
+    }
     tally.begin();
     long start = System.nanoTime();
     long end = start + TimeUnit.SECONDS.toNanos(setup.seconds());
     Queue<Throwable> trouble = new ConcurrentLinkedQueue<>();
-    try (Traffic traffic = new Traffic(router.url(), tally, afflictions, texts, setup.seed())) {
+    try (Traffic traffic =
+        new Traffic(router.url(), tally, afflictions, texts, setup.seed(), hostile)) {
       Thread striking = background("strikes", trouble, () -> strike(engines, urls, start));
       Thread watching = background("availability", trouble, () -> watch(router, start, end));
       Thread sampling = background("samples", trouble, () -> sample(router, start, end));
@@ -117,12 +144,21 @@ public final class ChaosRun {
       throw new IOException(
           "the run is not valid: %d faults (expected: %d)".formatted(struck, strikes.size()));
     }
+    Hostile.Losses losses = losses(engines);
     engines.tell("cut");
     long cut = Long.parseLong(engines.line());
     int opened = leftOpen(router, openedBefore);
-    ChaosReport.Witness witness = new ChaosReport.Witness(cut, availability, left, opened);
+    ChaosReport.Witness witness = new ChaosReport.Witness(cut, availability, left, opened, losses);
     return new ChaosReport(
         setup, seconds, strikes, witness, tally, samples, router.metrics(), router.log());
+  }
+
+  private Hostile.@Nullable Losses losses(Child engines) throws IOException {
+    if (hostile == null) {
+      return null;
+    }
+    engines.tell("lost");
+    return hostile.losses(engines.line());
   }
 
   private interface Work {

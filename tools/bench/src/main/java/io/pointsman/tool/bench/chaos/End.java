@@ -6,6 +6,8 @@ enum End {
   STREAM_ENDED_WITH_ERROR("stream cut by the engine, ended with an error event", true),
   STREAM_ENDED_AT_ITS_HEAD(
       "the same after the response head, before any event of the engine", true),
+  LEFT("client left early", true),
+  POISON_REFUSED("request that ends engines, refused", true),
   HEALTHY_STREAM_ENDED("stream ended with an error event although its engine had no fault", false),
   STREAM_CUT("stream stopped without an error event", false),
   WHOLE_CUT("response without streaming, cut", false),

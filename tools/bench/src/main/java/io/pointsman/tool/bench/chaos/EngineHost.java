@@ -4,11 +4,14 @@ import io.netty.channel.EventLoopGroup;
 import io.pointsman.tool.sim.SimConfig;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.failure.FailureTable;
+import io.pointsman.tool.sim.failure.Fault;
+import io.pointsman.tool.sim.failure.ScheduledFault;
 import io.pointsman.tool.sim.live.EngineState;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.ExecutionException;
@@ -22,12 +25,16 @@ import java.util.stream.Collectors;
  * Main class of the child process that runs the engines. It reads one command per line from
  * standard input and ends at end of input.
  *
- * <p>{@code FAULT ENGINE MILLIS} starts a fault. The other commands return a number: {@code
- * in-flight} running requests, {@code struck} started faults, {@code cut} requests that were cut,
- * stalled or garbled here. The process ends if a fault cannot be made.
+ * <p>{@code FAULT ENGINE MILLIS} starts a fault, {@code hostile} those of a {@link Hostile} run.
+ * The other commands return a number: {@code in-flight} running requests, {@code struck} started
+ * faults, {@code cut} requests that were cut, stalled or garbled here, {@code lost} engines lost to
+ * each poison. The process ends if a fault cannot be made.
  */
 public final class EngineHost {
   private static final int MOST_AT_ONCE = 4096;
+  private static final int FLAPPING_MILLIS = 3000;
+  private static final int REVIVAL_MILLIS = 2000;
+  private static final int REVIVAL_LOOK_MILLIS = 100;
 
   private final List<SimEngine> engines = new ArrayList<>();
   private final List<EventLoopGroup> loops = new ArrayList<>();
@@ -78,6 +85,14 @@ public final class EngineHost {
       System.out.println(mender.submit(() -> struck).get());
       return;
     }
+    if (words[0].equals("hostile")) {
+      turnHostile();
+      return;
+    }
+    if (words[0].equals("lost")) {
+      System.out.println(lostToPoisons());
+      return;
+    }
     if (words[0].equals("in-flight")) {
       System.out.println(
           engines.stream().mapToInt(engine -> engine.state().requests().inFlight()).sum());
@@ -87,6 +102,46 @@ public final class EngineHost {
     int millis = Integer.parseInt(words[2]);
     ChaosFault fault = ChaosFault.valueOf(words[0]);
     mender.execute(() -> orEnd(() -> strike(fault, engine, millis)));
+  }
+
+  /** Starts the faults of a {@link Hostile} run. */
+  private void turnHostile() {
+    engines.get(Hostile.HUNG).failures().add(ScheduledFault.always(new Fault.Hang(0)));
+    engines
+        .get(Hostile.FLAPPING)
+        .failures()
+        .always(new Fault.FlappingHealth(FLAPPING_MILLIS, FLAPPING_MILLIS));
+    for (SimEngine engine : engines) {
+      for (int i = 0; i < Hostile.POISONS; i++) {
+        engine.failures().always(new Fault.Poison(Hostile.poison(i)));
+      }
+      Thread.ofVirtual().start(() -> orEnd(() -> revive(engine)));
+    }
+  }
+
+  /** Restarts an engine whenever a request has ended it, after a time. */
+  private void revive(SimEngine engine) {
+    while (true) {
+      if (engine.isDead()) {
+        freeze(REVIVAL_MILLIS);
+        reopen(engine::restart);
+      }
+      freeze(REVIVAL_LOOK_MILLIS);
+    }
+  }
+
+  /** Engines lost to each poison, in order. */
+  private String lostToPoisons() {
+    int[] lost = new int[Hostile.POISONS];
+    for (SimEngine engine : engines) {
+      for (FailureTable.Active active : engine.failures().active()) {
+        if (active.failure().fault() instanceof Fault.Poison(String text)) {
+          String number = text.substring(text.indexOf('-') + 1, text.length() - 1);
+          lost[Integer.parseInt(number)] += active.struck();
+        }
+      }
+    }
+    return Arrays.stream(lost).mapToObj(Integer::toString).collect(Collectors.joining(","));
   }
 
   /** Ends the process if the work fails: a run without its faults is no evidence. */
@@ -137,6 +192,7 @@ public final class EngineHost {
 
   private long cutSoFar() {
     return cut.get()
+        + engines.stream().mapToLong(SimEngine::lostToDeath).sum()
         + engines.stream().mapToLong(engine -> struckStreams(engine.failures().active())).sum();
   }
 

@@ -38,7 +38,7 @@ public final class SoakCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    ChaosReport report = ChaosRun.run(options.setup(minutes, rate, SAMPLE_MILLIS));
+    ChaosReport report = ChaosRun.run(options.setup(minutes, rate, SAMPLE_MILLIS, false));
     List<Trend.Finding> findings =
         Trend.BOUNDS.stream().map(trend -> trend.over(report.samples())).toList();
     String text = report.markdown() + "\n" + table(findings);

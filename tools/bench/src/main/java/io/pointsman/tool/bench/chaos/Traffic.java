@@ -8,6 +8,8 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodySubscribers;
 import java.nio.charset.StandardCharsets;
 import java.util.SplittableRandom;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
@@ -33,6 +35,7 @@ final class Traffic implements AutoCloseable {
   private final ResultTally tally;
   private final Afflictions afflictions;
   private final Texts texts;
+  private final @Nullable Hostile hostile;
   private final SplittableRandom dice;
   private final Semaphore free = new Semaphore(MOST_UNDER_WAY);
   private final ExecutorService threads = Executors.newFixedThreadPool(2);
@@ -44,8 +47,16 @@ final class Traffic implements AutoCloseable {
    *
    * @param afflictions faults that can explain a stream that ends with an error event
    * @param texts expected texts, for each of {@link #CONVERSATIONS}
+   * @param hostile poisons and impatient clients; null for none
    */
-  Traffic(String url, ResultTally tally, Afflictions afflictions, Texts texts, long seed) {
+  Traffic(
+      String url,
+      ResultTally tally,
+      Afflictions afflictions,
+      Texts texts,
+      long seed,
+      @Nullable Hostile hostile) {
+    this.hostile = hostile;
     this.url = url;
     this.tally = tally;
     this.afflictions = afflictions;
@@ -75,16 +86,22 @@ final class Traffic implements AutoCloseable {
    * @param stream true for a streamed chat
    * @param seed seed of the expected text
    * @param words number of requested words
+   * @param poison true if it ends the engine that gets it
    */
-  private record Asked(boolean stream, int seed, int words) {}
+  private record Asked(boolean stream, int seed, int words, boolean poison) {}
 
   private void send() {
     boolean stream = dice.nextInt(5) < 2;
     int conversation = dice.nextInt(CONVERSATIONS);
     int words = stream ? 5 + dice.nextInt(Texts.LONGEST - 5) : 1 + dice.nextInt(12);
-    Asked asked = new Asked(stream, conversation, words);
+    String poison = hostile == null ? "" : hostile.next();
+    int patience = hostile == null || !poison.isEmpty() ? 0 : hostile.patienceMillis();
+    Asked asked = new Asked(stream, conversation, words, !poison.isEmpty());
     String prompt =
-        "Conversation %d. ".formatted(conversation).repeat(20) + "Question " + dice.nextInt();
+        "Conversation %d. ".formatted(conversation).repeat(20)
+            + "Question "
+            + dice.nextInt()
+            + poison;
     if (!free.tryAcquire()) {
       tally.ended(End.NOT_SENT, stream, 0, "");
       return;
@@ -100,15 +117,19 @@ final class Traffic implements AutoCloseable {
             .build();
     long start = System.nanoTime();
     AtomicInteger status = new AtomicInteger();
+    CompletableFuture<HttpResponse<String>> sent =
+        client.sendAsync(
+            request,
+            head -> {
+              status.set(head.statusCode());
+              return BodySubscribers.ofString(StandardCharsets.UTF_8);
+            });
+    if (patience > 0) {
+      CompletableFuture.delayedExecutor(patience, TimeUnit.MILLISECONDS)
+          .execute(() -> sent.cancel(true));
+    }
     var _ =
-        client
-            .sendAsync(
-                request,
-                head -> {
-                  status.set(head.statusCode());
-                  return BodySubscribers.ofString(StandardCharsets.UTF_8);
-                })
-            .orTimeout(NO_END_SECONDS, TimeUnit.SECONDS)
+        sent.orTimeout(NO_END_SECONDS, TimeUnit.SECONDS)
             .whenComplete(
                 (answer, error) -> {
                   over(asked, start, status.get(), answer, error);
@@ -124,15 +145,18 @@ final class Traffic implements AutoCloseable {
       @Nullable Throwable error) {
     long nanos = System.nanoTime() - start;
     if (answer == null) {
-      End end = broken(asked.stream(), status, error);
+      End end = asked.poison() ? End.POISON_REFUSED : broken(asked.stream(), status, error);
       tally.ended(end, asked.stream(), nanos, status + " " + error);
       return;
     }
     String worker = answer.headers().firstValue("x-pointsman-worker").orElse("nobody");
     String detail = answer.statusCode() + " by " + worker + ": " + answer.body();
     End end = end(asked, answer);
+    if (asked.poison()) {
+      end = end == End.SERVED ? End.WRONG_ANSWER : End.POISON_REFUSED;
+    }
     boolean cut = end == End.STREAM_ENDED_WITH_ERROR || end == End.STREAM_ENDED_AT_ITS_HEAD;
-    if (cut && !afflictions.explain(worker, start, start + nanos)) {
+    if (cut && hostile == null && !afflictions.explain(worker, start, start + nanos)) {
       end = End.HEALTHY_STREAM_ENDED;
     }
     tally.ended(end, asked.stream(), nanos, detail);
@@ -142,6 +166,9 @@ final class Traffic implements AutoCloseable {
     Throwable cause = error != null && error.getCause() != null ? error.getCause() : error;
     if (cause instanceof TimeoutException) {
       return End.NO_END;
+    }
+    if (cause instanceof CancellationException) {
+      return End.LEFT;
     }
     if (status == 0) {
       return End.NO_ANSWER;

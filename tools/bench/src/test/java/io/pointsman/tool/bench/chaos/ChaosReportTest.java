@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.io.IOException;
 import java.util.List;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Conditions under which a chaos run reaches its target. */
@@ -19,16 +20,18 @@ class ChaosReportTest {
   private int looks = 100;
   private int leftInFlight;
   private int leftOpen;
+  private Hostile.@Nullable Losses losses;
 
   private boolean reached(long cutOnEngines) {
-    ChaosRun.Setup setup = new ChaosRun.Setup(List.of(), seconds, 2, 10, 1, 1000, 1);
+    ChaosRun.Setup setup =
+        new ChaosRun.Setup(List.of(), seconds, 2, 10, 1, 1000, 1, losses != null);
     RouterUnderTest.Metrics metrics = new RouterUnderTest.Metrics("");
     Availability availability = new Availability();
     for (int i = 0; i < looks; i++) {
       availability.saw(i == looks / 2 ? available : 2, i * SECOND / 10);
     }
     ChaosReport.Witness witness =
-        new ChaosReport.Witness(cutOnEngines, availability, leftInFlight, leftOpen);
+        new ChaosReport.Witness(cutOnEngines, availability, leftInFlight, leftOpen, losses);
     return new ChaosReport(setup, 1, strikes, witness, tally, List.of(), metrics, "").reached();
   }
 
@@ -134,6 +137,36 @@ class ChaosReportTest {
   @Test
   void aRunWithoutServedRequestFails() {
     assertThat(reached(5)).isFalse();
+  }
+
+  @Test
+  void aRequestThatEndsMoreThanTwoEnginesFailsTheRun() {
+    ended(End.SERVED, 10);
+    ended(End.POISON_REFUSED, 4);
+    ended(End.LEFT, 2);
+    losses = new Hostile.Losses(4, 8, 2);
+    assertThat(reached(5)).isTrue();
+
+    losses = new Hostile.Losses(4, 8, 3);
+    assertThat(reached(5)).isFalse();
+    losses = new Hostile.Losses(4, 0, 0);
+    assertThat(reached(5)).as("no engine was ended").isFalse();
+  }
+
+  @Test
+  void aHostileRunPoisonsOneRequestOf500() {
+    Hostile hostile = new Hostile(1);
+    int poisons = 0;
+    int impatient = 0;
+    for (int i = 1; i <= 250_000; i++) {
+      poisons += hostile.next().isEmpty() ? 0 : 1;
+      impatient += hostile.patienceMillis() > 0 ? 1 : 0;
+    }
+    assertThat(poisons).isEqualTo(500);
+    assertThat(impatient).isBetween(24_000, 26_000);
+    String counts = "3,4,5,2" + ",0".repeat(Hostile.POISONS - 4);
+    assertThat(hostile.losses(counts)).isEqualTo(new Hostile.Losses(500, 14, 2));
+    assertThatThrownBy(() -> Hostile.plan(3, 60)).hasMessageStartingWith("engines: 3");
   }
 
   @Test

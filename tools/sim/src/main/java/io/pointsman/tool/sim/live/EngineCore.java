@@ -19,6 +19,8 @@ public final class EngineCore {
   private final Set<GenerationRun> runs = new LinkedHashSet<>();
   private boolean ended;
   private boolean died;
+  private int deaths;
+  private int lost;
   private HandOvers handOvers = HandOvers.NONE;
   private @Nullable CacheAnnouncer announcer;
   private volatile String id = "";
@@ -110,7 +112,19 @@ public final class EngineCore {
   public void die() {
     ended = true;
     died = true;
+    deaths++;
+    lost += runs.size();
     List.copyOf(runs).forEach(GenerationRun::fail);
+  }
+
+  /** Number of ends by {@link #die}. */
+  public int deaths() {
+    return deaths;
+  }
+
+  /** Number of generations that failed because it died. */
+  public int lost() {
+    return lost;
   }
 
   /** Computes again, as after a restart. */
