@@ -171,14 +171,15 @@ class EngineShutdownTest {
   void aStreamedMessageOrResponseEndsWithTheErrorOfItsApi() throws Exception {
     endsWith(
         "/v1/messages",
-        "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":",
+        "event: error\n"
+            + "data: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":",
         "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"stop_reason\":null,"
             + "\"usage\":{\"output_tokens\":0}}}\n\n",
         "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":null},"
             + "\"usage\":{\"output_tokens\":1}}\n\n");
     endsWith(
         "/v1/responses",
-        "event: error\ndata: {\"type\":\"error\",\"code\":\"upstream_aborted\",\"message\":",
+        "event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{",
         "event: response.output_text.delta\ndata: {\"delta\":\"a\"}\n\n",
         "event: response.completed\ndata: {\"response\":{\"status\":\"completed\","
             + "\"usage\":{\"input_tokens\":4,\"output_tokens\":0}}}\n\n");
@@ -382,7 +383,10 @@ class EngineShutdownTest {
       assertThat(client.chunk()).startsWith("event: response.created");
       worker.shutsDown();
 
-      assertThat(client.chunk()).startsWith("event: error\n");
+      assertThat(client.chunk())
+          .startsWith("event: response.failed\n")
+          .contains(
+              "}}}\n\nevent: error\ndata: {\"type\":\"error\",\"code\":\"upstream_aborted\",");
       assertThat(client.chunk()).isEmpty();
     }
   }

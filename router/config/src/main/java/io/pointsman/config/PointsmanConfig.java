@@ -1,6 +1,7 @@
 package io.pointsman.config;
 
 import io.pointsman.config.key.AdminKeys;
+import io.pointsman.config.key.BatchKeys;
 import io.pointsman.config.key.DecideKeys;
 import io.pointsman.config.key.DisaggKeys;
 import io.pointsman.config.key.EngineTlsKeys;
@@ -19,6 +20,7 @@ import io.pointsman.config.key.TierKeys;
 import io.pointsman.config.key.TracingKeys;
 import io.pointsman.config.settings.AdminSettings;
 import io.pointsman.config.settings.AuthSettings;
+import io.pointsman.config.settings.BatchSettings;
 import io.pointsman.config.settings.CaptureSettings;
 import io.pointsman.config.settings.DecideSettings;
 import io.pointsman.config.settings.DecisionSettings;
@@ -92,6 +94,7 @@ import java.util.regex.Pattern;
  * @param kvTokens queries to engines for the token ids of texts
  * @param controlKeys bearer tokens for the router's own requests to engines, for example probes
  * @param engineTls TLS to engines
+ * @param batch files and batches of requests
  * @param systemScheduling true to change the system's scheduling
  * @param stackEndpoints true for the endpoints of production-stack's router
  */
@@ -124,6 +127,7 @@ public record PointsmanConfig(
     DecisionSettings decisions,
     CaptureSettings capture,
     TracingSettings tracing,
+    BatchSettings batch,
     boolean systemScheduling,
     boolean stackEndpoints) {
   private static final Pattern ISO_DURATION = Pattern.compile("\\bPT[-\\dHMS.]*[HMS]");
@@ -202,6 +206,7 @@ public record PointsmanConfig(
             values.get(OperationKeys.CAPTURE_MAX_BYTES),
             values.get(OperationKeys.CAPTURE_FILES)),
         group("tracing", () -> tracing(values)),
+        group("batch", () -> batch(values)),
         values.get(OperationKeys.SYSTEM_SCHEDULING),
         values.get(AdminKeys.STACK_ENDPOINTS));
   }
@@ -296,6 +301,19 @@ public record PointsmanConfig(
             Math.toIntExact(values.get(KvEventKeys.MAX_MESSAGE)),
             values.get(KvEventKeys.MAX_EVENTS),
             values.get(KvEventKeys.REPLAY_TIMEOUT)));
+  }
+
+  private static BatchSettings batch(ConfigValues values) {
+    return new BatchSettings(
+        values.get(BatchKeys.ENABLED),
+        values.get(BatchKeys.DIRECTORY),
+        values.get(BatchKeys.MAX_FILE),
+        values.get(BatchKeys.MAX_TOTAL),
+        values.get(BatchKeys.MAX_REQUESTS),
+        values.get(BatchKeys.PARALLELISM),
+        values.get(BatchKeys.ATTEMPTS),
+        values.get(BatchKeys.REQUEST_TIMEOUT),
+        values.get(BatchKeys.API_KEY));
   }
 
   private static TokenSettings kvTokens(ConfigValues values) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.config.key.AdminKeys;
+import io.pointsman.config.key.BatchKeys;
 import io.pointsman.config.key.ConfigKeys;
 import io.pointsman.config.key.DecideKeys;
 import io.pointsman.config.key.DisaggKeys;
@@ -21,6 +22,7 @@ import io.pointsman.config.key.PeerKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.key.TierKeys;
 import io.pointsman.config.key.TracingKeys;
+import io.pointsman.config.settings.BatchSettings;
 import io.pointsman.config.settings.CaptureSettings;
 import io.pointsman.config.settings.DecideSettings;
 import io.pointsman.config.settings.DecisionSettings;
@@ -121,6 +123,7 @@ class ConfigKeysTest {
     assertThat(config.decisions()).isEqualTo(DecisionSettings.DEFAULTS);
     assertThat(config.capture()).isEqualTo(CaptureSettings.DEFAULTS);
     assertThat(config.tracing()).isEqualTo(TracingSettings.DEFAULTS);
+    assertThat(config.batch()).isEqualTo(BatchSettings.DEFAULTS);
   }
 
   @Test
@@ -201,6 +204,7 @@ class ConfigKeysTest {
         KvEventKeys.class,
         KvTokenKeys.class,
         AdminKeys.class,
+        BatchKeys.class,
         DecideKeys.class,
         OperationKeys.class,
         TracingKeys.class

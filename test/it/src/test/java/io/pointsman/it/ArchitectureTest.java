@@ -47,12 +47,22 @@ final class ArchitectureTest {
           Map.entry("kubernetes", with(CORE, "config")),
           Map.entry("observe", with(CORE, "config", "control")),
           Map.entry("api", with(CORE, "config", "control", "observe")),
+          Map.entry("batch", with(CORE, "config")),
           Map.entry("compat", with(CORE, "config")),
           // Control has the rounds and the look-ups of names; decisions come from the api.
           Map.entry("plane", with(CORE, "api", "control")),
           Map.entry(
               "server",
-              with(CORE, "config", "control", "kubernetes", "observe", "api", "compat", "plane")),
+              with(
+                  CORE,
+                  "config",
+                  "control",
+                  "kubernetes",
+                  "observe",
+                  "api",
+                  "batch",
+                  "compat",
+                  "plane")),
           Map.entry("tool.sim", Set.of()),
           Map.entry("tool.replay", Set.of("engine", "tool.sim")),
           Map.entry(
@@ -145,6 +155,7 @@ final class ArchitectureTest {
         new Arrow(router, "kubernetes", CORE, Set.of("config")),
         new Arrow(router, "observe", CORE, Set.of("config", "control")),
         new Arrow(router, "api", CORE, Set.of("config", "control", "observe")),
+        new Arrow(router, "batch", CORE, Set.of("config")),
         // The configuration has workers, roles and protocols as values.
         new Arrow("compat -> config", "compat", Set.of("config"), Set.of("engine", "pd")),
         // The service is a local endpoint of the proxy. Names and rounds come from control.
@@ -185,11 +196,11 @@ final class ArchitectureTest {
 
   @Test
   void onlyServerKnowsAllOfTheRouter() {
-    Set<String> router = Set.of("config", "control", "kubernetes", "observe", "api");
+    Set<String> router = Set.of("config", "control", "kubernetes", "observe", "api", "batch");
     Set<String> layers = with(router, "compat", "plane", "tool", "server");
 
     assertThat(layers).filteredOn(layer -> used(layer).containsAll(router)).containsOnly("server");
-    for (String last : List.of("kubernetes", "compat")) {
+    for (String last : List.of("kubernetes", "batch", "compat")) {
       assertThat(layers).filteredOn(layer -> used(layer).contains(last)).containsOnly("server");
     }
   }

@@ -8,6 +8,7 @@ import io.pointsman.compat.vllmrouter.Translation;
 import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.key.AdminKeys;
+import io.pointsman.config.key.BatchKeys;
 import io.pointsman.config.key.DisaggKeys;
 import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.ForwardKeys;
@@ -138,8 +139,10 @@ public final class ProductionStackLauncher {
   }
 
   private static void environment(Map<String, String> environment, Translation into) {
-    // Only for probes; forwarded requests keep the client's Authorization.
-    into.values().set(FleetKeys.HEALTH_API_KEY, environment.getOrDefault(ENGINES_KEY, "").strip());
+    // For probes and batches; forwarded requests keep the client's Authorization.
+    String key = environment.getOrDefault(ENGINES_KEY, "").strip();
+    into.values().set(FleetKeys.HEALTH_API_KEY, key);
+    into.values().set(BatchKeys.API_KEY, key);
     limit(environment, PREFILL_TIMEOUT, Duration.ofMinutes(5), into, DisaggKeys.PREFILL_TIMEOUT);
     limit(environment, DECODE_TIMEOUT, Duration.ofMinutes(10), into, DisaggKeys.DECODE_TIMEOUT);
     limit(

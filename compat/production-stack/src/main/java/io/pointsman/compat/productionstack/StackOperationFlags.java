@@ -1,11 +1,14 @@
 package io.pointsman.compat.productionstack;
 
 import static io.pointsman.compat.productionstack.StackFlags.stack;
+import static io.pointsman.compat.vllmrouter.Translation.as;
 
+import io.pointsman.compat.vllmrouter.Effect;
 import io.pointsman.compat.vllmrouter.Flag;
 import io.pointsman.compat.vllmrouter.Flag.Shape;
 import io.pointsman.compat.vllmrouter.Given;
 import io.pointsman.compat.vllmrouter.Translation;
+import io.pointsman.config.key.BatchKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.TracingKeys;
 import io.pointsman.config.settings.LogSettings.Format;
@@ -43,16 +46,16 @@ final class StackOperationFlags {
                     + " bodies in a proxy in front of the router"),
         stack("--enable-batch-api", "file and batch API")
             .shape(Shape.SWITCH)
-            .refused("the router has no file and batch API; run a batch API in front of it"),
+            .honoured(
+                "the requests are really sent; files and batches survive a restart",
+                (given, into) -> into.values().set(BatchKeys.ENABLED, true)),
         stack("--file-storage-class", "type of the file storage")
             .standard("local_file")
-            .idle("needs --enable-batch-api"),
+            .honoured(only("local_file")),
         stack("--file-storage-path", "path of the file storage")
             .standard("/tmp/vllm_files")
-            .idle("needs --enable-batch-api"),
-        stack("--batch-processor", "batch processor")
-            .standard("local")
-            .idle("needs --enable-batch-api"),
+            .honoured("the database of batches is there too", as(BatchKeys.DIRECTORY)),
+        stack("--batch-processor", "batch processor").standard("local").honoured(only("local")),
         stack("--external-providers-config", "file with external providers and their models")
             .refused(
                 "the router does not mix providers; for a single one, use vllm-router --backend"
@@ -122,6 +125,14 @@ final class StackOperationFlags {
         stack("--version", "print the version")
             .shape(Shape.SWITCH)
             .idle("the command prints it and exits"));
+  }
+
+  private static Effect.Action only(String value) {
+    return (given, into) -> {
+      if (!given.value().equals(value)) {
+        into.problem(given, given.value(), value);
+      }
+    };
   }
 
   private static void gates(Given given, Translation into) {

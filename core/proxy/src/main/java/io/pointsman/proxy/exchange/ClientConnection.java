@@ -19,6 +19,7 @@ import io.pointsman.proxy.retry.BodyHash;
 import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.proxy.wire.RequestDecoder;
 import io.pointsman.proxy.wire.RequestHead;
+import io.pointsman.request.Paths;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -304,7 +305,14 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   /** The bytes of an answer of the router. */
   ByteBuf render(RequestHead head, String requestId, Reply reply, boolean keep) {
     String more = plane.cors().lines(head) + head.connectionLine(keep);
-    return reply.render(channel.alloc(), requestId, more, !head.method().equals("HEAD"));
+    Reply formed = reply.inFormOf(Paths.plain(head.path()), requestId);
+    return formed.render(channel.alloc(), requestId, more, !head.method().equals("HEAD"));
+  }
+
+  /** The head of an answer of the router whose body follows in pieces. */
+  ByteBuf renderHead(RequestHead head, String requestId, Reply reply, boolean keep, long length) {
+    String more = plane.cors().lines(head) + head.connectionLine(keep);
+    return reply.head(channel.alloc(), requestId, more, length);
   }
 
   /** Queues bytes for the client. Their ownership passes to this method. */

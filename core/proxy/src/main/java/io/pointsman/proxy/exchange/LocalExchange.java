@@ -3,6 +3,7 @@ package io.pointsman.proxy.exchange;
 import io.netty.buffer.ByteBuf;
 import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.body.KeptBody;
+import io.pointsman.proxy.local.LocalContent;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
@@ -12,6 +13,7 @@ import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.proxy.wire.RequestHead;
+import java.io.InputStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -27,7 +29,7 @@ import org.slf4j.LoggerFactory;
  * A request that the router answers itself. It receives the complete body, calls the endpoint on a
  * virtual thread and sends the answer. Belongs to the client's event loop.
  */
-final class LocalExchange implements ClientStream {
+final class LocalExchange implements ClientStream, ContentSender.Sink {
   private static final Logger LOG = LoggerFactory.getLogger(LocalExchange.class);
 
   private final ClientConnection client;
@@ -35,6 +37,16 @@ final class LocalExchange implements ClientStream {
   private final LocalEndpoint endpoint;
   private final String requestId;
   private @Nullable KeptBody body;
+
+  /** The body of an endpoint that reads it while it arrives. */
+  private @Nullable BodyStream stream;
+
+  private long streamed;
+
+  /** Sends the body of an answer that is not kept in memory. */
+  private @Nullable ContentSender sender;
+
+  private long lastSentAt;
   private long dropped;
   private boolean received;
   private boolean over;
@@ -53,6 +65,9 @@ final class LocalExchange implements ClientStream {
   /** Maximum size of the body in bytes, including a part that is not buffered. */
   private long mostBytes() {
     LimitSettings limits = client.state().plane().limits();
+    if (endpoint.streamsBody()) {
+      return Math.min(limits.maxBodyBytes(), endpoint.mostBytes());
+    }
     return endpoint.takesHeadOfBody() ? limits.maxBodyBytes() : mostKept();
   }
 
@@ -66,6 +81,26 @@ final class LocalExchange implements ClientStream {
   public void begin() {
     if (head.contentLength() > mostBytes()) {
       reply(tooLarge());
+    } else if (endpoint.streamsBody()) {
+      BodyStream in = new BodyStream(this::readsAgain);
+      stream = in;
+      start(request(new byte[0], in));
+    }
+  }
+
+  /** Reads the client again. Called by the thread of the endpoint. */
+  private void readsAgain() {
+    try {
+      client.state().loop().execute(this::resume);
+    } catch (RejectedExecutionException e) {
+      LOG.debug("the router stopped during {} {}", head.method(), head.path(), e);
+    }
+  }
+
+  private void resume() {
+    if (client.busyWith(this)) {
+      lastReadAt = client.state().now();
+      client.setReading(true);
     }
   }
 
@@ -78,6 +113,11 @@ final class LocalExchange implements ClientStream {
   @Override
   public void content(ByteBuf part) {
     lastReadAt = client.state().now();
+    BodyStream in = stream;
+    if (in != null) {
+      pass(part, in);
+      return;
+    }
     int length = part.readableBytes();
     int before = buffered();
     int kept = (int) Math.min(length, Math.max(0, mostKept() - before));
@@ -91,6 +131,18 @@ final class LocalExchange implements ClientStream {
       part.release();
     } else if (!keep(part.writerIndex(part.readerIndex() + kept))) {
       reply(Rejections.reply(ProxyError.BUFFERS_FULL));
+    }
+  }
+
+  private void pass(ByteBuf part, BodyStream in) {
+    streamed += part.readableBytes();
+    if (over) {
+      part.release();
+    } else if (streamed > mostBytes()) {
+      part.release();
+      reply(tooLarge());
+    } else if (!in.add(part)) {
+      client.setReading(false);
     }
   }
 
@@ -126,6 +178,10 @@ final class LocalExchange implements ClientStream {
   @Override
   public void contentEnd() {
     received = true;
+    if (stream != null) {
+      stream.end();
+      return;
+    }
     if (over) {
       return;
     }
@@ -134,15 +190,15 @@ final class LocalExchange implements ClientStream {
       reply(Rejections.reply(ProxyError.BUFFERS_FULL));
       return;
     }
-    LocalRequest request =
-        new LocalRequest(
-            head.method(),
-            head.path(),
-            head.query(),
-            headers(),
-            takeBody(),
-            dropped > 0,
-            requestId);
+    start(request(takeBody(), null));
+  }
+
+  private LocalRequest request(byte[] bytes, @Nullable InputStream in) {
+    return new LocalRequest(
+        head.method(), head.path(), head.query(), headers(), bytes, dropped > 0, requestId, in);
+  }
+
+  private void start(LocalRequest request) {
     Thread.ofVirtual().name("pointsman-local").start(() -> handle(request));
   }
 
@@ -159,20 +215,73 @@ final class LocalExchange implements ClientStream {
   /** Runs on a virtual thread. */
   private void handle(LocalRequest request) {
     Reply reply;
-    try {
+    LocalContent content = null;
+    try (InputStream _ = request.stream()) {
       LocalResponse response = endpoint.handle(request);
       reply = new Reply(response.status(), response.headers(), response.body());
+      content = response.content();
     } catch (Throwable e) { // includes errors, because the client waits for an answer
-      LOG.error("{} {} failed, request {}", head.method(), head.path(), requestId, e);
+      if (request.stream() instanceof BodyStream in && in.broken()) {
+        LOG.debug("{} {} ended early, request {}", head.method(), head.path(), requestId, e);
+      } else {
+        LOG.error("{} {} failed, request {}", head.method(), head.path(), requestId, e);
+      }
       reply = Reply.of(ProxyError.INTERNAL, ProxyError.INTERNAL.message());
     } finally {
       handling().giveBack(request.body().length);
     }
     Reply made = reply;
+    LocalContent pieces = content;
     try {
-      client.state().loop().execute(() -> reply(made));
+      client.state().loop().execute(() -> reply(made, pieces));
     } catch (RejectedExecutionException e) {
       LOG.debug("the router stopped before it answered {} {}", head.method(), head.path(), e);
+    }
+  }
+
+  private void reply(Reply reply, @Nullable LocalContent content) {
+    if (content == null || over) {
+      reply(reply);
+      return;
+    }
+    boolean keep = client.mayKeep(head, received);
+    client.write(client.renderHead(head, requestId, reply, keep, content.length()));
+    if (head.method().equals("HEAD")) {
+      end();
+      client.finished(keep);
+      return;
+    }
+    client.flush();
+    lastSentAt = client.state().now();
+    ContentSender pieces = new ContentSender(content, client, this);
+    sender = pieces;
+    pieces.start();
+  }
+
+  @Override
+  public void piece(ByteBuf piece) {
+    if (over || sender == null) {
+      piece.release();
+      return;
+    }
+    lastSentAt = client.state().now();
+    client.write(piece);
+    client.flush();
+    if (client.writable()) {
+      sender.taken();
+    }
+  }
+
+  @Override
+  public void ended(boolean complete) {
+    if (over) {
+      return;
+    }
+    end();
+    if (complete) {
+      client.finished(client.mayKeep(head, received));
+    } else {
+      client.breakOff(false);
     }
   }
 
@@ -203,6 +312,12 @@ final class LocalExchange implements ClientStream {
 
   private void end() {
     over = true;
+    if (stream != null) {
+      stream.fail("the client's request ended early");
+    }
+    if (sender != null) {
+      sender.stop();
+    }
     KeptBody kept = body;
     body = null;
     if (kept != null) {
@@ -211,13 +326,26 @@ final class LocalExchange implements ClientStream {
   }
 
   @Override
-  public void clientWritable(boolean writable) {}
+  public void clientWritable(boolean writable) {
+    if (writable && sender != null) {
+      sender.taken();
+    }
+  }
 
   @Override
   public void checkTimeouts(long now) {
     TimeoutSettings timeouts = client.state().plane().timeouts();
     boolean late = over(now - startedAt, timeouts.total());
-    if (!received && (late || over(now - lastReadAt, timeouts.clientBody()))) {
+    if (sender != null) {
+      boolean stuck = !client.writable() && over(now - lastSentAt, timeouts.clientIdle());
+      if (late || stuck) {
+        end();
+        client.reset();
+      }
+      return;
+    }
+    boolean waits = stream != null && stream.paused();
+    if (!received && !waits && (late || over(now - lastReadAt, timeouts.clientBody()))) {
       reply(Reply.of(ProxyError.REQUEST_TIMEOUT, ProxyError.REQUEST_TIMEOUT.message()));
     } else if (late) {
       reply(Reply.of(ProxyError.LOCAL_TIMEOUT, ProxyError.LOCAL_TIMEOUT.message()));
@@ -230,6 +358,11 @@ final class LocalExchange implements ClientStream {
 
   @Override
   public void cut() {
+    if (sender != null) {
+      end();
+      client.breakOff(false);
+      return;
+    }
     reply(Reply.of(ProxyError.SHUTTING_DOWN, ProxyError.SHUTTING_DOWN.message()));
   }
 }

@@ -20,6 +20,14 @@ public interface LocalEndpoint {
   }
 
   /**
+   * True if the endpoint reads the body as a stream while it arrives. Then only {@link #mostBytes}
+   * and {@code limits.max-body} limit it, and {@link LocalRequest#stream} has it.
+   */
+  default boolean streamsBody() {
+    return false;
+  }
+
+  /**
    * True if the first part of a body above the limit for buffering suffices; otherwise it gets
    * status 413. A body above {@link #mostBytes} is refused in both cases.
    */

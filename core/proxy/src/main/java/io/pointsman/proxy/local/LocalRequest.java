@@ -1,5 +1,6 @@
 package io.pointsman.proxy.local;
 
+import java.io.InputStream;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -17,6 +18,8 @@ import org.jspecify.annotations.Nullable;
  * @param body the body, within the limits of the listener; not copied
  * @param truncated true if the client's body continues after {@code body}
  * @param requestId value of {@code x-request-id} in the answer
+ * @param stream the body of an endpoint that reads it as a stream, to be read on the endpoint's
+ *     thread; null for all others
  */
 @SuppressWarnings("ArrayRecordComponent") // handed over, never compared
 public record LocalRequest(
@@ -26,7 +29,20 @@ public record LocalRequest(
     Map<String, List<String>> headers,
     byte[] body,
     boolean truncated,
-    String requestId) {
+    String requestId,
+    @Nullable InputStream stream) {
+
+  /** A request whose body is kept in memory. */
+  public LocalRequest(
+      String method,
+      String path,
+      String query,
+      Map<String, List<String>> headers,
+      byte[] body,
+      boolean truncated,
+      String requestId) {
+    this(method, path, query, headers, body, truncated, requestId, null);
+  }
 
   /** A request with a complete body. */
   public LocalRequest(

@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The answer of an endpoint of the router. The server adds framing headers and {@code
@@ -13,9 +14,11 @@ import java.util.Map;
  * @param status 200 to 599
  * @param headers names and values, without line breaks
  * @param body the body; not copied
+ * @param content the body in place of {@code body}, sent in pieces; null for most answers
  */
 @SuppressWarnings("ArrayRecordComponent") // handed over, never compared
-public record LocalResponse(int status, Map<String, String> headers, byte[] body) {
+public record LocalResponse(
+    int status, Map<String, String> headers, byte[] body, @Nullable LocalContent content) {
 
   public LocalResponse {
     if (status < 200 || status > 599) {
@@ -24,6 +27,11 @@ public record LocalResponse(int status, Map<String, String> headers, byte[] body
     headers = Map.copyOf(headers);
     headers.forEach(LocalResponse::checkHeader);
     requireNonNull(body, "body");
+  }
+
+  /** An answer that is kept in memory. */
+  public LocalResponse(int status, Map<String, String> headers, byte[] body) {
+    this(status, headers, body, null);
   }
 
   private static void checkHeader(String name, String value) {
@@ -46,10 +54,15 @@ public record LocalResponse(int status, Map<String, String> headers, byte[] body
         status, Map.of("content-type", type), body.getBytes(StandardCharsets.UTF_8));
   }
 
+  /** An answer whose body is sent in pieces. */
+  public static LocalResponse of(String type, LocalContent content) {
+    return new LocalResponse(200, Map.of("content-type", type), new byte[0], content);
+  }
+
   /** Copy with one more header. */
   public LocalResponse withHeader(String name, String value) {
     Map<String, String> more = new LinkedHashMap<>(headers);
     more.put(name, value);
-    return new LocalResponse(status, more, body);
+    return new LocalResponse(status, more, body, content);
   }
 }

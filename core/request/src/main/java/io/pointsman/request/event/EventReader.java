@@ -32,7 +32,7 @@ public final class EventReader {
    * status.
    */
   private static final byte[][] ENGINES_OWN = {
-    ascii("nternal"), ascii("server_error"), ascii("api_error")
+    ascii("nternal"), ascii("server_error"), ascii("api_error"), ascii("timeout_error")
   };
 
   /** Part of the error type of an overload. */

@@ -1,5 +1,6 @@
 package io.pointsman.request.usage;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import io.pointsman.engine.fleet.Usage;
@@ -79,6 +80,7 @@ public final class AnswerScanner {
   private static final byte[] STATUS = ascii("\"status\"");
   private static final byte[] CANCELLED = ascii("\"cancelled\"");
   private static final byte[] INCOMPLETE = ascii("\"incomplete\"");
+  private static final String PROMPT_TOKENS = "\"prompt_tokens\"";
   private static final byte[] NOTHING = {};
 
   private final Form form;
@@ -343,11 +345,18 @@ public final class AnswerScanner {
     }
   }
 
-  /** Reports the end of an answer in one piece. A complete message says why it stopped. */
+  /**
+   * Reports the end of an answer in one piece. A complete message says why it stopped. Some engines
+   * answer with a chat instead, whose counts have other names.
+   */
   public void ended() {
-    if (form == Form.MESSAGE && used && !stopped) {
+    if (form == Form.MESSAGE && used && !stopped && !isChat()) {
       abort(first);
     }
+  }
+
+  private boolean isChat() {
+    return new String(counts, 0, length, ISO_8859_1).contains(PROMPT_TOKENS);
   }
 
   /**

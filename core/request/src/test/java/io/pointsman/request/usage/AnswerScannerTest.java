@@ -247,6 +247,8 @@ class AnswerScannerTest {
     assertThat(ended(whole + ",\"stop_reason\":\"end_turn\"}")).isFalse();
     assertThat(ended("{\"stop_reason\":\"max_tokens\"," + whole.substring(1) + "}")).isFalse();
     assertThat(ended("{\"answer\":1}")).as("no message").isFalse();
+    String chat = "{\"finish_reason\":\"stop\",\"usage\":{\"prompt_tokens\":3}}";
+    assertThat(ended(chat)).as("a chat in place of a message").isFalse();
   }
 
   private static boolean ended(String message) {

@@ -31,6 +31,7 @@ public final class ConfigKeys {
           new Section("Kubernetes", KubernetesKeys.all()),
           new Section("Administration, decision log and authentication", AdminKeys.all()),
           new Section("Decisions for other proxies", DecideKeys.all()),
+          new Section("Files and batches", BatchKeys.all()),
           new Section("Operation", OperationKeys.all()),
           new Section("Tracing", TracingKeys.all()));
 

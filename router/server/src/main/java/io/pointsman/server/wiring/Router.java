@@ -20,6 +20,7 @@ import io.pointsman.api.decide.DecisionService;
 import io.pointsman.api.decide.LeasesApi;
 import io.pointsman.api.decide.RayRouteApi;
 import io.pointsman.api.decide.SplitPlaces;
+import io.pointsman.batch.BatchService;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.control.names.NameWorkers;
 import io.pointsman.engine.RoutingEngine;
@@ -57,6 +58,7 @@ import io.pointsman.proxy.upstream.EngineTls;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.URI;
 import java.net.UnknownHostException;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -66,6 +68,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.UUID;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
@@ -87,6 +90,9 @@ public final class Router implements AutoCloseable {
   private final BodyChanges changes;
   private final AtomicReference<Map<String, String>> dynamicConfig;
 
+  /** Null without files and batches. */
+  private final @Nullable BatchService batches;
+
   private Router(Assembly assembly, ProxyServer server, @Nullable MetricsServer metrics) {
     config = assembly.config;
     fleet = assembly.fleet;
@@ -96,6 +102,7 @@ public final class Router implements AutoCloseable {
     nameWorkers = assembly.core.nameWorkers;
     changes = assembly.changes;
     dynamicConfig = assembly.dynamicConfig;
+    batches = assembly.batches;
     this.server = server;
     this.metrics = metrics;
   }
@@ -114,7 +121,9 @@ public final class Router implements AutoCloseable {
           MetricsServer metrics = assembly.openMetrics();
           assembly.core.watch();
           control.remove(server);
-          return new Router(assembly, server, metrics);
+          Router router = new Router(assembly, server, metrics);
+          router.startBatches();
+          return router;
         });
   }
 
@@ -138,6 +147,9 @@ public final class Router implements AutoCloseable {
     private final RequestTracer tracer;
     private final Observers observers;
     private final BodyChanges changes;
+
+    /** Null without files and batches. */
+    private @Nullable BatchService batches;
 
     /** Null if clients cannot choose engines. */
     private final @Nullable EngineIds engineIds;
@@ -351,6 +363,10 @@ public final class Router implements AutoCloseable {
       if (config.metrics().enabled() && config.metrics().likeProductionStack()) {
         metrics.addTo(routes);
       }
+      if (config.batch().enabled()) {
+        batches = batches();
+        batches.addTo(routes);
+      }
       new RefusedPaths(config.admin().refusedPaths()).addTo(routes);
       ControlApi.EngineCall calls =
           ControlApi.calling(core.client, config.admin().controlTimeout());
@@ -362,6 +378,18 @@ public final class Router implements AutoCloseable {
       }
       control.addTo(routes, refused);
       return routes.build();
+    }
+
+    /** Only this method loads the classes of the store. */
+    private BatchService batches() throws IOException {
+      BatchService opened =
+          BatchService.open(
+              config.batch(),
+              InstantSource.system(),
+              () -> UUID.randomUUID().toString().replace("-", ""),
+              Thread::sleep);
+      control.push(opened);
+      return opened;
     }
 
     private void choiceForOthers(
@@ -402,6 +430,27 @@ public final class Router implements AutoCloseable {
       } catch (IOException e) {
         throw new IOException("metrics: " + host + ":" + port + " (expected: a free port)", e);
       }
+    }
+  }
+
+  private void startBatches() {
+    if (batches != null) {
+      batches.start(URI.create(url(local(config.proxy().listen().host()), server.port())));
+    }
+  }
+
+  /** A host at which this machine reaches a port that listens on {@code host}. */
+  private static String local(String host) {
+    return switch (host) {
+      case "0.0.0.0" -> "127.0.0.1";
+      case "::", "[::]" -> "::1";
+      default -> host;
+    };
+  }
+
+  private void stopBatches() {
+    if (batches != null) {
+      batches.stop();
     }
   }
 
@@ -470,6 +519,7 @@ public final class Router implements AutoCloseable {
   @Override
   public void close() {
     if (draining.compareAndSet(false, true)) {
+      stopBatches();
       server.close();
       OpenedParts.closeAll(control);
     }

@@ -27,6 +27,7 @@ class PackagesPageTest {
           "router/kubernetes",
           "router/observe",
           "router/api",
+          "router/batch",
           "compat/vllm-router",
           "compat/production-stack",
           "compat/ray-serve",

@@ -53,6 +53,7 @@ class ServerArchitectureTest {
     "io.pointsman.kubernetes..",
     "io.pointsman.observe..",
     "io.pointsman.api..",
+    "io.pointsman.batch..",
     "io.pointsman.compat..",
     "io.pointsman.plane..",
     "io.pointsman.server.."

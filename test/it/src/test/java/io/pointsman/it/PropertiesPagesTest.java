@@ -13,9 +13,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** The list of Ray's test properties names existing tests that are executed. */
-final class RayPropertiesPageTest {
+/** The lists of other routers' test properties name existing tests that are executed. */
+final class PropertiesPagesTest {
   private static final Path ROOT = Path.of(System.getProperty("pointsman.root", ".."));
   private static final Pattern NAMED =
       Pattern.compile("`([A-Z]\\w+(?:Test|Properties))(?:\\.(\\w+))?`");
@@ -35,6 +37,7 @@ final class RayPropertiesPageTest {
             "router/kubernetes",
             "router/observe",
             "router/api",
+            "router/batch",
             "compat/vllm-router",
             "compat/production-stack",
             "compat/ray-serve",
@@ -93,11 +96,11 @@ final class RayPropertiesPageTest {
     assertThat(runs(source, "isGone")).isFalse();
   }
 
-  @Test
-  void everyNamedTestExists() throws IOException {
+  @ParameterizedTest
+  @ValueSource(strings = {"ray-properties.md", "production-stack-properties.md"})
+  void everyNamedTestExists(String page) throws IOException {
     Map<String, String> sources = tests();
-    Matcher named =
-        NAMED.matcher(Files.readString(ROOT.resolve("docs/evidence/ray-properties.md")));
+    Matcher named = NAMED.matcher(Files.readString(ROOT.resolve("docs/evidence").resolve(page)));
     List<String> missing = new ArrayList<>();
     int found = 0;
     while (named.find()) {

@@ -1,0 +1,344 @@
+package io.pointsman.batch;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.config.settings.BatchSettings;
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Runs batches: checks the input, sends its requests, and writes the results to files. Each result
+ * is stored at once, so a batch continues after a restart. Then only the requests that were in
+ * progress are sent a second time.
+ */
+final class BatchRunner {
+  private static final Logger LOG = LoggerFactory.getLogger(BatchRunner.class);
+
+  /** Maximum number of batches at the same time; further ones wait. */
+  private static final int MOST_AT_ONCE = 8;
+
+  /** Number of results that are read from the store at a time. */
+  private static final int PAGE = 100;
+
+  /** Maximum wait at a stop. */
+  private static final Duration STOP = Duration.ofSeconds(10);
+
+  private final BatchStore store;
+  private final BatchSettings settings;
+  private final LineRequests requests;
+  private final InstantSource clock;
+  private final Semaphore atOnce = new Semaphore(MOST_AT_ONCE, true);
+  private final Semaphore slots;
+  private final CountDownLatch started = new CountDownLatch(1);
+  private final Map<String, Run> runs = new ConcurrentHashMap<>();
+  private volatile boolean stopped;
+
+  BatchRunner(
+      BatchStore store, BatchSettings settings, LineRequests requests, InstantSource clock) {
+    this.store = store;
+    this.settings = settings;
+    this.requests = requests;
+    this.clock = clock;
+    slots = new Semaphore(settings.parallelism(), true);
+  }
+
+  /** Starts to run batches, first those of an earlier process. */
+  void start() {
+    store.open().forEach(this::begin);
+    started.countDown();
+  }
+
+  /** Runs a batch as soon as possible. */
+  void begin(Batch batch) {
+    Run run = new Run(batch);
+    if (!stopped && runs.putIfAbsent(batch.id(), run) == null) {
+      run.main.start();
+    }
+  }
+
+  /** Cancels a batch. Returns its state, or null if it is finished or is about to be. */
+  @Nullable Batch cancel(String id) {
+    Run run = runs.get(id);
+    return run == null ? null : run.cancel();
+  }
+
+  /** Stops. Requests in progress are cancelled, and their batches stay as they are. */
+  void stop() {
+    stopped = true;
+    List<Run> all = List.copyOf(runs.values());
+    all.forEach(Run::interrupt);
+    try {
+      for (Run run : all) {
+        run.main.join(STOP);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private long now() {
+    return clock.instant().getEpochSecond();
+  }
+
+  /** A batch in progress. */
+  private final class Run {
+    private final Thread main = Thread.ofVirtual().name("pointsman-batch").unstarted(this::run);
+    private final Set<Thread> senders = ConcurrentHashMap.newKeySet();
+    private Batch batch;
+    private volatile boolean cancelled;
+
+    Run(Batch batch) {
+      this.batch = batch;
+      cancelled = batch.status() == BatchStatus.CANCELLING;
+    }
+
+    void interrupt() {
+      main.interrupt();
+      senders.forEach(Thread::interrupt);
+    }
+
+    private boolean halted() {
+      return stopped || cancelled;
+    }
+
+    synchronized @Nullable Batch cancel() {
+      BatchStatus status = batch.status();
+      if (!status.open() || status == BatchStatus.FINALIZING) {
+        return null;
+      }
+      if (status != BatchStatus.CANCELLING) {
+        cancelled = true;
+        change(batch.with(BatchStatus.CANCELLING, now()));
+        interrupt();
+      }
+      return store.batch(batch.id());
+    }
+
+    private synchronized void change(Batch next) {
+      batch = next;
+      store.update(next);
+    }
+
+    /** Enters a state, unless the batch was cancelled or the router stops. */
+    private synchronized boolean enter(Batch next) {
+      if (halted()) {
+        return false;
+      }
+      change(next);
+      return true;
+    }
+
+    private void run() {
+      try {
+        started.await();
+        atOnce.acquire();
+        try {
+          work();
+        } finally {
+          atOnce.release();
+        }
+      } catch (InterruptedException e) {
+        LOG.debug("batch {} was interrupted", batch.id());
+      } catch (IOException | RuntimeException e) {
+        failed(e);
+      } finally {
+        end();
+      }
+    }
+
+    /** Ends a batch that was cancelled. The interrupt has done its work. */
+    private void end() {
+      boolean wasInterrupted = Thread.interrupted();
+      try {
+        if (cancelled && !stopped && batch.status().open()) {
+          finish(BatchStatus.CANCELLED);
+        }
+      } catch (IOException | RuntimeException e) {
+        failed(e);
+      } finally {
+        runs.remove(batch.id());
+        LOG.debug("batch {} ends, interrupted: {}", batch.id(), wasInterrupted);
+      }
+    }
+
+    private void failed(Exception e) {
+      if (stopped) {
+        LOG.debug("batch {} stops", batch.id(), e);
+        return;
+      }
+      LOG.error("batch {} failed", batch.id(), e);
+      ArrayNode errors = Answers.MAPPER.createArrayNode();
+      ObjectNode error = errors.addObject();
+      error.put("code", "internal");
+      error.put("message", "the router failed on this batch; its log has the reason");
+      error.putNull("param");
+      error.putNull("line");
+      fail(errors);
+    }
+
+    private void fail(ArrayNode errors) {
+      Batch next = batch.with(BatchStatus.FAILED, now());
+      ObjectNode list = next.json().putObject("errors");
+      list.put("object", "list");
+      list.set("data", errors);
+      change(next);
+      LOG.warn("batch {} has failed: {}", batch.id(), errors.path(0).path("message").asText());
+    }
+
+    private void work() throws IOException, InterruptedException {
+      if (batch.status() == BatchStatus.VALIDATING && !validate()) {
+        return;
+      }
+      if (batch.status() == BatchStatus.IN_PROGRESS) {
+        send();
+        if (halted() || !enter(batch.with(BatchStatus.FINALIZING, now()))) {
+          return;
+        }
+      }
+      if (batch.status() == BatchStatus.FINALIZING) {
+        Batch counted = store.batch(batch.id());
+        int ended = counted == null ? 0 : counted.completed() + counted.failed();
+        finish(ended < batch.total() ? BatchStatus.EXPIRED : BatchStatus.COMPLETED);
+      }
+    }
+
+    private Path input() throws IOException {
+      StoredFile file = store.file(batch.input());
+      if (file == null) {
+        throw new IOException("the input file " + batch.input() + " is gone");
+      }
+      return store.content(file);
+    }
+
+    private boolean validate() throws IOException {
+      InputCheck check = new InputCheck(batch.endpoint(), settings.maxRequests()).read(input());
+      if (halted()) {
+        return false;
+      }
+      if (!check.errors().isEmpty()) {
+        fail(check.errors());
+        return false;
+      }
+      Batch next = batch.with(BatchStatus.IN_PROGRESS, now());
+      next.json().put("total", check.total());
+      return enter(next);
+    }
+
+    /** Sends the requests without a result, until all have one or the batch expires. */
+    private void send() throws IOException, InterruptedException {
+      BitSet done = store.done(batch);
+      try (Lines lines = new Lines(input())) {
+        for (String line = lines.next(); line != null; line = lines.next()) {
+          if (halted() || now() >= batch.expiresAt()) {
+            break;
+          }
+          if (!done.get(lines.number())) {
+            slots.acquire();
+            send(lines.number(), line);
+          }
+        }
+      } finally {
+        if (halted()) {
+          interrupt();
+        }
+      }
+      for (Thread sender : senders) {
+        sender.join();
+      }
+    }
+
+    private void send(int number, String line) {
+      Batch of = batch;
+      Thread sender =
+          Thread.ofVirtual()
+              .name("pointsman-batch-request")
+              .unstarted(
+                  () -> {
+                    try {
+                      requests.send(of, number, line, this::halted);
+                    } finally {
+                      slots.release();
+                      senders.remove(Thread.currentThread());
+                    }
+                  });
+      senders.add(sender);
+      sender.start();
+      if (halted()) {
+        sender.interrupt();
+      }
+    }
+
+    /** Writes the results to files, and closes the batch. */
+    private void finish(BatchStatus end) throws IOException {
+      for (Thread sender : senders) {
+        try {
+          sender.join();
+        } catch (InterruptedException e) {
+          Thread.currentThread().interrupt();
+          return;
+        }
+      }
+      if (end == BatchStatus.EXPIRED) {
+        expire();
+      }
+      Batch next = batch.with(end, now());
+      next.json().put("output_file_id", write("output", false));
+      next.json().put("error_file_id", write("error", true));
+      change(next);
+      store.deleteResults(batch);
+      LOG.info("batch {} is {}", batch.id(), end.word());
+    }
+
+    /** Gives each request without a result an error. */
+    private void expire() throws IOException {
+      BitSet done = store.done(batch);
+      try (Lines lines = new Lines(input())) {
+        for (String line = lines.next(); line != null; line = lines.next()) {
+          if (!done.get(lines.number())) {
+            requests.expired(batch, lines.number(), line);
+          }
+        }
+      }
+    }
+
+    /** Writes results to a file. Returns its id, or null if there are none. */
+    private @Nullable String write(String kind, boolean failed) throws IOException {
+      List<BatchStore.Result> page = store.results(batch, failed, 0, PAGE);
+      if (page.isEmpty()) {
+        return null;
+      }
+      String id = "file-" + kind + "-" + batch.id().substring("batch_".length());
+      Path to = store.unfinished(id);
+      try (BufferedWriter out = Files.newBufferedWriter(to)) {
+        while (!page.isEmpty()) {
+          for (BatchStore.Result result : page) {
+            out.write(result.json());
+            out.write('\n');
+          }
+          page = store.results(batch, failed, page.getLast().line() + 1, PAGE);
+        }
+      }
+      StoredFile before = store.file(id);
+      if (before != null) {
+        store.delete(before);
+      }
+      String name = batch.id() + "_" + kind + ".jsonl";
+      store.add(new StoredFile(id, Files.size(to), now(), name, "batch_output"));
+      return id;
+    }
+  }
+}

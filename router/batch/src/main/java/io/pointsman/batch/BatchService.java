@@ -1,0 +1,80 @@
+package io.pointsman.batch;
+
+import io.pointsman.config.settings.BatchSettings;
+import io.pointsman.proxy.local.LocalRoutes;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Path;
+import java.time.InstantSource;
+import java.util.function.Supplier;
+
+/** The APIs for files and batches, with their store. */
+public final class BatchService implements AutoCloseable {
+  /** A wait of the current thread. */
+  @FunctionalInterface
+  public interface Sleep {
+    /** Waits for a time in milliseconds. */
+    void millis(long millis) throws InterruptedException;
+  }
+
+  private final BatchStore store;
+  private final RouterCaller caller;
+  private final BatchRunner runner;
+  private final FilesApi files;
+  private final BatchesApi batches;
+
+  private BatchService(
+      BatchStore store,
+      BatchSettings settings,
+      InstantSource clock,
+      Supplier<String> ids,
+      Sleep sleep) {
+    this.store = store;
+    caller = new RouterCaller(settings.apiKey());
+    LineRequests requests = new LineRequests(store, settings, caller, clock, sleep::millis);
+    runner = new BatchRunner(store, settings, requests, clock);
+    files = new FilesApi(store, settings, clock, ids);
+    batches = new BatchesApi(store, runner, clock, ids);
+  }
+
+  /**
+   * Opens the store.
+   *
+   * @param ids source of unique ids: letters and digits
+   * @throws IOException if the directory cannot be used
+   */
+  public static BatchService open(
+      BatchSettings settings, InstantSource clock, Supplier<String> ids, Sleep sleep)
+      throws IOException {
+    BatchStore store = BatchStore.open(Path.of(settings.directory()).toAbsolutePath());
+    return new BatchService(store, settings, clock, ids, sleep);
+  }
+
+  /** Adds its routes. */
+  public void addTo(LocalRoutes.Builder routes) {
+    files.addTo(routes);
+    batches.addTo(routes);
+  }
+
+  /**
+   * Starts to run batches, first those of an earlier process.
+   *
+   * @param router address of the router, for the batches' requests
+   */
+  public void start(URI router) {
+    caller.router(router);
+    runner.start();
+  }
+
+  /** Stops to run batches. They continue after the next start. */
+  public void stop() {
+    runner.stop();
+  }
+
+  @Override
+  public void close() throws IOException {
+    runner.stop();
+    caller.close();
+    store.close();
+  }
+}

@@ -1,0 +1,369 @@
+package io.pointsman.batch;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The store of files and batches: a directory of contents, and a SQLite database of everything
+ * else. One process at a time uses it. Its methods block and can be called by any thread.
+ */
+final class BatchStore implements AutoCloseable {
+  private static final String[] SCHEMA = {
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=NORMAL",
+    "CREATE TABLE IF NOT EXISTS files(seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE NOT"
+        + " NULL, bytes INTEGER NOT NULL, created_at INTEGER NOT NULL, name TEXT NOT NULL,"
+        + " purpose TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS batches(seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE NOT"
+        + " NULL, status TEXT NOT NULL, input TEXT NOT NULL, json TEXT NOT NULL, completed INTEGER"
+        + " NOT NULL, failed INTEGER NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS results(batch TEXT NOT NULL, line INTEGER NOT NULL, failed INTEGER"
+        + " NOT NULL, json TEXT NOT NULL, PRIMARY KEY(batch, line)) WITHOUT ROWID"
+  };
+
+  private static final String UNFINISHED = ".part";
+  private static final String FILE = "SELECT id, bytes, created_at, name, purpose FROM files";
+  private static final String BATCH = "SELECT id, status, json, completed, failed FROM batches";
+
+  private final Path files;
+  private final FileChannel lock;
+  private final Connection database;
+
+  private BatchStore(Path files, FileChannel lock, Connection database) {
+    this.files = files;
+    this.lock = lock;
+    this.database = database;
+  }
+
+  /**
+   * Opens the store, and creates it if it is absent.
+   *
+   * @throws IOException if it cannot be used; the message is for the operator
+   */
+  static BatchStore open(Path directory) throws IOException {
+    Path files = directory.resolve("files");
+    FileChannel lock;
+    try {
+      Files.createDirectories(files);
+      lock =
+          FileChannel.open(
+              directory.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+    } catch (IOException e) {
+      throw new IOException(
+          "batch.directory: " + directory + ": " + e + " (expected: a writable directory)", e);
+    }
+    try {
+      if (!locked(lock)) {
+        throw new IOException(
+            "batch.directory: " + directory + " is in use (expected: one router at a time)");
+      }
+      removeUnfinished(files);
+      return new BatchStore(files, lock, database(directory));
+    } catch (SQLException e) {
+      lock.close();
+      throw new IOException("batch.directory: " + directory + ": " + e.getMessage(), e);
+    } catch (IOException e) {
+      lock.close();
+      throw e;
+    }
+  }
+
+  private static boolean locked(FileChannel lock) throws IOException {
+    try {
+      return lock.tryLock() != null;
+    } catch (OverlappingFileLockException e) {
+      return false;
+    }
+  }
+
+  private static Connection database(Path directory) throws SQLException {
+    // The driver unpacks its library. The usual place for that can be read-only.
+    if (System.getProperty("org.sqlite.tmpdir") == null) {
+      System.setProperty("org.sqlite.tmpdir", directory.toString());
+    }
+    Connection opened = DriverManager.getConnection("jdbc:sqlite:" + directory.resolve("batch.db"));
+    try (Statement statement = opened.createStatement()) {
+      for (String each : SCHEMA) {
+        statement.execute(each);
+      }
+    } catch (SQLException e) {
+      opened.close();
+      throw e;
+    }
+    return opened;
+  }
+
+  private static void removeUnfinished(Path files) throws IOException {
+    try (DirectoryStream<Path> unfinished = Files.newDirectoryStream(files, "*" + UNFINISHED)) {
+      for (Path each : unfinished) {
+        Files.delete(each);
+      }
+    }
+  }
+
+  /** Reads a row. */
+  private interface Row<T> {
+    T read(ResultSet row) throws SQLException;
+  }
+
+  private synchronized <T> List<T> query(String sql, Row<T> row, @Nullable Object... values) {
+    try (PreparedStatement statement = prepared(sql, values);
+        ResultSet found = statement.executeQuery()) {
+      List<T> all = new ArrayList<>();
+      while (found.next()) {
+        all.add(row.read(found));
+      }
+      return all;
+    } catch (SQLException e) {
+      throw failure(e);
+    }
+  }
+
+  private synchronized int update(String sql, @Nullable Object... values) {
+    try (PreparedStatement statement = prepared(sql, values)) {
+      return statement.executeUpdate();
+    } catch (SQLException e) {
+      throw failure(e);
+    }
+  }
+
+  private PreparedStatement prepared(String sql, @Nullable Object... values) throws SQLException {
+    PreparedStatement statement = database.prepareStatement(sql);
+    for (int i = 0; i < values.length; i++) {
+      statement.setObject(i + 1, values[i]);
+    }
+    return statement;
+  }
+
+  private static UncheckedIOException failure(SQLException e) {
+    return new UncheckedIOException(new IOException("the store of batches: " + e.getMessage(), e));
+  }
+
+  // Files.
+
+  /** Path of a content that is still being written. */
+  Path unfinished(String id) {
+    return files.resolve(id + UNFINISHED);
+  }
+
+  /** Path of the content of a file in the store. */
+  Path content(StoredFile file) {
+    return files.resolve(file.id());
+  }
+
+  /** Adds a file whose content is complete at {@link #unfinished}. */
+  void add(StoredFile file) throws IOException {
+    Files.move(unfinished(file.id()), content(file), StandardCopyOption.ATOMIC_MOVE);
+    update(
+        "INSERT INTO files(id, bytes, created_at, name, purpose) VALUES(?, ?, ?, ?, ?)",
+        file.id(),
+        file.bytes(),
+        file.createdAt(),
+        file.name(),
+        file.purpose());
+  }
+
+  private static StoredFile file(ResultSet row) throws SQLException {
+    return new StoredFile(
+        row.getString(1), row.getLong(2), row.getLong(3), row.getString(4), row.getString(5));
+  }
+
+  /** The file with an id; null if there is none. */
+  @Nullable StoredFile file(String id) {
+    List<StoredFile> found = query(FILE + " WHERE id = ?", BatchStore::file, id);
+    return found.isEmpty() ? null : found.getFirst();
+  }
+
+  /**
+   * Files, newest first.
+   *
+   * @param purpose only those; null: all
+   * @param after only those older than the file with this id; null: all
+   */
+  List<StoredFile> files(@Nullable String purpose, @Nullable String after, int most) {
+    return query(
+        FILE
+            + " WHERE (?1 IS NULL OR purpose = ?1) AND (?2 IS NULL OR seq < (SELECT seq FROM files"
+            + " WHERE id = ?2)) ORDER BY seq DESC LIMIT ?3",
+        BatchStore::file,
+        purpose,
+        after,
+        most);
+  }
+
+  /** Size of all files in bytes. */
+  long bytes() {
+    return query("SELECT COALESCE(SUM(bytes), 0) FROM files", row -> row.getLong(1)).getFirst();
+  }
+
+  /** Number of files. */
+  int count() {
+    return query("SELECT COUNT(*) FROM files", row -> row.getInt(1)).getFirst();
+  }
+
+  /** Deletes a file. */
+  void delete(StoredFile file) throws IOException {
+    update("DELETE FROM files WHERE id = ?", file.id());
+    Files.deleteIfExists(content(file));
+  }
+
+  /** True if an open batch reads the file. */
+  boolean isInput(StoredFile file) {
+    return open().stream().anyMatch(batch -> batch.input().equals(file.id()));
+  }
+
+  // Batches.
+
+  void add(Batch batch) {
+    update(
+        "INSERT INTO batches(id, status, input, json, completed, failed) VALUES(?, ?, ?, ?, 0, 0)",
+        batch.id(),
+        batch.status().word(),
+        batch.input(),
+        Answers.text(batch.json()));
+  }
+
+  /** Replaces the state of a batch, except its counts. */
+  void update(Batch batch) {
+    update(
+        "UPDATE batches SET status = ?, json = ? WHERE id = ?",
+        batch.status().word(),
+        Answers.text(batch.json()),
+        batch.id());
+  }
+
+  private static Batch batch(ResultSet row) throws SQLException {
+    try {
+      ObjectNode json = (ObjectNode) Answers.MAPPER.readTree(row.getString(3));
+      BatchStatus status = BatchStatus.of(row.getString(2));
+      return new Batch(row.getString(1), status, json, row.getInt(4), row.getInt(5));
+    } catch (JsonProcessingException e) {
+      throw new SQLException("a batch is not readable", e);
+    }
+  }
+
+  /** The batch with an id; null if there is none. */
+  @Nullable Batch batch(String id) {
+    List<Batch> found = query(BATCH + " WHERE id = ?", BatchStore::batch, id);
+    return found.isEmpty() ? null : found.getFirst();
+  }
+
+  /**
+   * Batches, newest first.
+   *
+   * @param after only those older than the batch with this id; null: all
+   */
+  List<Batch> batches(@Nullable String after, int most) {
+    return query(
+        BATCH
+            + " WHERE (?1 IS NULL OR seq < (SELECT seq FROM batches WHERE id = ?1))"
+            + " ORDER BY seq DESC LIMIT ?2",
+        BatchStore::batch,
+        after,
+        most);
+  }
+
+  /** Batches that are not finished, oldest first. */
+  List<Batch> open() {
+    return query(
+        BATCH
+            + " WHERE status IN ('validating', 'in_progress', 'finalizing', 'cancelling')"
+            + " ORDER BY seq",
+        BatchStore::batch);
+  }
+
+  /** Number of batches. */
+  int batchCount() {
+    return query("SELECT COUNT(*) FROM batches", row -> row.getInt(1)).getFirst();
+  }
+
+  /** Forgets the oldest finished batch. */
+  void forgetOldest() {
+    update(
+        "DELETE FROM batches WHERE seq = (SELECT MIN(seq) FROM batches WHERE status IN"
+            + " ('failed', 'completed', 'expired', 'cancelled'))");
+  }
+
+  /** Adds the result of a line, and counts it. A second result for the line is ignored. */
+  synchronized void add(Batch batch, int line, boolean failed, String json) {
+    update("BEGIN");
+    try {
+      int added =
+          update(
+              "INSERT OR IGNORE INTO results(batch, line, failed, json) VALUES(?, ?, ?, ?)",
+              batch.id(),
+              line,
+              failed ? 1 : 0,
+              json);
+      String column = failed ? "failed" : "completed";
+      update(
+          "UPDATE batches SET " + column + " = " + column + " + ? WHERE id = ?", added, batch.id());
+      update("COMMIT");
+    } catch (RuntimeException e) {
+      update("ROLLBACK");
+      throw e;
+    }
+  }
+
+  /** Lines of a batch that have a result. */
+  BitSet done(Batch batch) {
+    BitSet lines = new BitSet();
+    query("SELECT line FROM results WHERE batch = ?", row -> row.getInt(1), batch.id())
+        .forEach(lines::set);
+    return lines;
+  }
+
+  /** Results of a batch from a line on, in order of lines. */
+  List<Result> results(Batch batch, boolean failed, int from, int most) {
+    return query(
+        "SELECT line, json FROM results WHERE batch = ? AND failed = ? AND line >= ?"
+            + " ORDER BY line LIMIT ?",
+        row -> new Result(row.getInt(1), row.getString(2)),
+        batch.id(),
+        failed ? 1 : 0,
+        from,
+        most);
+  }
+
+  /**
+   * The result of a line.
+   *
+   * @param line number from 1
+   */
+  record Result(int line, String json) {}
+
+  /** Deletes the results of a batch, after they were written to files. */
+  void deleteResults(Batch batch) {
+    update("DELETE FROM results WHERE batch = ?", batch.id());
+  }
+
+  @Override
+  public synchronized void close() throws IOException {
+    try {
+      database.close();
+    } catch (SQLException e) {
+      throw new IOException("the store of batches: " + e.getMessage(), e);
+    } finally {
+      lock.close();
+    }
+  }
+}

@@ -1,0 +1,209 @@
+package io.pointsman.batch;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.proxy.local.LocalRequest;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.request.Endpoint;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** The endpoints for batches. */
+final class BatchesApi {
+  /** Maximum number of batches that are not finished. */
+  static final int MOST_OPEN = 1000;
+
+  /** Maximum number of batches; the oldest finished ones are forgotten beyond it. */
+  static final int MOST_BATCHES = 10_000;
+
+  private static final String PATH = "/v1/batches";
+  private static final String BATCH = "/v1/batches/";
+  private static final String CANCEL = "/cancel";
+  private static final String WINDOW = "24h";
+  private static final int MOST_METADATA = 16;
+  private static final int LONGEST_METADATA = 512;
+  private static final long LONGEST_WINDOW = Duration.ofDays(30).toSeconds();
+  private static final Pattern DURATION = Pattern.compile("(\\d{1,7})([smhd])");
+
+  private final BatchStore store;
+  private final BatchRunner runner;
+  private final InstantSource clock;
+  private final Supplier<String> ids;
+
+  BatchesApi(BatchStore store, BatchRunner runner, InstantSource clock, Supplier<String> ids) {
+    this.store = store;
+    this.runner = runner;
+    this.clock = clock;
+    this.ids = ids;
+  }
+
+  void addTo(LocalRoutes.Builder routes) {
+    routes.on("POST", PATH, this::create);
+    routes.on("GET", PATH, this::list);
+    routes.below("GET", BATCH, this::get);
+    routes.below("POST", BATCH, this::cancelByPost);
+    routes.below("DELETE", BATCH, request -> cancel(request.pathAfter(BATCH)));
+  }
+
+  private LocalResponse create(LocalRequest request) {
+    JsonNode body;
+    try {
+      body = Answers.MAPPER.readTree(request.body());
+    } catch (JsonProcessingException e) {
+      return invalid("request body: invalid (expected: a JSON object)", null);
+    } catch (IOException e) {
+      throw new IllegalStateException(e); // the bytes are in memory
+    }
+    if (!body.isObject()) {
+      return invalid("request body: invalid (expected: a JSON object)", null);
+    }
+    String input = body.path("input_file_id").asText("");
+    String endpoint = body.path("endpoint").asText("");
+    if (input.isEmpty()) {
+      return Answers.missing("input_file_id");
+    }
+    if (endpoint.isEmpty()) {
+      return Answers.missing("endpoint");
+    }
+    if (!takes(endpoint)) {
+      return invalid(
+          "endpoint: not supported (expected: a path such as /v1/chat/completions)", "endpoint");
+    }
+    String window = body.path("completion_window").asText(WINDOW);
+    long seconds = seconds(window);
+    if (seconds == 0) {
+      return invalid(
+          "completion_window: invalid (expected: a duration such as 24h, at most 30d)",
+          "completion_window");
+    }
+    JsonNode metadata = body.path("metadata");
+    if (!valid(metadata)) {
+      return invalid("metadata: invalid (expected: at most 16 short texts)", "metadata");
+    }
+    if (store.file(input) == null) {
+      return Answers.notFound("File", input);
+    }
+    return create(input, endpoint, window, seconds, metadata);
+  }
+
+  private LocalResponse create(
+      String input, String endpoint, String window, long seconds, JsonNode metadata) {
+    if (store.open().size() >= MOST_OPEN) {
+      return Answers.error(
+              429, "too_many_batches", "batches: " + MOST_OPEN + " are not finished", null)
+          .withHeader("retry-after", "60");
+    }
+    if (store.batchCount() >= MOST_BATCHES) {
+      store.forgetOldest();
+    }
+    long now = clock.instant().getEpochSecond();
+    Batch batch = Batch.create("batch_" + ids.get(), endpoint, input, window, now, now + seconds);
+    if (metadata.isObject()) {
+      batch.json().set("metadata", metadata);
+    }
+    store.add(batch);
+    runner.begin(batch);
+    return Answers.ok(batch.shown());
+  }
+
+  /** True for the routes whose answers are complete documents. */
+  private static boolean takes(String path) {
+    return switch (Endpoint.of("POST", path)) {
+      case CHAT_COMPLETIONS,
+          COMPLETIONS,
+          RESPONSES,
+          MESSAGES,
+          EMBEDDINGS,
+          RERANK,
+          SCORE,
+          POOLING,
+          CLASSIFY,
+          GENERATE,
+          TOKENIZE,
+          IMAGES_GENERATIONS ->
+          path.indexOf('?') < 0;
+      default -> false;
+    };
+  }
+
+  /** A duration in seconds; 0 if it is none. */
+  private static long seconds(String window) {
+    Matcher parts = DURATION.matcher(window);
+    if (!parts.matches()) {
+      return 0;
+    }
+    long unit =
+        switch (parts.group(2)) {
+          case "s" -> 1;
+          case "m" -> 60;
+          case "h" -> 3600;
+          default -> 86_400;
+        };
+    long seconds = Long.parseLong(parts.group(1)) * unit;
+    return seconds > LONGEST_WINDOW ? 0 : seconds;
+  }
+
+  private static boolean valid(JsonNode metadata) {
+    if (metadata.isMissingNode() || metadata.isNull()) {
+      return true;
+    }
+    return metadata.isObject()
+        && metadata.size() <= MOST_METADATA
+        && metadata.properties().stream()
+            .allMatch(
+                each ->
+                    each.getValue().isTextual()
+                        && each.getKey().length() <= LONGEST_METADATA
+                        && each.getValue().asText().length() <= LONGEST_METADATA);
+  }
+
+  private static LocalResponse invalid(String message, @Nullable String parameter) {
+    return Answers.error(400, "invalid_parameter", message, parameter);
+  }
+
+  private LocalResponse list(LocalRequest request) {
+    int limit = Answers.limit(request);
+    if (limit == 0) {
+      return Answers.badLimit();
+    }
+    List<ObjectNode> batches =
+        store.batches(request.parameter("after"), limit + 1).stream().map(Batch::shown).toList();
+    return Answers.list(batches, limit);
+  }
+
+  private LocalResponse get(LocalRequest request) {
+    String id = request.pathAfter(BATCH);
+    Batch batch = store.batch(id);
+    return batch == null ? Answers.notFound("Batch", id) : Answers.ok(batch.shown());
+  }
+
+  private LocalResponse cancelByPost(LocalRequest request) {
+    String rest = request.pathAfter(BATCH);
+    return rest.endsWith(CANCEL)
+        ? cancel(rest.substring(0, rest.length() - CANCEL.length()))
+        : Answers.notFound("Path", request.path());
+  }
+
+  private LocalResponse cancel(String id) {
+    Batch batch = store.batch(id);
+    if (batch == null) {
+      return Answers.notFound("Batch", id);
+    }
+    Batch cancelled = runner.cancel(id);
+    return cancelled == null
+        ? Answers.error(
+            409,
+            "batch_finished",
+            "batch: it is " + batch.status().word() + " (expected: a batch that is not finished)",
+            "id")
+        : Answers.ok(cancelled.shown());
+  }
+}

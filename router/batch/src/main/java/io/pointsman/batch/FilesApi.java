@@ -1,0 +1,218 @@
+package io.pointsman.batch;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.config.settings.BatchSettings;
+import io.pointsman.proxy.local.LocalContent;
+import io.pointsman.proxy.local.LocalEndpoint;
+import io.pointsman.proxy.local.LocalRequest;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.concurrent.Semaphore;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** The endpoints for files. */
+final class FilesApi {
+  /** Maximum number of files. */
+  static final int MOST_FILES = 10_000;
+
+  /** Maximum number of uploads at the same time. */
+  private static final int MOST_UPLOADS = 16;
+
+  /** Maximum number of bytes of a form beside its file. */
+  private static final int FORM = 64 << 10;
+
+  private static final int LONGEST_FIELD = 256;
+  private static final String PATH = "/v1/files";
+  private static final String FILE = "/v1/files/";
+  private static final String CONTENT = "/content";
+  private static final String UNKNOWN = "unknown";
+
+  private final BatchStore store;
+  private final BatchSettings settings;
+  private final InstantSource clock;
+  private final Supplier<String> ids;
+  private final Semaphore uploads = new Semaphore(MOST_UPLOADS);
+
+  FilesApi(BatchStore store, BatchSettings settings, InstantSource clock, Supplier<String> ids) {
+    this.store = store;
+    this.settings = settings;
+    this.clock = clock;
+    this.ids = ids;
+  }
+
+  void addTo(LocalRoutes.Builder routes) {
+    routes.on("POST", PATH, new Upload());
+    routes.on("GET", PATH, this::list);
+    routes.below("GET", FILE, this::get);
+    routes.below("DELETE", FILE, this::delete);
+  }
+
+  private final class Upload implements LocalEndpoint {
+    @Override
+    public LocalResponse handle(LocalRequest request) throws IOException {
+      if (!uploads.tryAcquire()) {
+        return Answers.error(
+                429, "too_many_uploads", "uploads: " + MOST_UPLOADS + " are in progress", null)
+            .withHeader("retry-after", "1");
+      }
+      try {
+        return upload(request);
+      } catch (Multipart.MalformedException e) {
+        return Answers.error(400, "invalid_form", String.valueOf(e.getMessage()), null);
+      } finally {
+        uploads.release();
+      }
+    }
+
+    @Override
+    public boolean streamsBody() {
+      return true;
+    }
+
+    @Override
+    public int mostBytes() {
+      return (int) Math.min(Integer.MAX_VALUE, settings.maxFileBytes() + FORM);
+    }
+  }
+
+  private LocalResponse upload(LocalRequest request) throws IOException {
+    InputStream body = request.stream();
+    if (body == null) {
+      throw new IOException("the upload has no body");
+    }
+    if (store.count() >= MOST_FILES) {
+      return full("files: " + MOST_FILES + " are stored (expected: fewer; delete some)");
+    }
+    Multipart form = new Multipart(body, request.header("content-type"));
+    String id = "file-" + ids.get();
+    Path content = store.unfinished(id);
+    try {
+      return upload(form, id, content, Math.max(0, settings.maxTotalBytes() - store.bytes()));
+    } finally {
+      Files.deleteIfExists(content);
+    }
+  }
+
+  /**
+   * @param room maximum number of bytes that the store takes
+   */
+  private LocalResponse upload(Multipart form, String id, Path content, long room)
+      throws IOException {
+    String name = null;
+    long bytes = 0;
+    String purpose = UNKNOWN;
+    for (Multipart.Part part = form.next(); part != null; part = form.next()) {
+      if (part.name().equals("file") && name == null) {
+        name = part.file() == null ? id : plain(part.file());
+        bytes = write(form, content, Math.min(room, settings.maxFileBytes()));
+        if (bytes < 0) {
+          return full(
+              room < settings.maxFileBytes()
+                  ? "files: the store is full (expected: at most batch.max-total; delete some)"
+                  : "file: too large (expected: at most "
+                      + settings.maxFileBytes()
+                      + " bytes, batch.max-file)");
+        }
+      } else if (part.name().equals("purpose")) {
+        purpose = plain(form.text(LONGEST_FIELD));
+      } else if (part.name().startsWith("expires_after")) {
+        return Answers.error(
+            400,
+            "unsupported_parameter",
+            "expires_after: not supported (expected: none; files are kept until they are deleted)",
+            "expires_after");
+      }
+    }
+    if (name == null) {
+      return Answers.missing("file");
+    }
+    StoredFile file = new StoredFile(id, bytes, clock.instant().getEpochSecond(), name, purpose);
+    store.add(file);
+    return Answers.ok(file.json());
+  }
+
+  private static LocalResponse full(String message) {
+    return Answers.error(413, "storage_full", message, "file");
+  }
+
+  /** Writes the file of a form. Returns its size, or -1 if it is larger than {@code most}. */
+  private static long write(Multipart form, Path to, long most) throws IOException {
+    long bytes = 0;
+    byte[] piece = new byte[FORM];
+    try (OutputStream out = Files.newOutputStream(to)) {
+      for (int count = form.read(piece); count >= 0; count = form.read(piece)) {
+        bytes += count;
+        if (bytes > most) {
+          return -1;
+        }
+        out.write(piece, 0, count);
+      }
+    }
+    return bytes;
+  }
+
+  /** A text of a client on one line, of bounded length. */
+  private static String plain(String text) {
+    String line = text.replaceAll("\\p{Cntrl}", " ").strip();
+    return line.length() > LONGEST_FIELD ? line.substring(0, LONGEST_FIELD) : line;
+  }
+
+  private LocalResponse list(LocalRequest request) {
+    int limit = Answers.limit(request);
+    if (limit == 0) {
+      return Answers.badLimit();
+    }
+    List<ObjectNode> files =
+        store.files(request.parameter("purpose"), request.parameter("after"), limit + 1).stream()
+            .map(StoredFile::json)
+            .toList();
+    return Answers.list(files, limit);
+  }
+
+  private LocalResponse get(LocalRequest request) {
+    String rest = request.pathAfter(FILE);
+    boolean content = rest.endsWith(CONTENT);
+    String id = content ? rest.substring(0, rest.length() - CONTENT.length()) : rest;
+    StoredFile file = store.file(id);
+    if (file == null) {
+      return Answers.notFound("File", id);
+    }
+    return content
+        ? LocalResponse.of(
+            "application/octet-stream", new Stored(store.content(file), file.bytes()))
+        : Answers.ok(file.json());
+  }
+
+  private record Stored(Path path, long length) implements LocalContent {
+    @Override
+    public InputStream open() throws IOException {
+      return Files.newInputStream(path);
+    }
+  }
+
+  private LocalResponse delete(LocalRequest request) throws IOException {
+    String id = request.pathAfter(FILE);
+    @Nullable StoredFile file = store.file(id);
+    if (file == null) {
+      return Answers.notFound("File", id);
+    }
+    if (store.isInput(file)) {
+      return Answers.error(
+          409, "file_in_use", "file: a batch reads it (expected: cancel the batch first)", "id");
+    }
+    store.delete(file);
+    ObjectNode gone = Answers.object();
+    gone.put("id", id);
+    gone.put("object", "file");
+    gone.put("deleted", true);
+    return Answers.ok(gone);
+  }
+}

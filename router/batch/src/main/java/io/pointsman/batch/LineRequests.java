@@ -1,0 +1,176 @@
+package io.pointsman.batch;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.config.settings.BatchSettings;
+import java.io.IOException;
+import java.net.http.HttpTimeoutException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Set;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The requests of batches, one for each line: attempts, and the result as a line of a file. */
+final class LineRequests {
+  private static final Logger LOG = LoggerFactory.getLogger(LineRequests.class);
+
+  /** Statuses of a fleet that has no room for the moment. Such requests wait. */
+  private static final Set<Integer> PATIENT = Set.of(429, 503);
+
+  private static final long LONGEST_WAIT = 60;
+
+  /** A wait. */
+  interface Sleeper {
+    void sleep(long millis) throws InterruptedException;
+  }
+
+  private final BatchStore store;
+  private final BatchSettings settings;
+  private final LineCaller caller;
+  private final InstantSource clock;
+  private final Sleeper sleeper;
+
+  LineRequests(
+      BatchStore store,
+      BatchSettings settings,
+      LineCaller caller,
+      InstantSource clock,
+      Sleeper sleeper) {
+    this.store = store;
+    this.settings = settings;
+    this.caller = caller;
+    this.clock = clock;
+    this.sleeper = sleeper;
+  }
+
+  /**
+   * Sends the request of a line until it has a result, and stores the result. Without a result it
+   * ends if the batch expires or is halted.
+   */
+  void send(Batch batch, int number, String line, BooleanSupplier halted) {
+    try {
+      JsonNode request = Answers.MAPPER.readTree(line);
+      attempts(batch, number, request, halted);
+    } catch (InterruptedException e) {
+      LOG.debug("line {} of batch {} was interrupted", number, batch.id());
+    } catch (JsonProcessingException e) {
+      throw new IllegalStateException("line " + number + " has changed since its check", e);
+    } catch (RuntimeException e) {
+      LOG.error("line {} of batch {} has no result", number, batch.id(), e);
+    }
+  }
+
+  private void attempts(Batch batch, int number, JsonNode request, BooleanSupplier halted)
+      throws InterruptedException {
+    String body = Answers.text(request.path("body"));
+    for (int attempt = 1; !halted.getAsBoolean(); attempt++) {
+      Duration left = Duration.between(clock.instant(), Instant.ofEpochSecond(batch.expiresAt()));
+      if (!left.isPositive()) {
+        return;
+      }
+      Duration limit =
+          left.compareTo(settings.requestTimeout()) < 0 ? left : settings.requestTimeout();
+      LineCaller.Answer answer = null;
+      String problem = "connection_failed";
+      boolean patient = true;
+      try {
+        answer = caller.post(batch.endpoint(), id(batch, number), body, limit);
+        patient = PATIENT.contains(answer.status());
+      } catch (HttpTimeoutException e) {
+        problem = "timeout";
+        patient = false;
+      } catch (IOException e) {
+        LOG.debug("line {} of batch {}: {}", number, batch.id(), e.toString());
+      }
+      boolean again =
+          patient
+              || (attempt < settings.attempts()
+                  && (answer == null || answer.status() >= 500 || answer.status() == 408));
+      if (!again) {
+        if (!halted.getAsBoolean()) {
+          ended(batch, number, request, answer, problem);
+        }
+        return;
+      }
+      sleeper.sleep(1000 * Math.min(wait(answer, attempt), Math.max(1, left.toSeconds())));
+    }
+  }
+
+  /** Seconds before the next attempt. */
+  private static long wait(LineCaller.@Nullable Answer answer, int attempt) {
+    String told = answer == null ? null : answer.retryAfter();
+    if (told != null && told.matches("\\d{1,6}")) {
+      return Math.clamp(Long.parseLong(told), 1, LONGEST_WAIT);
+    }
+    return Math.min(LONGEST_WAIT, 1L << Math.min(attempt - 1, 5));
+  }
+
+  private void ended(
+      Batch batch,
+      int number,
+      JsonNode request,
+      LineCaller.@Nullable Answer answer,
+      String problem) {
+    ObjectNode result = result(batch, number, request);
+    boolean failed = true;
+    if (answer == null) {
+      error(result, problem, "the request has no answer");
+    } else if (answer.body() == null) {
+      error(
+          result,
+          "answer_too_large",
+          "the answer has more than " + LineCaller.MOST_BYTES + " bytes");
+    } else {
+      failed = answer.status() / 100 != 2;
+      ObjectNode response = result.putObject("response");
+      response.put("status_code", answer.status());
+      response.put("request_id", answer.requestId());
+      response.set("body", document(answer.body()));
+    }
+    store.add(batch, number, failed, Answers.text(result));
+  }
+
+  /** Stores the result of a line that was not sent in time. */
+  void expired(Batch batch, int number, String line) {
+    try {
+      ObjectNode result = result(batch, number, Answers.MAPPER.readTree(line));
+      error(result, "batch_expired", "the request was not completed in the completion window");
+      store.add(batch, number, true, Answers.text(result));
+    } catch (JsonProcessingException e) {
+      throw new IllegalStateException("line " + number + " has changed since its check", e);
+    }
+  }
+
+  private static String id(Batch batch, int number) {
+    return batch.id() + "-" + number;
+  }
+
+  private static ObjectNode result(Batch batch, int number, JsonNode request) {
+    ObjectNode result = Answers.object();
+    result.put("id", "batch_req_" + batch.id().substring("batch_".length()) + "-" + number);
+    result.put("custom_id", request.path("custom_id").asText());
+    result.putNull("response");
+    result.putNull("error");
+    return result;
+  }
+
+  private static void error(ObjectNode result, String code, String message) {
+    ObjectNode error = result.putObject("error");
+    error.put("code", code);
+    error.put("message", message);
+  }
+
+  /** The body as a document, or as a text if it is none. */
+  private static JsonNode document(String body) {
+    try {
+      return Answers.MAPPER.readTree(body);
+    } catch (JsonProcessingException e) {
+      return Answers.MAPPER.getNodeFactory().textNode(body);
+    }
+  }
+}

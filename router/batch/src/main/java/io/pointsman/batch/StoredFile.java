@@ -1,0 +1,26 @@
+package io.pointsman.batch;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+/**
+ * A file in the store.
+ *
+ * @param bytes size in bytes
+ * @param createdAt seconds since 1970
+ * @param name name that the client gave it
+ */
+record StoredFile(String id, long bytes, long createdAt, String name, String purpose) {
+
+  /** The object of the API. */
+  ObjectNode json() {
+    ObjectNode file = Answers.object();
+    file.put("id", id);
+    file.put("object", "file");
+    file.put("bytes", bytes);
+    file.put("created_at", createdAt);
+    file.put("filename", name);
+    file.put("purpose", purpose);
+    file.put("status", "processed");
+    return file;
+  }
+}

@@ -1,0 +1,216 @@
+package io.pointsman.batch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.pointsman.config.settings.BatchSettings;
+import io.pointsman.proxy.local.LocalContent;
+import io.pointsman.proxy.local.LocalEndpoint;
+import io.pointsman.proxy.local.LocalRequest;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/** The APIs over a store, with a scripted router. */
+final class BatchRig implements AutoCloseable {
+  static final BatchSettings SETTINGS =
+      new BatchSettings(
+          true, "unused", 4096, 20_000, 5, 2, 3, BatchSettings.DEFAULTS.requestTimeout(), "");
+
+  /** Answers a request; the script of a test. */
+  interface Script {
+    LineCaller.Answer answer(String body) throws IOException, InterruptedException;
+  }
+
+  /** Time in seconds since 1970. */
+  final AtomicLong now = new AtomicLong(1_000_000);
+
+  /** Bodies of the requests that were sent, and the paths and ids before them. */
+  final ConcurrentLinkedQueue<String> sent = new ConcurrentLinkedQueue<>();
+
+  /** Waits in milliseconds. */
+  final ConcurrentLinkedQueue<Long> waits = new ConcurrentLinkedQueue<>();
+
+  volatile Script script = body -> ok("{\"echo\":" + body + "}");
+
+  private final BatchStore store;
+  private final BatchRunner runner;
+  private final LocalRoutes routes;
+  private static final AtomicInteger IDS = new AtomicInteger();
+
+  BatchRig(Path directory) throws IOException {
+    this(directory, SETTINGS);
+  }
+
+  BatchRig(Path directory, BatchSettings settings) throws IOException {
+    store = BatchStore.open(directory);
+    LineRequests requests =
+        new LineRequests(store, settings, this::call, this::instant, waits::add);
+    runner = new BatchRunner(store, settings, requests, this::instant);
+    LocalRoutes.Builder builder = LocalRoutes.builder();
+    new FilesApi(store, settings, this::instant, BatchRig::id).addTo(builder);
+    new BatchesApi(store, runner, this::instant, BatchRig::id).addTo(builder);
+    routes = builder.build();
+  }
+
+  BatchRig started() {
+    runner.start();
+    return this;
+  }
+
+  private static String id() {
+    return "%04d".formatted(IDS.incrementAndGet());
+  }
+
+  private Instant instant() {
+    return Instant.ofEpochSecond(now.get());
+  }
+
+  static LineCaller.Answer ok(String body) {
+    return answer(200, body);
+  }
+
+  static LineCaller.Answer answer(int status, String body) {
+    return new LineCaller.Answer(status, null, "r", body);
+  }
+
+  /** Waits for an event, within a bound against hanging. */
+  static void await(CountDownLatch event) throws InterruptedException {
+    assertThat(event.await(60, java.util.concurrent.TimeUnit.SECONDS)).isTrue();
+  }
+
+  private LineCaller.Answer call(
+      String path, String requestId, String body, java.time.Duration timeout)
+      throws IOException, InterruptedException {
+    sent.add(path + " " + body);
+    return script.answer(body);
+  }
+
+  /** An answer of the API. */
+  record Reply(int status, JsonNode json, String text) {}
+
+  Reply call(String method, String target, byte[] body, Map<String, String> headers)
+      throws Exception {
+    int query = target.indexOf('?');
+    String path = query < 0 ? target : target.substring(0, query);
+    LocalRoutes.Methods methods = routes.at(path);
+    LocalEndpoint endpoint = methods == null ? null : methods.forMethod(method);
+    assertThat(endpoint).as(method + " " + target).isNotNull();
+    boolean streams = endpoint.streamsBody();
+    @Nullable InputStream stream = streams ? new ByteArrayInputStream(body) : null;
+    Map<String, List<String>> lists = new java.util.HashMap<>();
+    headers.forEach((name, value) -> lists.put(name, List.of(value)));
+    LocalResponse response =
+        endpoint.handle(
+            new LocalRequest(
+                method,
+                path,
+                query < 0 ? "" : target.substring(query + 1),
+                lists,
+                streams ? new byte[0] : body,
+                false,
+                "id",
+                stream));
+    LocalContent content = response.content();
+    byte[] bytes = response.body();
+    if (content != null) {
+      try (InputStream in = content.open()) {
+        bytes = in.readAllBytes();
+      }
+      assertThat((long) bytes.length).isEqualTo(content.length());
+    }
+    String text = new String(bytes, StandardCharsets.UTF_8);
+    boolean json = "application/json".equals(response.headers().get("content-type"));
+    JsonNode document = json ? Answers.MAPPER.readTree(text) : Answers.MAPPER.missingNode();
+    return new Reply(response.status(), document, text);
+  }
+
+  Reply get(String target) throws Exception {
+    return call("GET", target, new byte[0], Map.of());
+  }
+
+  Reply post(String target, String body) throws Exception {
+    return call("POST", target, body.getBytes(StandardCharsets.UTF_8), Map.of());
+  }
+
+  Reply upload(String parts) throws Exception {
+    return call(
+        "POST",
+        "/v1/files",
+        parts.getBytes(StandardCharsets.UTF_8),
+        Map.of("content-type", "multipart/form-data; boundary=b"));
+  }
+
+  static String part(String head, String content) {
+    return "--b\r\nContent-Disposition: form-data; " + head + "\r\n\r\n" + content + "\r\n";
+  }
+
+  /** Uploads a file and returns its id. */
+  String file(String content) throws Exception {
+    Reply reply =
+        upload(
+            part("name=\"purpose\"", "batch")
+                + part("name=\"file\"; filename=\"in.jsonl\"", content)
+                + "--b--\r\n");
+    assertThat(reply.status()).as(reply.text()).isEqualTo(200);
+    return reply.json().path("id").asText();
+  }
+
+  /** A line of an input. */
+  static String line(String id) {
+    return "{\"custom_id\":\""
+        + id
+        + "\",\"method\":\"POST\",\"url\":\"/v1/chat/completions\",\"body\":{\"model\":\"m\",\"id\":\""
+        + id
+        + "\"}}\n";
+  }
+
+  /** Creates a batch for a file and returns its id. */
+  String batch(String file, String more) throws Exception {
+    Reply reply =
+        post(
+            "/v1/batches",
+            "{\"input_file_id\":\""
+                + file
+                + "\",\"endpoint\":\"/v1/chat/completions\""
+                + more
+                + "}");
+    assertThat(reply.status()).as(reply.text()).isEqualTo(200);
+    assertThat(reply.json().path("status").asText()).isEqualTo("validating");
+    return reply.json().path("id").asText();
+  }
+
+  /** The batch when it has a state. */
+  JsonNode await(String batch, String status) throws Exception {
+    long end = System.nanoTime() + 60_000_000_000L;
+    JsonNode json;
+    do {
+      json = get("/v1/batches/" + batch).json();
+      assertThat(System.nanoTime()).as(json.toString()).isLessThan(end);
+      Thread.onSpinWait();
+    } while (!json.path("status").asText().equals(status));
+    return json;
+  }
+
+  String content(JsonNode id) throws Exception {
+    return get("/v1/files/" + id.asText() + "/content").text();
+  }
+
+  @Override
+  public void close() throws IOException {
+    runner.stop();
+    store.close();
+  }
+}

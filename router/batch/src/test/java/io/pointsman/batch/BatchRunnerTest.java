@@ -1,0 +1,271 @@
+package io.pointsman.batch;
+
+import static io.pointsman.batch.BatchRig.line;
+import static io.pointsman.batch.BatchRig.ok;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(120)
+class BatchRunnerTest {
+  @TempDir Path directory;
+
+  private static String id(String body) throws IOException {
+    return Answers.MAPPER.readTree(body).path("id").asText();
+  }
+
+  private static String counts(JsonNode batch) {
+    JsonNode counts = batch.path("request_counts");
+    return counts.path("completed").asInt()
+        + "+"
+        + counts.path("failed").asInt()
+        + "/"
+        + counts.path("total").asInt();
+  }
+
+  @Test
+  void eachRequestHasItsResultInOneOfTwoFiles() throws Exception {
+    try (BatchRig rig = new BatchRig(directory).started()) {
+      rig.script =
+          body ->
+              id(body).equals("b")
+                  ? BatchRig.answer(400, "{\"error\":{\"message\":\"no\"}}")
+                  : ok("{\"of\":\"" + id(body) + "\"}");
+      String input = rig.file(line("a") + "\n" + line("b") + line("c"));
+      String batch = rig.batch(input, ",\"metadata\":{\"k\":\"v\"}");
+
+      JsonNode done = rig.await(batch, "completed");
+      assertThat(counts(done)).isEqualTo("2+1/3");
+      assertThat(done.at("/metadata/k").asText()).isEqualTo("v");
+      assertThat(done.path("completion_window").asText()).isEqualTo("24h");
+      assertThat(done.path("expires_at").asLong()).isEqualTo(1_000_000 + 86_400);
+      assertThat(done.path("completed_at").asLong()).isEqualTo(1_000_000);
+      assertThat(done.path("failed_at").isNull()).isTrue();
+      String[] lines = rig.content(done.path("output_file_id")).split("\n", -1);
+      assertThat(lines).hasSize(3);
+      JsonNode first = Answers.MAPPER.readTree(lines[0]);
+      assertThat(first.path("custom_id").asText()).isEqualTo("a");
+      assertThat(first.at("/response/status_code").asInt()).isEqualTo(200);
+      assertThat(first.at("/response/body/of").asText()).isEqualTo("a");
+      assertThat(first.path("error").isNull()).isTrue();
+      assertThat(Answers.MAPPER.readTree(lines[1]).at("/response/body/of").asText()).isEqualTo("c");
+      JsonNode failed = Answers.MAPPER.readTree(rig.content(done.path("error_file_id")));
+      assertThat(failed.path("custom_id").asText()).isEqualTo("b");
+      assertThat(failed.at("/response/status_code").asInt()).isEqualTo(400);
+      assertThat(rig.sent).contains("/v1/chat/completions {\"model\":\"m\",\"id\":\"a\"}");
+    }
+  }
+
+  @Test
+  void theProgressIsShownAndParallelRequestsAreBounded() throws Exception {
+    try (BatchRig rig = new BatchRig(directory).started()) {
+      Semaphore answers = new Semaphore(0);
+      AtomicInteger running = new AtomicInteger();
+      AtomicInteger most = new AtomicInteger();
+      rig.script =
+          body -> {
+            most.accumulateAndGet(running.incrementAndGet(), Math::max);
+            answers.acquire();
+            running.decrementAndGet();
+            return ok("{}");
+          };
+      String batch =
+          rig.batch(rig.file(line("a") + line("b") + line("c") + line("d") + line("e")), "");
+      rig.await(batch, "in_progress");
+      answers.release(3);
+      JsonNode shown;
+      do {
+        shown = rig.get("/v1/batches/" + batch).json();
+        assertThat(shown.path("status").asText()).isEqualTo("in_progress");
+      } while (!counts(shown).equals("3+0/5"));
+      answers.release(2);
+      assertThat(counts(rig.await(batch, "completed"))).isEqualTo("5+0/5");
+      assertThat(most.get()).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void aWrongInputFailsWithItsLines() throws Exception {
+    try (BatchRig rig = new BatchRig(directory).started()) {
+      String input =
+          line("a")
+              + "no json\n"
+              + line("a")
+              + line("b").replace("/v1/chat/completions", "/v1/embeddings")
+              + "{\"custom_id\":\"c\",\"body\":{\"stream\":true}}";
+      JsonNode failed = rig.await(rig.batch(rig.file(input), ""), "failed");
+      JsonNode errors = failed.at("/errors/data");
+      assertThat(errors.findValuesAsText("code"))
+          .containsExactly(
+              "invalid_json_line", "duplicate_custom_id", "mismatched_url", "invalid_parameter");
+      assertThat(errors.findValuesAsText("line")).containsExactly("2", "3", "4", "5");
+      assertThat(rig.sent).isEmpty();
+      assertThat(rig.await(rig.batch(rig.file("\n"), ""), "failed").at("/errors/data/0/code"))
+          .hasToString("\"empty_file\"");
+      StringBuilder many = new StringBuilder();
+      for (int i = 0; i < 6; i++) {
+        many.append(line("x" + i));
+      }
+      String code = "/errors/data/0/code";
+      assertThat(rig.await(rig.batch(rig.file(many.toString()), ""), "failed").at(code))
+          .hasToString("\"too_many_requests\"");
+    }
+  }
+
+  @Test
+  void aCancelledBatchStopsItsRequestsAndKeepsItsResults() throws Exception {
+    try (BatchRig rig = new BatchRig(directory).started()) {
+      CountDownLatch hangs = new CountDownLatch(1);
+      CountDownLatch stopped = new CountDownLatch(1);
+      rig.script =
+          body -> {
+            if (id(body).equals("b")) {
+              hangs.countDown();
+              try {
+                new Semaphore(0).acquire();
+              } finally {
+                stopped.countDown();
+              }
+            }
+            return ok("{}");
+          };
+      String batch = rig.batch(rig.file(line("a") + line("b") + line("c") + line("d")), "");
+      BatchRig.await(hangs);
+      JsonNode cancelling = rig.post("/v1/batches/" + batch + "/cancel", "").json();
+      assertThat(cancelling.path("status").asText()).isEqualTo("cancelling");
+      BatchRig.await(stopped);
+      JsonNode cancelled = rig.await(batch, "cancelled");
+      assertThat(cancelled.path("cancelled_at").asLong()).isEqualTo(1_000_000);
+      int completed = cancelled.at("/request_counts/completed").asInt();
+      if (completed > 0) {
+        assertThat(rig.content(cancelled.path("output_file_id")).lines()).hasSize(completed);
+      }
+      BatchRig.Reply again = rig.call("DELETE", "/v1/batches/" + batch, new byte[0], Map.of());
+      assertThat(again.status()).isEqualTo(409);
+      assertThat(again.text()).contains("it is cancelled");
+    }
+  }
+
+  @Test
+  void aBatchContinuesAfterARestartWithoutItsResults() throws Exception {
+    String batch;
+    CountDownLatch hangs = new CountDownLatch(1);
+    try (BatchRig rig = new BatchRig(directory).started()) {
+      rig.script =
+          body -> {
+            if (!id(body).equals("a")) {
+              hangs.countDown();
+              new Semaphore(0).acquire();
+            }
+            return ok("{}");
+          };
+      batch = rig.batch(rig.file(line("a") + line("b") + line("c")), "");
+      BatchRig.await(hangs);
+      while (!counts(rig.get("/v1/batches/" + batch).json()).equals("1+0/3")) {
+        Thread.onSpinWait();
+      }
+    }
+    try (BatchRig rig = new BatchRig(directory)) {
+      assertThat(rig.get("/v1/batches/" + batch).json().path("status").asText())
+          .isEqualTo("in_progress");
+      rig.started();
+      assertThat(counts(rig.await(batch, "completed"))).isEqualTo("3+0/3");
+      assertThat(rig.sent).hasSize(2).noneMatch(sent -> sent.contains("\"a\""));
+    }
+  }
+
+  @Test
+  void aBusyFleetIsWaitedForAndAFailureIsTriedAgain() throws Exception {
+    try (BatchRig rig = new BatchRig(directory).started()) {
+      AtomicInteger calls = new AtomicInteger();
+      rig.script =
+          body ->
+              switch (calls.incrementAndGet()) {
+                case 1 -> new LineCaller.Answer(429, "7", "r", "{}");
+                case 2 -> throw new IOException("refused");
+                case 3, 4, 5 -> BatchRig.answer(503, "{}");
+                default -> ok("{}");
+              };
+      assertThat(counts(rig.await(rig.batch(rig.file(line("a")), ""), "completed")))
+          .isEqualTo("1+0/1");
+      assertThat(rig.waits).containsExactly(7000L, 2000L, 4000L, 8000L, 16_000L);
+
+      rig.script = body -> BatchRig.answer(500, "oops");
+      rig.sent.clear();
+      JsonNode done = rig.await(rig.batch(rig.file(line("a")), ""), "completed");
+      assertThat(counts(done)).isEqualTo("0+1/1");
+      assertThat(rig.sent).hasSize(3);
+      assertThat(rig.content(done.path("error_file_id"))).contains("\"body\":\"oops\"");
+      assertThat(done.path("output_file_id").isNull()).isTrue();
+    }
+  }
+
+  @Test
+  void anExpiredBatchSaysSoForEachRequestWithoutAResult() throws Exception {
+    try (BatchRig rig = new BatchRig(directory).started()) {
+      rig.script =
+          body -> {
+            rig.now.addAndGet(3600);
+            return BatchRig.answer(503, "{}");
+          };
+      String window = ",\"completion_window\":\"1h\"";
+      String batch = rig.batch(rig.file(line("a") + line("b") + line("c")), window);
+      JsonNode expired = rig.await(batch, "expired");
+      assertThat(counts(expired)).isEqualTo("0+3/3");
+      assertThat(rig.content(expired.path("error_file_id")).lines())
+          .hasSize(3)
+          .allMatch(each -> each.contains("\"code\":\"batch_expired\""));
+    }
+  }
+
+  @Test
+  void aWrongBatchIsRefused() throws Exception {
+    try (BatchRig rig = new BatchRig(directory).started()) {
+      String file = rig.file(line("a"));
+      String good = "{\"input_file_id\":\"" + file + "\",\"endpoint\":\"/v1/embeddings\"";
+      for (String[] each :
+          new String[][] {
+            {"no json", "request body"},
+            {"[]", "request body"},
+            {"{}", "Missing required parameter 'input_file_id'"},
+            {"{\"input_file_id\":\"x\"}", "Missing required parameter 'endpoint'"},
+            {"{\"input_file_id\":\"x\",\"endpoint\":\"/metrics\"}", "endpoint: not supported"},
+            {good + ",\"completion_window\":\"soon\"}", "completion_window: invalid"},
+            {good + ",\"metadata\":{\"k\":1}}", "metadata: invalid"}
+          }) {
+        BatchRig.Reply reply = rig.post("/v1/batches", each[0]);
+        assertThat(reply.status()).as(each[0]).isEqualTo(400);
+        assertThat(reply.text()).contains(each[1]);
+      }
+      String unknown = "{\"input_file_id\":\"x\",\"endpoint\":\"/v1/embeddings\"}";
+      assertThat(rig.post("/v1/batches", unknown).status()).isEqualTo(404);
+      assertThat(rig.get("/v1/batches/x").status()).isEqualTo(404);
+      assertThat(rig.post("/v1/batches/x/cancel", "").status()).isEqualTo(404);
+      assertThat(rig.post("/v1/batches/x/pause", "").status()).isEqualTo(404);
+    }
+  }
+
+  @Test
+  void theInputOfAnOpenBatchCannotBeDeleted() throws Exception {
+    try (BatchRig rig = new BatchRig(directory)) {
+      String file = rig.file(line("a"));
+      String batch = rig.batch(file, "");
+      assertThat(rig.call("DELETE", "/v1/files/" + file, new byte[0], Map.of()).status())
+          .isEqualTo(409);
+      rig.started();
+      rig.await(batch, "completed");
+      assertThat(rig.call("DELETE", "/v1/files/" + file, new byte[0], Map.of()).status())
+          .isEqualTo(200);
+      assertThat(rig.get("/v1/batches?limit=1").json().path("data")).hasSize(1);
+    }
+  }
+}

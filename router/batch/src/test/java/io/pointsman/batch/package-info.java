@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.batch;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,71 @@
+package io.pointsman.config.settings;
+
+import static java.util.Objects.requireNonNull;
+
+import java.time.Duration;
+
+/**
+ * Settings of the APIs for files and batches of requests.
+ *
+ * @param enabled true if the router serves them
+ * @param directory directory of the store; created if it is absent
+ * @param maxFileBytes maximum size of an uploaded file, 1 KiB to 1 GiB
+ * @param maxTotalBytes maximum size of all files together; uploads beyond it are refused
+ * @param maxRequests maximum number of requests in a batch
+ * @param parallelism maximum number of requests of all batches in progress
+ * @param attempts maximum number of attempts of a request that fails
+ * @param requestTimeout maximum duration of an attempt, at least 1 ms
+ * @param apiKey bearer token of the requests; empty: none
+ */
+public record BatchSettings(
+    boolean enabled,
+    String directory,
+    long maxFileBytes,
+    long maxTotalBytes,
+    int maxRequests,
+    int parallelism,
+    int attempts,
+    Duration requestTimeout,
+    String apiKey) {
+  public static final long LEAST_FILE = 1 << 10;
+  public static final long LARGEST_FILE = 1 << 30;
+  public static final int MOST_REQUESTS = 1_000_000;
+  public static final int MOST_PARALLEL = 4096;
+  public static final int MOST_ATTEMPTS = 100;
+
+  public static final BatchSettings DEFAULTS =
+      new BatchSettings(
+          false,
+          "pointsman-files",
+          100L << 20,
+          10L << 30,
+          50_000,
+          16,
+          3,
+          Duration.ofMinutes(10),
+          "");
+
+  public BatchSettings {
+    if (requireNonNull(directory, "directory").isBlank()) {
+      throw new IllegalArgumentException("directory: empty (expected: a directory)");
+    }
+    requireNonNull(requestTimeout, "requestTimeout");
+    requireNonNull(apiKey, "apiKey");
+    require("maxFileBytes", maxFileBytes, LEAST_FILE, LARGEST_FILE);
+    require("maxTotalBytes", maxTotalBytes, LEAST_FILE, Long.MAX_VALUE);
+    require("maxRequests", maxRequests, 1, MOST_REQUESTS);
+    require("parallelism", parallelism, 1, MOST_PARALLEL);
+    require("attempts", attempts, 1, MOST_ATTEMPTS);
+    if (requestTimeout.toMillis() < 1) {
+      throw new IllegalArgumentException(
+          "requestTimeout: " + requestTimeout + " (expected: at least 1 ms)");
+    }
+  }
+
+  private static void require(String name, long value, long least, long most) {
+    if (value < least || value > most) {
+      throw new IllegalArgumentException(
+          name + ": " + value + " (expected: " + least + " to " + most + ")");
+    }
+  }
+}
