@@ -2,6 +2,9 @@ package io.pointsman.proxy;
 
 import static java.util.Objects.requireNonNull;
 
+import io.pointsman.proxy.http2.Http2FrontSettings;
+import io.pointsman.proxy.tls.ServerTlsSettings;
+
 /**
  * The address of the listener and its event loops.
  *
@@ -13,15 +16,34 @@ import static java.util.Objects.requireNonNull;
  *     its own limit ({@code net.core.somaxconn})
  * @param maxConnections maximum number of connected clients; 0 means no limit. Further clients wait
  *     in the backlog. A few that are being accepted may exceed the limit
+ * @param tls TLS of the clients' connections
+ * @param http2 HTTP/2 of the clients' connections
  */
 public record ListenSettings(
-    String host, int port, int eventLoops, Transport transport, int backlog, int maxConnections) {
+    String host,
+    int port,
+    int eventLoops,
+    Transport transport,
+    int backlog,
+    int maxConnections,
+    ServerTlsSettings tls,
+    Http2FrontSettings http2) {
 
   public static final ListenSettings DEFAULTS =
-      new ListenSettings("127.0.0.1", 30000, 0, Transport.AUTO, 4096, 0);
+      new ListenSettings(
+          "127.0.0.1",
+          30000,
+          0,
+          Transport.AUTO,
+          4096,
+          0,
+          ServerTlsSettings.OFF,
+          Http2FrontSettings.DEFAULTS);
 
   public ListenSettings {
     requireNonNull(transport, "transport");
+    requireNonNull(tls, "tls");
+    requireNonNull(http2, "http2");
     if (host.isBlank()) {
       throw new IllegalArgumentException("host: blank (expected: an address or a name)");
     }
@@ -46,21 +68,36 @@ public record ListenSettings(
 
   /** Copy with another address. */
   public ListenSettings at(String host, int port) {
-    return new ListenSettings(host, port, eventLoops, transport, backlog, maxConnections);
+    return new ListenSettings(
+        host, port, eventLoops, transport, backlog, maxConnections, tls, http2);
   }
 
   /** Copy with another transport. */
   public ListenSettings over(Transport transport) {
-    return new ListenSettings(host, port, eventLoops, transport, backlog, maxConnections);
+    return new ListenSettings(
+        host, port, eventLoops, transport, backlog, maxConnections, tls, http2);
   }
 
   /** Copy with another maximum number of connections. */
   public ListenSettings withMaxConnections(int most) {
-    return new ListenSettings(host, port, eventLoops, transport, backlog, most);
+    return new ListenSettings(host, port, eventLoops, transport, backlog, most, tls, http2);
   }
 
   /** Copy with another number of event loops. */
   public ListenSettings withEventLoops(int eventLoops) {
-    return new ListenSettings(host, port, eventLoops, transport, backlog, maxConnections);
+    return new ListenSettings(
+        host, port, eventLoops, transport, backlog, maxConnections, tls, http2);
+  }
+
+  /** Copy with another {@code tls}. */
+  public ListenSettings withTls(ServerTlsSettings tls) {
+    return new ListenSettings(
+        host, port, eventLoops, transport, backlog, maxConnections, tls, http2);
+  }
+
+  /** Copy with another {@code http2}. */
+  public ListenSettings withHttp2(Http2FrontSettings http2) {
+    return new ListenSettings(
+        host, port, eventLoops, transport, backlog, maxConnections, tls, http2);
   }
 }

@@ -19,7 +19,6 @@ import io.pointsman.proxy.admission.Admissions;
 import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.body.BodyDecoder;
-import io.pointsman.proxy.exchange.ClientConnection;
 import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.ServerContext;
@@ -29,6 +28,7 @@ import io.pointsman.proxy.retry.FaultRecords;
 import io.pointsman.proxy.retry.PoisonMemory;
 import io.pointsman.proxy.settings.Cors;
 import io.pointsman.proxy.stored.ResponseOwners;
+import io.pointsman.proxy.telemetry.ConnectionTally;
 import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.proxy.upstream.UpstreamPools;
 import io.pointsman.proxy.upstream.UpstreamSettings;
@@ -72,6 +72,7 @@ public final class ProxyServer implements AutoCloseable {
   private final OpenChannels channels;
   private final ConnectionLimit clients;
   private final Map<EventExecutor, LoopState> states = new HashMap<>();
+  private final FrontDoor door;
   private final Channel listener;
 
   private ProxyServer(ProxySettings settings, ProxyContext context, LoopWaiting loopWaiting)
@@ -79,6 +80,7 @@ public final class ProxyServer implements AutoCloseable {
     this.settings = settings;
     plane = plane(settings, context);
     ListenSettings listen = settings.listen();
+    door = FrontDoor.of(listen.tls(), listen.http2());
     int count = listen.loops();
     Waiting waiting = waiting(listen.transport(), count, handlers -> around(handlers, loopWaiting));
     Sockets sockets = waiting.sockets();
@@ -117,7 +119,7 @@ public final class ProxyServer implements AutoCloseable {
    * Binds the port and starts to serve.
    *
    * @throws IOException if the port cannot be bound
-   * @throws IllegalArgumentException if the transport is unavailable
+   * @throws IllegalArgumentException if the transport is unavailable, or a file for TLS unusable
    */
   public static ProxyServer start(ProxySettings settings, ProxyContext context) throws IOException {
     return start(settings, context, LoopWaiting.PLAIN);
@@ -128,7 +130,7 @@ public final class ProxyServer implements AutoCloseable {
    *
    * @param waiting changes how event loops with io_uring wait
    * @throws IOException if the port cannot be bound
-   * @throws IllegalArgumentException if the transport is unavailable
+   * @throws IllegalArgumentException if the transport is unavailable, or a file for TLS unusable
    */
   public static ProxyServer start(ProxySettings settings, ProxyContext context, LoopWaiting waiting)
       throws IOException {
@@ -221,8 +223,7 @@ public final class ProxyServer implements AutoCloseable {
             .childOption(ChannelOption.TCP_NODELAY, true)
             .childOption(ChannelOption.SO_KEEPALIVE, true)
             .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, CLIENT_WATER_MARK)
-            .childHandler(
-                opened(client -> ClientConnection.accept(state(client.eventLoop()), client)))
+            .childHandler(opened(client -> door.accept(state(client.eventLoop()), client)))
             .bind(listen.host(), listen.port())
             .awaitUninterruptibly();
     if (!bound.isSuccess()) {
@@ -264,6 +265,16 @@ public final class ProxyServer implements AutoCloseable {
   /** The bound port. */
   public int port() {
     return ((InetSocketAddress) listener.localAddress()).getPort();
+  }
+
+  /** Reads the files of TLS again, if it is on. One thread at a time; may block. */
+  public void refreshTls() {
+    door.refreshTls();
+  }
+
+  /** Counters of connections by protocol. */
+  public ConnectionTally connections() {
+    return door.tally();
   }
 
   /** Number of connected clients. */

@@ -5,6 +5,7 @@ import static io.pointsman.config.PointsmanConfig.group;
 import io.pointsman.config.key.DisaggKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
+import io.pointsman.config.key.ListenerKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.value.ModelQueue;
 import io.pointsman.engine.deferral.DeferralSettings;
@@ -12,12 +13,14 @@ import io.pointsman.proxy.ListenSettings;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.admission.ModelLimit;
+import io.pointsman.proxy.http2.Http2FrontSettings;
 import io.pointsman.proxy.retry.PoisonSettings;
 import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.proxy.settings.CorsSettings;
 import io.pointsman.proxy.settings.HeaderSettings;
 import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.proxy.settings.TimeoutSettings;
+import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.proxy.upstream.UpstreamSettings;
 import java.util.ArrayList;
@@ -38,7 +41,9 @@ final class ProxyRecords {
             values.get(OperationKeys.THREADS),
             values.get(OperationKeys.TRANSPORT),
             values.get(FrontKeys.BACKLOG),
-            values.get(FrontKeys.MAX_CONNECTIONS)),
+            values.get(FrontKeys.MAX_CONNECTIONS),
+            group("tls", () -> tls(values)),
+            group("http2", () -> http2(values))),
         limits(values),
         timeouts(values),
         group("limits", () -> admission(values)),
@@ -64,6 +69,24 @@ final class ProxyRecords {
         values.get(FrontKeys.SSE_KEEPALIVE),
         values.get(OperationKeys.DRAIN_TIMEOUT),
         values.get(OperationKeys.DRAIN_DELAY));
+  }
+
+  private static ServerTlsSettings tls(ConfigValues values) {
+    return new ServerTlsSettings(
+        values.get(ListenerKeys.CERTIFICATE_FILE),
+        values.get(ListenerKeys.KEY_FILE),
+        values.get(ListenerKeys.KEY_PASSWORD),
+        values.get(ListenerKeys.CLIENT_CA_FILE),
+        values.get(ListenerKeys.CLIENT_CERTIFICATES),
+        values.get(ListenerKeys.HANDSHAKE_TIMEOUT));
+  }
+
+  private static Http2FrontSettings http2(ConfigValues values) {
+    return new Http2FrontSettings(
+        values.get(ListenerKeys.HTTP2_ENABLED),
+        values.get(ListenerKeys.HTTP2_UPGRADE),
+        values.get(ListenerKeys.HTTP2_MAX_STREAMS),
+        values.get(ListenerKeys.HTTP2_MAX_RESETS));
   }
 
   private static AdmissionSettings admission(ConfigValues values) {

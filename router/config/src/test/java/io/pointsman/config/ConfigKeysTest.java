@@ -17,6 +17,7 @@ import io.pointsman.config.key.KubernetesKeys;
 import io.pointsman.config.key.KvAwareKeys;
 import io.pointsman.config.key.KvEventKeys;
 import io.pointsman.config.key.KvTokenKeys;
+import io.pointsman.config.key.ListenerKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.PeerKeys;
 import io.pointsman.config.key.RoutingKeys;
@@ -97,7 +98,8 @@ class ConfigKeysTest {
           "tcp://h:1",
           "m=random",
           "other",
-          "m=7");
+          "m=7",
+          "optional");
 
   @Test
   void defaultsAreThoseOfTheRecords() {
@@ -145,6 +147,10 @@ class ConfigKeysTest {
           KubernetesKeys.PREFILL_SELECTOR, "nixl",
           KubernetesKeys.DECODE_SELECTOR, "nixl");
 
+  /** Keys that are valid only with a certificate for clients. */
+  private static final Set<Key<?>> OF_A_CERTIFICATE =
+      Set.of(ListenerKeys.KEY_FILE, ListenerKeys.KEY_PASSWORD, ListenerKeys.CLIENT_CA_FILE);
+
   private static ConfigValues base(Key<?> key) {
     ConfigValues values = new ConfigValues();
     if (key.equals(KvEventKeys.ENDPOINT) || key.equals(KvEventKeys.REPLAY_ENDPOINT)) {
@@ -155,6 +161,9 @@ class ConfigKeysTest {
     }
     if (key.equals(EngineTlsKeys.KEY_FILE)) {
       values.set(EngineTlsKeys.CERTIFICATE_FILE, "router.pem");
+    }
+    if (OF_A_CERTIFICATE.contains(key)) {
+      values.set(ListenerKeys.CERTIFICATE_FILE, "router.pem");
     }
     if (key.equals(ForwardKeys.RESOLVE)) {
       values.set(RoutingKeys.WORKERS, List.of(WorkerSpec.of("http://name:8000")));
@@ -192,6 +201,7 @@ class ConfigKeysTest {
   @ValueSource(
       classes = {
         FrontKeys.class,
+        ListenerKeys.class,
         RoutingKeys.class,
         KvAwareKeys.class,
         TierKeys.class,
@@ -228,8 +238,8 @@ class ConfigKeysTest {
       assertThat(paths.add(key.path())).as(key.path()).isTrue();
       assertThat(flags.add(key.flag())).as(key.flag()).isTrue();
       assertThat(ConfigKeys.isGroup(key.path())).as(key.path()).isFalse();
-      assertThat(key.path()).matches("[a-z][a-z-]*(\\.[a-z][a-z-]*)?");
-      assertThat(key.flag()).matches("--[a-z][a-z-]*");
+      assertThat(key.path()).matches("[a-z][a-z0-9-]*(\\.[a-z][a-z-]*)?");
+      assertThat(key.flag()).matches("--[a-z][a-z0-9-]*");
     }
   }
 
@@ -321,6 +331,22 @@ class ConfigKeysTest {
                         .set(DisaggKeys.PROTOCOL, "nixl")
                         .set(PeerKeys.NOTIFICATION_ADDRESS, "a:1")))
         .hasMessageStartingWith("disaggregation: notification-address: a:1 with the protocol nixl");
+  }
+
+  @Test
+  void filesOfTlsAreRefusedWithoutACertificate() {
+    assertThatThrownBy(
+            () ->
+                PointsmanConfig.from(new ConfigValues().set(ListenerKeys.CLIENT_CA_FILE, "ca.pem")))
+        .hasMessageStartingWith("tls: client-ca-file: ca.pem while there is no certificate")
+        .hasMessageEndingWith("(expected: certificate-file)");
+    assertThatThrownBy(
+            () ->
+                PointsmanConfig.from(
+                    new ConfigValues()
+                        .set(ListenerKeys.HTTP2_ENABLED, false)
+                        .set(ListenerKeys.HTTP2_UPGRADE, true)))
+        .hasMessageStartingWith("http2: upgrade: true while HTTP/2 is off");
   }
 
   @Test

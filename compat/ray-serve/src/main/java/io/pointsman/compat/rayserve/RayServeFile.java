@@ -13,6 +13,7 @@ import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.Key;
+import io.pointsman.config.key.ListenerKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.key.TierKeys;
@@ -234,11 +235,20 @@ public final class RayServeFile {
         .seconds(MILLI)
         .ifPresent(limit -> values.set(ForwardKeys.CLIENT_IDLE_TIMEOUT, limit));
     prefix(http.at("root_path"));
-    for (String key :
-        List.of("ssl_keyfile", "ssl_certfile", "ssl_keyfile_password", "ssl_ca_certs")) {
-      if (http.has(key)) {
-        http.at(key).wrong("is not supported: use a proxy in front for TLS");
-      }
+    tls(http, "ssl_certfile", ListenerKeys.CERTIFICATE_FILE);
+    tls(http, "ssl_keyfile", ListenerKeys.KEY_FILE);
+    tls(http, "ssl_keyfile_password", ListenerKeys.KEY_PASSWORD);
+    tls(http, "ssl_ca_certs", ListenerKeys.CLIENT_CA_FILE);
+  }
+
+  private void tls(RayNode http, String name, Key<String> key) {
+    if (!http.has(name)) {
+      return;
+    }
+    if (http.has("ssl_certfile")) {
+      values.set(key, http.at(name).text());
+    } else {
+      http.at(name).wrong("is set without ssl_certfile");
     }
   }
 

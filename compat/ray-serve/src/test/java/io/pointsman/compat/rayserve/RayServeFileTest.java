@@ -20,6 +20,8 @@ import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
 import io.pointsman.proxy.settings.TimeoutSettings;
+import io.pointsman.proxy.tls.ServerTlsSettings;
+import io.pointsman.proxy.tls.ServerTlsSettings.ClientCertificates;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -319,6 +321,30 @@ class RayServeFileTest {
     assertThatThrownBy(
             () -> RayServeFile.translate(FILE, HEAD, Map.of(name, "long"), new ConfigValues()))
         .hasMessageContaining(name + ": long");
+  }
+
+  @Test
+  void certificatesAreThoseOfTheProxies() {
+    String options =
+        """
+        http_options:
+          ssl_certfile: a.crt
+          ssl_keyfile: a.key
+          ssl_keyfile_password: secret
+          ssl_ca_certs: clients.crt
+        """;
+    assertThat(PointsmanConfig.from(values(options + HEAD)).proxy().listen().tls())
+        .isEqualTo(
+            new ServerTlsSettings(
+                "a.crt",
+                "a.key",
+                "secret",
+                "clients.crt",
+                ClientCertificates.REQUIRED,
+                ServerTlsSettings.OFF.handshakeTimeout()));
+    refused(
+        "http_options: {ssl_keyfile: a.key}\n" + HEAD,
+        "http_options.ssl_keyfile: is set without ssl_certfile");
   }
 
   @Test

@@ -8,6 +8,8 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.channel.socket.DuplexChannel;
+import io.netty.handler.codec.http2.Http2StreamChannel;
+import io.netty.handler.ssl.SslHandler;
 import io.netty.util.ReferenceCountUtil;
 import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.loop.LoopClient;
@@ -83,7 +85,14 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   private boolean headComing;
 
-  ClientConnection(LoopState state, Channel channel) {
+  /** Switch to another protocol at the request of the client; null if none is possible. */
+  private @Nullable ProtocolSwitch protocolSwitch;
+
+  /** The request to switch that is being handled; null if there is none. */
+  private @Nullable RequestHead switching;
+
+  ClientConnection(LoopState state, Channel channel, @Nullable ProtocolSwitch protocolSwitch) {
+    this.protocolSwitch = protocolSwitch;
     this.state = state;
     plane = state.plane();
     this.channel = channel;
@@ -94,7 +103,15 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   /** Makes an accepted channel a client connection. */
   public static void accept(LoopState state, Channel channel) {
-    channel.pipeline().addLast(new ClientConnection(state, channel));
+    channel.pipeline().addLast(new ClientConnection(state, channel, null));
+  }
+
+  /** Makes an accepted channel a client connection whose first request may ask for a switch. */
+  public static ClientConnection accept(
+      LoopState state, Channel channel, @Nullable ProtocolSwitch protocolSwitch) {
+    ClientConnection accepted = new ClientConnection(state, channel, protocolSwitch);
+    channel.pipeline().addLast(accepted);
+    return accepted;
   }
 
   LoopState state() {
@@ -106,7 +123,8 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     String bearer = head.first("authorization");
     String key = bearer == null ? head.first("x-api-key") : bearer;
     if (key == null) {
-      return channel.id().hashCode();
+      Channel own = channel instanceof Http2StreamChannel ? channel.parent() : channel;
+      return own.id().hashCode();
     }
     byte[] bytes = key.getBytes(StandardCharsets.ISO_8859_1);
     return BodyHash.of(bytes, bytes.length);
@@ -129,6 +147,16 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   @Override
   public void channelInactive(ChannelHandlerContext ctx) {
+    leave();
+  }
+
+  /** Another handler has taken the channel over, or the channel has closed. */
+  @Override
+  public void handlerRemoved(ChannelHandlerContext ctx) {
+    leave();
+  }
+
+  private void leave() {
     if (index < 0) {
       return;
     }
@@ -159,8 +187,8 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     }
   }
 
-  /** Reports that bytes are about to be decoded. */
-  void bytesCame() {
+  /** Reports that bytes are about to be decoded, or that the first bytes of a request came. */
+  public void bytesCame() {
     if (current == null && !headComing && takesMore()) {
       headComing = true;
       since = state.now();
@@ -176,6 +204,16 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
       pass(bytes);
     } else {
       decoder.received(bytes);
+      switchProtocol();
+    }
+  }
+
+  private void switchProtocol() {
+    RequestHead asked = switching;
+    ProtocolSwitch to = protocolSwitch;
+    if (asked != null && to != null) {
+      protocolSwitch = null;
+      to.take(state, channel, asked, decoder.takeAhead());
     }
   }
 
@@ -224,13 +262,20 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
    */
   @Override
   public boolean takesMore() {
-    return !ending() && (current == null ? channel.isWritable() : !current.received());
+    return !ending()
+        && switching == null
+        && (current == null ? channel.isWritable() : !current.received());
   }
 
   @Override
   public void head(RequestHead head) {
     headComing = false;
-    reception.begin(head);
+    if (protocolSwitch != null && protocolSwitch.asks(head) && !plane.gate().stopping()) {
+      switching = head;
+    } else {
+      protocolSwitch = null;
+      reception.begin(head);
+    }
   }
 
   /** The receiver of the body; null if the request was answered before the end of its body. */
@@ -385,10 +430,20 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     lingering = true;
     updateReading();
     if (channel instanceof DuplexChannel duplex) {
-      channel.write(channel.alloc().buffer(0)).addListener(_ -> shutOutput(duplex));
+      channel.write(channel.alloc().buffer(0)).addListener(_ -> endOutput(duplex));
       flush();
     } else {
       channel.close();
+    }
+  }
+
+  /** With TLS the client first gets the end of the encrypted bytes. */
+  private void endOutput(DuplexChannel duplex) {
+    SslHandler tls = channel.pipeline().get(SslHandler.class);
+    if (tls == null) {
+      shutOutput(duplex);
+    } else {
+      tls.closeOutbound().addListener(_ -> shutOutput(duplex));
     }
   }
 

@@ -365,6 +365,37 @@ public final class RequestHead implements RequestHeaders {
     return webSocket;
   }
 
+  /**
+   * The settings in a request for an upgrade to HTTP/2 (RFC 7540, 3.2), in Base64. Null if it is no
+   * such request, has a body, or could be read differently.
+   */
+  public @Nullable String http2Upgrade() {
+    int upgrades = 0;
+    int settings = 0;
+    String value = null;
+    if (fault != null || http10 || hasBody() || !connection.nameHeaders()) {
+      return null;
+    }
+    for (int i = 0; i < names.length; i++) {
+      int name = lines[i * NUMBERS];
+      int colon = lines[i * NUMBERS + 1];
+      boolean ofSettings = Bytes.is(bytes, name, colon, "http2-settings");
+      if (!ofSettings && names[i] != HeaderName.UPGRADE) {
+        continue;
+      }
+      if (!namedByConnection(i)) {
+        return null;
+      }
+      if (ofSettings) {
+        settings++;
+        value = text(valueStart(i), valueEnd(i));
+      } else {
+        upgrades += Bytes.is(bytes, valueStart(i), valueEnd(i), "h2c") ? 1 : 2;
+      }
+    }
+    return upgrades == 1 && settings == 1 ? value : null;
+  }
+
   /** True if the client waits for an interim answer before it sends the body. */
   public boolean expectsContinue() {
     return expectsContinue && !http10;

@@ -37,6 +37,7 @@ class ProxyArchitectureTest {
             "org.slf4j..",
             "org.jspecify..",
             "java..",
+            "javax.crypto..",
             "javax.net.ssl..")
         .check(PROXY);
   }

@@ -17,6 +17,8 @@ public final class ConfigKeys {
   private static final List<Section> SECTIONS =
       List.of(
           new Section("Clients", FrontKeys.all()),
+          new Section("TLS for clients", ListenerKeys.ofTls()),
+          new Section("HTTP/2 for clients", ListenerKeys.ofHttp2()),
           new Section("Routing", RoutingKeys.all()),
           new Section("Routing by KV events", KvAwareKeys.all()),
           new Section("Preferred workers", TierKeys.all()),

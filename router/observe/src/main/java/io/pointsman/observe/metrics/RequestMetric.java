@@ -64,6 +64,20 @@ enum RequestMetric implements Metric {
       "pointsman_client_connections_limit",
       "connections",
       "Maximum number of client connections (limits.max-connections). 0: no limit."),
+  CLIENT_PROTOCOLS(
+      Kind.COUNTER,
+      "pointsman_client_protocols_total",
+      "connections",
+      "Client connections by protocol (http1, http2) and encryption (none, tls). An upgrade to"
+          + " HTTP/2 counts as both protocols.",
+      "protocol",
+      "encryption"),
+  TLS_HANDSHAKES_FAILED(
+      Kind.COUNTER,
+      "pointsman_tls_handshakes_failed_total",
+      "handshakes",
+      "Failed TLS handshakes of clients: other protocols, no common version, a missing or invalid"
+          + " certificate, timeouts."),
   QUEUE_LENGTH(
       Kind.GAUGE,
       "pointsman_queue_length",

@@ -22,6 +22,7 @@ import io.pointsman.pd.telemetry.SplitListener;
 import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.retry.PoisonMemory;
+import io.pointsman.proxy.telemetry.ConnectionTally;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.List;
@@ -111,6 +112,20 @@ public final class RouterMetrics {
   public RouterMetrics clients(LongSupplier connected, long limit) {
     meters.pulled(RequestMetric.CLIENT_CONNECTIONS_LIMIT, sink -> sink.put(limit));
     meters.pulled(RequestMetric.CLIENT_CONNECTIONS, sink -> sink.put(connected.getAsLong()));
+    return this;
+  }
+
+  /** Adds the client connections by protocol. Call once. */
+  public RouterMetrics protocols(ConnectionTally tally) {
+    meters.pulled(
+        RequestMetric.CLIENT_PROTOCOLS,
+        sink -> {
+          sink.put(tally.begun(false, false), "http1", "none");
+          sink.put(tally.begun(true, false), "http2", "none");
+          sink.put(tally.begun(false, true), "http1", "tls");
+          sink.put(tally.begun(true, true), "http2", "tls");
+        });
+    meters.pulled(RequestMetric.TLS_HANDSHAKES_FAILED, sink -> sink.put(tally.failedHandshakes()));
     return this;
   }
 

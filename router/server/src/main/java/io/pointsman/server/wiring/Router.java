@@ -22,6 +22,7 @@ import io.pointsman.api.decide.RayRouteApi;
 import io.pointsman.api.decide.SplitPlaces;
 import io.pointsman.batch.BatchService;
 import io.pointsman.config.PointsmanConfig;
+import io.pointsman.control.health.Rounds;
 import io.pointsman.control.names.NameWorkers;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.StagePolicies;
@@ -60,6 +61,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -131,6 +133,9 @@ public final class Router implements AutoCloseable {
   private static final class Assembly {
     /** Maximum number of workers with labels in a message. */
     private static final int MOST_LABELS = 4;
+
+    /** Pause between two looks at files that may change. */
+    private static final Duration FILES_PAUSE = Duration.ofSeconds(1);
 
     private final PointsmanConfig config;
     private final AtomicBoolean draining = new AtomicBoolean();
@@ -241,6 +246,9 @@ public final class Router implements AutoCloseable {
               DefaultConnectionLimit.in(config.proxy()), context, core.scheduling.waiting(ticker));
       control.push(server);
       core.scheduling.prefer(server);
+      if (config.proxy().listen().tls().enabled()) {
+        control.push(Rounds.start("tls-files", FILES_PAUSE, server::refreshTls));
+      }
       measure(server);
       core.listen(metrics::kvEvents);
       return server;
@@ -294,6 +302,7 @@ public final class Router implements AutoCloseable {
       StagePolicies policies = core.policies;
       metrics
           .clients(server::clients, server.clientsLimit())
+          .protocols(server.connections())
           .queue(server::queued)
           .heldBack(server::heldBack)
           .poison(server.poison())
@@ -456,16 +465,19 @@ public final class Router implements AutoCloseable {
 
   /** The base URL for clients. */
   public String url() {
-    return url(config.proxy().listen().host(), server.port());
+    String scheme = config.proxy().listen().tls().enabled() ? "https" : "http";
+    return url(scheme, config.proxy().listen().host(), server.port());
   }
 
-  private static String url(String host, int port) {
-    return "http://" + (host.contains(":") ? "[" + host + "]" : host) + ":" + port;
+  private static String url(String scheme, String host, int port) {
+    return scheme + "://" + (host.contains(":") ? "[" + host + "]" : host) + ":" + port;
   }
 
   /** The URL of the metrics; null if they are disabled. */
   public @Nullable String metricsUrl() {
-    return metrics == null ? null : url(config.metrics().host(), metrics.port()) + "/metrics";
+    return metrics == null
+        ? null
+        : url("http", config.metrics().host(), metrics.port()) + "/metrics";
   }
 
   public Fleet fleet() {

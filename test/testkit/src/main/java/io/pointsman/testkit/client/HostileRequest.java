@@ -63,7 +63,7 @@ public enum HostileRequest {
   LONG_URI("POST /" + "a".repeat(200_000) + " HTTP/1.1\r\nhost: r\r\ncontent-length: 0\r\n\r\n"),
   LARGE_BODY_ANNOUNCED(headers("content-length: 999999999999")),
   OTHER_VERSION("POST /x HTTP/1.2\r\nhost: r\r\ncontent-length: 0\r\n\r\n"),
-  NEXT_PROTOCOL("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+  NEXT_PROTOCOL("PRI * HTTP/2.0\r\nhost: router\r\n\r\n"),
   NO_VERSION("POST /x\r\nhost: r\r\n\r\n"),
   NOT_HTTP("\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\r\n\r\n");
 

@@ -1,0 +1,184 @@
+package io.pointsman.proxy;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.codec.http2.Http2CodecUtil;
+import io.netty.handler.ssl.ApplicationProtocolNames;
+import io.netty.handler.ssl.SslHandler;
+import io.netty.handler.ssl.SslHandshakeCompletionEvent;
+import io.netty.util.ReferenceCountUtil;
+import io.pointsman.proxy.exchange.ClientConnection;
+import io.pointsman.proxy.exchange.ProtocolSwitch;
+import io.pointsman.proxy.http2.Http2Client;
+import io.pointsman.proxy.http2.Http2FrontSettings;
+import io.pointsman.proxy.http2.Http2Upgrade;
+import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.proxy.telemetry.ConnectionTally;
+import io.pointsman.proxy.tls.ServerTls;
+import io.pointsman.proxy.tls.ServerTlsSettings;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The first handlers of a listener's connections: TLS, and the choice between HTTP/1.1 and HTTP/2.
+ * TLS negotiates the protocol (ALPN). In clear text the first bytes show it. One per listener.
+ */
+final class FrontDoor {
+  private static final Logger LOG = LoggerFactory.getLogger(FrontDoor.class);
+
+  private final @Nullable ServerTls tls;
+  private final Http2FrontSettings http2;
+  private final ConnectionTally tally = new ConnectionTally();
+  private final @Nullable ProtocolSwitch upgrade;
+
+  private FrontDoor(@Nullable ServerTls tls, Http2FrontSettings http2) {
+    this.tls = tls;
+    this.http2 = http2;
+    upgrade =
+        http2.upgrade() && tls == null
+            ? new Http2Upgrade(http2, () -> tally.began(true, false))
+            : null;
+  }
+
+  /**
+   * @throws IllegalArgumentException if a file for TLS cannot be used
+   */
+  static FrontDoor of(ServerTlsSettings tls, Http2FrontSettings http2) {
+    return new FrontDoor(tls.enabled() ? ServerTls.open(tls, http2.enabled()) : null, http2);
+  }
+
+  ConnectionTally tally() {
+    return tally;
+  }
+
+  void refreshTls() {
+    if (tls != null) {
+      tls.refresh();
+    }
+  }
+
+  /** Prepares an accepted connection. */
+  void accept(LoopState state, Channel channel) {
+    if (tls != null) {
+      channel.pipeline().addLast(tls.handler(channel.alloc()));
+    }
+    if (tls == null && !http2.enabled()) {
+      tally.began(false, false);
+      ClientConnection.accept(state, channel);
+      return;
+    }
+    Choice choice = new Choice(state);
+    channel.pipeline().addLast(choice);
+    choice.usual = ClientConnection.accept(state, channel, upgrade);
+  }
+
+  /** Chooses the protocol of one connection, which is HTTP/1.1 unless something else shows. */
+  private final class Choice extends ChannelInboundHandlerAdapter {
+    private final LoopState state;
+    private @Nullable ClientConnection usual;
+
+    /** The first bytes, a part of the preface of HTTP/2; null if there are none. */
+    private @Nullable ByteBuf held;
+
+    Choice(LoopState state) {
+      this.state = state;
+    }
+
+    @Override
+    public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
+      if (event instanceof SslHandshakeCompletionEvent completed) {
+        handshakeEnded(ctx, completed);
+      }
+      ctx.fireUserEventTriggered(event);
+    }
+
+    private void handshakeEnded(ChannelHandlerContext ctx, SslHandshakeCompletionEvent completed) {
+      if (!completed.isSuccess()) {
+        tally.handshakeFailed();
+        LOG.debug("{}: TLS handshake failed", ctx.channel(), completed.cause());
+        return;
+      }
+      SslHandler handler = ctx.pipeline().get(SslHandler.class);
+      String protocol = handler == null ? null : handler.applicationProtocol();
+      if (ApplicationProtocolNames.HTTP_2.equals(protocol)) {
+        toHttp2(ctx, null);
+      } else {
+        toHttp1(ctx, null);
+      }
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object msg) {
+      if (!(msg instanceof ByteBuf bytes)) {
+        ctx.fireChannelRead(msg);
+        return;
+      }
+      ByteBuf before = held;
+      held = null;
+      ByteBuf all = bytes;
+      if (before != null) {
+        all = ctx.alloc().buffer(before.readableBytes() + bytes.readableBytes());
+        all.writeBytes(before).writeBytes(bytes);
+        before.release();
+        bytes.release();
+      }
+      choose(ctx, all);
+    }
+
+    private void choose(ChannelHandlerContext ctx, ByteBuf all) {
+      ByteBuf preface = Http2CodecUtil.connectionPrefaceBuf();
+      int length = Math.min(preface.readableBytes(), all.readableBytes());
+      boolean fits = same(preface, all, length);
+      boolean whole = length == preface.readableBytes();
+      preface.release();
+      if (!fits) {
+        toHttp1(ctx, all);
+      } else if (whole) {
+        toHttp2(ctx, all);
+      } else {
+        held = all;
+        if (usual != null) {
+          usual.bytesCame();
+        }
+      }
+    }
+
+    private static boolean same(ByteBuf preface, ByteBuf bytes, int length) {
+      for (int i = 0; i < length; i++) {
+        if (preface.getByte(preface.readerIndex() + i) != bytes.getByte(bytes.readerIndex() + i)) {
+          return false;
+        }
+      }
+      return true;
+    }
+
+    private void toHttp1(ChannelHandlerContext ctx, @Nullable ByteBuf first) {
+      tally.began(false, tls != null);
+      ctx.pipeline().remove(this);
+      if (first != null) {
+        ctx.fireChannelRead(first);
+      }
+    }
+
+    private void toHttp2(ChannelHandlerContext ctx, @Nullable ByteBuf first) {
+      tally.began(true, tls != null);
+      Http2Client.accept(state, ctx.channel(), http2);
+      if (usual != null) {
+        ctx.pipeline().remove(usual);
+      }
+      ctx.pipeline().remove(this);
+      if (first != null) {
+        ctx.fireChannelRead(first);
+      }
+    }
+
+    @Override
+    public void handlerRemoved(ChannelHandlerContext ctx) {
+      ReferenceCountUtil.release(held);
+      held = null;
+    }
+  }
+}

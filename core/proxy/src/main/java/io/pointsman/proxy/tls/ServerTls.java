@@ -1,0 +1,239 @@
+package io.pointsman.proxy.tls;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.handler.codec.http2.Http2SecurityUtil;
+import io.netty.handler.ssl.ApplicationProtocolConfig;
+import io.netty.handler.ssl.ApplicationProtocolConfig.Protocol;
+import io.netty.handler.ssl.ApplicationProtocolConfig.SelectedListenerFailureBehavior;
+import io.netty.handler.ssl.ApplicationProtocolConfig.SelectorFailureBehavior;
+import io.netty.handler.ssl.ApplicationProtocolNames;
+import io.netty.handler.ssl.ClientAuth;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SslHandler;
+import io.netty.handler.ssl.SslProvider;
+import io.netty.handler.ssl.SupportedCipherSuiteFilter;
+import io.pointsman.proxy.tls.ServerTlsSettings.ClientCertificates;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.PrivateKey;
+import java.security.cert.CertificateFactory;
+import java.security.cert.X509Certificate;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * TLS 1.2 and 1.3 of one listener. {@link #refresh} reads the files again; open connections keep
+ * their certificate. If new files cannot be used, the earlier ones stay. Thread-safe.
+ */
+public final class ServerTls {
+  private static final Logger log = LoggerFactory.getLogger(ServerTls.class);
+
+  private static final String BEGIN = "-----BEGIN CERTIFICATE-----";
+  private static final String END = "-----END CERTIFICATE-----";
+
+  private final ServerTlsSettings settings;
+  private final boolean http2;
+
+  /** Runs the computations of handshakes, which would hold up an event loop. */
+  private final Executor handshakes =
+      Executors.newThreadPerTaskExecutor(Thread.ofVirtual().name("pointsman-tls").factory());
+
+  private volatile Loaded loaded;
+
+  /** Contents of files that could not be used, to log each once. Only for {@link #refresh}. */
+  private Contents refused = Contents.NONE;
+
+  /** The contents of the files. */
+  private record Contents(List<byte[]> files) {
+    static final Contents NONE = new Contents(List.of());
+    static final Contents MISSING = new Contents(List.of(new byte[0]));
+
+    boolean same(Contents other) {
+      if (files.size() != other.files.size()) {
+        return false;
+      }
+      for (int i = 0; i < files.size(); i++) {
+        if (!Arrays.equals(files.get(i), other.files.get(i))) {
+          return false;
+        }
+      }
+      return true;
+    }
+  }
+
+  private record Loaded(Contents contents, SslContext context) {}
+
+  private ServerTls(ServerTlsSettings settings, boolean http2) {
+    this.settings = settings;
+    this.http2 = http2;
+    Contents contents = contents(settings);
+    loaded = new Loaded(contents, build(settings, contents, http2));
+    log.info("TLS with the certificate of {}", settings.certificateFile());
+  }
+
+  /**
+   * Reads the files.
+   *
+   * @param http2 true to offer HTTP/2 to clients
+   * @throws IllegalArgumentException if they cannot be used
+   */
+  public static ServerTls open(ServerTlsSettings settings, boolean http2) {
+    return new ServerTls(settings, http2);
+  }
+
+  /** A handler for a client's connection. */
+  public SslHandler handler(ByteBufAllocator allocator) {
+    SslHandler handler = loaded.context.newHandler(allocator, handshakes);
+    handler.setHandshakeTimeout(settings.handshakeTimeout().toMillis(), TimeUnit.MILLISECONDS);
+    return handler;
+  }
+
+  /**
+   * Reads the files again. Later connections use their contents. Must not be called by two threads
+   * at once; may block.
+   */
+  public void refresh() {
+    Contents found;
+    try {
+      found = contents(settings);
+    } catch (IllegalArgumentException e) {
+      refuse(Contents.MISSING, e);
+      return;
+    }
+    if (found.same(loaded.contents) || found.same(refused)) {
+      return;
+    }
+    try {
+      loaded = new Loaded(found, build(settings, found, http2));
+      refused = Contents.NONE;
+      log.info("TLS continues with the changed files of {}", settings.certificateFile());
+    } catch (IllegalArgumentException e) {
+      refuse(found, e);
+    }
+  }
+
+  private void refuse(Contents found, IllegalArgumentException why) {
+    boolean known = found.same(refused);
+    refused = found;
+    if (!known) {
+      log.warn("TLS keeps the earlier certificate: {}", why.getMessage());
+    }
+  }
+
+  private static Contents contents(ServerTlsSettings settings) {
+    byte[] certificate = bytes("certificate-file", settings.certificateFile());
+    byte[] key = bytes("key-file", settings.fileOfKey());
+    return settings.clientCaFile().isEmpty()
+        ? new Contents(List.of(certificate, key))
+        : new Contents(List.of(certificate, key, bytes("client-ca-file", settings.clientCaFile())));
+  }
+
+  private static byte[] bytes(String name, String file) {
+    try {
+      return Files.readAllBytes(Path.of(file));
+    } catch (IOException e) {
+      throw new IllegalArgumentException(
+          "tls." + name + ": " + file + ": " + e + " (expected: a readable PEM file)", e);
+    }
+  }
+
+  private static SslContext build(ServerTlsSettings settings, Contents contents, boolean http2) {
+    X509Certificate[] chain =
+        certificates("certificate-file", settings.certificateFile(), contents.files.get(0));
+    PrivateKey key;
+    try {
+      key = PemKey.read(contents.files.get(1), chain[0].getPublicKey(), settings.keyPassword());
+    } catch (GeneralSecurityException | IOException | IllegalArgumentException e) {
+      throw new IllegalArgumentException(
+          "tls.key-file: "
+              + settings.fileOfKey()
+              + ": "
+              + e.getMessage()
+              + " (expected: a PEM file with the key of the certificate)",
+          e);
+    }
+    SslContextBuilder builder =
+        SslContextBuilder.forServer(key, chain)
+            .sslProvider(SslProvider.JDK)
+            .protocols("TLSv1.3", "TLSv1.2")
+            .ciphers(Http2SecurityUtil.CIPHERS, SupportedCipherSuiteFilter.INSTANCE)
+            .applicationProtocolConfig(offers(http2));
+    if (contents.files.size() > 2) {
+      builder
+          .trustManager(
+              certificates("client-ca-file", settings.clientCaFile(), contents.files.get(2)))
+          .clientAuth(
+              settings.clientCertificates() == ClientCertificates.REQUIRED
+                  ? ClientAuth.REQUIRE
+                  : ClientAuth.OPTIONAL);
+    }
+    try {
+      return builder.build();
+    } catch (IOException e) {
+      throw new IllegalArgumentException("tls: " + e.getMessage(), e);
+    }
+  }
+
+  private static ApplicationProtocolConfig offers(boolean http2) {
+    List<String> names =
+        http2
+            ? List.of(ApplicationProtocolNames.HTTP_2, ApplicationProtocolNames.HTTP_1_1)
+            : List.of(ApplicationProtocolNames.HTTP_1_1);
+    return new ApplicationProtocolConfig(
+        Protocol.ALPN,
+        SelectorFailureBehavior.NO_ADVERTISE,
+        SelectedListenerFailureBehavior.ACCEPT,
+        names);
+  }
+
+  private static X509Certificate[] certificates(String name, String file, byte[] bytes) {
+    try {
+      X509Certificate[] found =
+          CertificateFactory.getInstance("X.509")
+              .generateCertificates(new ByteArrayInputStream(certificatesOnly(bytes)))
+              .stream()
+              .map(X509Certificate.class::cast)
+              .toArray(X509Certificate[]::new);
+      if (found.length > 0) {
+        return found;
+      }
+    } catch (GeneralSecurityException e) {
+      throw unusable(name, file, e);
+    }
+    throw unusable(name, file, null);
+  }
+
+  private static IllegalArgumentException unusable(
+      String name, String file, @Nullable Exception why) {
+    return new IllegalArgumentException(
+        "tls." + name + ": " + file + " (expected: a PEM file with certificates)", why);
+  }
+
+  /** The certificates of a file that may also contain a key. */
+  private static byte[] certificatesOnly(byte[] bytes) {
+    String text = new String(bytes, ISO_8859_1);
+    StringBuilder out = new StringBuilder();
+    int from = text.indexOf(BEGIN);
+    while (from >= 0) {
+      int end = text.indexOf(END, from);
+      if (end < 0) {
+        break;
+      }
+      out.append(text, from, end + END.length()).append('\n');
+      from = text.indexOf(BEGIN, end);
+    }
+    return out.toString().getBytes(ISO_8859_1);
+  }
+}

@@ -1,0 +1,348 @@
+package io.pointsman.proxy;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.pointsman.proxy.http2.Http2FrontSettings;
+import io.pointsman.proxy.tls.ServerTls;
+import io.pointsman.proxy.tls.ServerTlsSettings;
+import io.pointsman.proxy.tls.ServerTlsSettings.ClientCertificates;
+import io.pointsman.testkit.TestCertificate;
+import io.pointsman.testkit.engine.EngineRequest;
+import io.pointsman.testkit.engine.Faults;
+import io.pointsman.testkit.engine.Faults.EventStream;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.security.KeyStore;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.util.List;
+import javax.net.ssl.KeyManager;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocket;
+import javax.net.ssl.TrustManagerFactory;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.Parameter;
+
+/** TLS on the clients' port: protocols, certificates of clients, and changed files. */
+@SuppressWarnings("try") // tests may be interrupted
+@EveryTransport
+@Timeout(60)
+class ClientTlsTest {
+  private static final String BODY = "{\"model\":\"m\"}";
+
+  @TempDir private static Path directory = Path.of(".");
+  private static @Nullable TestCertificate first;
+  private static @Nullable TestCertificate second;
+  private static @Nullable TestCertificate client;
+
+  /** Has the name of the client's certificate, but another key. */
+  private static @Nullable TestCertificate forged;
+
+  @Parameter Transport transport = Transport.AUTO;
+
+  @BeforeAll
+  static void makeCertificates() throws Exception {
+    first = TestCertificate.make(directory, "first", "dns:localhost,ip:127.0.0.1");
+    second = TestCertificate.make(directory, "second", "dns:localhost,ip:127.0.0.1");
+    client = TestCertificate.make(directory, "client", "dns:client");
+    Path others = Files.createDirectory(directory.resolve("others"));
+    forged = TestCertificate.make(others, "client", "dns:client");
+  }
+
+  private static ServerTlsSettings tls(String name) {
+    return new ServerTlsSettings(
+        file(name + ".crt"),
+        file(name + ".key"),
+        "",
+        "",
+        ClientCertificates.REQUIRED,
+        Duration.ofSeconds(30));
+  }
+
+  private static ServerTlsSettings mutual(ClientCertificates clients) {
+    ServerTlsSettings one = tls("first");
+    return new ServerTlsSettings(
+        one.certificateFile(),
+        one.keyFile(),
+        "",
+        file("client.crt"),
+        clients,
+        one.handshakeTimeout());
+  }
+
+  private static String file(String name) {
+    return directory.resolve(name).toString();
+  }
+
+  private ProxyRig rig(ServerTlsSettings tls) throws IOException {
+    ProxySettings usual = ProxySettings.DEFAULTS;
+    return new ProxyRig(transport, usual.withListen(usual.listen().withTls(tls)));
+  }
+
+  private static SSLContext trusting(
+      @Nullable TestCertificate own, @Nullable TestCertificate... trusted) throws Exception {
+    KeyStore known = KeyStore.getInstance("PKCS12");
+    known.load(null, null);
+    for (TestCertificate each : trusted) {
+      KeyStore store = requireNonNull(each).store();
+      String alias = store.aliases().nextElement();
+      known.setCertificateEntry(alias, store.getCertificate(alias));
+    }
+    TrustManagerFactory managers =
+        TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+    managers.init(known);
+    KeyManager @Nullable [] keys = null;
+    if (own != null) {
+      KeyManagerFactory factory =
+          KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+      factory.init(own.store(), "changeit".toCharArray());
+      keys = factory.getKeyManagers();
+    }
+    SSLContext context = SSLContext.getInstance("TLS");
+    context.init(keys, managers.getTrustManagers(), null);
+    return context;
+  }
+
+  private static SSLSocket socket(
+      ProxyRig rig, SSLContext context, List<String> versions, List<String> protocols)
+      throws IOException {
+    Socket plain = new Socket(InetAddress.getLoopbackAddress(), rig.server().port());
+    plain.setSoTimeout(60_000);
+    SSLSocket socket =
+        (SSLSocket)
+            context.getSocketFactory().createSocket(plain, "localhost", rig.server().port(), true);
+    SSLParameters parameters = socket.getSSLParameters();
+    parameters.setProtocols(versions.toArray(new String[0]));
+    parameters.setApplicationProtocols(protocols.toArray(new String[0]));
+    socket.setSSLParameters(parameters);
+    return socket;
+  }
+
+  private static String ask(SSLSocket socket) throws IOException {
+    socket.getOutputStream().write(ProxyRig.post("/v1/chat/completions", BODY).getBytes(UTF_8));
+    InputStream in = socket.getInputStream();
+    StringBuilder found = new StringBuilder();
+    while (!found.toString().contains("{\"ok\":true}")) {
+      int b = in.read();
+      if (b < 0) {
+        break;
+      }
+      found.append((char) b);
+    }
+    return found.toString();
+  }
+
+  @Test
+  void bothVersionsServeHttp1() throws Exception {
+    try (ProxyRig rig = rig(tls("first"));
+        ScriptedEngine engine = ScriptedEngine.start(Faults.Answer.ok())) {
+      rig.worker(engine.url());
+      for (String version : List.of("TLSv1.2", "TLSv1.3")) {
+        try (SSLSocket socket =
+            socket(rig, trusting(null, first), List.of(version), List.of("http/1.1"))) {
+          assertThat(ask(socket)).startsWith("HTTP/1.1 200 ");
+          assertThat(ask(socket)).startsWith("HTTP/1.1 200 ");
+          assertThat(socket.getSession().getProtocol()).isEqualTo(version);
+          assertThat(socket.getApplicationProtocol()).isEqualTo("http/1.1");
+        }
+      }
+      assertThat(rig.server().connections().begun(false, true)).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void theClientOfTheJdkGetsHttp2() throws Exception {
+    try (ProxyRig rig = rig(tls("first"));
+        ScriptedEngine engine = ScriptedEngine.start(new EventStream(List.of("a", "b")));
+        HttpClient http = HttpClient.newBuilder().sslContext(trusting(null, first)).build()) {
+      rig.worker(engine.url());
+      for (int i = 0; i < 3; i++) {
+        HttpResponse<String> answer =
+            http.send(
+                HttpRequest.newBuilder(
+                        URI.create(
+                            "https://localhost:" + rig.server().port() + "/v1/chat/completions"))
+                    .POST(HttpRequest.BodyPublishers.ofString(BODY))
+                    .build(),
+                HttpResponse.BodyHandlers.ofString());
+        assertThat(answer.version()).isEqualTo(HttpClient.Version.HTTP_2);
+        assertThat(answer.body()).isEqualTo("data: a\n\ndata: b\n\ndata: [DONE]\n\n");
+        EngineRequest sent = engine.awaitRequest();
+        assertThat(sent.bodyText()).isEqualTo(BODY);
+      }
+      assertThat(rig.server().connections().begun(true, true)).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void withoutHttp2TheClientOfTheJdkGetsHttp1() throws Exception {
+    ProxySettings usual = ProxySettings.DEFAULTS;
+    ListenSettings listen =
+        usual.listen().withTls(tls("first")).withHttp2(new Http2FrontSettings(false, false, 1, 1));
+    try (ProxyRig rig = new ProxyRig(transport, usual.withListen(listen));
+        ScriptedEngine engine = ScriptedEngine.start(Faults.Answer.ok());
+        HttpClient http = HttpClient.newBuilder().sslContext(trusting(null, first)).build()) {
+      rig.worker(engine.url());
+      HttpResponse<String> answer =
+          http.send(
+              HttpRequest.newBuilder(
+                      URI.create("https://localhost:" + rig.server().port() + "/v1/x"))
+                  .build(),
+              HttpResponse.BodyHandlers.ofString());
+      assertThat(answer.version()).isEqualTo(HttpClient.Version.HTTP_1_1);
+    }
+  }
+
+  @Test
+  void oldVersionsAndOtherProtocolsAreRefused() throws Exception {
+    try (ProxyRig rig = rig(tls("first"))) {
+      try (WireClient plain = rig.connect().send("GET / HTTP/1.1\r\nhost: r\r\n\r\n")) {
+        assertThat(plain.atEnd()).isTrue();
+      }
+      ProxyRig.await("counted", () -> rig.server().connections().failedHandshakes() == 1);
+      ProxyRig.await("closed", () -> rig.server().clients() == 0);
+    }
+  }
+
+  @Test
+  void aHandshakeThatDoesNotEndIsClosed() throws Exception {
+    ServerTlsSettings usual = tls("first");
+    ServerTlsSettings brief =
+        new ServerTlsSettings(
+            usual.certificateFile(),
+            usual.keyFile(),
+            "",
+            "",
+            ClientCertificates.REQUIRED,
+            Duration.ofMillis(50));
+    try (ProxyRig rig = rig(brief);
+        WireClient silent = rig.connect()) {
+      assertThat(silent.atEnd()).isTrue();
+      ProxyRig.await("counted", () -> rig.server().connections().failedHandshakes() == 1);
+    }
+  }
+
+  @Test
+  void aRequiredCertificateOfTheClientIsVerified() throws Exception {
+    try (ProxyRig rig = rig(mutual(ClientCertificates.REQUIRED));
+        ScriptedEngine engine = ScriptedEngine.start(Faults.Answer.ok())) {
+      rig.worker(engine.url());
+      List<String> versions = List.of("TLSv1.2", "TLSv1.3");
+      try (SSLSocket known = socket(rig, trusting(client, first), versions, List.of())) {
+        assertThat(ask(known)).startsWith("HTTP/1.1 200 ");
+      }
+      for (TestCertificate own : new @Nullable TestCertificate[] {null, second, forged}) {
+        SSLContext context = trusting(own, first);
+        try (SSLSocket unknown = socket(rig, context, versions, List.of())) {
+          assertThatThrownBy(() -> ask(unknown)).isInstanceOf(IOException.class);
+        }
+      }
+      assertThat(engine.requests()).hasSize(1);
+    }
+  }
+
+  @Test
+  void anOptionalCertificateOfTheClientIsVerifiedIfItIsThere() throws Exception {
+    try (ProxyRig rig = rig(mutual(ClientCertificates.OPTIONAL));
+        ScriptedEngine engine = ScriptedEngine.start(Faults.Answer.ok())) {
+      rig.worker(engine.url());
+      List<String> versions = List.of("TLSv1.3");
+      try (SSLSocket none = socket(rig, trusting(null, first), versions, List.of())) {
+        assertThat(ask(none)).startsWith("HTTP/1.1 200 ");
+      }
+      try (SSLSocket unknown = socket(rig, trusting(forged, first), versions, List.of())) {
+        assertThatThrownBy(() -> ask(unknown)).isInstanceOf(IOException.class);
+      }
+    }
+  }
+
+  /** Open connections go on; later ones get the new certificate. */
+  @Test
+  void changedFilesHoldForFurtherConnections() throws Exception {
+    Path certificate = directory.resolve(transport + "-live.crt");
+    Path key = directory.resolve(transport + "-live.key");
+    Files.copy(Path.of(file("first.crt")), certificate);
+    Files.copy(Path.of(file("first.key")), key);
+    SSLContext context = trusting(null, first, second);
+    try (ProxyRig rig = rig(tls(transport + "-live"));
+        ScriptedEngine engine = ScriptedEngine.start(Faults.Answer.ok())) {
+      rig.worker(engine.url());
+      try (SSLSocket old = socket(rig, context, List.of("TLSv1.3"), List.of())) {
+        assertThat(ask(old)).startsWith("HTTP/1.1 200 ");
+        assertThat(name(old)).isEqualTo("CN=first");
+
+        // In the middle of a replacement the files do not belong together.
+        Files.copy(Path.of(file("second.crt")), certificate, StandardCopyOption.REPLACE_EXISTING);
+        rig.server().refreshTls();
+        try (SSLSocket between = socket(rig, context, List.of("TLSv1.3"), List.of())) {
+          assertThat(ask(between)).startsWith("HTTP/1.1 200 ");
+          assertThat(name(between)).isEqualTo("CN=first");
+        }
+
+        Files.copy(Path.of(file("second.key")), key, StandardCopyOption.REPLACE_EXISTING);
+        rig.server().refreshTls();
+        assertThat(ask(old)).startsWith("HTTP/1.1 200 ");
+        try (SSLSocket fresh = socket(rig, context, List.of("TLSv1.3"), List.of())) {
+          assertThat(ask(fresh)).startsWith("HTTP/1.1 200 ");
+          assertThat(name(fresh)).isEqualTo("CN=second");
+        }
+
+        Files.delete(key);
+        rig.server().refreshTls();
+        try (SSLSocket still = socket(rig, context, List.of("TLSv1.3"), List.of())) {
+          assertThat(name(still)).isEqualTo("CN=second");
+        }
+      }
+    }
+  }
+
+  private static String name(SSLSocket socket) throws SSLException {
+    X509Certificate found = (X509Certificate) socket.getSession().getPeerCertificates()[0];
+    return found.getSubjectX500Principal().getName();
+  }
+
+  @Test
+  void unusableFilesAreRefusedWithTheirNames() throws Exception {
+    Files.writeString(directory.resolve("empty.crt"), "nothing");
+    Files.copy(
+        directory.resolve("first.key"),
+        directory.resolve("empty.key"),
+        StandardCopyOption.REPLACE_EXISTING);
+    assertThatThrownBy(() -> ServerTls.open(tls("empty"), true))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageStartingWith("tls.certificate-file: " + file("empty.crt"));
+    assertThatThrownBy(() -> ServerTls.open(tls("missing"), true))
+        .hasMessageStartingWith("tls.certificate-file: " + file("missing.crt"));
+    ServerTlsSettings others =
+        new ServerTlsSettings(
+            file("first.crt"),
+            file("second.key"),
+            "",
+            "",
+            ClientCertificates.REQUIRED,
+            Duration.ofSeconds(1));
+    assertThatThrownBy(() -> ServerTls.open(others, true))
+        .hasMessageStartingWith("tls.key-file: " + file("second.key"))
+        .hasMessageContaining("the key is not that of the certificate");
+  }
+}
