@@ -308,6 +308,7 @@ local function question(headers, tail, lease)
   local lines = {
     "x-pointsman-hold: " .. settings.ttl_ms,
     "x-pointsman-lease: " .. lease,
+    "x-pointsman-key: " .. (settings.api_key or ""),
     "x-serve-request-method: " .. ngx.req.get_method(),
     "x-serve-request-path: " .. ngx.var.request_uri:match("^[^?]*"),
   }

@@ -6,6 +6,7 @@ import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.proxy.body.RequestEdits;
+import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.local.WorkerPins;
@@ -23,7 +24,8 @@ import io.pointsman.request.AffinitySettings;
  *
  * @param engine engine that chooses workers
  * @param affinity headers and fields that identify sessions
- * @param routes endpoints that the router answers itself
+ * @param routes endpoints that the router answers itself, for clients
+ * @param admin endpoints for administrators and other proxies
  * @param callers check of the callers' permission
  * @param listener receiver of events for metrics and logs
  * @param tracer factory of traces of single requests
@@ -40,6 +42,7 @@ public record ProxyContext(
     RoutingEngine engine,
     AffinitySettings affinity,
     LocalRoutes routes,
+    AdminPaths admin,
     CallerCheck callers,
     ProxyListener listener,
     RequestTracer tracer,
@@ -55,6 +58,7 @@ public record ProxyContext(
     requireNonNull(engine, "engine");
     requireNonNull(affinity, "affinity");
     requireNonNull(routes, "routes");
+    requireNonNull(admin, "admin");
     requireNonNull(callers, "callers");
     requireNonNull(listener, "listener");
     requireNonNull(tracer, "tracer");
@@ -80,6 +84,7 @@ public record ProxyContext(
         engine,
         affinity,
         routes,
+        AdminPaths.NONE,
         CallerCheck.NONE,
         listener,
         RequestTracer.NONE,

@@ -20,6 +20,7 @@ import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.body.BodyDecoder;
 import io.pointsman.proxy.flush.Flushes;
+import io.pointsman.proxy.exchange.ClientConnection;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.reply.RequestIds;
@@ -43,6 +44,7 @@ import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -66,14 +68,19 @@ public final class ProxyServer implements AutoCloseable {
 
   private static final int STORED_RESPONSES = 100_000;
 
+  /** Maximum number of connections to the admin listener; further ones wait. */
+  private static final int MOST_ADMIN_CONNECTIONS = 512;
+
   private final ProxySettings settings;
   private final ServerContext plane;
   private final EventLoopGroup loops;
   private final OpenChannels channels;
   private final ConnectionLimit clients;
+  private final Sockets sockets;
   private final Map<EventExecutor, LoopState> states = new HashMap<>();
   private final FrontDoor door;
   private final Channel listener;
+  private volatile @Nullable Channel adminListener;
 
   private ProxyServer(ProxySettings settings, ProxyContext context, LoopWaiting loopWaiting)
       throws IOException {
@@ -111,7 +118,8 @@ public final class ProxyServer implements AutoCloseable {
               settings.upstream(),
               count));
     }
-    listener = bind(listen, sockets);
+    this.sockets = sockets;
+    listener = bind(new InetSocketAddress(listen.host(), listen.port()), clients, "listen", false);
     LOG.info("{} event loops, transport {}", count, sockets.transport());
   }
 
@@ -187,6 +195,7 @@ public final class ProxyServer implements AutoCloseable {
     return new ServerContext(
         context.engine(),
         context.routes(),
+        context.admin(),
         context.callers(),
         context.listener(),
         context.tracer(),
@@ -197,7 +206,7 @@ public final class ProxyServer implements AutoCloseable {
         settings.limits(),
         settings.timeouts(),
         settings.headers(),
-        new Cors(settings.cors(), context.routes()),
+        new Cors(settings.cors(), context.routes().and(context.admin().routes())),
         settings.retry(),
         new Backoff(settings.retry(), context.dice()),
         new FaultRecords(settings.retry().poison(), context.ticker()),
@@ -212,24 +221,53 @@ public final class ProxyServer implements AutoCloseable {
         settings.sseKeepalive());
   }
 
-  private Channel bind(ListenSettings listen, Sockets sockets) throws IOException {
+  /**
+   * Opens the listener for administrators and other proxies.
+   *
+   * @param port port to bind; 0: any free port
+   * @throws IOException if the port cannot be bound
+   */
+  public void listenForAdmin(String host, int port) throws IOException {
+    ConnectionLimit callers = new ConnectionLimit(MOST_ADMIN_CONNECTIONS);
+    adminListener = bind(new InetSocketAddress(host, port), callers, "admin", true);
+  }
+
+  private Channel bind(
+      InetSocketAddress address, ConnectionLimit connections, String group, boolean admin)
+      throws IOException {
     var bound =
         new ServerBootstrap()
             .group(loops)
             .channel(sockets.listening())
-            .option(ChannelOption.SO_BACKLOG, listen.backlog())
+            .option(ChannelOption.SO_BACKLOG, settings.listen().backlog())
             .option(ChannelOption.SO_REUSEADDR, true)
-            .handler(clients)
+            .handler(connections)
             .childOption(ChannelOption.TCP_NODELAY, true)
             .childOption(ChannelOption.SO_KEEPALIVE, true)
             .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, CLIENT_WATER_MARK)
-            .childHandler(opened(client -> door.accept(state(client.eventLoop()), client)))
-            .bind(listen.host(), listen.port())
+            .childHandler(
+                opened(
+                    client -> {
+                      LoopState state = state(client.eventLoop());
+                      if (admin) {
+                        ClientConnection.acceptAdmin(state, client);
+                      } else {
+                        door.accept(state, client);
+                      }
+                    }))
+            .bind(address)
             .awaitUninterruptibly();
     if (!bound.isSuccess()) {
-      channels.closeAndStopLoops();
+      if (!admin) {
+        channels.closeAndStopLoops();
+      }
       throw new IOException(
-          "listen: " + listen.host() + ":" + listen.port() + " (expected: a free port)",
+          group
+              + ": "
+              + address.getHostString()
+              + ":"
+              + address.getPort()
+              + " (expected: a free port)",
           bound.cause());
     }
     return bound.channel();
@@ -275,6 +313,12 @@ public final class ProxyServer implements AutoCloseable {
   /** Counters of connections by protocol. */
   public ConnectionTally connections() {
     return door.tally();
+  }
+
+  /** The bound port of the admin listener; 0 if it is not open. */
+  public int adminPort() {
+    Channel open = adminListener;
+    return open == null ? 0 : ((InetSocketAddress) open.localAddress()).getPort();
   }
 
   /** Number of connected clients. */
@@ -333,6 +377,10 @@ public final class ProxyServer implements AutoCloseable {
   public void beginDrain() {
     plane.gate().stop();
     listener.close().awaitUninterruptibly();
+    Channel admin = adminListener;
+    if (admin != null) {
+      admin.close().awaitUninterruptibly();
+    }
     // This task runs after the initialization of each accepted connection, so all connections are
     // counted.
     onEachLoop(_ -> {});

@@ -19,6 +19,7 @@ import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.proxy.body.RequestEdits;
+import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.local.WorkerPins;
@@ -134,12 +135,35 @@ public final class ProxyRig implements AutoCloseable {
 
   public ProxyRig(Transport transport, ProxySettings settings, LocalRoutes routes)
       throws IOException {
-    this(transport, settings, routes, System::nanoTime, _ -> RequestHandlerFactory.NONE);
+    this(transport, settings, routes, AdminPaths.NONE);
+  }
+
+  /** A rig with admin paths, and with an admin listener. */
+  public ProxyRig(Transport transport, ProxySettings settings, LocalRoutes routes, AdminPaths admin)
+      throws IOException {
+    this(transport, settings, routes, admin, System::nanoTime, _ -> RequestHandlerFactory.NONE);
+    server.listenForAdmin("127.0.0.1", 0);
+  }
+
+  /** The port of clients. */
+  public int port() {
+    return server.port();
+  }
+
+  /** The port of the admin listener. */
+  public int adminPort() {
+    return server.adminPort();
   }
 
   /** A rig with a clock that the test advances. */
   public ProxyRig(Transport transport, ProxySettings settings, FakeClock clock) throws IOException {
-    this(transport, settings, LocalRoutes.NONE, clock::nanos, _ -> RequestHandlerFactory.NONE);
+    this(
+        transport,
+        settings,
+        LocalRoutes.NONE,
+        AdminPaths.NONE,
+        clock::nanos,
+        _ -> RequestHandlerFactory.NONE);
   }
 
   /** A rig with handlers for requests to more than one worker. */
@@ -148,13 +172,14 @@ public final class ProxyRig implements AutoCloseable {
       FakeClock clock,
       Function<RoutingEngine, RequestHandlerFactory> courses)
       throws IOException {
-    this(Transport.AUTO, settings, LocalRoutes.NONE, clock::nanos, courses);
+    this(Transport.AUTO, settings, LocalRoutes.NONE, AdminPaths.NONE, clock::nanos, courses);
   }
 
   private ProxyRig(
       Transport transport,
       ProxySettings given,
       LocalRoutes routes,
+      AdminPaths admin,
       Ticker ticker,
       Function<RoutingEngine, RequestHandlerFactory> courses)
       throws IOException {
@@ -179,6 +204,7 @@ public final class ProxyRig implements AutoCloseable {
                 engine,
                 AffinitySettings.DEFAULT,
                 routes,
+                admin,
                 new Callers(),
                 new Reports(),
                 (to, method, uri, headers) -> tracer.begin(to, method, uri, headers),

@@ -2,6 +2,7 @@ package io.pointsman.request;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -22,5 +23,48 @@ class PathsTest {
   })
   void slashesThatDoNotCountAreRemoved(String given, String plain) {
     assertThat(Paths.plain(given)).isEqualTo(plain);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "/v1/models, /v1/models",
+    "/v1/Models, /v1/Models",
+    "/%73leep, /sleep",
+    "/slee%70?level=%31, /sleep?level=%31",
+    "/%2573leep, /%73leep",
+    "/%zz%7, /%zz%7",
+    "//sleep/, /sleep",
+    "/%2Fsleep%2f, /sleep",
+    "/./v1/../sleep, /sleep",
+    "/../../sleep, /sleep",
+    "/%2e%2E/sleep, /sleep",
+    "/sleep;a=1/;b, /sleep",
+    "/..;x/sleep, /sleep",
+    "/v1\\sleep, /v1/sleep",
+    "/v1%5Csleep, /v1/sleep",
+    "/a/..?x=/../, /?x=/../",
+    "/.well-known/x, /.well-known/x",
+    "/, /",
+    "*, *",
+    "'', ''",
+  })
+  void pathsAreComparedWithoutTheirSpelling(String given, String normal) {
+    assertThat(Paths.normal(given)).isEqualTo(normal);
+  }
+
+  @Test
+  void aNormalPathIsNotCopied() {
+    String uri = "/v1/chat/completions?a=%2F";
+
+    assertThat(Paths.normal(uri)).isSameAs(uri);
+  }
+
+  @Test
+  void onlyPathsWithoutOtherCharactersAreSent() {
+    assertThat(Paths.sendable("/v1/responses/resp_1-a.b~c?x=%20\u00e9")).isTrue();
+    assertThat(Paths.sendable("/v1/responses/a b")).isFalse();
+    assertThat(Paths.sendable("/v1/responses/a\r\nx")).isFalse();
+    assertThat(Paths.sendable("/v1/responses/a%20")).isFalse();
+    assertThat(Paths.sendable("/v1/responses/\u00e9")).isFalse();
   }
 }

@@ -122,6 +122,7 @@ final class BatchRig implements AutoCloseable {
                 streams ? new byte[0] : body,
                 false,
                 "id",
+                io.pointsman.proxy.local.Caller.Kind.OPEN,
                 stream));
     LocalContent content = response.content();
     byte[] bytes = response.body();

@@ -18,6 +18,7 @@ import io.pointsman.config.key.PeerKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.key.TierKeys;
 import io.pointsman.config.key.TracingKeys;
+import io.pointsman.config.settings.AccessSettings;
 import io.pointsman.config.settings.AdminSettings;
 import io.pointsman.config.settings.AuthSettings;
 import io.pointsman.config.settings.BatchSettings;
@@ -95,6 +96,7 @@ import java.util.regex.Pattern;
  * @param controlKeys bearer tokens for the router's own requests to engines, for example probes
  * @param engineTls TLS to engines
  * @param batch files and batches of requests
+ * @param access the admin listener, and the paths that clients can use
  * @param systemScheduling true to change the system's scheduling
  * @param stackEndpoints true for the endpoints of production-stack's router
  */
@@ -122,6 +124,7 @@ public record PointsmanConfig(
     MetricsSettings metrics,
     LogSettings log,
     AdminSettings admin,
+    AccessSettings access,
     AuthSettings auth,
     DecideSettings decide,
     DecisionSettings decisions,
@@ -193,6 +196,7 @@ public record PointsmanConfig(
             values.get(OperationKeys.LOG_DIRECTORY),
             values.get(OperationKeys.LOG_REQUESTS)),
         group("admin", () -> admin(values)),
+        AccessRecords.from(values),
         group(
             "auth",
             () ->
@@ -273,7 +277,9 @@ public record PointsmanConfig(
             values.get(DecideKeys.MAX_LEASES),
             values.get(DecideKeys.TTL),
             values.get(DecideKeys.MAX_TTL),
-            values.get(DecideKeys.MAX_LIFETIME)),
+            values.get(DecideKeys.MAX_LIFETIME),
+            values.get(DecideKeys.MAX_SHARE),
+            values.get(DecideKeys.FAILURE_SHARE)),
         values.get(DecideKeys.SPOE_ADDRESS));
   }
 

@@ -3,6 +3,7 @@ package io.pointsman.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.pointsman.config.key.AccessKeys;
 import io.pointsman.config.key.AdminKeys;
 import io.pointsman.config.key.BatchKeys;
 import io.pointsman.config.key.ConfigKeys;
@@ -23,6 +24,7 @@ import io.pointsman.config.key.PeerKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.key.TierKeys;
 import io.pointsman.config.key.TracingKeys;
+import io.pointsman.config.settings.AccessSettings;
 import io.pointsman.config.settings.BatchSettings;
 import io.pointsman.config.settings.CaptureSettings;
 import io.pointsman.config.settings.DecideSettings;
@@ -46,7 +48,11 @@ import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.proxy.upstream.EngineTlsSettings;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.testkit.GeneratedPage;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.reflect.Field;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -99,7 +105,18 @@ class ConfigKeysTest {
           "m=random",
           "other",
           "m=7",
-          "optional");
+          "optional",
+          keyFile());
+
+  private static String keyFile() {
+    try {
+      Path file = Files.writeString(Files.createTempFile("pointsman", ".key"), "from-a-file");
+      file.toFile().deleteOnExit();
+      return file.toString();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
 
   @Test
   void defaultsAreThoseOfTheRecords() {
@@ -121,6 +138,7 @@ class ConfigKeysTest {
     assertThat(config.probes()).isEqualTo(ProbeSettings.DEFAULTS);
     assertThat(config.metrics()).isEqualTo(MetricsSettings.DEFAULTS);
     assertThat(config.log()).isEqualTo(LogSettings.DEFAULTS);
+    assertThat(config.access()).isEqualTo(AccessSettings.DEFAULTS);
     assertThat(config.decide()).isEqualTo(DecideSettings.DEFAULTS);
     assertThat(config.decisions()).isEqualTo(DecisionSettings.DEFAULTS);
     assertThat(config.capture()).isEqualTo(CaptureSettings.DEFAULTS);
@@ -168,6 +186,9 @@ class ConfigKeysTest {
     if (key.equals(ForwardKeys.RESOLVE)) {
       values.set(RoutingKeys.WORKERS, List.of(WorkerSpec.of("http://name:8000")));
     }
+    if (key.equals(AccessKeys.HOST) || key.equals(DecideKeys.SPOE_ADDRESS)) {
+      values.set(AccessKeys.INSECURE, true);
+    }
     String protocol = PROTOCOLS.get(key);
     return protocol == null ? values : values.set(DisaggKeys.PROTOCOL, protocol);
   }
@@ -213,6 +234,7 @@ class ConfigKeysTest {
         PeerKeys.class,
         KvEventKeys.class,
         KvTokenKeys.class,
+        AccessKeys.class,
         AdminKeys.class,
         BatchKeys.class,
         DecideKeys.class,

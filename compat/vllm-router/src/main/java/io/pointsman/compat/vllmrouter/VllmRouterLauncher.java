@@ -2,11 +2,13 @@ package io.pointsman.compat.vllmrouter;
 
 import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigValues;
+import io.pointsman.config.key.AccessKeys;
 import io.pointsman.config.key.AdminKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.RoutingKeys;
+import io.pointsman.config.settings.AccessSettings;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.nio.file.Path;
@@ -73,7 +75,21 @@ public final class VllmRouterLauncher {
     KvAwareFlags.settle(into);
     into.values().set(RoutingKeys.WORKERS, KvEventFlags.settle(workers, into));
     DiscoveryFlags.finish(into);
-    return into.orThrow();
+    return withWorkerApi(into.orThrow());
+  }
+
+  /**
+   * The original has its worker API on the port of clients. This router has it there without a flag
+   * only if no other machine reaches the port, and clients have no keys.
+   */
+  private static ConfigValues withWorkerApi(ConfigValues values) {
+    boolean local = AccessSettings.isLocal(values.get(FrontKeys.HOST));
+    boolean keys = !values.get(AdminKeys.VALIDATION_URLS).isEmpty();
+    boolean admins = values.has(AccessKeys.API_KEY) || values.has(AccessKeys.API_KEY_FILE);
+    if (!values.has(AccessKeys.ON_CLIENT_PORT) && local && (admins || !keys)) {
+      values.set(AccessKeys.ON_CLIENT_PORT, true);
+    }
+    return values;
   }
 
   /** True if a flag of exactly this name is known. */

@@ -93,7 +93,7 @@ public final class Choices {
     if (claim != NamedLeases.Claim.FREE) {
       return taken(hold, claim);
     }
-    return leases.full() ? tooMany() : null;
+    return leases.full(hold.owner()) ? tooMany() : null;
   }
 
   private static Choice taken(LeaseTerms hold, NamedLeases.Claim claim) {

@@ -12,16 +12,29 @@ import java.time.Duration;
  * @param maxTtl longest duration that a proxy may request; a short one releases abandoned leases
  *     earlier
  * @param maxLifetime maximum total duration of a lease including renewals; at least {@code maxTtl}
+ * @param maxShare maximum share of {@code maxLeases} that one owner holds; above 0, at most 1
+ * @param failureShare share of an owner's leases whose failures may count against workers; 0 to 1
  */
 public record ExternalLeaseSettings(
-    int maxLeases, Duration standardTtl, Duration maxTtl, Duration maxLifetime) {
+    int maxLeases,
+    Duration standardTtl,
+    Duration maxTtl,
+    Duration maxLifetime,
+    double maxShare,
+    double failureShare) {
 
   /** Maximum of {@link #maxLeases}. */
   public static final int MOST_LEASES = 1 << 20;
 
   public static final ExternalLeaseSettings DEFAULTS =
       new ExternalLeaseSettings(
-          65_536, Duration.ofSeconds(30), Duration.ofMinutes(10), Duration.ofHours(6));
+          65_536, Duration.ofSeconds(30), Duration.ofMinutes(10), Duration.ofHours(6), 0.5, 0.5);
+
+  /** Limits without shares. */
+  public ExternalLeaseSettings(
+      int maxLeases, Duration standardTtl, Duration maxTtl, Duration maxLifetime) {
+    this(maxLeases, standardTtl, maxTtl, maxLifetime, 1, 1);
+  }
 
   public ExternalLeaseSettings {
     if (maxLeases < 1 || maxLeases > MOST_LEASES) {
@@ -32,9 +45,20 @@ public record ExternalLeaseSettings(
       throw new IllegalArgumentException(
           "standardTtl: " + standardTtl + " (expected: > 0, at most maxTtl, " + maxTtl + ")");
     }
+    if (!(maxShare > 0 && maxShare <= 1)) {
+      throw new IllegalArgumentException("maxShare: " + maxShare + " (expected: > 0, at most 1)");
+    }
+    if (!(failureShare >= 0 && failureShare <= 1)) {
+      throw new IllegalArgumentException("failureShare: " + failureShare + " (expected: 0 to 1)");
+    }
     if (maxLifetime.compareTo(maxTtl) < 0) {
       throw new IllegalArgumentException(
           "maxLifetime: " + maxLifetime + " (expected: >= maxTtl, " + maxTtl + ")");
     }
+  }
+
+  /** Maximum number of leases of one owner, at least 1. */
+  public int maxOfOwner() {
+    return Math.max(1, (int) Math.floor(maxLeases * maxShare));
   }
 }

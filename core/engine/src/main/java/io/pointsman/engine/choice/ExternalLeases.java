@@ -4,6 +4,7 @@ import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import java.time.Duration;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
@@ -25,6 +26,9 @@ final class ExternalLeases {
   private final NamedLeases named = new NamedLeases();
   private final AtomicLong next = new AtomicLong();
   private final AtomicInteger open = new AtomicInteger();
+
+  /** Number of open leases by owner; owners are of a closed set. */
+  private final ConcurrentHashMap<String, AtomicInteger> ofOwners = new ConcurrentHashMap<>();
 
   /** Lower bound of all expiry times in the future; may be too early. */
   private final AtomicLong firstExpiry;
@@ -48,9 +52,18 @@ final class ExternalLeases {
     return open.get();
   }
 
-  /** Returns true if the maximum number of leases is held. */
-  boolean full() {
-    return open.get() >= settings.maxLeases();
+  /** Returns true if the maximum number of leases is held, in all or by this owner. */
+  boolean full(String owner) {
+    return open.get() >= settings.maxLeases() || ofOwner(owner).get() >= settings.maxOfOwner();
+  }
+
+  private AtomicInteger ofOwner(String owner) {
+    return ofOwners.computeIfAbsent(owner, _ -> new AtomicInteger());
+  }
+
+  /** Counts one more. Never beyond the maximum: another thread would then be refused for it. */
+  private static boolean count(AtomicInteger held, int most) {
+    return held.getAndUpdate(now -> now < most ? now + 1 : now) < most;
   }
 
   /** Nanoseconds from {@code now} until the next lease may expire; at least 0. */
@@ -62,14 +75,23 @@ final class ExternalLeases {
    * Holds {@code lease}. The caller must pass a lease with a proxy's id to {@link #named} next.
    *
    * @param prefill held with it; null if the same worker serves prefill
-   * @return null, without holding it, if the maximum number of leases is held
+   * @return null, without holding it, if the maximum number of leases is held, in all or by the
+   *     owner
    */
   @Nullable ExternalLease hold(Lease lease, @Nullable Lease prefill, long now, LeaseTerms hold) {
-    int most = settings.maxLeases();
-    // Never counts beyond the maximum, because another thread would then be refused for this one.
-    if (open.getAndUpdate(held -> held < most ? held + 1 : held) >= most) {
+    AtomicInteger own = ofOwner(hold.owner());
+    if (!count(own, settings.maxOfOwner())) {
       return null;
     }
+    if (!count(open, settings.maxLeases())) {
+      own.decrementAndGet();
+      return null;
+    }
+    ExternalLease.Ends ends =
+        (outcome, tokens) -> {
+          own.decrementAndGet();
+          ended(outcome, tokens);
+        };
     long nonce = (long) dice.roll(NONCE_HALF) << 30 | dice.roll(NONCE_HALF);
     long expiresAt = now + hold.ttl().toNanos();
     long latest = now + settings.maxLifetime().toNanos();
@@ -80,7 +102,7 @@ final class ExternalLeases {
       if (before == null || before.ended()) {
         ExternalLease held =
             new ExternalLease(
-                lease, prefill, this::ended, hold.id(), sequence, nonce, expiresAt, latest);
+                lease, prefill, ends, hold.id(), sequence, nonce, expiresAt, latest);
         if (places.compareAndSet(place, before, held)) {
           if (before != null) {
             forget(before);

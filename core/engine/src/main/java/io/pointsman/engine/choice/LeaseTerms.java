@@ -13,15 +13,22 @@ import org.jspecify.annotations.Nullable;
  *     ExternalLeaseSettings#maxTtl}
  * @param id unique and hard to guess: {@value #SHORTEST_ID} to {@value #LONGEST_ID} letters,
  *     digits, hyphens and underscores. Null: the router assigns an id.
+ * @param owner kind of the proxy, of a closed set; each owner has a share of all leases
  */
-public record LeaseTerms(Duration ttl, @Nullable String id) {
+public record LeaseTerms(Duration ttl, @Nullable String id, String owner) {
   /** One character longer than the router's ids: the length identifies the origin of an id. */
   public static final int SHORTEST_ID = ExternalLeaseIds.LONGEST + 1;
 
   public static final int LONGEST_ID = 64;
 
+  /** A request of the only owner. */
+  public LeaseTerms(Duration ttl, @Nullable String id) {
+    this(ttl, id, "");
+  }
+
   public LeaseTerms {
     requireNonNull(ttl, "ttl");
+    requireNonNull(owner, "owner");
     if (id != null && !isId(id)) {
       String shown = id.length() <= LONGEST_ID ? id : id.substring(0, LONGEST_ID) + "...";
       throw new IllegalArgumentException(

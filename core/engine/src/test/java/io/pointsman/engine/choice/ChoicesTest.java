@@ -223,6 +223,35 @@ class ChoicesTest {
   }
 
   @Test
+  void anOwnerHoldsNoMoreThanItsShare() {
+    ExternalLeaseSettings settings = new ExternalLeaseSettings(4, TTL, TTL, TTL, 0.5, 1);
+    ChoiceFleet fleet = new ChoiceFleet("random", 1, settings);
+    LeaseTerms greedy = new LeaseTerms(TTL, null, "greedy");
+    String first = lease(fleet.choices.choose(Requests.bare(), greedy));
+    lease(fleet.choices.choose(Requests.bare(), greedy));
+
+    assertThat(fleet.choices.choose(Requests.bare(), greedy))
+        .isInstanceOf(Choice.TooManyHeld.class);
+    LeaseTerms other = new LeaseTerms(TTL, null, "other");
+    lease(fleet.choices.choose(Requests.bare(), other));
+
+    fleet.choices.settle(first, Outcome.IGNORED, TokenCounts.NONE);
+    lease(fleet.choices.choose(Requests.bare(), greedy));
+    fleet.pass(TTL.plus(NANO));
+    fleet.choices.expireDue();
+    assertThat(fleet.choices.open()).isZero();
+    for (int i = 0; i < 2; i++) {
+      lease(fleet.choices.choose(Requests.bare(), greedy));
+      lease(fleet.choices.choose(Requests.bare(), other));
+    }
+    assertThat(fleet.choices.open()).isEqualTo(4);
+  }
+
+  private static String lease(Choice choice) {
+    return ((Choice.Held) choice).lease();
+  }
+
+  @Test
   void leasesBeyondTheMaximumAreRefusedUntilOneEnds() {
     ChoiceFleet fleet = new ChoiceFleet("random", 1, new ExternalLeaseSettings(3, TTL, TTL, TTL));
     String first = fleet.held().lease();

@@ -1,6 +1,7 @@
 package io.pointsman.proxy.exchange;
 
 import io.netty.buffer.ByteBuf;
+import io.pointsman.proxy.local.Caller;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
@@ -22,12 +23,18 @@ final class AskingExchange implements ClientStream {
   private final ClientConnection client;
   private final Dispatcher reception;
   private final RequestHead head;
+  private final @Nullable Caller admin;
   private final Deque<ByteBuf> parts = new ArrayDeque<>();
   private boolean received;
   private boolean broken;
   private boolean over;
 
-  AskingExchange(ClientConnection client, Dispatcher reception, RequestHead head) {
+  /**
+   * @param admin the caller of an admin path that has the client's headers; null for other paths
+   */
+  AskingExchange(
+      ClientConnection client, Dispatcher reception, RequestHead head, @Nullable Caller admin) {
+    this.admin = admin;
     this.client = client;
     this.reception = reception;
     this.head = head;
@@ -64,7 +71,7 @@ final class AskingExchange implements ClientStream {
     switch (verdict) {
       case ADMITTED -> {
         client.take(null);
-        reception.dispatch(head);
+        reception.dispatch(head, admin);
         handOver(client.current());
       }
       case REFUSED -> {

@@ -54,6 +54,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   private static final long LINGER_SILENT_NANOS = 2_000_000_000L;
 
   private final LoopState state;
+  private final boolean admin;
   private final ServerContext plane;
   private final Channel channel;
   private final Flushes.Flush flush;
@@ -91,9 +92,11 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   /** The request to switch that is being handled; null if there is none. */
   private @Nullable RequestHead switching;
 
-  ClientConnection(LoopState state, Channel channel, @Nullable ProtocolSwitch protocolSwitch) {
+  ClientConnection(
+      LoopState state, Channel channel, @Nullable ProtocolSwitch protocolSwitch, boolean admin) {
     this.protocolSwitch = protocolSwitch;
     this.state = state;
+    this.admin = admin;
     plane = state.plane();
     this.channel = channel;
     flush = state.flushes().of(channel);
@@ -103,15 +106,25 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   /** Makes an accepted channel a client connection. */
   public static void accept(LoopState state, Channel channel) {
-    channel.pipeline().addLast(new ClientConnection(state, channel, null));
+    channel.pipeline().addLast(new ClientConnection(state, channel, null, false));
   }
 
   /** Makes an accepted channel a client connection whose first request may ask for a switch. */
   public static ClientConnection accept(
       LoopState state, Channel channel, @Nullable ProtocolSwitch protocolSwitch) {
-    ClientConnection accepted = new ClientConnection(state, channel, protocolSwitch);
+    ClientConnection accepted = new ClientConnection(state, channel, protocolSwitch, false);
     channel.pipeline().addLast(accepted);
     return accepted;
+  }
+
+  /** Makes a channel that the admin listener accepted a client connection. */
+  public static void acceptAdmin(LoopState state, Channel channel) {
+    channel.pipeline().addLast(new ClientConnection(state, channel, null, true));
+  }
+
+  /** True if the admin listener accepted the connection. */
+  boolean admin() {
+    return admin;
   }
 
   LoopState state() {
@@ -349,7 +362,8 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   /** The bytes of an answer of the router. */
   ByteBuf render(RequestHead head, String requestId, Reply reply, boolean keep) {
-    String more = plane.cors().lines(head) + head.connectionLine(keep);
+    String origins = admin ? "" : plane.cors().lines(head);
+    String more = origins + head.connectionLine(keep);
     Reply formed = reply.inFormOf(Paths.plain(head.path()), requestId);
     return formed.render(channel.alloc(), requestId, more, !head.method().equals("HEAD"));
   }

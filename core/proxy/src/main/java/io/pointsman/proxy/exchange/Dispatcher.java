@@ -1,6 +1,8 @@
 package io.pointsman.proxy.exchange;
 
 import io.netty.channel.Channel;
+import io.pointsman.proxy.local.AdminGuard;
+import io.pointsman.proxy.local.Caller;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.loop.ServerContext;
@@ -26,6 +28,12 @@ final class Dispatcher {
   private static final List<String> STANDARD =
       List.of("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE");
 
+  private static final String ADMIN_KEY =
+      "authorization: missing or invalid (expected: Bearer and the key of the admin listener)";
+
+  /** Browsers ask for a password only if the second scheme is offered. */
+  private static final String CHALLENGE = "Bearer, Basic realm=\"pointsman\"";
+
   private final ClientConnection client;
   private final ServerContext plane;
 
@@ -41,6 +49,8 @@ final class Dispatcher {
       refuse(head, error(fault), null);
     } else if (head.method().equals("TRACE") || head.method().equals("CONNECT")) {
       refuse(head, ProxyError.METHOD_NOT_ALLOWED, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+    } else if (client.admin()) {
+      beginAdmin(head, found(plane.admin().routes(), head));
     } else if (plane.cors().preflight(head)) {
       preflight(head);
     } else if (plane.limits().strictness().methods() && !STANDARD.contains(head.method())) {
@@ -48,17 +58,86 @@ final class Dispatcher {
     } else if (head.webSocket() && !plane.cors().admitsWebSocket(head)) {
       refuse(head, ProxyError.ORIGIN_REFUSED, null);
     } else {
-      checkCaller(head);
+      Found found = found(plane.admin().onClientPort(), head);
+      if (found == null) {
+        checkCaller(head);
+      } else {
+        beginAdmin(head, found);
+      }
     }
   }
 
+  /** A route of the router, and the head with the spelling of the path that has it. */
+  private record Found(LocalRoutes.Methods methods, RequestHead head) {}
+
+  /** The route of a path as it is, without superfluous slashes, or normalised; null if none. */
+  private static @Nullable Found found(LocalRoutes routes, RequestHead head) {
+    LocalRoutes.Methods exact = routes.at(head.path());
+    if (exact != null) {
+      return new Found(exact, head);
+    }
+    String uri = head.uri();
+    String plain = Paths.plain(uri);
+    Found found = plain.equals(uri) ? null : found(routes, head, plain);
+    String normal = Paths.normal(uri);
+    return found == null && !normal.equals(uri) ? found(routes, head, normal) : found;
+  }
+
+  private static @Nullable Found found(LocalRoutes routes, RequestHead head, String uri) {
+    RequestHead other = head.at(uri);
+    LocalRoutes.Methods methods = routes.at(other.path());
+    return methods == null ? null : new Found(methods, other);
+  }
+
+  /**
+   * Begins a call to an admin path.
+   *
+   * @param found null if there is no such path
+   */
+  private void beginAdmin(RequestHead head, @Nullable Found found) {
+    AdminGuard guard = plane.admin().guard();
+    String problem = guard.problem(head);
+    boolean forPlanes = found != null && found.methods.forPlanes(head.method());
+    Caller caller = guard.caller(head, forPlanes);
+    if (problem != null) {
+      refuse(head, ProxyError.ADMIN_CALL_REFUSED, problem, Map.of());
+    } else if (caller == null) {
+      refuse(head, ProxyError.INVALID_API_KEY, ADMIN_KEY, Map.of("www-authenticate", CHALLENGE));
+    } else if (found == null) {
+      refuse(head, ProxyError.NOT_FOUND, ProxyError.NOT_FOUND.message(), Map.of());
+    } else if (found.methods.ofClient() && !caller.byAuthorization()) {
+      checkCaller(head, caller);
+    } else {
+      beginLocal(found.methods, found.head, caller);
+    }
+  }
+
+  private void refuse(
+      RequestHead head, ProxyError error, String detail, Map<String, String> headers) {
+    Reply reply = Reply.of(error, detail);
+    for (Map.Entry<String, String> each : headers.entrySet()) {
+      reply = reply.with(each.getKey(), each.getValue());
+    }
+    client.reply(head, plane.requestIds().of(head), reply, !head.hasBody());
+  }
+
   private void checkCaller(RequestHead head) {
+    checkCaller(head, null);
+  }
+
+  /**
+   * Checks the key of a client.
+   *
+   * @param admin the caller of an admin path, which has the client's headers; null: the client
+   *     itself
+   */
+  private void checkCaller(RequestHead head, @Nullable Caller admin) {
     String authorization = head.first("authorization");
     switch (plane.callers().known(authorization)) {
-      case ADMITTED -> dispatch(head);
+      case ADMITTED -> dispatch(head, admin);
       case REFUSED -> refuseCaller(head);
       case UNKNOWN -> {
-        AskingExchange asking = new AskingExchange(client, this, head);
+        AskingExchange asking = new AskingExchange(client, this, head, admin);
         client.take(asking);
         asking.ask(plane.callers(), authorization == null ? "" : authorization);
       }
@@ -72,43 +151,37 @@ final class Dispatcher {
     client.reply(head, plane.requestIds().of(head), reply, client.answering());
   }
 
-  /** Continues with a request of a permitted caller. */
-  void dispatch(RequestHead head) {
-    LocalRoutes.Methods local = plane.routes().at(head.path());
-    if (local != null) {
-      beginLocal(local, head);
-      return;
-    }
-    String plain = Paths.plain(head.uri());
-    if (plain.equals(head.uri())) {
-      start(new Exchange(client, head), head);
-    } else {
-      dispatchPlain(head, head.at(plain));
-    }
-  }
-
   /**
-   * Dispatches a request with doubled slashes in its path, or one at its end.
+   * Continues with a request of a permitted caller.
    *
-   * @param plain the same head without these slashes; it counts if its path is known
+   * @param admin the caller of an admin path; null for a path of clients
    */
-  private void dispatchPlain(RequestHead head, RequestHead plain) {
-    LocalRoutes.Methods local = plane.routes().at(plain.path());
-    if (local != null) {
-      beginLocal(local, plain);
+  void dispatch(RequestHead head, @Nullable Caller admin) {
+    Found found = found(admin == null ? plane.routes() : plane.admin().routes(), head);
+    if (found != null) {
+      beginLocal(found.methods, found.head, admin == null ? Caller.OPEN : admin);
       return;
     }
-    boolean known = Endpoint.of(plain.method(), plain.uri()) != Endpoint.TRANSPARENT;
-    RequestHead sent = known ? plain : head;
+    String normal = Paths.normal(head.uri());
+    RequestHead compared = normal.equals(head.uri()) ? head : head.at(normal);
+    LocalEndpoint refusal = plane.admin().closed().at(head.method(), compared.path());
+    if (refusal != null) {
+      start(new LocalExchange(client, head, refusal, Caller.OPEN), head);
+      return;
+    }
+    boolean known =
+        Paths.sendable(normal)
+            && Endpoint.of(compared.method(), compared.uri()) != Endpoint.TRANSPARENT;
+    RequestHead sent = known ? compared : head;
     start(new Exchange(client, sent), sent);
   }
 
-  private void beginLocal(LocalRoutes.Methods local, RequestHead head) {
+  private void beginLocal(LocalRoutes.Methods local, RequestHead head, Caller caller) {
     LocalEndpoint endpoint = local.forMethod(head.method());
     if (endpoint == null) {
       refuse(head, ProxyError.METHOD_NOT_ALLOWED, local.allow());
     } else {
-      start(new LocalExchange(client, head, endpoint), head);
+      start(new LocalExchange(client, head, endpoint, caller), head);
     }
   }
 

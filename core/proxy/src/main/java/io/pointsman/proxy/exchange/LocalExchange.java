@@ -3,6 +3,8 @@ package io.pointsman.proxy.exchange;
 import io.netty.buffer.ByteBuf;
 import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.body.KeptBody;
+import io.pointsman.proxy.local.AdminGuard;
+import io.pointsman.proxy.local.Caller;
 import io.pointsman.proxy.local.LocalContent;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
@@ -35,6 +37,7 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
   private final ClientConnection client;
   private final RequestHead head;
   private final LocalEndpoint endpoint;
+  private final Caller caller;
   private final String requestId;
   private @Nullable KeptBody body;
 
@@ -53,10 +56,11 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
   private final long startedAt;
   private long lastReadAt;
 
-  LocalExchange(ClientConnection client, RequestHead head, LocalEndpoint endpoint) {
+  LocalExchange(ClientConnection client, RequestHead head, LocalEndpoint endpoint, Caller caller) {
     this.client = client;
     this.head = head;
     this.endpoint = endpoint;
+    this.caller = caller;
     requestId = client.state().plane().requestIds().of(head);
     startedAt = client.state().now();
     lastReadAt = startedAt;
@@ -195,7 +199,15 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
 
   private LocalRequest request(byte[] bytes, @Nullable InputStream in) {
     return new LocalRequest(
-        head.method(), head.path(), head.query(), headers(), bytes, dropped > 0, requestId, in);
+        head.method(),
+        head.path(),
+        head.query(),
+        headers(),
+        bytes,
+        dropped > 0,
+        requestId,
+        caller.kind(),
+        in);
   }
 
   private void start(LocalRequest request) {
@@ -209,6 +221,10 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
             byName
                 .computeIfAbsent(name.toString().toLowerCase(Locale.ROOT), _ -> new ArrayList<>())
                 .add(value.toString()));
+    byName.remove(AdminGuard.KEY_HEADER);
+    if (caller.byAuthorization()) {
+      byName.remove("authorization");
+    }
     return byName;
   }
 

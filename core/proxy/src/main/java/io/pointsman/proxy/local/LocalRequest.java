@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param body the body, within the limits of the listener; not copied
  * @param truncated true if the client's body continues after {@code body}
  * @param requestId value of {@code x-request-id} in the answer
+ * @param caller right of the caller
  * @param stream the body of an endpoint that reads it as a stream, to be read on the endpoint's
  *     thread; null for all others
  */
@@ -30,9 +31,10 @@ public record LocalRequest(
     byte[] body,
     boolean truncated,
     String requestId,
+    Caller.Kind caller,
     @Nullable InputStream stream) {
 
-  /** A request whose body is kept in memory. */
+  /** A request with its body in memory, of a caller without a key of the router. */
   public LocalRequest(
       String method,
       String path,
@@ -41,7 +43,7 @@ public record LocalRequest(
       byte[] body,
       boolean truncated,
       String requestId) {
-    this(method, path, query, headers, body, truncated, requestId, null);
+    this(method, path, query, headers, body, truncated, requestId, Caller.Kind.OPEN, null);
   }
 
   /** A request with a complete body. */

@@ -32,6 +32,11 @@ public final class LocalRoutes {
     prefixes = List.copyOf(all);
   }
 
+  private LocalRoutes(Map<String, Methods> exact, List<Prefixed> prefixes) {
+    this.exact = exact;
+    this.prefixes = List.copyOf(prefixes);
+  }
+
   public static Builder builder() {
     return new Builder();
   }
@@ -50,16 +55,59 @@ public final class LocalRoutes {
     return null;
   }
 
+  /** The routes of both; those of this object precede. */
+  public LocalRoutes and(LocalRoutes others) {
+    Map<String, Methods> all = new HashMap<>(others.exact);
+    all.putAll(exact);
+    List<Prefixed> both = new ArrayList<>(prefixes);
+    both.addAll(others.prefixes);
+    both.sort((a, b) -> Integer.compare(b.prefix.length(), a.prefix.length()));
+    return new LocalRoutes(all, both);
+  }
+
+  /** The routes except those at exactly these paths, and below those that end in a slash. */
+  public LocalRoutes without(Set<String> paths) {
+    Map<String, Methods> kept = new HashMap<>(exact);
+    kept.keySet().removeAll(paths);
+    return new LocalRoutes(
+        kept, prefixes.stream().filter(each -> !paths.contains(each.prefix)).toList());
+  }
+
+  /** All paths with a route; a path that ends in a slash stands for the paths below it. */
+  public Set<String> paths() {
+    Set<String> paths = new TreeSet<>(exact.keySet());
+    prefixes.forEach(each -> paths.add(each.prefix));
+    return paths;
+  }
+
   private record Prefixed(String prefix, Methods methods) {}
 
   /** The endpoints of one path, by method. */
   public static final class Methods {
     private final Map<String, LocalEndpoint> byName;
     private final boolean forAnyOrigin;
+    private final Set<String> forPlanes;
+    private final boolean ofClient;
 
-    private Methods(Map<String, LocalEndpoint> byName, boolean forAnyOrigin) {
+    private Methods(
+        Map<String, LocalEndpoint> byName,
+        boolean forAnyOrigin,
+        Set<String> forPlanes,
+        boolean ofClient) {
       this.byName = byName;
       this.forAnyOrigin = forAnyOrigin;
+      this.forPlanes = forPlanes;
+      this.ofClient = ofClient;
+    }
+
+    /** True if proxies that ask for decisions use the path with this method. */
+    public boolean forPlanes(String method) {
+      return forPlanes.contains(method);
+    }
+
+    /** True if a request has the headers of a proxy's client, with the client's key. */
+    public boolean ofClient() {
+      return ofClient;
     }
 
     /** True if web pages of any origin may use the path, where the configuration allows that. */
@@ -88,11 +136,17 @@ public final class LocalRoutes {
     private final Map<String, Map<String, LocalEndpoint>> exact = new TreeMap<>();
     private final Map<String, Map<String, LocalEndpoint>> prefixes = new TreeMap<>();
     private final Set<String> forAnyOrigin = new HashSet<>();
+    private final Map<String, Set<String>> forPlanes = new HashMap<>();
+    private final Set<String> ofClients = new HashSet<>();
 
     private Builder() {}
 
     private Methods methods(String path, Map<String, LocalEndpoint> byName) {
-      return new Methods(Map.copyOf(byName), forAnyOrigin.contains(path));
+      return new Methods(
+          Map.copyOf(byName),
+          forAnyOrigin.contains(path),
+          Set.copyOf(forPlanes.getOrDefault(path, Set.of())),
+          ofClients.contains(path));
     }
 
     /** Adds a route for {@code method} at exactly {@code path}. */
@@ -114,6 +168,18 @@ public final class LocalRoutes {
      */
     public Builder forAnyOrigin(String path) {
       forAnyOrigin.add(path);
+      return this;
+    }
+
+    /** Opens a route at {@code path}, or below it, to proxies that ask for decisions. */
+    public Builder forPlanes(String method, String path) {
+      forPlanes.computeIfAbsent(path, _ -> new HashSet<>()).add(method);
+      return this;
+    }
+
+    /** Declares that requests at {@code path} have the headers of a proxy's client. */
+    public Builder ofClients(String path) {
+      ofClients.add(path);
       return this;
     }
 

@@ -8,6 +8,7 @@ import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.body.BodyDecoder;
 import io.pointsman.proxy.body.RequestEdits;
+import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.local.WorkerPins;
@@ -37,6 +38,7 @@ import java.time.Duration;
 public record ServerContext(
     RoutingEngine engine,
     LocalRoutes routes,
+    AdminPaths admin,
     CallerCheck callers,
     ProxyListener listener,
     RequestTracer tracer,

@@ -16,6 +16,8 @@ public enum ProxyError {
       Blame.CLIENT,
       "authorization: missing or invalid (expected: Bearer and a valid API key)"),
   ORIGIN_REFUSED(403, Blame.CLIENT, "origin: not allowed for WebSockets"),
+  ADMIN_CALL_REFUSED(403, Blame.CLIENT, "the call's Host or Origin is not allowed"),
+  NOT_FOUND(404, Blame.CLIENT, "path: unknown on the admin listener"),
   UNKNOWN_MODEL(404, "invalid_request_error", "model_not_found", Blame.CLIENT, "model: not found"),
   METHOD_NOT_ALLOWED(405, Blame.CLIENT, "method: not allowed on this path"),
   UNSPLITTABLE(

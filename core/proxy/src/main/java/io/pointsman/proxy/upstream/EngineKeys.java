@@ -1,6 +1,7 @@
 package io.pointsman.proxy.upstream;
 
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.WorkerSpec;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,6 +16,11 @@ import org.jspecify.annotations.Nullable;
 public record EngineKeys(
     @Nullable String all, @Nullable String prefill, @Nullable String decode, boolean replace) {
   public static final EngineKeys NONE = new EngineKeys(null, null, null);
+
+  /** Label of a worker that gets no token, with the value {@link #WITHHELD}. */
+  public static final String LABEL = "engine-key";
+
+  public static final String WITHHELD = "withheld";
 
   public EngineKeys {
     check("apiKey", all);
@@ -41,6 +47,11 @@ public record EngineKeys(
           case DECODE -> decode;
         };
     return own == null ? all : own;
+  }
+
+  /** The token for a worker; null for none, or if the worker has no right to it. */
+  public @Nullable String of(WorkerSpec worker) {
+    return WITHHELD.equals(worker.labels().get(LABEL)) ? null : of(worker.role());
   }
 
   /** Contains no token. */

@@ -8,8 +8,9 @@ import org.jspecify.annotations.Nullable;
  * so it reads each byte once.
  *
  * <p>It is stricter than the RFC requires. Lines end in CRLF. One space separates the parts of the
- * request line. Lines are not folded. A colon directly follows the name. A value contains no
- * control character except the tab. A few empty lines before a request are skipped.
+ * request line. Its target is printable ASCII without a fragment. Lines are not folded. A colon
+ * directly follows the name. A value contains no control character except the tab. A few empty
+ * lines before a request are skipped.
  */
 final class RequestParser {
   /** The head continues after the available bytes. */
@@ -71,7 +72,7 @@ final class RequestParser {
     for (int i = 0; i < 256; i++) {
       kinds[i] |= Bytes.token((byte) i) ? TOKEN : 0;
       kinds[i] |= i == '\t' || (i >= ' ' && i != 0x7F) ? TEXT : 0;
-      kinds[i] |= i > ' ' && i != 0x7F ? TARGET : 0;
+      kinds[i] |= i > ' ' && i < 0x7F && i != '#' ? TARGET : 0;
     }
     return kinds;
   }

@@ -24,6 +24,7 @@ import io.pointsman.proxy.body.RequestEdits;
 import io.pointsman.proxy.call.AnswerReference.Chunks;
 import io.pointsman.proxy.call.AnswerReference.Framing;
 import io.pointsman.proxy.flush.Flushes;
+import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.local.WorkerPins;
@@ -304,6 +305,7 @@ public final class RelayFuzz {
         new ServerContext(
             engine,
             LocalRoutes.NONE,
+            AdminPaths.NONE,
             CallerCheck.NONE,
             ProxyListener.NONE,
             RequestTracer.NONE,

@@ -2,7 +2,7 @@ package io.pointsman.plane.haproxy;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import io.pointsman.api.admin.ControlPath;
+import io.pointsman.api.admin.ClientPaths;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
@@ -83,8 +83,6 @@ final class HaproxyFiles implements AutoCloseable {
     names.put("@MAP@", path("workers.map"));
     names.put("@SLOTS@", Integer.toString(settings.slots()));
     names.put("@LEASES@", Integer.toString(LEASES_PER_CONNECTION * settings.maxConnections()));
-    names.put("@ROUTER_HOST@", InetAddress.getByName(settings.router().getHost()).getHostAddress());
-    names.put("@ROUTER_PORT@", Integer.toString(settings.router().getPort()));
     names.put("@CONTROL_PATHS@", controlPaths(false));
     names.put("@CONTROL_PREFIXES@", controlPaths(true));
     names.put("@TIMEOUT_MS@", Long.toString(settings.timeout().toMillis()));
@@ -93,9 +91,8 @@ final class HaproxyFiles implements AutoCloseable {
   }
 
   private static String controlPaths(boolean prefixes) {
-    return ControlPath.ALL.stream()
-        .filter(each -> each.prefix() == prefixes)
-        .map(ControlPath::path)
+    return ClientPaths.unserved().stream()
+        .filter(each -> each.endsWith("/") == prefixes)
         .collect(Collectors.joining(" "));
   }
 

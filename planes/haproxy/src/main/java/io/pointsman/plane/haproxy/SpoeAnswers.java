@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.api.admin.Json;
 import io.pointsman.api.decide.RayRouteApi;
+import io.pointsman.proxy.local.Caller;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
@@ -70,7 +71,8 @@ final class SpoeAnswers {
         named.containsKey("length")
             ? length(named.get("length")) > body.length
             : body.length >= HaproxyFiles.BODY_WAIT;
-    return new LocalRequest("POST", PATH, "", headers, body, truncated, "");
+    return new LocalRequest(
+        "POST", PATH, "", headers, body, truncated, "", Caller.Kind.PLANE, null);
   }
 
   private static long length(@Nullable Object written) {

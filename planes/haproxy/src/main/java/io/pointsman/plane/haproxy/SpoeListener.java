@@ -79,6 +79,7 @@ public final class SpoeListener implements AutoCloseable {
     ObjectNode body = Json.object();
     body.putObject("spoe").put("host", host).put("port", port());
     routes.on("GET", RouterCalls.WAYS, _ -> Json.answer(200, body));
+    routes.forPlanes("GET", RouterCalls.WAYS);
   }
 
   public int port() {

@@ -78,7 +78,7 @@ class HaproxyFilesTest {
                 line.startsWith("http-request return status 503")
                     && line.contains("router_unavailable")
                     && line.endsWith(
-                        "unless control || { var(txn.pm.worker) -m found } ||"
+                        "unless { var(txn.pm.worker) -m found } ||"
                             + " { var(txn.pm.unplaced) -m found }"));
     assertThat(heeded(SETTINGS)).noneMatch(line -> line.contains("router_unavailable"));
   }
@@ -91,7 +91,7 @@ class HaproxyFilesTest {
         .filteredOn(line -> line.contains("uuid()"))
         .singleElement()
         .asString()
-        .endsWith("if asked !control { nbsrv(router) gt 0 }");
+        .endsWith("if asked { nbsrv(router) gt 0 }");
     assertThat(heeded)
         .filteredOn(line -> line.startsWith("http-request send-spoe-group"))
         .singleElement()

@@ -79,17 +79,13 @@ public final class ControlApi {
   public static EngineCall calling(EngineClient client, Duration timeout) {
     return (worker, method, url, headers, body) ->
         client.forward(
-            worker.spec().role(), method, url, headers, body.length == 0 ? null : body, timeout);
+            worker.spec(), method, url, headers, body.length == 0 ? null : body, timeout);
   }
 
-  /**
-   * Adds a route for each control path without a route.
-   *
-   * @param refused paths that get no route here
-   */
-  public void addTo(LocalRoutes.Builder routes, Set<String> refused) {
+  /** Adds a route for each control path without a route. */
+  public void addTo(LocalRoutes.Builder routes) {
     for (ControlPath each : ControlPath.ALL) {
-      if (refused.contains(each.path()) || routes.has(each.method(), each.path())) {
+      if (routes.has(each.method(), each.path())) {
         continue;
       }
       LocalEndpoint endpoint = new Call(each);

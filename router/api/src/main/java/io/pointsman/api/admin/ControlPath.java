@@ -3,8 +3,8 @@ package io.pointsman.api.admin;
 import java.util.List;
 
 /**
- * A path of engines that changes or shows the state of a whole engine. A request for it goes to all
- * engines of a model, not to one that a policy chooses.
+ * A path of engines, closed for clients, that changes or shows the state of a whole engine. A
+ * request for it goes to all engines of a model, not to one that a policy chooses.
  *
  * @param method HTTP method of the engine's route
  * @param path exact path; one that ends in a slash stands for all paths below it
@@ -70,7 +70,26 @@ public record ControlPath(String method, String path, Effect effect) {
           post("/update_weights_from_disk", Effect.NONE),
           post("/update_weights_from_distributed", Effect.NONE),
           post("/update_weights_from_tensor", Effect.NONE),
-          post("/update_weights_from_ipc", Effect.NONE));
+          post("/update_weights_from_ipc", Effect.NONE),
+          post("/load_lora_adapter_from_tensors", Effect.MODELS),
+          get("/server_info"),
+          get("/get_server_info"),
+          get("/get_internal_state"),
+          post("/set_internal_state", Effect.NONE),
+          post("/get_weights_by_name", Effect.NONE),
+          post("/weights_checker", Effect.NONE),
+          post("/post_process_weights", Effect.NONE),
+          post("/init_weights_send_group_for_remote_instance", Effect.NONE),
+          post("/send_weights_to_remote_instance", Effect.NONE),
+          get("/get_remote_instance_transfer_engine_info"),
+          post("/clear_hicache_storage_backend", Effect.NONE),
+          post("/start_expert_distribution_record", Effect.NONE),
+          post("/stop_expert_distribution_record", Effect.NONE),
+          post("/dump_expert_distribution_record", Effect.NONE),
+          post("/configure_logging", Effect.NONE),
+          post("/set_trace_level", Effect.NONE),
+          post("/freeze_gc", Effect.NONE),
+          post("/slow_down", Effect.NONE));
 
   private static ControlPath get(String path) {
     return new ControlPath("GET", path, Effect.NONE);

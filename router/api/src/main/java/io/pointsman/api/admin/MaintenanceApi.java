@@ -3,8 +3,8 @@ package io.pointsman.api.admin;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.control.health.EngineClient;
 import io.pointsman.engine.fleet.Fleet;
-import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.session.SessionTable;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
@@ -33,7 +33,7 @@ public final class MaintenanceApi {
   /** Sends a request without a body to an engine. */
   @FunctionalInterface
   public interface EngineCall {
-    EngineClient.Answer send(Role role, String method, String url, Duration timeout)
+    EngineClient.Answer send(WorkerSpec worker, String method, String url, Duration timeout)
         throws IOException;
   }
 
@@ -59,14 +59,14 @@ public final class MaintenanceApi {
 
   /** Empties the caches of all engines concurrently, with one request per URL. */
   private LocalResponse flush() throws InterruptedException {
-    TreeMap<String, Role> roles = new TreeMap<>();
+    TreeMap<String, WorkerSpec> workers = new TreeMap<>();
     for (Worker worker : fleet.snapshot().workers()) {
-      roles.put(worker.spec().base(), worker.spec().role());
+      workers.put(worker.spec().base(), worker.spec());
     }
     List<String> failed = new ArrayList<>();
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       List<Future<@Nullable String>> problems = new ArrayList<>();
-      roles.forEach((url, role) -> problems.add(threads.submit(() -> flushed(url, role))));
+      workers.forEach((url, worker) -> problems.add(threads.submit(() -> flushed(url, worker))));
       for (Future<@Nullable String> problem : problems) {
         String said = problem.get();
         if (said != null) {
@@ -82,11 +82,11 @@ public final class MaintenanceApi {
   }
 
   /** The problem at an engine; null if the engine has emptied its cache. */
-  private @Nullable String flushed(String url, Role role) {
+  private @Nullable String flushed(String url, WorkerSpec worker) {
     int status = 0;
     for (String path : FLUSH_PATHS) {
       try {
-        EngineClient.Answer answer = engines.send(role, "POST", url + path, FLUSH_TIMEOUT);
+        EngineClient.Answer answer = engines.send(worker, "POST", url + path, FLUSH_TIMEOUT);
         if (answer.good()) {
           return null;
         }

@@ -2,6 +2,7 @@ package io.pointsman.api.admin;
 
 import io.pointsman.config.settings.AdminSettings;
 import io.pointsman.config.settings.DisaggSettings;
+import io.pointsman.control.names.WorkerOrigins;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;
@@ -34,15 +35,36 @@ public final class Membership {
   private final DisaggSettings disagg;
   private final Ticker ticker;
   private final Pause pause;
+  private final WorkerOrigins origins;
   private final Set<Worker> joining = ConcurrentHashMap.newKeySet();
 
+  /** Admits workers of every address. */
   public Membership(
       Fleet fleet, AdminSettings settings, DisaggSettings disagg, Ticker ticker, Pause pause) {
+    this(fleet, settings, disagg, ticker, pause, WorkerOrigins.ANY);
+  }
+
+  public Membership(
+      Fleet fleet,
+      AdminSettings settings,
+      DisaggSettings disagg,
+      Ticker ticker,
+      Pause pause,
+      WorkerOrigins origins) {
+    this.origins = origins;
     this.fleet = fleet;
     this.settings = settings;
     this.disagg = disagg;
     this.ticker = ticker;
     this.pause = pause;
+  }
+
+  /**
+   * The reason why nobody may add an engine at {@code url}; null if it may be added, or is invalid.
+   */
+  @Nullable String forbidden(String url) {
+    String base = WorkerUrls.trimmed(url);
+    return WorkerUrls.problem(base) == null ? origins.refusal(base) : null;
   }
 
   /**
@@ -70,7 +92,12 @@ public final class Membership {
     if (problem != null) {
       return "url: " + problem;
     }
-    WorkerSpec whole = WorkerSpec.of(base).withModels(models).withRole(role).withLabels(labels);
+    problem = origins.refusal(base);
+    if (problem != null) {
+      return problem;
+    }
+    WorkerSpec described = WorkerSpec.of(base).withModels(models).withRole(role).withLabels(labels);
+    WorkerSpec whole = origins.restricted(described);
     problem = disagg.problem(whole);
     if (problem != null) {
       return problem;

@@ -21,7 +21,7 @@ public final class WorkerList {
 
   /** Adds its route. */
   public void addTo(LocalRoutes.Builder routes) {
-    routes.on("GET", WorkersApi.LIST, _ -> all());
+    routes.on("GET", WorkersApi.LIST, _ -> all()).forPlanes("GET", WorkersApi.LIST);
   }
 
   private LocalResponse all() {

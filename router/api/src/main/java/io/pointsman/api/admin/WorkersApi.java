@@ -47,7 +47,7 @@ public final class WorkersApi {
 
   /** Adds its routes. */
   public void addTo(LocalRoutes.Builder routes) {
-    routes.on("GET", LIST, _ -> all());
+    routes.on("GET", LIST, _ -> all()).forPlanes("GET", LIST);
     routes.on("POST", LIST, this::create);
     routes.below("GET", WORKERS, request -> one(request.pathAfter(WORKERS)));
     routes.below("DELETE", WORKERS, request -> deleted(request.pathAfter(WORKERS)));
@@ -144,6 +144,10 @@ public final class WorkersApi {
     if (url.isBlank()) {
       return refused(400, "ADD_WORKER_FAILED", "url: missing (expected: a JSON object with url)");
     }
+    String forbidden = membership.forbidden(url);
+    if (forbidden != null) {
+      return refused(403, "WORKER_FORBIDDEN", forbidden);
+    }
     String model = body.path("model_id").asText("");
     boolean named = !model.isBlank() && !model.equals("unknown");
     Role role = role(body.path("worker_type"));
@@ -223,6 +227,10 @@ public final class WorkersApi {
     String url = request.parameter("url");
     if (url == null || url.isBlank()) {
       return LocalResponse.text(400, "url: missing (expected: /add_worker?url=http://host:port)");
+    }
+    String forbidden = membership.forbidden(url);
+    if (forbidden != null) {
+      return LocalResponse.text(403, forbidden);
     }
     String problem = membership.add(url, Set.of());
     return problem == null

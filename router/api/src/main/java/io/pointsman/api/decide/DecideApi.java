@@ -59,7 +59,7 @@ public final class DecideApi implements LocalEndpoint {
 
   /** Adds its routes. */
   public void addTo(LocalRoutes.Builder routes) {
-    routes.on("POST", "/v1/decide", this);
+    routes.on("POST", "/v1/decide", this).forPlanes("POST", "/v1/decide");
   }
 
   /** Unlimited here, because the body contains the client's prompt. */
@@ -87,10 +87,10 @@ public final class DecideApi implements LocalEndpoint {
     }
     SplitPlaces split = planes.split();
     if (split != null) {
-      return ofTwo(split.choose(question, facts), question, facts);
+      return ofTwo(split.choose(question, facts, DecisionService.owner(request)), question, facts);
     }
     RoutingRequest routing = routing(question, facts);
-    LeaseTerms hold = question.hold();
+    LeaseTerms hold = question.hold(DecisionService.owner(request));
     Choice choice = hold == null ? choices.point(routing) : choices.choose(routing, hold);
     return ofOne(choice, routing, question, facts, Json.object());
   }

@@ -114,9 +114,13 @@ final class DecideQuestion {
     return workers;
   }
 
-  /** The requested lease; null if the caller wants none. */
-  @Nullable LeaseTerms hold() {
-    return hold ? new LeaseTerms(ttl, lease) : null;
+  /**
+   * The requested lease; null if the caller wants none.
+   *
+   * @param owner kind of the caller
+   */
+  @Nullable LeaseTerms hold(String owner) {
+    return hold ? new LeaseTerms(ttl, lease, owner) : null;
   }
 
   private void read(JsonParser json) throws IOException {

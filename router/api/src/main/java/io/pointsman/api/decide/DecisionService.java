@@ -8,6 +8,7 @@ import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.request.AffinitySettings;
@@ -54,6 +55,11 @@ public final class DecisionService {
     this.ticker = requireNonNull(ticker, "ticker");
     this.dice = requireNonNull(dice, "dice");
     readers = new Readers(affinity, engine.wanted());
+  }
+
+  /** The owner of a caller's leases: all callers of one kind share the part of one owner. */
+  static String owner(LocalRequest request) {
+    return request.caller().name();
   }
 
   /** The role of workers that serve a whole request for {@code model}. */

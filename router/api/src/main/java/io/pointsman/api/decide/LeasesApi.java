@@ -11,6 +11,7 @@ import io.pointsman.engine.choice.LeaseResult;
 import io.pointsman.engine.choice.TokenCounts;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.proxy.local.Caller;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
@@ -37,14 +38,16 @@ public final class LeasesApi {
   private static final long LONGEST_TTL_MILLIS = 999_999_999_999_999L;
 
   private final Choices choices;
+  private final FailureEvidence evidence;
 
   public LeasesApi(DecisionService planes) {
     choices = planes.choices();
+    evidence = new FailureEvidence(choices.settings().failureShare());
   }
 
   /** Adds its routes. */
   public void addTo(LocalRoutes.Builder routes) {
-    routes.below("POST", LEASES, this::said);
+    routes.below("POST", LEASES, this::said).forPlanes("POST", LEASES);
   }
 
   private LocalResponse said(LocalRequest request) {
@@ -54,14 +57,18 @@ public final class LeasesApi {
     try {
       return switch (slash < 0 ? "" : target.substring(slash + 1)) {
         case "settle" ->
-            settle(lease, fields(request.body(), "outcome", "failure", "tokens", "ttft_ms"));
+            settle(
+                lease,
+                fields(request.body(), "outcome", "failure", "tokens", "ttft_ms"),
+                request.caller());
         case "renew" -> renew(lease, fields(request.body(), "ttl_ms", "answering"));
         case "confirm" -> confirm(lease);
         case "first-token" -> {
           fields(request.body());
           yield goesOn(choices.firstToken(lease), lease);
         }
-        case "prefilled" -> prefilled(lease, fields(request.body(), "outcome", "failure"));
+        case "prefilled" ->
+            prefilled(lease, fields(request.body(), "outcome", "failure"), request.caller());
         default ->
             Refusal.ofLease(
                 404,
@@ -75,18 +82,36 @@ public final class LeasesApi {
     }
   }
 
-  private LocalResponse settle(String lease, JsonNode body) {
+  private LocalResponse settle(String lease, JsonNode body, Caller.Kind caller) {
     String outcome = word("outcome", body.path("outcome"), ENDINGS);
     EndReport report =
         new EndReport(
             tokens(body.path("tokens")), ttft(body.path("ttft_ms")), outcome.equals(LEFT));
-    LeaseResult answer = choices.settle(lease, ending(outcome, body), report);
-    return told(answer, lease, Json.object().put("lease", lease).put("outcome", outcome));
+    Outcome reported = ending(outcome, body);
+    Outcome counted = counted(reported, caller);
+    LeaseResult answer = choices.settle(lease, counted, report);
+    ObjectNode done = Json.object().put("lease", lease).put("outcome", outcome);
+    if (!counted.equals(reported)) {
+      done.put("counted", false);
+    }
+    return told(answer, lease, done);
   }
 
-  private LocalResponse prefilled(String lease, JsonNode body) {
+  private LocalResponse prefilled(String lease, JsonNode body, Caller.Kind caller) {
     String outcome = word("outcome", body.path("outcome"), OUTCOMES);
-    return goesOn(choices.prefilled(lease, ending(outcome, body)), lease);
+    return goesOn(choices.prefilled(lease, counted(ending(outcome, body), caller)), lease);
+  }
+
+  /**
+   * The outcome that counts. A failure is evidence against a worker only from a proxy with the
+   * plane's key, and for no more than a share of its leases.
+   */
+  private Outcome counted(Outcome reported, Caller.Kind caller) {
+    if (caller != Caller.Kind.PLANE) {
+      return reported instanceof Outcome.Failed ? Outcome.IGNORED : reported;
+    }
+    evidence.ended();
+    return reported instanceof Outcome.Failed && !evidence.counts() ? Outcome.IGNORED : reported;
   }
 
   private static Outcome ending(String outcome, JsonNode body) {

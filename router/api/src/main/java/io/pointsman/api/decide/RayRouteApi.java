@@ -92,7 +92,7 @@ public final class RayRouteApi implements LocalEndpoint {
    * @return this
    */
   public RayRouteApi addTo(LocalRoutes.Builder routes) {
-    routes.on("POST", ROUTE, this);
+    routes.on("POST", ROUTE, this).forPlanes("POST", ROUTE).ofClients(ROUTE);
     return this;
   }
 
@@ -199,7 +199,7 @@ public final class RayRouteApi implements LocalEndpoint {
           most);
     }
     Duration ttl = Duration.ofMillis(Math.min(millis, most));
-    return new LeaseTerms(ttl, request.header(LEASE_HEADER));
+    return new LeaseTerms(ttl, request.header(LEASE_HEADER), DecisionService.owner(request));
   }
 
   /**

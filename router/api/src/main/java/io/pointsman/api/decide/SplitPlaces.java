@@ -50,7 +50,7 @@ public final class SplitPlaces {
    */
   record Placed(SplitChoice choice, SplitRequest request, String protocol) {}
 
-  Placed choose(DecideQuestion question, RequestFacts facts) {
+  Placed choose(DecideQuestion question, RequestFacts facts, String owner) {
     SplitRequest request =
         new SplitRequest(
             facts.model(),
@@ -65,7 +65,7 @@ public final class SplitPlaces {
       request.decode().exclude(worker);
     }
     SplitChoices.Asked asked = new SplitChoices.Asked(request, question.path, id(question));
-    LeaseTerms hold = question.hold();
+    LeaseTerms hold = question.hold(owner);
     SplitChoice choice = hold == null ? choices.point(asked) : choices.choose(asked, hold);
     return new Placed(choice, request, protocol);
   }

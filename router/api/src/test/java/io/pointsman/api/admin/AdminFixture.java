@@ -8,9 +8,9 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.config.settings.AdminSettings;
 import io.pointsman.config.settings.DisaggSettings;
 import io.pointsman.control.health.EngineClient;
+import io.pointsman.control.names.WorkerOrigins;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
-import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.catalog.Policies;
@@ -68,6 +68,10 @@ final class AdminFixture {
   }
 
   AdminFixture(int dataParallelSize, DisaggSettings disagg) {
+    this(dataParallelSize, disagg, WorkerOrigins.ANY);
+  }
+
+  AdminFixture(int dataParallelSize, DisaggSettings disagg, WorkerOrigins origins) {
     AdminSettings settings =
         new AdminSettings(
             true,
@@ -78,7 +82,8 @@ final class AdminFixture {
             List.of(),
             "llm_app",
             Duration.ofMinutes(1));
-    Membership membership = new Membership(fleet, settings, disagg, clock::nanos, this::pass);
+    Membership membership =
+        new Membership(fleet, settings, disagg, clock::nanos, this::pass, origins);
     LocalRoutes.Builder builder = LocalRoutes.builder();
     new WorkersApi(fleet, membership, clock::nanos).addTo(builder);
     new HealthApi(fleet, membership, settings.healthOfWorkers(), disagg, () -> draining, false)
@@ -99,7 +104,7 @@ final class AdminFixture {
     }
   }
 
-  private EngineClient.Answer call(Role role, String method, String url, Duration timeout) {
+  private EngineClient.Answer call(WorkerSpec worker, String method, String url, Duration timeout) {
     asked.add(method + " " + url);
     return new EngineClient.Answer(engineStatus.getOrDefault(url, 404), new byte[0]);
   }

@@ -26,6 +26,7 @@ import io.pointsman.engine.policy.tier.AdapterTable;
 import io.pointsman.engine.policy.tier.LocalitySettings;
 import io.pointsman.engine.policy.tier.Tiers;
 import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.local.Caller;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
@@ -181,13 +182,19 @@ final class DecideFixture implements EngineListener {
   }
 
   LocalResponse post(String path, byte[] body, String... headers) throws Exception {
+    return post(Caller.Kind.PLANE, path, body, headers);
+  }
+
+  /** Sends a request of another caller than a proxy with the plane's key. */
+  LocalResponse post(Caller.Kind caller, String path, byte[] body, String... headers)
+      throws Exception {
     Map<String, List<String>> named = new HashMap<>();
     for (int i = 0; i < headers.length; i += 2) {
       named.put(headers[i], List.of(headers[i + 1]));
     }
     LocalEndpoint endpoint = requireNonNull(routes.at(path), path).forMethod("POST");
     return requireNonNull(endpoint, path)
-        .handle(new LocalRequest("POST", path, "", named, body, "req-1"));
+        .handle(new LocalRequest("POST", path, "", named, body, false, "req-1", caller, null));
   }
 
   /** The response to a question; fails unless its status is 200. */

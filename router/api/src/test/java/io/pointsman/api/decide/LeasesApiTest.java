@@ -2,10 +2,16 @@ package io.pointsman.api.decide;
 
 import static io.pointsman.api.decide.DecideFixture.CHAT;
 import static io.pointsman.api.decide.DecideFixture.json;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.choice.Choice;
+import io.pointsman.engine.fleet.CircuitBreaker;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.proxy.local.Caller;
+import org.junit.jupiter.params.provider.EnumSource;
 import io.pointsman.proxy.local.LocalResponse;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
@@ -152,6 +158,37 @@ class LeasesApiTest {
 
     assertThat(worker.failures()).isEqualTo(1);
     assertThat(worker.health().healthy()).isFalse();
+  }
+
+  @ParameterizedTest
+  @EnumSource(value = Caller.Kind.class, mode = EnumSource.Mode.EXCLUDE, names = "PLANE")
+  void failuresThatOthersReportAreNoEvidence(Caller.Kind caller) throws Exception {
+    for (int i = 0; i < 50; i++) {
+      String path = "/v1/leases/" + lease();
+      String failed = "{\"outcome\":\"failed\",\"failure\":\"connect\"}";
+      LocalResponse response = plane.post(caller, path + "/settle", failed.getBytes(UTF_8));
+      assertThat(response.status()).isEqualTo(200);
+      assertThat(json(response).path("counted").asBoolean(true)).isFalse();
+    }
+
+    assertThat(worker.failures()).isZero();
+    assertThat(worker.health().healthy()).isTrue();
+    assertThat(worker.breaker().state()).isEqualTo(CircuitBreaker.State.CLOSED);
+    assertThat(worker.inFlight()).isZero();
+  }
+
+  @Test
+  void onlyAShareOfAProxysFailuresCounts() throws Exception {
+    for (int i = 0; i < 200; i++) {
+      Choice choice = plane.choices.choose(RoutingRequest.builder().build(), Duration.ofSeconds(1));
+      if (choice instanceof Choice.Held held) {
+        say(held.lease(), "settle", "{\"outcome\":\"failed\"}");
+      }
+      // The breaker rests between trials.
+      plane.clock.advance(Duration.ofHours(1));
+    }
+
+    assertThat(worker.failures()).isBetween(16L, 130L);
   }
 
   @Test

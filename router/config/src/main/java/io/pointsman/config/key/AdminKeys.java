@@ -20,10 +20,9 @@ public final class AdminKeys {
           "admin.enabled",
           bool(),
           AdminSettings.DEFAULTS.enabled(),
-          "Allow clients to show, add and remove workers over HTTP, on the client port.",
-          "`true`: every client can do it. `false`: only the configuration changes the fleet. While"
-              + " `decide.enabled` is `true`, `GET /workers` then still shows addresses and"
-              + " health.");
+          "Show, add and remove workers over HTTP, on the admin listener.",
+          "`false`: only the configuration changes the fleet. While `decide.enabled` is `true`,"
+              + " `GET /workers` then still shows addresses and health.");
 
   public static final Key<Duration> ADD_TIMEOUT =
       Key.of(
@@ -65,9 +64,10 @@ public final class AdminKeys {
           "admin.refused-paths",
           texts("<path>", "paths that start with /"),
           AdminSettings.DEFAULTS.refusedPaths(),
-          "Paths that the router answers with 501 instead of sending them to a worker. They must"
-              + " match exactly, without the query string.",
-          "Use it for paths that must reach a specific engine, for example `/sleep`.");
+          "Paths of clients that the router answers with 501 instead of sending them to a worker."
+              + " Every spelling of the path counts: encoded characters, slashes, dot segments,"
+              + " upper case.",
+          "Control paths of engines are closed for clients without this key.");
 
   public static final Key<String> RAY_APPLICATION =
       Key.of(

@@ -31,6 +31,7 @@ public final class ConfigKeys {
           new Section("TLS to engines", EngineTlsKeys.all()),
           new Section("Worker health", FleetKeys.all()),
           new Section("Kubernetes", KubernetesKeys.all()),
+          new Section("Admin listener and paths of clients", AccessKeys.all()),
           new Section("Administration, decision log and authentication", AdminKeys.all()),
           new Section("Decisions for other proxies", DecideKeys.all()),
           new Section("Files and batches", BatchKeys.all()),

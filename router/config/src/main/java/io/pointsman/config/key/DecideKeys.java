@@ -1,8 +1,10 @@
 package io.pointsman.config.key;
 
 import static io.pointsman.config.value.ValueTypes.bool;
+import static io.pointsman.config.value.ValueTypes.decimal;
 import static io.pointsman.config.value.ValueTypes.duration;
 import static io.pointsman.config.value.ValueTypes.integer;
+import static io.pointsman.config.value.ValueTypes.text;
 
 import io.pointsman.config.settings.DecideSettings;
 import io.pointsman.config.value.CheckedText;
@@ -20,10 +22,27 @@ public final class DecideKeys {
           bool(),
           DecideSettings.DEFAULTS.enabled(),
           "Let other proxies ask for decisions with `/v1/decide`, `/v1/leases` and"
-              + " `/internal/route`, on the client port.",
-          "`true`: every client can take leases, up to `decide.max-leases`. `false`: `/v1/decide`"
-              + " and `/v1/leases` go to the workers, and the router answers `/internal/route` with"
-              + " 501.");
+              + " `/internal/route`, on the admin listener.",
+          "`false`: the router answers `/internal/route` with 501.");
+
+  public static final Key<String> API_KEY =
+      Key.of(
+              "decide.api-key",
+              text("<key>", "a key", true),
+              "",
+              "Bearer token of proxies that ask for decisions. It opens `/v1/decide`, `/v1/leases`,"
+                  + " `/internal/route` and `GET /workers`, and nothing else. A query at"
+                  + " `/internal/route` can have it in `x-pointsman-key`.",
+              "Empty: no key is needed, unless `admin.api-key` is set.")
+          .secret();
+
+  public static final Key<String> API_KEY_FILE =
+      Key.of(
+          "decide.api-key-file",
+          text("<file>", "a file", true),
+          "",
+          "File with the value of `decide.api-key`. It is read at the start.",
+          "Empty: no file.");
 
   public static final Key<Integer> MAX_LEASES =
       Key.of(
@@ -32,6 +51,24 @@ public final class DecideKeys {
           HOLD.maxLeases(),
           "Maximum number of open leases of other proxies. Above it, `/v1/decide` answers 503.",
           "A low value refuses proxies with many streams. Each open lease costs about 200 bytes.");
+
+  public static final Key<Double> MAX_SHARE =
+      Key.of(
+          "decide.max-share",
+          decimal(0.001, 1),
+          HOLD.maxShare(),
+          "Maximum share of `decide.max-leases` for one kind of callers: proxies with"
+              + " `decide.api-key` or SPOE, administrators, and callers without a key.",
+          "`1`: callers of one kind can shut out the others.");
+
+  public static final Key<Double> FAILURE_SHARE =
+      Key.of(
+          "decide.failure-share",
+          decimal(0, 1),
+          HOLD.failureShare(),
+          "Share of the leases of proxies with `decide.api-key` whose failures count against"
+              + " workers, after the first 16. Failures that others report never count.",
+          "`0`: no reported failure counts. `1`: a faulty proxy can open every circuit breaker.");
 
   public static final Key<Duration> TTL =
       Key.of(
@@ -74,6 +111,7 @@ public final class DecideKeys {
   private DecideKeys() {}
 
   static List<Key<?>> all() {
-    return List.of(ENABLED, MAX_LEASES, TTL, MAX_TTL, MAX_LIFETIME, SPOE_ADDRESS);
+    return List.of(
+        ENABLED, API_KEY, API_KEY_FILE, MAX_LEASES, MAX_SHARE, FAILURE_SHARE, TTL, MAX_TTL, MAX_LIFETIME, SPOE_ADDRESS);
   }
 }

@@ -8,7 +8,7 @@ import java.util.List;
 /**
  * Settings of the endpoints that the router answers itself.
  *
- * @param enabled true if clients can list, add and remove workers on the client port
+ * @param enabled true if workers can be listed, added and removed over HTTP
  * @param addTimeout maximum wait for the first good probe of an added worker
  * @param dataParallelSize number of data-parallel ranks of an added engine; each rank is one worker
  *     at the same URL; 1: one worker without a rank
@@ -16,8 +16,8 @@ import java.util.List;
  *     answers it
  * @param healthOfWorkers true: {@code GET /health} reports the health of the workers; false: of the
  *     router
- * @param refusedPaths paths that the router answers with 501 instead of forwarding; each starts
- *     with a slash; compared exactly, without the query string
+ * @param refusedPaths paths of clients that the router answers with 501 instead of forwarding; each
+ *     starts with a slash; compared after normalisation, without the query string
  * @param rayApplication application name in the response to {@code GET /-/routes}, as Ray Serve's
  *     proxies send it; empty: this path and {@code /-/healthz} go to the workers
  * @param controlTimeout maximum duration of a control call at one engine

@@ -7,7 +7,7 @@ import io.pointsman.engine.choice.ExternalLeaseSettings;
 /**
  * Settings of the decision service for external proxies.
  *
- * @param enabled true if the endpoints exist on the client port
+ * @param enabled true if the endpoints exist
  * @param hold limits of leases
  * @param spoeAddress {@code host:port} for HAProxy's own protocol, SPOE; empty: no SPOE
  */

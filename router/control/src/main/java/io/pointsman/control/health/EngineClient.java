@@ -3,6 +3,7 @@ package io.pointsman.control.health;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.proxy.upstream.EngineTls;
 import java.io.BufferedInputStream;
@@ -118,24 +119,36 @@ public final class EngineClient {
   }
 
   /**
+   * Sends a request without a body to a worker, with its key.
+   *
+   * @param url {@code http://} or {@code https://}, with path
+   * @throws IOException if there is no complete response in time
+   */
+  public Answer send(WorkerSpec worker, String method, String url, Duration timeout)
+      throws IOException {
+    String key = keys.of(worker);
+    return exchange(method, url, key == null ? null : "Bearer " + key, null, timeout);
+  }
+
+  /**
    * Posts a JSON document.
    *
-   * @param role role of the engine, which selects the key
+   * @param worker the worker, which selects the key
    * @param url {@code http://} or {@code https://}, with path
    * @param authorization Authorization header if the router has no key; null: none
    * @throws IOException if there is no complete response in time
    */
   public Answer post(
-      Role role, String url, byte[] body, @Nullable String authorization, Duration timeout)
+      WorkerSpec worker, String url, byte[] body, @Nullable String authorization, Duration timeout)
       throws IOException {
-    String key = keys.of(role);
+    String key = keys.of(worker);
     return exchange("POST", url, key == null ? authorization : "Bearer " + key, body, timeout);
   }
 
   /**
    * Sends a client's request on.
    *
-   * @param role role of the engine, which selects the key
+   * @param worker the worker, which selects the key
    * @param url {@code http://} or {@code https://}, with path and query
    * @param headers header lines by lower-case name, without line breaks; a key of the router
    *     replaces {@code authorization}
@@ -143,14 +156,14 @@ public final class EngineClient {
    * @throws IOException if there is no complete response in time
    */
   public Answer forward(
-      Role role,
+      WorkerSpec worker,
       String method,
       String url,
       Map<String, String> headers,
       byte @Nullable [] body,
       Duration timeout)
       throws IOException {
-    String key = keys.of(role);
+    String key = keys.of(worker);
     Map<String, String> lines = new TreeMap<>(headers);
     if (key != null) {
       lines.put("authorization", "Bearer " + key);

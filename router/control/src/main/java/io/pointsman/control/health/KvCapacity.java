@@ -63,7 +63,7 @@ public final class KvCapacity {
   private long ask(Worker worker, String path) {
     try {
       EngineClient.Answer answer =
-          client.send(worker.spec().role(), "GET", worker.spec().base() + path, timeout);
+          client.send(worker.spec(), "GET", worker.spec().base() + path, timeout);
       boolean oneRank = worker.spec().rank() != WorkerSpec.NO_RANK;
       return answer.good() ? tokens(new String(answer.body(), UTF_8), oneRank) : 0;
     } catch (IOException | IllegalArgumentException e) {

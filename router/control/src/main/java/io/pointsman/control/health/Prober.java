@@ -243,8 +243,7 @@ public final class Prober implements AutoCloseable {
     }
     try {
       String url = worker.spec().base() + "/v1/models";
-      EngineClient.Answer answer =
-          client.send(worker.spec().role(), "GET", url, settings.timeout());
+      EngineClient.Answer answer = client.send(worker.spec(), "GET", url, settings.timeout());
       if (answer.good()) {
         ServedModels listed = ModelList.read(answer.body());
         Set<String> names = new HashSet<>(listed.names());
@@ -307,7 +306,7 @@ public final class Prober implements AutoCloseable {
 
   private int status(WorkerSpec spec, String base) throws IOException {
     String url = base + settings.endpoint();
-    return client.send(spec.role(), "GET", url, settings.timeout()).status();
+    return client.send(spec, "GET", url, settings.timeout()).status();
   }
 
   /**
@@ -346,7 +345,7 @@ public final class Prober implements AutoCloseable {
     try {
       EngineClient.Answer answer =
           client.forward(
-              worker.spec().role(),
+              worker.spec(),
               "POST",
               worker.spec().url() + request.path(),
               Map.of("content-type", request.contentType()),
@@ -368,8 +367,7 @@ public final class Prober implements AutoCloseable {
   private boolean learnModels(Worker worker) {
     try {
       String url = worker.spec().base() + "/v1/models";
-      EngineClient.Answer answer =
-          client.send(worker.spec().role(), "GET", url, settings.timeout());
+      EngineClient.Answer answer = client.send(worker.spec(), "GET", url, settings.timeout());
       if (answer.status() >= 500) {
         return modelsFailed(worker, "GET /v1/models: " + answer.status());
       }

@@ -75,7 +75,7 @@ public final class SleepStates {
   private State ask(Worker worker, Question question) {
     try {
       String url = worker.spec().base() + question.path;
-      EngineClient.Answer answer = client.send(worker.spec().role(), "GET", url, timeout);
+      EngineClient.Answer answer = client.send(worker.spec(), "GET", url, timeout);
       if (answer.status() >= 500) {
         return State.UNKNOWN;
       }

@@ -5,8 +5,8 @@ import io.pointsman.control.health.EngineClient;
 import io.pointsman.control.health.Rounds;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
-import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.kv.KvFeed;
 import java.io.IOException;
 import java.time.Duration;
@@ -43,10 +43,10 @@ public final class KvEvents implements AutoCloseable {
     /**
      * The response to a GET.
      *
-     * @param role role of the engine, which may have its own key
+     * @param worker the worker, which may have its own key
      * @throws IOException if there is no response in time
      */
-    EngineClient.Answer ask(Role role, String url, Duration patience) throws IOException;
+    EngineClient.Answer ask(WorkerSpec worker, String url, Duration patience) throws IOException;
   }
 
   /** Actions for one worker. */

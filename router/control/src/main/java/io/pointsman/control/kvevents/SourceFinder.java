@@ -4,7 +4,6 @@ import io.pointsman.config.settings.KvEventSettings;
 import io.pointsman.config.settings.KvEventSettings.Mode;
 import io.pointsman.config.settings.ZmqAddress;
 import io.pointsman.control.health.EngineClient;
-import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.pd.peer.Address;
@@ -35,10 +34,10 @@ final class SourceFinder {
   @FunctionalInterface
   interface Question {
     /**
-     * @param role role of the engine, which may have its own key
+     * @param worker the worker, which may have its own key
      * @throws IOException if there is no response in time
      */
-    EngineClient.Answer ask(Role role, String url, Duration patience) throws IOException;
+    EngineClient.Answer ask(WorkerSpec worker, String url, Duration patience) throws IOException;
   }
 
   SourceFinder(KvEventSettings settings, Question question) {
@@ -88,7 +87,7 @@ final class SourceFinder {
 
   private EngineClient.Answer ask(Worker worker, String path) throws IOException {
     try {
-      return question.ask(worker.spec().role(), worker.spec().base() + path, PATIENCE);
+      return question.ask(worker.spec(), worker.spec().base() + path, PATIENCE);
     } catch (IllegalArgumentException e) {
       throw new IOException(e);
     }

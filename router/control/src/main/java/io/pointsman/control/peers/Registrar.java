@@ -1,5 +1,6 @@
 package io.pointsman.control.peers;
 
+import io.pointsman.control.names.WorkerOrigins;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Worker;
@@ -12,6 +13,7 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,9 +38,11 @@ final class Registrar {
   private final PeerTable peers;
   private final int most;
   private final Ticker ticker;
+  private final WorkerOrigins origins;
   private final Map<String, Entry> entries = new LinkedHashMap<>();
   private long lookedAt;
   private boolean full;
+  private boolean refused;
 
   /** A registered engine. */
   private static final class Entry {
@@ -57,6 +61,15 @@ final class Registrar {
    * @param most maximum number of registered engines
    */
   Registrar(Fleet fleet, PeerTable peers, int most, Ticker ticker) {
+    this(fleet, peers, most, ticker, WorkerOrigins.ANY);
+  }
+
+  /**
+   * @param most maximum number of registered engines
+   * @param origins addresses that engines may have
+   */
+  Registrar(Fleet fleet, PeerTable peers, int most, Ticker ticker, WorkerOrigins origins) {
+    this.origins = origins;
     this.fleet = fleet;
     this.peers = peers;
     this.most = most;
@@ -72,6 +85,14 @@ final class Registrar {
       forget(entry);
       entries.remove(said.httpAddress());
       entry = null;
+    }
+    String refusal = entry == null ? refusal(said) : null;
+    if (refusal != null) {
+      if (!refused) {
+        refused = true;
+        log.warn("an engine is not added, logged once: {}", refusal);
+      }
+      return;
     }
     if (entry == null) {
       entry = entries.size() < most ? new Entry(said) : null;
@@ -91,6 +112,14 @@ final class Registrar {
       }
     }
     entry.heardAt = ticker.nanos();
+  }
+
+  private @Nullable String refusal(Announcement said) {
+    return said.workers().stream()
+        .map(spec -> origins.refusal(spec.url()))
+        .filter(Objects::nonNull)
+        .findFirst()
+        .orElse(null);
   }
 
   private void complain(Announcement said) {
@@ -158,7 +187,7 @@ final class Registrar {
   private boolean add(Entry entry, List<WorkerSpec> missing) {
     try {
       for (WorkerSpec spec : missing) {
-        entry.workers.put(spec.id(), fleet.add(spec));
+        entry.workers.put(spec.id(), fleet.add(origins.restricted(spec)));
       }
       return true;
     } catch (IllegalStateException _) {

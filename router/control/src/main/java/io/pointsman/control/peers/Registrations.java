@@ -1,5 +1,6 @@
 package io.pointsman.control.peers;
 
+import io.pointsman.control.names.WorkerOrigins;
 import io.pointsman.control.peers.MessageReader.Unusable;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
@@ -28,11 +29,13 @@ public final class Registrations implements AutoCloseable {
    *
    * @param address {@code host:port}; port 0: any free port
    * @param most maximum number of registered engines
+   * @param origins addresses that engines may have
    * @throws IOException if the address cannot be bound
    */
   public static Registrations open(
-      String address, Fleet fleet, PeerTable peers, int most, Ticker ticker) throws IOException {
-    Registrar registrar = new Registrar(fleet, peers, most, ticker);
+      String address, Fleet fleet, PeerTable peers, int most, Ticker ticker, WorkerOrigins origins)
+      throws IOException {
+    Registrar registrar = new Registrar(fleet, peers, most, ticker, origins);
     Complaints complaints = new Complaints(log, "registrations", ticker);
     ZmqListener.Sink sink =
         new ZmqListener.Sink() {

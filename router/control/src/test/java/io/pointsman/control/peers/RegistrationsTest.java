@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.control.env.SystemTicker;
+import io.pointsman.control.names.WorkerOrigins;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Role;
@@ -38,7 +39,8 @@ class RegistrationsTest {
 
   @BeforeEach
   void open() throws IOException {
-    registrations = Registrations.open("127.0.0.1:0", fleet, peers, 100, new SystemTicker());
+    registrations =
+        Registrations.open("127.0.0.1:0", fleet, peers, 100, new SystemTicker(), WorkerOrigins.ANY);
   }
 
   @AfterEach
@@ -245,7 +247,10 @@ class RegistrationsTest {
 
   @Test
   void anOccupiedAddressIsReportedAtTheStart() {
-    assertThatThrownBy(() -> Registrations.open(address(), fleet, peers, 100, new SystemTicker()))
+    assertThatThrownBy(
+            () ->
+                Registrations.open(
+                    address(), fleet, peers, 100, new SystemTicker(), WorkerOrigins.ANY))
         .isInstanceOf(IOException.class)
         .hasMessageContaining(address() + " (expected: a free port)");
   }
@@ -254,7 +259,8 @@ class RegistrationsTest {
   void aClosedListenerReleasesItsPort() throws IOException {
     String address = address();
     registrations.close();
-    registrations = Registrations.open(address, fleet, peers, 100, new SystemTicker());
+    registrations =
+        Registrations.open(address, fleet, peers, 100, new SystemTicker(), WorkerOrigins.ANY);
     assertThat(address()).isEqualTo(address);
   }
 }

@@ -129,11 +129,12 @@ public final class ServeRun {
   private static void greet(Router router, PointsmanConfig config, PrintWriter out) {
     int workers = config.workers().size();
     out.printf(
-        "pointsman listens on %s (%s, %d worker%s)%s%n",
+        "pointsman listens on %s (%s, %d worker%s), admin on %s%s%n",
         router.url(),
         config.policy(),
         workers,
         workers == 1 ? "" : "s",
+        router.adminUrl(),
         router.metricsUrl() == null ? "" : ", metrics on " + router.metricsUrl());
     out.flush();
   }

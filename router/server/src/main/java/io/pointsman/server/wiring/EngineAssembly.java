@@ -1,6 +1,7 @@
 package io.pointsman.server.wiring;
 
 import io.pointsman.config.PointsmanConfig;
+import io.pointsman.config.settings.WorkerNetworks;
 import io.pointsman.control.env.SystemTicker;
 import io.pointsman.control.env.ThreadRandomSource;
 import io.pointsman.control.health.EngineClient;
@@ -13,6 +14,7 @@ import io.pointsman.control.kvevents.KvEventTally;
 import io.pointsman.control.kvevents.KvEvents;
 import io.pointsman.control.kvtokens.TokenTally;
 import io.pointsman.control.names.NameWorkers;
+import io.pointsman.control.names.WorkerOrigins;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.StagePolicies;
@@ -21,6 +23,7 @@ import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.kv.KnownTexts;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
@@ -42,6 +45,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -69,6 +73,12 @@ final class EngineAssembly {
 
   /** TLS to workers, for probes and requests. */
   final EngineTls tls;
+
+  /** Workers in the present configuration. */
+  final AtomicReference<List<WorkerSpec>> configured;
+
+  /** Rules for workers that others add. */
+  final WorkerOrigins origins;
 
   final EngineClient client;
   final Prober prober;
@@ -106,6 +116,12 @@ final class EngineAssembly {
     this.opened = opened;
     JvmNames.forgetAtOnce();
     scheduling = new SystemScheduling(config.systemScheduling());
+    configured = new AtomicReference<>(config.workers());
+    origins =
+        new WorkerOrigins(
+            new WorkerNetworks(config.access().workerNetworks()),
+            config.access().keyOrigins(),
+            configured::get);
     int maxWorkers = config.fleet().maxWorkers();
     fleet = new Fleet(config.fleet(), ticker);
     addWorkers(maxWorkers);
@@ -244,7 +260,8 @@ final class EngineAssembly {
    */
   void listen(BiConsumer<KvEvents, KvEventTally> measure) throws IOException {
     if (two != null) {
-      PeerListeners.open(config.peers(), two, fleet, config.fleet().maxWorkers(), ticker, opened);
+      PeerListeners.open(
+          config.peers(), two, fleet, config.fleet().maxWorkers(), ticker, origins, opened);
     }
     if (TokenAsking.hears(config)) {
       opened.push(

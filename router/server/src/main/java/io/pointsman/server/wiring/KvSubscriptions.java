@@ -36,7 +36,7 @@ final class KvSubscriptions {
             settings,
             fleet,
             feed,
-            (role, url, patience) -> client.send(role, "GET", url, patience),
+            (worker, url, patience) -> client.send(worker, "GET", url, patience),
             tally,
             ticker,
             InstantSource.system());

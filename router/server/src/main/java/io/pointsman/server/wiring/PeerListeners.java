@@ -2,6 +2,7 @@ package io.pointsman.server.wiring;
 
 import io.pointsman.config.settings.PeerSettings;
 import io.pointsman.control.health.EngineClient;
+import io.pointsman.control.names.WorkerOrigins;
 import io.pointsman.control.peers.Bootstrap;
 import io.pointsman.control.peers.NotificationListener;
 import io.pointsman.control.peers.Registrations;
@@ -33,6 +34,7 @@ final class PeerListeners {
       Fleet fleet,
       int most,
       Ticker ticker,
+      WorkerOrigins origins,
       Deque<AutoCloseable> control)
       throws IOException {
     if (two.asksBootstrapServers()) {
@@ -43,7 +45,8 @@ final class PeerListeners {
     }
     if (!settings.registrationAddress().isEmpty()) {
       control.push(
-          Registrations.open(settings.registrationAddress(), fleet, two.peers(), most, ticker));
+          Registrations.open(
+              settings.registrationAddress(), fleet, two.peers(), most, ticker, origins));
     }
     if (!settings.notificationAddress().isEmpty()) {
       control.push(

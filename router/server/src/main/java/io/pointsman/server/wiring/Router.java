@@ -2,6 +2,7 @@ package io.pointsman.server.wiring;
 
 import static java.util.stream.Collectors.joining;
 
+import io.pointsman.api.admin.ClientPaths;
 import io.pointsman.api.admin.ControlApi;
 import io.pointsman.api.admin.EngineIds;
 import io.pointsman.api.admin.HealthApi;
@@ -11,7 +12,6 @@ import io.pointsman.api.admin.Membership;
 import io.pointsman.api.admin.ModelCards;
 import io.pointsman.api.admin.ModelsApi;
 import io.pointsman.api.admin.RayProxyApi;
-import io.pointsman.api.admin.RefusedPaths;
 import io.pointsman.api.admin.StackApi;
 import io.pointsman.api.admin.WorkerList;
 import io.pointsman.api.admin.WorkersApi;
@@ -23,6 +23,7 @@ import io.pointsman.api.decide.SplitPlaces;
 import io.pointsman.batch.BatchService;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.control.health.Rounds;
+import io.pointsman.config.settings.AccessSettings;
 import io.pointsman.control.names.NameWorkers;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.StagePolicies;
@@ -48,6 +49,8 @@ import io.pointsman.plane.haproxy.SpoeListener;
 import io.pointsman.proxy.ProxyContext;
 import io.pointsman.proxy.ProxyServer;
 import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.local.AdminGuard;
+import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.local.WorkerPins;
@@ -66,6 +69,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.EnumMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -75,12 +79,16 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A running router: fleet, engine, proxy and background tasks. The port opens before any worker is
  * healthy.
  */
 public final class Router implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(Router.class);
+
   private final PointsmanConfig config;
   private final Fleet fleet;
   private final EngineTls tls;
@@ -90,6 +98,7 @@ public final class Router implements AutoCloseable {
   private final AtomicBoolean draining;
   private final NameWorkers nameWorkers;
   private final BodyChanges changes;
+  private final AtomicReference<List<WorkerSpec>> configured;
   private final AtomicReference<Map<String, String>> dynamicConfig;
 
   /** Null without files and batches. */
@@ -103,6 +112,7 @@ public final class Router implements AutoCloseable {
     draining = assembly.draining;
     nameWorkers = assembly.core.nameWorkers;
     changes = assembly.changes;
+    configured = assembly.core.configured;
     dynamicConfig = assembly.dynamicConfig;
     batches = assembly.batches;
     this.server = server;
@@ -152,6 +162,7 @@ public final class Router implements AutoCloseable {
     private final RequestTracer tracer;
     private final Observers observers;
     private final BodyChanges changes;
+    private final Membership membership;
 
     /** Null without files and batches. */
     private @Nullable BatchService batches;
@@ -182,6 +193,9 @@ public final class Router implements AutoCloseable {
       this.version = version;
       engineIds = config.stackEndpoints() ? new EngineIds(fleet, InstantSource.system()) : null;
       observers = new Observers(config, this::policyOf, ticker, dice);
+      membership =
+          new Membership(
+              fleet, config.admin(), config.disagg(), ticker, Thread::sleep, core.origins);
     }
 
     private String policyOf(Role role) {
@@ -225,11 +239,14 @@ public final class Router implements AutoCloseable {
               observers.log()::draws);
       CallerCheck callers = callers();
       PromptListener prompts = core.prompts(metrics::kvTokens);
+      LocalRoutes ofClients = routes();
+      AdminPaths admin = admin(engine, callers, prompts, ofClients);
       ProxyContext context =
           new ProxyContext(
               engine,
               config.affinity(),
-              routes(engine, callers, prompts),
+              ofClients,
+              admin,
               callers,
               listener(),
               tracer,
@@ -245,6 +262,7 @@ public final class Router implements AutoCloseable {
           ProxyServer.start(
               DefaultConnectionLimit.in(config.proxy()), context, core.scheduling.waiting(ticker));
       control.push(server);
+      openAdmin(server);
       core.scheduling.prefer(server);
       if (config.proxy().listen().tls().enabled()) {
         control.push(Rounds.start("tls-files", FILES_PAUSE, server::refreshTls));
@@ -336,17 +354,32 @@ public final class Router implements AutoCloseable {
               ticker);
     }
 
-    /** Builds the routes that the router answers itself. */
-    private LocalRoutes routes(RoutingEngine engine, CallerCheck callers, PromptListener prompts)
-        throws IOException {
+    private void openAdmin(ProxyServer server) throws IOException {
+      AccessSettings access = config.access();
+      try {
+        server.listenForAdmin(access.host(), access.port());
+      } catch (IOException e) {
+        if (!access.orAnyPort()) {
+          throw e;
+        }
+        server.listenForAdmin(access.host(), 0);
+        log.warn(
+            "admin.port: {} is in use; the admin listener is at port {}",
+            access.port(),
+            server.adminPort());
+      }
+      if (access.onClientPort()) {
+        log.info("the client port serves the admin paths too (admin.on-client-port)");
+      }
+      if (access.insecure()) {
+        log.warn("insecure-admin: others may reach the admin paths without a key");
+      }
+    }
+
+    /** Builds the routes for clients that the router answers itself. */
+    private LocalRoutes routes() throws IOException {
       LocalRoutes.Builder routes = LocalRoutes.builder();
-      Membership membership =
-          new Membership(fleet, config.admin(), config.disagg(), ticker, Thread::sleep);
-      boolean ofWorkers = config.admin().healthOfWorkers();
-      boolean holds = config.proxy().holdBack().withoutWorker().isPositive();
-      new HealthApi(fleet, membership, ofWorkers, config.disagg(), draining::get, holds)
-          .showing(dynamicConfig::get)
-          .addTo(routes);
+      healthApi().addTo(routes);
       if (engineIds != null) {
         new StackApi(engineIds, version).addTo(routes);
       }
@@ -357,6 +390,43 @@ public final class Router implements AutoCloseable {
       if (config.admin().mergedModels()) {
         new ModelsApi(cards, changes::aliases).addTo(routes);
       }
+      if (config.metrics().enabled() && config.metrics().likeProductionStack()) {
+        metrics.addTo(routes);
+      }
+      if (config.batch().enabled()) {
+        batches = batches();
+        batches.addTo(routes);
+      }
+      return routes.build();
+    }
+
+    private HealthApi healthApi() {
+      boolean ofWorkers = config.admin().healthOfWorkers();
+      boolean holds = config.proxy().holdBack().withoutWorker().isPositive();
+      return new HealthApi(fleet, membership, ofWorkers, config.disagg(), draining::get, holds)
+          .showing(dynamicConfig::get);
+    }
+
+    private AdminPaths admin(
+        RoutingEngine engine, CallerCheck callers, PromptListener prompts, LocalRoutes ofClients)
+        throws IOException {
+      AccessSettings access = config.access();
+      List<String> refused = config.admin().refusedPaths();
+      LocalRoutes routes = adminRoutes(engine, callers, prompts);
+      Set<String> notForClients = new HashSet<>(ofClients.paths());
+      notForClients.addAll(refused);
+      return new AdminPaths(
+          routes,
+          access.onClientPort() ? routes.without(notForClients) : LocalRoutes.NONE,
+          ClientPaths.closed(refused, routes.paths(), access.allowedPaths(), ofClients.paths()),
+          new AdminGuard(access.names(), access.adminKey(), access.planeKey()));
+    }
+
+    /** Builds the routes of the admin listener. */
+    private LocalRoutes adminRoutes(
+        RoutingEngine engine, CallerCheck callers, PromptListener prompts) throws IOException {
+      LocalRoutes.Builder routes = LocalRoutes.builder();
+      healthApi().addTo(routes);
       if (config.admin().enabled()) {
         new WorkersApi(fleet, membership, ticker).addTo(routes);
         new MaintenanceApi(fleet, core.client::send, core.policies.sessions()).addTo(routes);
@@ -369,23 +439,17 @@ public final class Router implements AutoCloseable {
       } else {
         RayRouteApi.off(routes);
       }
-      if (config.metrics().enabled() && config.metrics().likeProductionStack()) {
+      if (config.metrics().enabled()) {
         metrics.addTo(routes);
       }
-      if (config.batch().enabled()) {
-        batches = batches();
-        batches.addTo(routes);
-      }
-      new RefusedPaths(config.admin().refusedPaths()).addTo(routes);
       ControlApi.EngineCall calls =
           ControlApi.calling(core.client, config.admin().controlTimeout());
-      Set<String> refused = Set.copyOf(config.admin().refusedPaths());
       ControlApi control =
           new ControlApi(fleet, calls, core.prober.sleeping(), core.prober::modelsChanged);
       if (engineIds != null) {
-        control.addById(routes, engineIds, refused);
+        control.addById(routes, engineIds, Set.copyOf(config.admin().refusedPaths()));
       }
-      control.addTo(routes, refused);
+      control.addTo(routes);
       return routes.build();
     }
 
@@ -444,7 +508,8 @@ public final class Router implements AutoCloseable {
 
   private void startBatches() {
     if (batches != null) {
-      batches.start(URI.create(url(local(config.proxy().listen().host()), server.port())));
+      batches.start(
+          URI.create(url("http", local(config.proxy().listen().host()), server.port())));
     }
   }
 
@@ -467,6 +532,11 @@ public final class Router implements AutoCloseable {
   public String url() {
     String scheme = config.proxy().listen().tls().enabled() ? "https" : "http";
     return url(scheme, config.proxy().listen().host(), server.port());
+  }
+
+  /** The base URL of the admin listener. */
+  public String adminUrl() {
+    return url("http", config.access().host(), server.adminPort());
   }
 
   private static String url(String scheme, String host, int port) {
@@ -495,6 +565,7 @@ public final class Router implements AutoCloseable {
    */
   public void configureWorkers(List<WorkerSpec> before, List<WorkerSpec> next) {
     tls.prepare(next);
+    configured.set(List.copyOf(next));
     new ConfiguredWorkers(fleet).change(NameWorkers.single(before), NameWorkers.single(next));
     nameWorkers.configure(next);
   }

@@ -95,11 +95,7 @@ final class TokenAsking {
             () -> knowledge.index().liveWorkers() > 0,
             (worker, path, body, authorization, timeout) ->
                 client.post(
-                    worker.spec().role(),
-                    worker.spec().base() + path,
-                    body,
-                    authorization,
-                    timeout),
+                    worker.spec(), worker.spec().base() + path, body, authorization, timeout),
             new Readers(config.affinity()),
             ticker);
     opened.push(asker);

@@ -131,8 +131,13 @@ class StackRouterTest {
 
   private HttpResponse<String> send(Router router, String method, String target)
       throws IOException, InterruptedException {
+    return send(router.url(), method, target);
+  }
+
+  private HttpResponse<String> send(String base, String method, String target)
+      throws IOException, InterruptedException {
     HttpRequest request =
-        HttpRequest.newBuilder(URI.create(router.url() + target))
+        HttpRequest.newBuilder(URI.create(base + target))
             .method(method, HttpRequest.BodyPublishers.noBody())
             .build();
     return http.send(request, HttpResponse.BodyHandlers.ofString(StandardCharsets.UTF_8));
@@ -170,10 +175,11 @@ class StackRouterTest {
     assertThat(send(router, "POST", "/add_worker?url=http://127.0.0.1:1").statusCode())
         .isEqualTo(404);
     assertThat(send(router, "POST", "/remove_worker?url=" + good).statusCode()).isEqualTo(404);
-    assertThat(send(router, "POST", "/workers").statusCode()).isEqualTo(405);
+    assertThat(send(router, "POST", "/workers").statusCode()).isEqualTo(404);
     assertThat(send(router, "DELETE", "/workers/" + WorkerSpec.idOf(good)).statusCode())
         .isEqualTo(404);
-    HttpResponse<String> list = send(router, "GET", "/workers");
+    assertThat(send(router, "GET", "/workers").statusCode()).isEqualTo(404);
+    HttpResponse<String> list = send(router.adminUrl(), "GET", "/workers");
     assertThat(list.statusCode()).isEqualTo(200);
     assertThat(list.body())
         .isEqualTo(

@@ -174,7 +174,7 @@ class RequestFieldsPolicyTest {
             + "},\"body\":"
             + body(fields)
             + "}";
-    String answer = post(router.url() + "/v1/decide", question).body();
+    String answer = post(router.adminUrl() + "/v1/decide", question).body();
     return tiers.get(new ObjectMapper().readTree(answer).path("worker").path("id").asText());
   }
 

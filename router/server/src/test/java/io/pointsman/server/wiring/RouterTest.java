@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
+import io.pointsman.config.key.AccessKeys;
 import io.pointsman.config.key.AdminKeys;
 import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.FrontKeys;
@@ -59,6 +60,7 @@ class RouterTest {
         new ConfigValues()
             .set(FrontKeys.PORT, 0)
             .set(OperationKeys.METRICS_PORT, 0)
+            .set(AccessKeys.PORT, 0)
             .set(OperationKeys.DRAIN_TIMEOUT, Duration.ofSeconds(20))
             .set(FleetKeys.HEALTH_FIRST_RETRY, Duration.ofMillis(10))
             .set(FleetKeys.HEALTH_MOST_RETRY, Duration.ofMillis(50))
@@ -151,7 +153,7 @@ class RouterTest {
     assertThat(chat(router).statusCode()).isEqualTo(200);
     await(() -> router.inFlight() == 0);
 
-    assertThat(get(router.url() + "/decisions").body())
+    assertThat(get(router.adminUrl() + "/decisions").body())
         .contains("\"reason\":\"least_cost\"", "\"verdict\":\"chosen\"", "\"never_seen\":");
     assertThat(get(String.valueOf(router.metricsUrl())).body())
         .contains("pointsman_cache_misses_total{reason=\"never_seen\"} 1")
@@ -166,9 +168,10 @@ class RouterTest {
     await(() -> allHealthy(router));
     assertThat(chat(router).statusCode()).isEqualTo(200);
     Await.until(
-        "the request is compared", () -> body(router.url() + "/shadow").contains("\"agreed\":1"));
+        "the request is compared",
+        () -> body(router.adminUrl() + "/shadow").contains("\"agreed\":1"));
 
-    assertThat(body(router.url() + "/shadow"))
+    assertThat(body(router.adminUrl() + "/shadow"))
         .contains("\"policy\":\"cost\"", "\"policy\":\"round_robin\"", "\"failures\":0");
     assertThat(body(String.valueOf(router.metricsUrl())))
         .contains("pointsman_shadow_placements_total{result=\"agreed\"} 1");
@@ -202,7 +205,10 @@ class RouterTest {
     await(() -> allHealthy(router));
     String url = router.url();
     String metrics = String.valueOf(router.metricsUrl());
+    String admin = router.adminUrl();
+    assertThat(get(admin + "/liveness").statusCode()).isEqualTo(200);
     router.close();
+    assertThatThrownBy(() -> get(admin + "/liveness")).isInstanceOf(ConnectException.class);
     assertThatThrownBy(() -> get(url + "/liveness")).isInstanceOf(ConnectException.class);
     assertThatThrownBy(() -> get(metrics)).isInstanceOf(ConnectException.class);
   }
@@ -223,6 +229,12 @@ class RouterTest {
       assertThatThrownBy(() -> Router.start(withMetrics, "test"))
           .isInstanceOf(StartException.class)
           .hasMessage("metrics: 127.0.0.1:" + taken.getLocalPort() + " (expected: a free port)");
+      ConfigValues admin =
+          new ConfigValues().set(FrontKeys.PORT, 0).set(AccessKeys.PORT, taken.getLocalPort());
+      PointsmanConfig withAdmin = PointsmanConfig.from(admin);
+      assertThatThrownBy(() -> Router.start(withAdmin, "test"))
+          .isInstanceOf(StartException.class)
+          .hasMessage("admin: 127.0.0.1:" + taken.getLocalPort() + " (expected: a free port)");
     }
   }
 }

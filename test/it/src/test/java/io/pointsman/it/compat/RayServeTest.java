@@ -187,7 +187,7 @@ final class RayServeTest {
     String question = "{\"path\":\"/v1/completions\",\"body\":" + body(model, "\"hello\"") + "}";
     HttpAnswer decided;
     try {
-      decided = RawClient.call(router.port(), "POST", "/v1/decide", question);
+      decided = RawClient.call(router.adminPort(), "POST", "/v1/decide", question);
     } catch (IOException e) {
       throw new AssertionError(e);
     }

@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Tag("full")
 final class ClientFaultsTest {
   private static final int MANY = 200;
-  private static final String HEAD = "POST %s HTTP/1.1\r\nhost: r\r\ncontent-length: %d\r\n\r\n";
+  private static final String HEAD = "POST %s HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n";
 
   /** More bytes than one response and its queue take, including allocator reserves. */
   private static final long ANSWERS_TAKE = 8 << 20;
@@ -93,7 +93,7 @@ final class ClientFaultsTest {
       }
       case PIPELINES_AND_NEVER_READS -> {
         neverReads(MANY);
-        answersWaitForItToRead("GET /workers HTTP/1.1\r\nhost: r\r\n\r\n");
+        answersWaitForItToRead("GET /workers HTTP/1.1\r\nhost: localhost\r\n\r\n");
         String one = FaultRig.request(false);
         answersWaitForItToRead(HEAD.formatted("/v1/completions", one.length()) + one);
       }

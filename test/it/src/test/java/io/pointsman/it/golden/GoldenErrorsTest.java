@@ -83,11 +83,11 @@ final class GoldenErrorsTest {
       text.send(
           "broken chunk to the router itself",
           port,
-          "POST /workers HTTP/1.1\r\nhost: r\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n");
+          "POST /workers HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n");
       text.send(
           "large body to the router itself",
           port,
-          "POST /workers HTTP/1.1\r\nhost: r\r\ncontent-length: 9999999\r\n\r\n");
+          "POST /workers HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 9999999\r\n\r\n");
       text.ask("method", port, "TRACE", CHAT, "");
       text.ask("method of the router itself", port, "PUT", "/workers", "");
     }
@@ -207,7 +207,7 @@ final class GoldenErrorsTest {
         Cluster cluster = cluster(engine, settings)) {
       int port = cluster.port();
       text.send("half a head", port, "POST / HTTP/1.1\r\nhost: r");
-      String half = " HTTP/1.1\r\nhost: r\r\ncontent-length: 9\r\n\r\n{";
+      String half = " HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 9\r\n\r\n{";
       for (String path : ErrorText.PATHS) {
         text.send("half a body: " + path, port, "POST " + path + half);
       }

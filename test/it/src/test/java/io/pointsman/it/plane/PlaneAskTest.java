@@ -22,6 +22,8 @@ final class PlaneAskTest {
   private static Router router(String spoe) {
     return Pointsman.builder()
         .set("listen.port", "0")
+        .set("admin.port", "0")
+        .set("insecure-admin", "true")
         .set("metrics.enabled", "false")
         .set("drain-timeout", "0s")
         .set("decide.spoe-address", spoe)
@@ -31,12 +33,14 @@ final class PlaneAskTest {
   @Test
   void aRouterReportsItsSpoeAddress() throws IOException {
     try (Router router = router("127.0.0.1:0")) {
-      InetSocketAddress found = requireNonNull(HaproxyPlane.spoeOf(URI.create(router.url()), ""));
+      InetSocketAddress found =
+          requireNonNull(HaproxyPlane.spoeOf(URI.create(router.adminUrl()), ""));
       assertThat(found.getHostString()).isEqualTo("127.0.0.1");
       assertThat(found.getPort()).isPositive();
     }
     try (Router router = router("0.0.0.0:0")) {
-      InetSocketAddress found = requireNonNull(HaproxyPlane.spoeOf(URI.create(router.url()), ""));
+      InetSocketAddress found =
+          requireNonNull(HaproxyPlane.spoeOf(URI.create(router.adminUrl()), ""));
       assertThat(found.getHostString()).isEqualTo("127.0.0.1");
     }
   }
@@ -44,7 +48,7 @@ final class PlaneAskTest {
   @Test
   void aRouterWithoutSpoeIsRefused() {
     try (Router router = router("")) {
-      URI url = URI.create(router.url());
+      URI url = URI.create(router.adminUrl());
       assertThatThrownBy(() -> HaproxyPlane.spoeOf(url, ""))
           .isInstanceOf(IOException.class)
           .hasMessageContaining("has no SPOE address (expected: decide.spoe-address)");

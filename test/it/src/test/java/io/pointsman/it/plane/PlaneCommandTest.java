@@ -121,7 +121,7 @@ final class PlaneCommandTest {
     rig.engines(2).router("round_robin");
     int port = FreePorts.next();
     String listen = "127.0.0.1:" + port;
-    String router = "http://127.0.0.1:" + rig.routerPort();
+    String router = "http://127.0.0.1:" + rig.adminPort();
     String patience = Long.toString(PlaneRig.PATIENCE.toMillis());
     try (CommandProcess command =
         CommandProcess.start(
@@ -150,7 +150,7 @@ final class PlaneCommandTest {
   void aSecondOneOnTheSamePortIsRefusedAndTheFirstContinues() throws Exception {
     rig.engines(1).router("round_robin");
     String port = Integer.toString(FreePorts.next());
-    String router = "http://127.0.0.1:" + rig.routerPort();
+    String router = "http://127.0.0.1:" + rig.adminPort();
     try (CommandProcess first =
         CommandProcess.start("haproxy", "--listen", "127.0.0.1:" + port, "--router", router)) {
       first.await(HAPROXY_LISTENS);

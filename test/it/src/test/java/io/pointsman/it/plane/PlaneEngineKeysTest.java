@@ -87,8 +87,15 @@ final class PlaneEngineKeysTest {
   void noOtherRecipientGetsTheKey() throws Exception {
     rig.demanding(KEY, ANSWER);
     RawEngine keys = rig.opened(RawEngine.start("keys", this::confirm));
-    rig.keys("client-key", "client-key");
-    rig.router("round_robin", "api-key", KEY, "auth.validation-urls", keys.url() + "/check");
+    rig.keys("client-key", "proxy-key");
+    rig.router(
+        "round_robin",
+        "api-key",
+        KEY,
+        "auth.validation-urls",
+        keys.url() + "/check",
+        "decide.api-key",
+        "proxy-key");
     rig.carrierAlone();
 
     // If the query contained the key, the router would validate it and admit the client.
@@ -96,14 +103,14 @@ final class PlaneEngineKeysTest {
     assertThat(PlaneRig.get(rig.port(), "/v1/models").status()).isEqualTo(401);
     for (String path : List.of("/internal/route", "/v1/decide")) {
       String body = path.equals("/v1/decide") ? "{\"hold\":false,\"body\":{}}" : "{}";
-      try (RawClient client = RawClient.connect(rig.routerPort())) {
+      try (RawClient client = RawClient.connect(rig.adminPort())) {
         HttpAnswer decided =
             client
                 .send(
                     "POST",
                     path,
                     body.getBytes(StandardCharsets.UTF_8),
-                    List.of(authorization("client-key")))
+                    List.of("x-pointsman-key: proxy-key", "Authorization: Bearer client-key"))
                 .read();
         assertThat(decided.status()).as(decided.text()).isEqualTo(200);
         assertThat(decided.text() + decided.head().headers()).doesNotContain(KEY);

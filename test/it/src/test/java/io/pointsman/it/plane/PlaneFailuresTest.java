@@ -359,8 +359,10 @@ final class PlaneFailuresTest {
   void aWorkerThatDidNotAnswerIsNotInTheHeader() throws Exception {
     RawEngine dead = closingEngine();
     RawEngine alive = rig.scripted(ANSWER);
-    // The router learns of its end only by requests sent there.
-    Router router = rig.router("round_robin", "health.interval", "1h");
+    // The router learns of its end only by requests sent there, and from a proxy with a key.
+    rig.keys("", "plane-key");
+    Router router =
+        rig.router("round_robin", "health.interval", "1h", "decide.api-key", "plane-key");
     rig.carrier();
     dead.close();
 
@@ -371,7 +373,9 @@ final class PlaneFailuresTest {
   void aWorkerWithAMissingHostIsReplacedAndNotInTheHeader() throws Exception {
     RawEngine dead = closingEngine();
     RawEngine alive = rig.scripted(ANSWER);
-    Router router = rig.router("round_robin", "health.interval", "1h");
+    rig.keys("", "plane-key");
+    Router router =
+        rig.router("round_robin", "health.interval", "1h", "decide.api-key", "plane-key");
     rig.carrier();
     dead.close();
     rig.opened(SilentPort.at(URI.create(dead.url()).getPort()));

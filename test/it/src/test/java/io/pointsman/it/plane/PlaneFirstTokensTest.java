@@ -49,7 +49,7 @@ final class PlaneFirstTokensTest {
 
   private JsonNode newest() {
     try {
-      String log = RawClient.call(rig.routerPort(), "GET", "/decisions?limit=1", "").text();
+      String log = RawClient.call(rig.adminPort(), "GET", "/decisions?limit=1", "").text();
       return new ObjectMapper().readTree(log).path("decisions").path(0).path("measured");
     } catch (IOException e) {
       throw new UncheckedIOException(e);

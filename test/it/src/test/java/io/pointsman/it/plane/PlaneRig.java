@@ -56,6 +56,7 @@ final class PlaneRig implements AutoCloseable {
 
   private final Way way;
   private final int routerPort = FreePorts.next();
+  private final int adminPort = FreePorts.next();
   private final int spoePort = FreePorts.next();
   private final List<SimEngine> engines = new ArrayList<>();
   private final List<WorkerSpec> workers = new ArrayList<>();
@@ -64,7 +65,7 @@ final class PlaneRig implements AutoCloseable {
   private String carriersKey = "";
   private String engineKey = "";
   private int port;
-  private int askedAt = routerPort;
+  private int askedAt = adminPort;
   private int askedBySpoeAt = spoePort;
   private Duration patience = PATIENCE;
 
@@ -98,7 +99,7 @@ final class PlaneRig implements AutoCloseable {
 
   /** Delays queries with a mark on their way to the router, and sets the proxy's timeout. */
   List<SlowRelay> slowly(String mark, Duration delay, Duration patience) throws IOException {
-    SlowRelay http = opened(SlowRelay.open(routerPort, mark, delay));
+    SlowRelay http = opened(SlowRelay.open(adminPort, mark, delay));
     SlowRelay spoe = opened(SlowRelay.open(spoePort, mark, delay));
     askedAt = http.port();
     askedBySpoeAt = spoe.port();
@@ -172,6 +173,7 @@ final class PlaneRig implements AutoCloseable {
         Pointsman.builder()
             .policy(policy)
             .set("listen.port", Integer.toString(routerPort))
+            .set("admin.port", Integer.toString(adminPort))
             .set("decide.spoe-address", spoe())
             .set("metrics.enabled", "false")
             .set("drain-timeout", "0s");
@@ -194,7 +196,15 @@ final class PlaneRig implements AutoCloseable {
     String urls = String.join(",", workers.stream().map(WorkerSpec::url).toList());
     return opened(
         RouterProcess.startAt(
-            routerPort, "--workers", urls, "--policy", policy, "--decide-spoe-address", spoe()));
+            routerPort,
+            "--admin-port",
+            Integer.toString(adminPort),
+            "--workers",
+            urls,
+            "--policy",
+            policy,
+            "--decide-spoe-address",
+            spoe()));
   }
 
   private String spoe() {
@@ -297,6 +307,11 @@ final class PlaneRig implements AutoCloseable {
     return routerPort;
   }
 
+  /** The port of the router's admin listener, where the proxy asks. */
+  int adminPort() {
+    return adminPort;
+  }
+
   static String completion(String prompt) {
     return "{\"model\":\"%s\",\"max_tokens\":4,\"prompt\":\"%s\"}".formatted(MODEL, prompt);
   }
@@ -333,7 +348,7 @@ final class PlaneRig implements AutoCloseable {
   /** The load of all workers, from {@code GET /workers}. */
   int load() {
     try {
-      HttpAnswer answer = get(routerPort, "/workers", authorization(carriersKey));
+      HttpAnswer answer = get(adminPort, "/workers", authorization(carriersKey));
       if (answer.status() != 200) {
         throw new AssertionError("GET /workers: " + answer.status() + " " + answer.text());
       }

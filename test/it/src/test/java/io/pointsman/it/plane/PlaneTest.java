@@ -151,7 +151,7 @@ final class PlaneTest {
     rig.awaitNoLoad();
     HttpAnswer lease =
         RawClient.call(
-            rig.routerPort(), "POST", "/v1/decide", "{\"body\":" + completion("held") + "}");
+            rig.adminPort(), "POST", "/v1/decide", "{\"body\":" + completion("held") + "}");
     assertThat(lease.status()).isEqualTo(200);
     assertThat(router.inFlight()).isEqualTo(1);
     HttpAnswer refused = rig.send(completion("x"));
@@ -176,7 +176,7 @@ final class PlaneTest {
     rig.awaitNoLoad();
     for (int i = 0; i < ENGINES; i++) {
       String question = "{\"ttl_ms\":600000,\"body\":" + completion("held " + i) + "}";
-      assertThat(RawClient.call(rig.routerPort(), "POST", "/v1/decide", question).status())
+      assertThat(RawClient.call(rig.adminPort(), "POST", "/v1/decide", question).status())
           .isEqualTo(200);
     }
     assertThat(router.inFlight()).isEqualTo(ENGINES);
@@ -316,7 +316,7 @@ final class PlaneTest {
 
   private JsonNode decided() {
     try {
-      String log = RawClient.call(rig.routerPort(), "GET", "/decisions?limit=10000", "").text();
+      String log = RawClient.call(rig.adminPort(), "GET", "/decisions?limit=10000", "").text();
       return new ObjectMapper().readTree(log).path("decisions");
     } catch (IOException e) {
       throw new UncheckedIOException(e);

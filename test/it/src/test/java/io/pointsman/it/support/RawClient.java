@@ -95,7 +95,7 @@ public final class RawClient implements AutoCloseable {
   public RawClient sendChunked(String method, String target, byte[] body, int size)
       throws IOException {
     send(
-        "%s %s HTTP/1.1\r\nhost: router\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+        "%s %s HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
             .formatted(method, target)
             .getBytes(StandardCharsets.ISO_8859_1));
     for (int from = 0; from < body.length; from += size) {
@@ -118,7 +118,7 @@ public final class RawClient implements AutoCloseable {
 
   private static byte[] head(String method, String target, int length, List<String> headers) {
     StringBuilder text = new StringBuilder();
-    text.append(method).append(' ').append(target).append(" HTTP/1.1\r\nhost: router\r\n");
+    text.append(method).append(' ').append(target).append(" HTTP/1.1\r\nhost: localhost\r\n");
     if (length > 0) {
       text.append("content-type: application/json\r\ncontent-length: ").append(length);
       text.append("\r\n");

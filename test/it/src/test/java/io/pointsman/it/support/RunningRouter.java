@@ -4,6 +4,8 @@ import io.pointsman.compat.rayserve.RayServeFile;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.YamlConfig;
+import io.pointsman.config.key.AccessKeys;
+import io.pointsman.config.key.AdminKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
@@ -28,10 +30,28 @@ public final class RunningRouter implements AutoCloseable {
     metricsPort = URI.create(String.valueOf(router.metricsUrl())).getPort();
   }
 
-  /** Starts a router with free ports. */
+  /**
+   * Starts a router with free ports. Unless the configuration differs or clients have keys, the
+   * client port serves the admin paths too.
+   */
   public static RunningRouter start(String yaml) {
-    PointsmanConfig config = PointsmanConfig.from(YamlConfig.parse("cluster", yaml));
-    return new RunningRouter(Router.start(config, "test"));
+    return of(PointsmanConfig.from(open(YamlConfig.parse("cluster", yaml))));
+  }
+
+  private static ConfigValues open(ConfigValues values) {
+    if (!values.has(AccessKeys.PORT)) {
+      values.set(AccessKeys.PORT, 0);
+    }
+    boolean keys = !values.get(AdminKeys.VALIDATION_URLS).isEmpty();
+    if (!values.has(AccessKeys.ON_CLIENT_PORT) && !keys) {
+      values.set(AccessKeys.ON_CLIENT_PORT, true);
+    }
+    return values;
+  }
+
+  /** The port of the admin listener. */
+  public int adminPort() {
+    return URI.create(router.adminUrl()).getPort();
   }
 
   /** Starts a router with a configuration that has a port for metrics. */
@@ -43,6 +63,7 @@ public final class RunningRouter implements AutoCloseable {
   public static RunningRouter rayServe(Path file) {
     ConfigValues values = RayServeFile.read(file, Map.of(), new ConfigValues()).values();
     values.set(OperationKeys.METRICS_PORT, 0);
+    values.set(AccessKeys.PORT, 0);
     return new RunningRouter(Router.start(PointsmanConfig.from(values), "test"));
   }
 

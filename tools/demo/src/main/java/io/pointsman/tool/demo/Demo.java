@@ -3,6 +3,7 @@ package io.pointsman.tool.demo;
 import io.netty.channel.EventLoopGroup;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
+import io.pointsman.config.key.AccessKeys;
 import io.pointsman.config.key.AdminKeys;
 import io.pointsman.config.key.DecideKeys;
 import io.pointsman.config.key.DisaggKeys;
@@ -104,7 +105,7 @@ public final class Demo implements AutoCloseable {
 
   private HaproxyPlane haproxy() {
     try {
-      URI asked = URI.create(router.url());
+      URI asked = URI.create(router.adminUrl());
       return HaproxyPlane.start(
           HaproxySettings.of(
               InetSocketAddress.createUnresolved("127.0.0.1", 0),
@@ -124,6 +125,8 @@ public final class Demo implements AutoCloseable {
             .set(RoutingKeys.POLICY, settings.policy())
             .set(AdminKeys.DECISIONS_SAMPLE, 1.0)
             .set(OperationKeys.METRICS_PORT, 0)
+            .set(AccessKeys.PORT, 0)
+            .set(AccessKeys.ON_CLIENT_PORT, true)
             .set(OperationKeys.DRAIN_TIMEOUT, Duration.ZERO);
     if (settings.plane() == DemoSettings.Plane.HAPROXY) {
       values.set(DecideKeys.SPOE_ADDRESS, "127.0.0.1:0");

@@ -38,17 +38,19 @@ final class RouterUnderTest implements AutoCloseable {
   private final Path log;
   private final int port;
   private final int metricsPort;
+  private final int adminPort;
   private final HttpClient client =
       HttpClient.newBuilder()
           .version(HttpClient.Version.HTTP_1_1)
           .connectTimeout(Duration.ofSeconds(5))
           .build();
 
-  private RouterUnderTest(Child process, Path log, int port, int metricsPort) {
+  private RouterUnderTest(Child process, Path log, int port, int metricsPort, int adminPort) {
     this.process = process;
     this.log = log;
     this.port = port;
     this.metricsPort = metricsPort;
+    this.adminPort = adminPort;
   }
 
   /**
@@ -63,8 +65,10 @@ final class RouterUnderTest implements AutoCloseable {
       throws IOException, InterruptedException {
     int port = FreePorts.next();
     int metricsPort = FreePorts.next();
+    int adminPort = FreePorts.next();
     List<String> line = new ArrayList<>(command);
     line.addAll(List.of("--host", "127.0.0.1", "--port", "" + port));
+    line.addAll(List.of("--admin-port", "" + adminPort));
     line.addAll(List.of("--metrics-port", "" + metricsPort, "--log-level", "warn"));
     line.addAll(List.of("--workers", String.join(",", workers)));
     line.addAll(FLAGS);
@@ -73,7 +77,7 @@ final class RouterUnderTest implements AutoCloseable {
     // Enables the JVM's report of memory outside of the heap.
     builder.environment().put("JDK_JAVA_OPTIONS", "-XX:NativeMemoryTracking=summary");
     RouterUnderTest router =
-        new RouterUnderTest(Child.logging(builder, log), log, port, metricsPort);
+        new RouterUnderTest(Child.logging(builder, log), log, port, metricsPort, adminPort);
     try {
       router.awaitAvailable(workers.size());
     } catch (IOException e) {
@@ -112,7 +116,7 @@ final class RouterUnderTest implements AutoCloseable {
   /** Number of workers with a known model. */
   private long knowModel() throws IOException, InterruptedException {
     HttpRequest request =
-        HttpRequest.newBuilder(URI.create(url() + "/workers"))
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + adminPort + "/workers"))
             .timeout(Duration.ofSeconds(20))
             .build();
     String workers = client.send(request, BodyHandlers.ofString()).body();

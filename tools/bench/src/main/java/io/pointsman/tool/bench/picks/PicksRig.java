@@ -59,26 +59,34 @@ final class PicksRig implements AutoCloseable {
     NativeBackend backend = NativeBackend.start(NativeTools.build(home), WORKERS, "");
     opened.push(backend);
     int router = FreePorts.next();
+    int admin = FreePorts.next();
     String spoe = "127.0.0.1:" + FreePorts.next();
     List<String> serve = new ArrayList<>(start);
     serve.addAll(List.of("serve", "--policy", policy, "--log-level", "error"));
     serve.addAll(List.of("--port", "" + router, "--metrics-port", "0"));
-    serve.addAll(List.of("--decide-spoe-address", spoe));
+    serve.addAll(List.of("--admin-port", "" + admin, "--decide-spoe-address", spoe));
     serve.addAll(List.of("--workers", String.join(",", backend.urls())));
     process("router", serve).awaitAnswer(router, "");
     for (Way way : ways) {
-      ports.put(way, port(way, home, start, backend, router, spoe));
+      ports.put(way, port(way, home, start, backend, router, admin, spoe));
     }
   }
 
   private int port(
-      Way way, Path home, List<String> start, NativeBackend backend, int router, String spoe)
+      Way way,
+      Path home,
+      List<String> start,
+      NativeBackend backend,
+      int router,
+      int admin,
+      String spoe)
       throws IOException, InterruptedException {
     return switch (way) {
       case DIRECT -> URI.create(backend.urls().getFirst()).getPort();
-      case PROXY, DECIDE, LEASE, ROUTE -> router;
+      case PROXY -> router;
+      case DECIDE, LEASE, ROUTE -> admin;
       case HAPROXY -> plain(home, backend);
-      case HAPROXY_SPOE -> asking(way, start, router, List.of("--spoe", spoe));
+      case HAPROXY_SPOE -> asking(way, start, admin, List.of("--spoe", spoe));
     };
   }
 

@@ -67,7 +67,7 @@ final class RayPrompts {
 
   static byte[] request(String path, String body) {
     int length = body.getBytes(UTF_8).length;
-    return ("POST %s HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\n"
+    return ("POST %s HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
             + "content-length: %d\r\n\r\n%s")
         .formatted(path, length, body)
         .getBytes(UTF_8);

@@ -1,0 +1,159 @@
+package io.pointsman.proxy.local;
+
+import static java.util.Objects.requireNonNull;
+
+import io.pointsman.request.RequestHeaders;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.util.Base64;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Checks of calls to the admin paths: the name in {@code Host}, the origin of a web page, and the
+ * key. The first two protect a listener without a key from pages in an operator's browser. A page
+ * whose name resolves to this address sends its own name in {@code Host}. Immutable.
+ */
+public final class AdminGuard {
+  /**
+   * Header with the key of a proxy that asks for a decision. Its {@code Authorization} is the
+   * client's.
+   */
+  public static final String KEY_HEADER = "x-pointsman-key";
+
+  private static final String BEARER = "bearer ";
+  private static final String BASIC = "basic ";
+
+  /** Accepts every name that is local or an address, and needs no key. */
+  public static final AdminGuard OPEN = new AdminGuard(List.of(), "", "");
+
+  private final List<String> names;
+  private final byte[] adminKey;
+  private final byte[] planeKey;
+
+  /**
+   * @param names names in {@code Host} and {@code Origin} besides local ones and addresses
+   * @param adminKey key for all paths; empty: none is needed
+   * @param planeKey key for the paths of proxies; empty: none is needed, unless {@code adminKey} is
+   *     set
+   */
+  public AdminGuard(List<String> names, String adminKey, String planeKey) {
+    this.names = names.stream().map(name -> name.toLowerCase(Locale.ROOT)).toList();
+    this.adminKey = requireNonNull(adminKey, "adminKey").getBytes(StandardCharsets.UTF_8);
+    this.planeKey = requireNonNull(planeKey, "planeKey").getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** True if a key for all paths is set. */
+  public boolean hasAdminKey() {
+    return adminKey.length > 0;
+  }
+
+  /** The problem with the call's Host or origin; null if there is none. */
+  public @Nullable String problem(RequestHeaders headers) {
+    String host = headers.first("host");
+    if (host != null && !known(host)) {
+      return "host: " + shown(host) + " (expected: an address, localhost, or one of admin.names)";
+    }
+    String site = headers.first("sec-fetch-site");
+    boolean otherSite =
+        site != null && !site.equalsIgnoreCase("same-origin") && !site.equalsIgnoreCase("none");
+    String origin = headers.first("origin");
+    if (otherSite || (origin != null && !own(origin, host))) {
+      return "origin: "
+          + (origin == null ? "another site" : shown(origin))
+          + " (expected: a page of this listener, or of one of admin.names)";
+    }
+    return null;
+  }
+
+  private static String shown(String text) {
+    String cut = text.length() <= 100 ? text : text.substring(0, 100) + "...";
+    return cut.replaceAll("[^ -~]", "?");
+  }
+
+  /** True for an address, a local name, and a configured name; the port does not count. */
+  private boolean known(String authority) {
+    String name = name(authority);
+    boolean address = name.startsWith("[") || name.matches("[0-9]{1,3}(\\.[0-9]{1,3}){3}");
+    return address
+        || name.equals("localhost")
+        || name.endsWith(".localhost")
+        || names.contains(name);
+  }
+
+  /** True for the origin of the listener's own pages, and of pages of a configured name. */
+  private boolean own(String origin, @Nullable String host) {
+    int scheme = origin.indexOf("://");
+    if (scheme < 0) {
+      return false;
+    }
+    String authority = origin.substring(scheme + 3).toLowerCase(Locale.ROOT);
+    return names.contains(name(authority))
+        || (host != null && authority.equals(host.strip().toLowerCase(Locale.ROOT)));
+  }
+
+  /** The name of an authority in lower case, without port and final dot. */
+  private static String name(String authority) {
+    String lower = authority.strip().toLowerCase(Locale.ROOT);
+    int colon = lower.startsWith("[") ? lower.indexOf("]:") + 1 : lower.indexOf(':');
+    String name = colon <= 0 ? lower : lower.substring(0, colon);
+    return name.endsWith(".") ? name.substring(0, name.length() - 1) : name;
+  }
+
+  /**
+   * The caller; null if its key is missing or wrong.
+   *
+   * @param forPlanes true if proxies may use the path
+   */
+  public @Nullable Caller caller(RequestHeaders headers, boolean forPlanes) {
+    Caller caller = byKey(headers.first(KEY_HEADER), false);
+    if (caller == null) {
+      caller = byKey(key(headers.first("authorization")), true);
+    }
+    if (caller == null) {
+      boolean needsKey = hasAdminKey() || (forPlanes && planeKey.length > 0);
+      return needsKey ? null : Caller.OPEN;
+    }
+    boolean mayAll = caller.kind() == Caller.Kind.ADMIN || !hasAdminKey();
+    return mayAll || forPlanes ? caller : null;
+  }
+
+  private @Nullable Caller byKey(@Nullable String given, boolean byAuthorization) {
+    if (given == null) {
+      return null;
+    }
+    byte[] bytes = given.getBytes(StandardCharsets.UTF_8);
+    if (same(adminKey, bytes)) {
+      return new Caller(Caller.Kind.ADMIN, byAuthorization);
+    }
+    return same(planeKey, bytes) ? new Caller(Caller.Kind.PLANE, byAuthorization) : null;
+  }
+
+  private static boolean same(byte[] key, byte[] given) {
+    return key.length > 0 && MessageDigest.isEqual(key, given);
+  }
+
+  /** The key of a bearer token, or the password of a browser (RFC 7617); null if there is none. */
+  private static @Nullable String key(@Nullable String authorization) {
+    String lower = authorization == null ? "" : authorization.toLowerCase(Locale.ROOT);
+    if (authorization == null) {
+      return null;
+    }
+    if (lower.startsWith(BEARER)) {
+      return authorization.substring(BEARER.length()).strip();
+    }
+    return lower.startsWith(BASIC) ? password(authorization.substring(BASIC.length())) : null;
+  }
+
+  private static @Nullable String password(String credentials) {
+    try {
+      byte[] decoded = Base64.getDecoder().decode(credentials.strip());
+      String pair = new String(decoded, StandardCharsets.UTF_8);
+      int colon = pair.indexOf(':');
+      return colon < 0 ? null : pair.substring(colon + 1);
+    } catch (IllegalArgumentException e) {
+      return null;
+    }
+  }
+}

@@ -1,0 +1,265 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.proxy.local.AdminGuard;
+import io.pointsman.proxy.local.AdminPaths;
+import io.pointsman.proxy.local.CallerCheck;
+import io.pointsman.proxy.local.ClosedPaths;
+import io.pointsman.proxy.local.LocalRequest;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The admin listener, and the paths that the client port refuses. */
+@Timeout(60)
+class AdminListenerTest {
+  private static final LocalRoutes OF_CLIENTS =
+      LocalRoutes.builder().on("GET", "/health", _ -> LocalResponse.text(200, "fine")).build();
+
+  private static final LocalRoutes ADMIN =
+      LocalRoutes.builder()
+          .on("POST", "/admin", AdminListenerTest::seen)
+          .on("POST", "/decide", AdminListenerTest::seen)
+          .forPlanes("POST", "/decide")
+          .on("POST", "/route", AdminListenerTest::seen)
+          .forPlanes("POST", "/route")
+          .ofClients("/route")
+          .below("GET", "/workers/", r -> LocalResponse.text(200, r.pathAfter("/workers/")))
+          .build();
+
+  private static final ClosedPaths CLOSED =
+      ClosedPaths.builder()
+          .close("/admin", _ -> LocalResponse.text(404, "closed"))
+          .close("/sleep", _ -> LocalResponse.text(404, "closed"))
+          .close("/adapters/", _ -> LocalResponse.text(404, "closed"))
+          .build();
+
+  private static LocalResponse seen(LocalRequest request) {
+    return LocalResponse.text(
+        200,
+        request.caller()
+            + " "
+            + request.header("authorization")
+            + " "
+            + request.header("x-pointsman-key"));
+  }
+
+  private static ProxyRig rig(String adminKey, String planeKey, LocalRoutes onClientPort)
+      throws Exception {
+    AdminGuard guard = new AdminGuard(List.of(), adminKey, planeKey);
+    return new ProxyRig(
+        Transport.AUTO,
+        ProxySettings.DEFAULTS,
+        OF_CLIENTS,
+        new AdminPaths(ADMIN, onClientPort, CLOSED, guard));
+  }
+
+  private static ProxyRig rig() throws Exception {
+    return rig("", "", LocalRoutes.NONE);
+  }
+
+  private static String call(String method, String target, String... lines) {
+    StringBuilder head = new StringBuilder(method + " " + target + " HTTP/1.1\r\n");
+    head.append("host: 127.0.0.1\r\n");
+    for (String line : lines) {
+      head.append(line).append("\r\n");
+    }
+    return head.append("content-length: 0\r\n\r\n").toString();
+  }
+
+  private static WireResponse admin(ProxyRig rig, String bytes) throws Exception {
+    try (WireClient client = new WireClient(rig.adminPort())) {
+      return client.send(bytes).read();
+    }
+  }
+
+  @Test
+  void adminPathsAreOnTheAdminListenerAlone() throws Exception {
+    try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok());
+        ProxyRig rig = rig()) {
+      rig.worker(engine.url());
+
+      assertThat(admin(rig, call("POST", "/admin")).text()).isEqualTo("OPEN null null");
+      WireResponse refused = rig.ask(call("POST", "/admin"));
+      assertThat(refused.status()).isEqualTo(404);
+      assertThat(refused.text()).isEqualTo("closed");
+      assertThat(rig.ask(call("GET", "/health")).status()).isEqualTo(200);
+      assertThat(engine.requests()).isEmpty();
+    }
+  }
+
+  @Test
+  void theAdminListenerSendsNothingToWorkers() throws Exception {
+    try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok());
+        ProxyRig rig = rig()) {
+      rig.worker(engine.url());
+
+      WireResponse unknown = admin(rig, call("POST", "/v1/chat/completions"));
+      assertThat(unknown.status()).isEqualTo(404);
+      assertThat(unknown.text()).contains("\"code\":\"not_found\"");
+      assertThat(admin(rig, call("GET", "/admin")).status()).isEqualTo(405);
+      assertThat(engine.requests()).isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "/sleep",
+        "/sleep?level=1",
+        "/%73leep",
+        "/slee%70",
+        "/%73%6c%65%65%70",
+        "/SLEEP",
+        "/Sleep/",
+        "//sleep",
+        "/%2Fsleep",
+        "/./sleep",
+        "/v1/../sleep",
+        "/v1/%2e%2e/sleep",
+        "/sleep;x",
+        "/sleep;/",
+        "/..;/sleep",
+        "/\\sleep",
+        "/%5csleep",
+        "http://other/sleep",
+        "HTTP://other//%73leep",
+        "/adapters/sql",
+        "/%61dapters/sql",
+        "/adapters/a%2Fb"
+      })
+  void noSpellingOfAClosedPathReachesAWorker(String target) throws Exception {
+    try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok());
+        ProxyRig rig = rig()) {
+      rig.worker(engine.url());
+
+      for (String method : List.of("POST", "GET", "PUT", "DELETE", "OPTIONS")) {
+        WireResponse response = rig.ask(call(method, target));
+        assertThat(response.status()).as(method + " " + target).isEqualTo(404);
+        assertThat(response.text()).isEqualTo("closed");
+      }
+      assertThat(engine.requests()).isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/sleep#f", "/#", "/a#/sleep", "/a\u0080", "/\u00ff", "/a\u0001", "/a\t"})
+  void targetsThatServersReadDifferentlyAreMalformed(String target) throws Exception {
+    try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok());
+        ProxyRig rig = rig()) {
+      rig.worker(engine.url());
+
+      assertThat(rig.ask(call("POST", target)).status()).isEqualTo(400);
+      assertThat(engine.requests()).isEmpty();
+    }
+  }
+
+  /** The path that is judged is the one that routing uses. */
+  @Test
+  void anotherSpellingOfAKnownRouteIsThatRoute() throws Exception {
+    try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok());
+        ProxyRig rig = rig()) {
+      rig.worker(engine.url());
+      String body = "{\"model\":\"m\",\"prompt\":\"x\"}";
+
+      assertThat(rig.ask(ProxyRig.post("/v1/%63ompletions?a=%20", body)).status()).isEqualTo(200);
+      assertThat(rig.ask(ProxyRig.post("/v1/other%2Fpath", body)).status()).isEqualTo(200);
+
+      assertThat(engine.requests().get(0).line()).isEqualTo("POST /v1/completions?a=%20 HTTP/1.1");
+      assertThat(engine.requests().get(1).line()).isEqualTo("POST /v1/other%2Fpath HTTP/1.1");
+    }
+  }
+
+  @Test
+  void webPagesAndForeignNamesCannotCall() throws Exception {
+    try (ProxyRig rig = rig("", "", ADMIN)) {
+      for (int port : new int[] {rig.adminPort(), rig.port()}) {
+        for (String line :
+            List.of("origin: https://evil.example", "origin: null", "sec-fetch-site: cross-site")) {
+          try (WireClient client = new WireClient(port)) {
+            WireResponse response = client.send(call("POST", "/admin", line)).read();
+            assertThat(response.status()).as(line).isEqualTo(403);
+            assertThat(response.text()).contains("admin_call_refused");
+          }
+        }
+        try (WireClient client = new WireClient(port)) {
+          String rebound = "POST /admin HTTP/1.1\r\nhost: evil.example\r\n\r\n";
+          assertThat(client.send(rebound).read().status()).isEqualTo(403);
+        }
+      }
+    }
+  }
+
+  @Test
+  void theAdminPathsCanBeOnTheClientPortToo() throws Exception {
+    try (ProxyRig rig = rig("", "", ADMIN)) {
+      assertThat(rig.ask(call("POST", "/admin")).text()).isEqualTo("OPEN null null");
+      assertThat(rig.ask(call("POST", "//admin/")).status()).isEqualTo(200);
+      assertThat(rig.ask(call("GET", "/workers/http%3A%2F%2Fa%3A1")).text())
+          .isEqualTo("http://a:1");
+      assertThat(rig.ask(call("POST", "/Admin")).status()).isEqualTo(404);
+      assertThat(rig.ask(call("POST", "/sleep")).status()).isEqualTo(404);
+    }
+  }
+
+  @Test
+  void theAdminsKeyOpensEverythingAndIsNotPassedOn() throws Exception {
+    try (ProxyRig rig = rig("secret", "plane", ADMIN)) {
+      String key = "authorization: Bearer secret";
+      assertThat(admin(rig, call("POST", "/admin", key)).text()).isEqualTo("ADMIN null null");
+      assertThat(rig.ask(call("POST", "/admin", key)).text()).isEqualTo("ADMIN null null");
+      for (String wrong :
+          List.of("x: y", "authorization: Bearer s", "authorization: Bearer plane")) {
+        WireResponse refused = admin(rig, call("POST", "/admin", wrong));
+        assertThat(refused.status()).as(wrong).isEqualTo(401);
+        assertThat(refused.header("www-authenticate")).contains("Bearer", "Basic");
+        assertThat(rig.ask(call("POST", "/admin", wrong)).status()).isEqualTo(401);
+      }
+      // Otherwise a stranger could find out which paths exist.
+      assertThat(admin(rig, call("POST", "/nothing")).status()).isEqualTo(401);
+    }
+  }
+
+  @Test
+  void aProxysKeyOpensItsPaths() throws Exception {
+    try (ProxyRig rig = rig("", "plane", LocalRoutes.NONE)) {
+      assertThat(admin(rig, call("POST", "/decide")).status()).isEqualTo(401);
+      assertThat(admin(rig, call("POST", "/decide", "authorization: Bearer plane")).text())
+          .isEqualTo("PLANE null null");
+      assertThat(admin(rig, call("POST", "/admin")).status()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void aClientsKeyIsCheckedWhereAProxyPassesIt() throws Exception {
+    try (ProxyRig rig = rig("secret", "plane", LocalRoutes.NONE)) {
+      rig.callers =
+          new CallerCheck() {
+            @Override
+            public Verdict known(@Nullable String authorization) {
+              return Verdict.UNKNOWN;
+            }
+
+            @Override
+            public Verdict ask(String authorization) {
+              return authorization.equals("Bearer client") ? Verdict.ADMITTED : Verdict.REFUSED;
+            }
+          };
+      String plane = "x-pointsman-key: plane";
+      String client = "authorization: Bearer client";
+      assertThat(admin(rig, call("POST", "/route", plane, client)).text())
+          .isEqualTo("PLANE Bearer client null");
+      assertThat(admin(rig, call("POST", "/route", plane, "authorization: Bearer x")).status())
+          .isEqualTo(401);
+      assertThat(admin(rig, call("POST", "/route", client)).status()).isEqualTo(401);
+    }
+  }
+}

@@ -1,0 +1,162 @@
+package io.pointsman.proxy.local;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.request.RequestHeaders;
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class AdminGuardTest {
+  private static final AdminGuard GUARD =
+      new AdminGuard(List.of("Router.example"), "admin-key", "plane-key");
+
+  /** Headers of a call, by lower-case name. */
+  private record Headers(Map<String, String> values) implements RequestHeaders {
+    static Headers of(String... namesAndValues) {
+      Map<String, String> values = new TreeMap<>();
+      for (int i = 0; i < namesAndValues.length; i += 2) {
+        values.put(namesAndValues[i], namesAndValues[i + 1]);
+      }
+      return new Headers(values);
+    }
+
+    @Override
+    public @Nullable String first(String lowerCaseName) {
+      return values.get(lowerCaseName);
+    }
+
+    @Override
+    public void forEach(BiConsumer<? super CharSequence, ? super CharSequence> each) {
+      values.forEach(each);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "127.0.0.1",
+        "127.0.0.1:29001",
+        "10.0.0.7:80",
+        "[::1]:29001",
+        "[fe80::1]",
+        "localhost",
+        "LocalHost:1",
+        "localhost.",
+        "a.localhost:1",
+        "router.example",
+        "ROUTER.example.:443"
+      })
+  void localNamesAddressesAndConfiguredNamesAreAdmitted(String host) {
+    assertThat(GUARD.problem(Headers.of("host", host))).isNull();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "evil.example",
+        "evil.example:29001",
+        "router.example.evil.example",
+        "evilrouter.example",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "127.0.0.1@evil.example",
+        "2130706433",
+        "0x7f.0.0.1",
+        "",
+        ":29001"
+      })
+  void otherNamesAreRefused(String host) {
+    assertThat(GUARD.problem(Headers.of("host", host))).contains("admin.names");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "http://127.0.0.1:29001, true",
+    "https://router.example, true",
+    "https://router.example:8443, true",
+    "http://127.0.0.1:3000, false",
+    "http://localhost:29001, false",
+    "https://evil.example, false",
+    "https://router.example.evil.example, false",
+    "null, false",
+    "file://, false",
+    "'', false",
+  })
+  void onlyPagesOfTheListenerAndOfItsNamesMayCall(String origin, boolean admitted) {
+    String problem = GUARD.problem(Headers.of("host", "127.0.0.1:29001", "origin", origin));
+
+    assertThat(problem == null).isEqualTo(admitted);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"same-origin, true", "none, true", "same-site, false", "cross-site, false"})
+  void callsOfOtherSitesAreRefusedEvenWithoutAnOrigin(String site, boolean admitted) {
+    String problem = GUARD.problem(Headers.of("host", "localhost", "sec-fetch-site", site));
+
+    assertThat(problem == null).isEqualTo(admitted);
+  }
+
+  @Test
+  void theKeyDecidesOnTheRight() {
+    assertThat(kind("Bearer admin-key", false)).isEqualTo(Caller.Kind.ADMIN);
+    assertThat(kind("bearer  admin-key ", true)).isEqualTo(Caller.Kind.ADMIN);
+    assertThat(kind("Bearer plane-key", true)).isEqualTo(Caller.Kind.PLANE);
+    assertThat(kind("Bearer plane-key", false)).isNull();
+    assertThat(kind("Bearer admin-key2", true)).isNull();
+    assertThat(kind("Bearer admin-ke", true)).isNull();
+    assertThat(kind("admin-key", true)).isNull();
+    assertThat(kind("Bearer ", true)).isNull();
+    assertThat(GUARD.caller(Headers.of(), true)).isNull();
+  }
+
+  private static Caller.@Nullable Kind kind(String authorization, boolean forPlanes) {
+    Caller caller = GUARD.caller(Headers.of("authorization", authorization), forPlanes);
+    return caller == null ? null : caller.kind();
+  }
+
+  @Test
+  void browsersSendTheKeyAsAPassword() {
+    assertThat(kind("Basic " + encoded("anyone:admin-key"), false)).isEqualTo(Caller.Kind.ADMIN);
+    assertThat(kind("Basic " + encoded("admin-key"), false)).isNull();
+    assertThat(kind("Basic !!", false)).isNull();
+  }
+
+  private static String encoded(String text) {
+    return Base64.getEncoder().encodeToString(text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  @Test
+  void theKeyOfAProxyLeavesTheClientsAuthorizationAlone() {
+    Caller caller =
+        GUARD.caller(
+            Headers.of("x-pointsman-key", "plane-key", "authorization", "Bearer client"), true);
+
+    assertThat(caller).isEqualTo(new Caller(Caller.Kind.PLANE, false));
+  }
+
+  @Test
+  void withoutKeysEverybodyIsAdmitted() {
+    AdminGuard open = new AdminGuard(List.of(), "", "");
+
+    assertThat(open.caller(Headers.of(), false)).isEqualTo(Caller.OPEN);
+    assertThat(open.caller(Headers.of("authorization", "Bearer x"), true)).isEqualTo(Caller.OPEN);
+    assertThat(open.caller(Headers.of("x-pointsman-key", ""), true)).isEqualTo(Caller.OPEN);
+  }
+
+  @Test
+  void aPlanesKeyAloneIsNeededOnlyByItsPaths() {
+    AdminGuard guard = new AdminGuard(List.of(), "", "plane-key");
+
+    assertThat(guard.caller(Headers.of(), true)).isNull();
+    assertThat(guard.caller(Headers.of(), false)).isEqualTo(Caller.OPEN);
+  }
+}

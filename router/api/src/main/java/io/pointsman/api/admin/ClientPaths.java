@@ -1,0 +1,125 @@
+package io.pointsman.api.admin;
+
+import io.pointsman.config.settings.AccessSettings;
+import io.pointsman.proxy.local.ClosedPaths;
+import io.pointsman.proxy.local.LocalEndpoint;
+import io.pointsman.proxy.local.LocalRequest;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.request.Endpoint;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.function.BiPredicate;
+
+/** The paths that clients cannot use, from the settings. */
+public final class ClientPaths {
+  /** The router's own paths. Those that are switched off do not reach workers either. */
+  static final List<String> OWN =
+      List.of(
+          "/workers",
+          "/workers/",
+          "/add_worker",
+          "/remove_worker",
+          "/list_workers",
+          "/get_loads",
+          "/flush_cache",
+          "/finish_session",
+          "/scheduling/diagnostics",
+          "/decisions",
+          "/decisions/",
+          "/shadow",
+          "/v1/decide",
+          "/v1/leases/",
+          "/internal/route",
+          "/metrics");
+
+  private static final String BELOW = "/*";
+
+  private ClientPaths() {}
+
+  /** The paths that are never for clients; one that ends in a slash stands for those below it. */
+  public static List<String> unserved() {
+    List<String> all = new ArrayList<>(OWN);
+    ControlPath.ALL.stream()
+        .map(ControlPath::path)
+        .filter(each -> !OWN.contains(each))
+        .forEach(all::add);
+    return all;
+  }
+
+  /**
+   * The closed paths. A refused path precedes an admin path, and both precede the allowed ones.
+   *
+   * @param refused {@code admin.refused-paths}
+   * @param admin paths of the admin listener
+   * @param open paths that the router serves to clients, always allowed
+   */
+  public static ClosedPaths closed(
+      List<String> refused,
+      Collection<String> admin,
+      List<String> allowed,
+      Collection<String> open) {
+    ClosedPaths.Builder closed = ClosedPaths.builder();
+    for (String path : refused) {
+      closed.close(
+          path,
+          new Refusal(
+              501,
+              "path_refused",
+              path + " is not sent to an engine (admin.refused-paths); call the engine directly"));
+    }
+    for (String path : unserved()) {
+      closed.close(path, ofAdmin(path));
+    }
+    for (String path : admin) {
+      if (!open.contains(path)) {
+        closed.close(path, ofAdmin(path));
+      }
+    }
+    if (!allowed.isEmpty()) {
+      closed.allowOnly(
+          allowed(allowed),
+          new Refusal(404, "path_not_allowed", "the path is not among paths.allow"));
+    }
+    return closed.build();
+  }
+
+  private static Refusal ofAdmin(String path) {
+    return new Refusal(
+        404,
+        "admin_path",
+        path
+            + " is not served to clients. It is on the admin listener (admin.host and admin.port),"
+            + " and here only with admin.on-client-port");
+  }
+
+  private static BiPredicate<String, String> allowed(List<String> allowed) {
+    boolean api = allowed.contains(AccessSettings.API);
+    return (method, path) ->
+        (api && (Endpoint.of(method, path) != Endpoint.TRANSPARENT || ofModels(path)))
+            || allowed.stream().anyMatch(each -> matches(each, path));
+  }
+
+  private static boolean ofModels(String path) {
+    return path.equals("/v1/models") || path.startsWith("/v1/models/");
+  }
+
+  private static boolean matches(String allowed, String path) {
+    return allowed.endsWith(BELOW)
+        ? path.startsWith(allowed.substring(0, allowed.length() - 1))
+        : path.equals(allowed);
+  }
+
+  private record Refusal(int status, String code, String message) implements LocalEndpoint {
+    @Override
+    public boolean takesHeadOfBody() {
+      return true;
+    }
+
+    @Override
+    public LocalResponse handle(LocalRequest request) {
+      String type = status == 404 ? "invalid_request_error" : "server_error";
+      return Json.error(status, type, code, message);
+    }
+  }
+}
