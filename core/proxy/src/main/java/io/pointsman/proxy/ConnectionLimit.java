@@ -3,21 +3,35 @@ package io.pointsman.proxy;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.pointsman.proxy.admission.DrainGate;
+import io.pointsman.proxy.wire.ClientAddress;
+import io.pointsman.proxy.wire.ForwardedSettings;
+import java.net.SocketAddress;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Limit on the number of connected clients. At the limit it stops accepting; further clients wait
- * in the listen backlog until one disconnects. Idle clients therefore cannot use up the descriptors
- * for connections to workers. One per listener, in the listener's pipeline.
+ * Limit on the number of connections, of all clients and of one. A connection beyond the limit of
+ * one client is closed. At the limit of all it stops accepting; further clients wait in the listen
+ * backlog until one disconnects. Idle clients therefore cannot use up the descriptors for
+ * connections to workers. One per listener, in the listener's pipeline.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // a listener handles the close; nobody waits for it
 final class ConnectionLimit extends ChannelInboundHandlerAdapter {
   private static final Logger LOG = LoggerFactory.getLogger(ConnectionLimit.class);
 
   private final int most;
+  private final int mostOfOne;
+  private final ForwardedSettings forwarded;
+  private final DrainGate gate;
   private final AtomicInteger open = new AtomicInteger();
+
+  /** Number of connections by client. */
+  private final ConcurrentMap<String, Integer> ofClients = new ConcurrentHashMap<>();
 
   /**
    * True if the warning was logged. It is logged again after the count has fallen to half. Only the
@@ -25,11 +39,29 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
    */
   private boolean told;
 
+  /** True if the warning about one client was logged, as {@link #told}. */
+  private boolean toldOfOne;
+
   /**
-   * @param most maximum number of clients; 0 for no limit
+   * A limit that is the same for one client and for all.
+   *
+   * @param most maximum number of connections; 0 for no limit
    */
   ConnectionLimit(int most) {
+    this(most, Integer.MAX_VALUE, ForwardedSettings.DEFAULTS, new DrainGate());
+  }
+
+  /**
+   * @param most maximum number of connections; 0 for no limit
+   * @param mostOfOne maximum number of connections of one client; 0 for half of {@code most}
+   * @param forwarded proxies of many clients, without a limit of their own
+   * @param gate gets a report when all places are taken
+   */
+  ConnectionLimit(int most, int mostOfOne, ForwardedSettings forwarded, DrainGate gate) {
     this.most = most == 0 ? Integer.MAX_VALUE : most;
+    this.mostOfOne = mostOfOne == 0 ? Math.max(1, this.most / 2) : mostOfOne;
+    this.forwarded = forwarded;
+    this.gate = gate;
   }
 
   /** Number of connected clients. Any thread. */
@@ -37,18 +69,57 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
     return open.get();
   }
 
+  /** Number of connections of one client. Any thread. */
+  int openOf(String group) {
+    return ofClients.getOrDefault(group, 0);
+  }
+
   @Override
   public void channelRead(ChannelHandlerContext context, Object accepted) {
     Channel listener = context.channel();
+    Channel client = (Channel) accepted;
+    SocketAddress remote = client.remoteAddress();
+    String group = forwarded.trusts(remote) ? "" : ClientAddress.group(remote);
+    if (!group.isEmpty() && ofClients.merge(group, 1, Integer::sum) > mostOfOne) {
+      leave(group);
+      refuse(client, remote);
+      return;
+    }
     int connected = open.incrementAndGet();
     told &= connected > most / 2;
+    toldOfOne &= connected > mostOfOne / 2;
     // The system may already have accepted a few more. Reading stops after these.
     if (connected >= most) {
       listener.config().setAutoRead(false);
+      gate.full(true);
       tell();
     }
-    ((Channel) accepted).closeFuture().addListener(_ -> left(listener));
+    client
+        .closeFuture()
+        .addListener(
+            _ -> {
+              leave(group);
+              left(listener);
+            });
     context.fireChannelRead(accepted);
+  }
+
+  private void leave(String group) {
+    if (!group.isEmpty()) {
+      ofClients.computeIfPresent(group, (_, count) -> count == 1 ? null : count - 1);
+    }
+  }
+
+  private void refuse(Channel client, @Nullable SocketAddress remote) {
+    client.unsafe().closeForcibly();
+    if (!toldOfOne) {
+      toldOfOne = true;
+      LOG.warn(
+          "{} has {} connections, the limit of limits.max-connections-per-address; further ones are"
+              + " closed. Logged again after the number of all connections has fallen",
+          remote,
+          mostOfOne);
+    }
   }
 
   private void tell() {
@@ -61,7 +132,11 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
 
   /** Runs on the loop of the client that disconnected. */
   private void left(Channel listener) {
-    if (open.decrementAndGet() == most - 1 && listener.isOpen()) {
+    int connected = open.decrementAndGet();
+    if (connected < most) {
+      gate.full(false);
+    }
+    if (connected == most - 1 && listener.isOpen()) {
       // Runs after a pending stop; otherwise the stop would take effect last.
       listener.eventLoop().execute(() -> resume(listener));
     }

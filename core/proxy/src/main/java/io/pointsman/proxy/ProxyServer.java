@@ -29,6 +29,7 @@ import io.pointsman.proxy.retry.FaultRecords;
 import io.pointsman.proxy.retry.PoisonMemory;
 import io.pointsman.proxy.settings.Cors;
 import io.pointsman.proxy.stored.ResponseOwners;
+import io.pointsman.proxy.stored.StoredSearches;
 import io.pointsman.proxy.telemetry.ConnectionTally;
 import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.proxy.upstream.UpstreamPools;
@@ -93,7 +94,12 @@ public final class ProxyServer implements AutoCloseable {
     Sockets sockets = waiting.sockets();
     loops = waiting.loops();
     channels = new OpenChannels(loops);
-    clients = new ConnectionLimit(listen.maxConnections());
+    clients =
+        new ConnectionLimit(
+            listen.maxConnections(),
+            settings.limits().clients().maxConnections(),
+            settings.headers().forwarded(),
+            plane.gate());
     NameTable names = context.names();
     for (EventExecutor loop : loops) {
       EventLoop own = (EventLoop) loop;
@@ -213,7 +219,9 @@ public final class ProxyServer implements AutoCloseable {
         new Admissions(settings.admission(), context.ticker()),
         new Deferral(context.engine(), settings.holdBack(), context.ticker()),
         new RequestIds(settings.headers().requestIdHeaders(), context.dice()),
-        new ResponseOwners(STORED_RESPONSES),
+        new ResponseOwners(
+            STORED_RESPONSES,
+            new StoredSearches(settings.limits().clients().searchesPerSecond(), context.ticker())),
         new DrainGate(),
         bodies,
         new BodyBudget(settings.limits().maxBufferedTotal() / HEAP_SHARE),
@@ -324,6 +332,11 @@ public final class ProxyServer implements AutoCloseable {
   /** Number of connected clients. */
   public int clients() {
     return clients.open();
+  }
+
+  /** Number of connections of one client, by its identity for limits. */
+  int clientsOf(String group) {
+    return clients.openOf(group);
   }
 
   /** Maximum number of connected clients; 0 for no limit. */

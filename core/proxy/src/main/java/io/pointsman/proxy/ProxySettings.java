@@ -243,6 +243,23 @@ public record ProxySettings(
         drainDelay);
   }
 
+  /** Copy with other {@code headers}. */
+  public ProxySettings withHeaders(HeaderSettings headers) {
+    return new ProxySettings(
+        listen,
+        limits,
+        timeouts,
+        admission,
+        holdBack,
+        retry,
+        upstream,
+        headers,
+        cors,
+        sseKeepalive,
+        drainTimeout,
+        drainDelay);
+  }
+
   /** Copy with another {@code drainTimeout}. */
   public ProxySettings withDrainTimeout(Duration drainTimeout) {
     return new ProxySettings(

@@ -2,9 +2,13 @@ package io.pointsman.proxy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.proxy.settings.ClientLimits;
+import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.testkit.Await;
+import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.ScriptedEngine;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -34,7 +38,7 @@ class ConnectionLimitTest {
 
   @Test
   void clientsAboveTheLimitWaitUntilOthersHaveLeft() throws Exception {
-    try (ProxyRig rig = new ProxyRig(transport, settings(MOST));
+    try (ProxyRig rig = new ProxyRig(transport, settings(MOST, FLOOD));
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
       List<WireClient> flood = connect(rig, FLOOD);
@@ -61,7 +65,7 @@ class ConnectionLimitTest {
 
   @Test
   void withoutALimitAllClientsAreServed() throws Exception {
-    try (ProxyRig rig = new ProxyRig(transport, settings(0));
+    try (ProxyRig rig = new ProxyRig(transport, settings(0, 0));
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
       List<WireClient> flood = connect(rig, FLOOD);
@@ -70,8 +74,66 @@ class ConnectionLimitTest {
     }
   }
 
-  private static ProxySettings settings(int most) {
-    return ProxySettings.DEFAULTS.withListen(ListenSettings.DEFAULTS.withMaxConnections(most));
+  @Test
+  void oneClientCannotTakeAllPlaces() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport, settings(FLOOD, MOST));
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      List<WireClient> greedy = connect(rig, MOST);
+      assertThat(greedy.getLast().send(REQUEST).read().status()).isEqualTo(200);
+      Await.until("all are counted", () -> rig.server().clients() == MOST);
+      for (WireClient refused : connect(rig, MOST)) {
+        assertThat(refused.atEnd()).isTrue();
+      }
+      assertThat(rig.server().clients()).isEqualTo(MOST);
+      assertThat(rig.server().clientsOf("7f000001")).isEqualTo(MOST);
+
+      greedy.getFirst().close();
+      Await.until("one has left", () -> rig.server().clientsOf("7f000001") == MOST - 1);
+      assertThat(rig.ask(REQUEST).status()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void theDefaultForOneClientIsHalf() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport, settings(2 * MOST, 0))) {
+      connect(rig, MOST);
+      Await.until("all are counted", () -> rig.server().clients() == MOST);
+      assertThat(rig.connect().atEnd()).isTrue();
+    }
+  }
+
+  @Test
+  void theLongestIdleClientsMakeRoom() throws Exception {
+    FakeClock clock = new FakeClock();
+    try (ProxyRig rig = new ProxyRig(transport, settings(MOST, FLOOD), clock);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      List<WireClient> idle = connect(rig, MOST);
+      Await.until("all are counted", () -> rig.server().clients() == MOST);
+      clock.advance(Duration.ofSeconds(1));
+      WireClient last = idle.getLast();
+      assertThat(last.send(REQUEST).read().status()).isEqualTo(200);
+      clock.advance(Duration.ofMillis(1500));
+
+      assertThat(rig.connect().send(REQUEST).read().status()).as("next").isEqualTo(200);
+      assertThat(last.send(REQUEST).read().status()).as("idle for less time").isEqualTo(200);
+    }
+  }
+
+  private static ProxySettings settings(int most, int ofOne) {
+    ClientLimits clients = ClientLimits.DEFAULTS;
+    return ProxySettings.DEFAULTS
+        .withListen(ListenSettings.DEFAULTS.withMaxConnections(most))
+        .withLimits(
+            LimitSettings.DEFAULTS.withClients(
+                new ClientLimits(
+                    ofOne,
+                    clients.bodyShare(),
+                    clients.minUploadRate(),
+                    clients.uploadGrace(),
+                    clients.evictIdle(),
+                    clients.searchesPerSecond())));
   }
 
   private static List<WireClient> connect(ProxyRig rig, int count) throws Exception {

@@ -6,6 +6,7 @@ import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.util.List;
+import java.util.Locale;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
@@ -47,6 +48,16 @@ class HostileClientTest {
   void lengthTogetherWithChunksIsRefused() throws Exception {
     refused(400, with("content-length: 5\r\ntransfer-encoding: chunked\r\n"));
     refused(400, with("transfer-encoding: chunked\r\ncontent-length: 5\r\n"));
+  }
+
+  @Test
+  void severalKeysAreRefused() throws Exception {
+    for (String name : List.of("authorization", "x-api-key")) {
+      String one = name + ": Bearer mine\r\n";
+      String other = name.toUpperCase(Locale.ROOT) + ": Bearer other\r\n";
+      refused(400, with(one + "content-length: 0\r\n" + other));
+      refused(400, with(one + one + "content-length: 0\r\n"));
+    }
   }
 
   @Test

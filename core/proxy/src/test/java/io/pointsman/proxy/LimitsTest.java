@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.settings.ClientLimits;
 import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.testkit.FakeClock;
@@ -14,8 +15,10 @@ import io.pointsman.testkit.engine.Faults.HangAfter;
 import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
@@ -404,6 +407,87 @@ class LimitsTest {
       rig.ask(ProxyRig.post(CHAT, BODY));
 
       assertThat(engine.awaitDeparture()).isTrue();
+    }
+  }
+
+  private static final String UPLOAD =
+      "POST " + CHAT + " HTTP/1.1\r\nhost: r\r\ncontent-length: 20000\r\n\r\n";
+
+  private static ProxySettings clients(ClientLimits limits, long memory) {
+    return ProxySettings.DEFAULTS.withLimits(
+        LimitSettings.DEFAULTS
+            .withMaxBufferedBody(1 << 16)
+            .withMaxBufferedTotal(memory)
+            .withClients(limits));
+  }
+
+  @Test
+  void aBodyThatTricklesIs408() throws Exception {
+    FakeClock clock = new FakeClock();
+    ClientLimits limits =
+        new ClientLimits(0, 1, 100, Duration.ofSeconds(10), Duration.ofSeconds(2), 1);
+    try (ProxyRig rig = new ProxyRig(transport, clients(limits, 1 << 20), clock)) {
+      WireClient slow = rig.connect().send(UPLOAD + "0123456789");
+      ProxyRig.await("the body has memory", () -> rig.server().bodies().taken() > 0);
+      AtomicBoolean over = new AtomicBoolean();
+      Thread trickling =
+          Thread.ofVirtual()
+              .start(
+                  () -> {
+                    while (!over.get()) {
+                      clock.advance(Duration.ofSeconds(1));
+                      try {
+                        slow.send("x");
+                        Thread.sleep(2); // lets the router read single bytes
+                      } catch (IOException | InterruptedException _) {
+                        return;
+                      }
+                    }
+                  });
+      assertThat(slow.read().status()).isEqualTo(408);
+      over.set(true);
+      trickling.join();
+      ProxyRig.await("the memory is free", () -> rig.server().bodies().taken() == 0);
+    }
+  }
+
+  @Test
+  void aBodyAboveTheMinimumRateIsServed() throws Exception {
+    FakeClock clock = new FakeClock();
+    ClientLimits limits =
+        new ClientLimits(0, 1, 100, Duration.ofSeconds(10), Duration.ofSeconds(2), 1);
+    try (ProxyRig rig = new ProxyRig(transport, clients(limits, 1 << 20), clock);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      String body = "{\"model\":\"m\",\"prompt\":\"" + "y".repeat(19_975) + "\"}";
+      assertThat(body).hasSize(20_000);
+      WireClient client = rig.connect().send(UPLOAD);
+      for (int at = 0; at < body.length(); at += 1000) {
+        client.send(body.substring(at, at + 1000));
+        clock.advance(Duration.ofSeconds(5));
+      }
+      assertThat(client.read().status()).isEqualTo(200);
+    }
+  }
+
+  /** A second address of the loopback is another client. */
+  @Test
+  void oneClientCannotHoldAllMemoryForBodies() throws Exception {
+    ClientLimits limits =
+        new ClientLimits(0, 0.5, 0, Duration.ofSeconds(10), Duration.ofSeconds(2), 1);
+    try (ProxyRig rig = new ProxyRig(transport, clients(limits, 1 << 17));
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      for (int i = 0; i < 16; i++) {
+        rig.connect().send(UPLOAD + " ".repeat(10_000));
+      }
+      ProxyRig.await("its share is used", () -> rig.server().bodies().refused() > 0);
+      assertThat(rig.server().bodies().taken()).isBetween(1L, 1L << 16);
+
+      InetAddress other = InetAddress.getByAddress(new byte[] {127, 0, 0, 2});
+      try (WireClient polite = new WireClient(rig.server().port(), other)) {
+        assertThat(polite.send(ProxyRig.post(CHAT, BODY)).read().status()).isEqualTo(200);
+      }
     }
   }
 }

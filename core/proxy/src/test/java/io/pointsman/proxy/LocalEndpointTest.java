@@ -6,6 +6,7 @@ import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.settings.ClientLimits;
 import io.pointsman.proxy.settings.CorsSettings;
 import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.testkit.engine.Faults.Answer;
@@ -134,7 +135,8 @@ class LocalEndpointTest {
 
   @Test
   void bodiesAreRefusedAtTheLimitOfBufferedBytes() throws Exception {
-    LimitSettings limits = LimitSettings.DEFAULTS.withMaxBufferedTotal(1 << 20);
+    LimitSettings limits =
+        LimitSettings.DEFAULTS.withMaxBufferedTotal(1 << 20).withClients(ClientLimits.NONE);
     try (ProxyRig rig = rig(ProxySettings.DEFAULTS.withLimits(limits))) {
       WireClient stalled = rig.connect();
       String half = "1".repeat(400_000);

@@ -68,6 +68,13 @@ public final class ProxyRig implements AutoCloseable {
   private final List<AutoCloseable> toClose = new ArrayList<>();
   public final List<Outcome> outcomes = new CopyOnWriteArrayList<>();
   public final List<Ended> ended = new CopyOnWriteArrayList<>();
+
+  /** For each request: client, method, target, status, reason, and tokens of the answer. */
+  public final List<String> lines = new CopyOnWriteArrayList<>();
+
+  /** True if the token counts of every answer are read. */
+  public volatile boolean readsUsage;
+
   public final List<RetryReason> retried = new CopyOnWriteArrayList<>();
   public final List<Boolean> waits = new CopyOnWriteArrayList<>();
 
@@ -411,6 +418,35 @@ public final class ProxyRig implements AutoCloseable {
     public void started(Endpoint endpoint) {}
 
     @Override
+    public boolean receivesOwnAnswers() {
+      return true;
+    }
+
+    @Override
+    public boolean readsUsage() {
+      return readsUsage;
+    }
+
+    @Override
+    public void answered(RequestReport report) {
+      lines.add(line(report));
+    }
+
+    private String line(RequestReport report) {
+      return report.client()
+          + " "
+          + report.method()
+          + " "
+          + report.uri()
+          + " "
+          + report.status()
+          + " "
+          + report.reason()
+          + " "
+          + report.usage().completionTokens();
+    }
+
+    @Override
     public void retried(Endpoint endpoint, RetryReason reason) {
       retried.add(reason);
     }
@@ -427,6 +463,7 @@ public final class ProxyRig implements AutoCloseable {
 
     @Override
     public void ended(RequestReport report) {
+      lines.add(line(report));
       ended.add(
           new Ended(
               report.status(),

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.retry.PoisonSettings;
 import io.pointsman.proxy.retry.RetrySettings;
+import io.pointsman.proxy.settings.ClientLimits;
 import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.proxy.upstream.EngineKeys;
@@ -18,7 +19,11 @@ class ProxySettingsTest {
   @Test
   void defaultsAreThoseDocumented() {
     assertThat(LimitSettings.DEFAULTS)
-        .isEqualTo(new LimitSettings(536_870_912, 65_536, 16_384, 8_388_608, 0));
+        .isEqualTo(
+            new LimitSettings(536_870_912, 65_536, 16_384, 8_388_608, 0)
+                .withClients(
+                    new ClientLimits(
+                        0, 0.5, 512, Duration.ofSeconds(20), Duration.ofSeconds(2), 50)));
     assertThat(RetrySettings.DEFAULTS)
         .isEqualTo(
             new RetrySettings(

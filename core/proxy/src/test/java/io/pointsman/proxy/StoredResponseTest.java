@@ -3,8 +3,13 @@ package io.pointsman.proxy;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.proxy.settings.ClientLimits;
+import io.pointsman.proxy.settings.LimitSettings;
+import io.pointsman.proxy.stored.StoredSearches;
+import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.ScriptedEngine;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -193,6 +198,58 @@ class StoredResponseTest {
       for (ScriptedEngine each : engines) {
         each.close();
       }
+    }
+  }
+
+  @Test
+  void anIdThatNoWorkerHasIsSearchedOnceInAWhile() throws Exception {
+    FakeClock clock = new FakeClock();
+    try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS, clock);
+        ScriptedEngine one = ScriptedEngine.start(keeper("resp_1", false));
+        ScriptedEngine two = ScriptedEngine.start(keeper("resp_2", false))) {
+      rig.worker(one.url());
+      rig.worker(two.url());
+      for (int i = 0; i < 20; i++) {
+        assertThat(rig.ask(get("resp_9")).status()).isEqualTo(404);
+        assertThat(rig.ask(ProxyRig.post("/v1/responses/resp_9/cancel", "")).status())
+            .isEqualTo(404);
+      }
+      assertThat(rig.ask(get("resp_9")).text()).contains("\"code\":\"response_not_found\"");
+      assertThat(one.requests()).hasSize(1);
+      assertThat(two.requests()).hasSize(1);
+
+      clock.advance(StoredSearches.MEMORY.plusMillis(1));
+      assertThat(rig.ask(get("resp_9")).status()).isEqualTo(404);
+      assertThat(two.requests()).hasSize(2);
+      assertThat(rig.ask(get("resp_2")).status()).as("another id").isEqualTo(200);
+    }
+  }
+
+  @Test
+  void randomIdsAreNotMultiplied() throws Exception {
+    FakeClock clock = new FakeClock();
+    ClientLimits few = new ClientLimits(0, 1, 0, Duration.ofSeconds(1), Duration.ofSeconds(2), 5);
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withLimits(LimitSettings.DEFAULTS.withClients(few));
+    try (ProxyRig rig = new ProxyRig(transport, settings, clock);
+        ScriptedEngine one = ScriptedEngine.start(keeper("resp_1", false));
+        ScriptedEngine two = ScriptedEngine.start(keeper("resp_2", false))) {
+      rig.worker(one.url());
+      rig.worker(two.url());
+      List<Integer> statuses = new ArrayList<>();
+      for (int i = 0; i < 20; i++) {
+        WireResponse answer = rig.ask(get("resp_random" + i));
+        statuses.add(answer.status());
+        if (answer.status() == 503) {
+          assertThat(answer.header("retry-after")).isEqualTo("1");
+        }
+      }
+      assertThat(statuses.subList(0, 5)).containsOnly(404);
+      assertThat(statuses.subList(5, 20)).containsOnly(503);
+      assertThat(one.requests().size() + two.requests().size()).isEqualTo(10);
+
+      clock.advance(Duration.ofSeconds(1));
+      assertThat(rig.ask(get("resp_2")).status()).isEqualTo(200);
     }
   }
 }

@@ -23,7 +23,12 @@ public final class WireClient implements AutoCloseable {
   private final OutputStream out;
 
   public WireClient(int port) throws IOException {
-    socket = new Socket(InetAddress.getLoopbackAddress(), port);
+    this(port, InetAddress.getLoopbackAddress());
+  }
+
+  /** A client with another address of the loopback. */
+  public WireClient(int port, InetAddress own) throws IOException {
+    socket = new Socket(InetAddress.getLoopbackAddress(), port, own, 0);
     socket.setSoTimeout(60_000);
     socket.setTcpNoDelay(true);
     in = new BufferedInputStream(socket.getInputStream(), 65_536);

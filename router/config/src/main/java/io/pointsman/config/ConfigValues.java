@@ -3,8 +3,11 @@ package io.pointsman.config;
 import io.pointsman.config.key.Key;
 import io.pointsman.config.value.Raw;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
 
 /**
  * Values set for keys; all other keys have their defaults. Filled from the file and then the flags,
@@ -12,6 +15,9 @@ import java.util.Objects;
  */
 public final class ConfigValues {
   private final Map<Key<?>, Object> chosen = new HashMap<>();
+
+  /** Flags with a secret as their value, which other users of the machine can see. */
+  private final Set<String> exposed = new TreeSet<>();
 
   /** The value set for {@code key}, otherwise its default. */
   @SuppressWarnings("unchecked") // set and read store only values of the key's type
@@ -34,11 +40,24 @@ public final class ConfigValues {
   public <T> void read(Key<T> key, Raw raw) {
     try {
       set(key, key.type().read(raw));
+      if (key.isSecret() && raw.where().equals(key.flag()) && !get(key).equals("")) {
+        exposed(key.flag());
+      }
     } catch (IllegalArgumentException e) {
       String name = raw.where().equals(key.flag()) ? key.flag() : raw.where() + ": " + key.path();
       String separator = e.getMessage() != null && e.getMessage().startsWith("[") ? "" : ": ";
       throw new ConfigException(name + separator + e.getMessage());
     }
+  }
+
+  /** Records that a flag contains a secret. */
+  public void exposed(String flag) {
+    exposed.add(flag);
+  }
+
+  /** Flags with a secret as their value, in order of their names. */
+  public List<String> exposedFlags() {
+    return List.copyOf(exposed);
   }
 
   /** True if a value is set, even one equal to the default. */
@@ -49,6 +68,7 @@ public final class ConfigValues {
   /** Copies all values set in {@code other}; they replace earlier ones. */
   public ConfigValues setAll(ConfigValues other) {
     chosen.putAll(other.chosen);
+    exposed.addAll(other.exposed);
     return this;
   }
 }

@@ -194,7 +194,10 @@ public record PointsmanConfig(
             values.get(OperationKeys.LOG_LEVEL),
             values.get(OperationKeys.LOG_FORMAT),
             values.get(OperationKeys.LOG_DIRECTORY),
-            values.get(OperationKeys.LOG_REQUESTS)),
+            values.get(OperationKeys.LOG_REQUESTS),
+            values.get(OperationKeys.LOG_ACCESS),
+            values.get(OperationKeys.LOG_ACCESS_SAMPLE),
+            values.get(OperationKeys.LOG_AUDIT)),
         group("admin", () -> admin(values)),
         AccessRecords.from(values),
         group(

@@ -16,6 +16,7 @@ import io.pointsman.proxy.admission.ModelLimit;
 import io.pointsman.proxy.http2.Http2FrontSettings;
 import io.pointsman.proxy.retry.PoisonSettings;
 import io.pointsman.proxy.retry.RetrySettings;
+import io.pointsman.proxy.settings.ClientLimits;
 import io.pointsman.proxy.settings.CorsSettings;
 import io.pointsman.proxy.settings.HeaderSettings;
 import io.pointsman.proxy.settings.LimitSettings;
@@ -23,6 +24,8 @@ import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.proxy.upstream.UpstreamSettings;
+import io.pointsman.proxy.wire.ForwardedSettings;
+import io.pointsman.proxy.wire.Network;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -60,7 +63,8 @@ final class ProxyRecords {
         new HeaderSettings(
             values.get(FrontKeys.REQUEST_ID_HEADERS),
             values.get(FrontKeys.WORKER_HEADER),
-            values.get(DisaggKeys.STAGE_ERRORS)),
+            values.get(DisaggKeys.STAGE_ERRORS),
+            group("forwarded", () -> forwarded(values))),
         group(
             "cors",
             () ->
@@ -87,6 +91,22 @@ final class ProxyRecords {
         values.get(ListenerKeys.HTTP2_UPGRADE),
         values.get(ListenerKeys.HTTP2_MAX_STREAMS),
         values.get(ListenerKeys.HTTP2_MAX_RESETS));
+  }
+
+  private static ForwardedSettings forwarded(ConfigValues values) {
+    return new ForwardedSettings(
+        values.get(FrontKeys.FORWARDED_SEND),
+        values.get(FrontKeys.TRUSTED_PROXIES).stream()
+            .map(text -> network("trusted-proxies", text))
+            .toList());
+  }
+
+  private static Network network(String key, String text) {
+    try {
+      return Network.of(text);
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(key + ": " + e.getMessage(), e);
+    }
   }
 
   private static AdmissionSettings admission(ConfigValues values) {
@@ -136,6 +156,13 @@ final class ProxyRecords {
         Math.toIntExact(values.get(FrontKeys.MAX_BUFFERED_BODY)),
         values.get(FrontKeys.MAX_BUFFERED_TOTAL),
         values.get(FrontKeys.BODY_DECODING),
+        new ClientLimits(
+            values.get(FrontKeys.MAX_CONNECTIONS_PER_ADDRESS),
+            values.get(FrontKeys.MAX_BUFFERED_SHARE),
+            values.get(FrontKeys.MIN_UPLOAD_RATE),
+            values.get(FrontKeys.UPLOAD_GRACE),
+            values.get(FrontKeys.EVICT_IDLE),
+            values.get(FrontKeys.SEARCHES_PER_SECOND)),
         new LimitSettings.Strictness(
             values.get(FrontKeys.STANDARD_METHODS), values.get(FrontKeys.STRICT_VALIDATION)));
   }

@@ -19,8 +19,11 @@ public final class YamlConfig {
 
   private final ConfigValues values = new ConfigValues();
   private final List<String> problems = new ArrayList<>();
+  private final Map<String, String> environment;
 
-  private YamlConfig() {}
+  private YamlConfig(Map<String, String> environment) {
+    this.environment = environment;
+  }
 
   /**
    * The values in a file.
@@ -50,7 +53,7 @@ public final class YamlConfig {
    * @throws ConfigException if the text is invalid
    */
   public static ConfigValues parse(String name, String text, Map<String, String> environment) {
-    YamlConfig reader = new YamlConfig();
+    YamlConfig reader = new YamlConfig(environment);
     YamlTree.compose(name, text, MAX_DEPTH, environment, "", reader.problems)
         .ifPresent(root -> reader.group("", root));
     if (!reader.problems.isEmpty()) {
@@ -77,7 +80,7 @@ public final class YamlConfig {
     Key<?> key = ConfigKeys.at(path);
     if (key != null) {
       try {
-        values.read(key, value);
+        values.read(key, key.isSecret() ? Secrets.resolved(path, value, environment) : value);
       } catch (ConfigException e) {
         problems.addAll(e.problems());
       }

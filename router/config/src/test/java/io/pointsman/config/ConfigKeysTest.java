@@ -106,6 +106,7 @@ class ConfigKeysTest {
           "other",
           "m=7",
           "optional",
+          "10.0.0.0/8",
           keyFile());
 
   private static String keyFile() {

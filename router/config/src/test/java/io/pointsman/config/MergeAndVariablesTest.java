@@ -3,13 +3,18 @@ package io.pointsman.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.pointsman.config.key.DisaggKeys;
+import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.engine.fleet.WorkerSpec;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -163,5 +168,41 @@ class MergeAndVariablesTest {
     assertThatThrownBy(() -> PointsmanConfig.from(values))
         .isInstanceOf(ConfigException.class)
         .hasMessageContaining("a reference to a variable");
+  }
+
+  @Test
+  void aKeyCanComeFromAVariableOrAFile(@TempDir Path directory) throws Exception {
+    Path file = Files.writeString(directory.resolve("key"), "  from-a-file\n");
+    ConfigValues values =
+        parse(
+            "api-key: {env: KEY}\nhealth: {api-key: {file: '"
+                + file
+                + "'}}\ndisaggregation:\n  prefill-api-key:\n    file: "
+                + file
+                + "\n");
+    assertThat(values.get(ForwardKeys.API_KEY)).isEqualTo(ENVIRONMENT.get("KEY"));
+    assertThat(values.get(FleetKeys.HEALTH_API_KEY)).isEqualTo("from-a-file");
+    assertThat(values.get(DisaggKeys.PREFILL_API_KEY)).isEqualTo("from-a-file");
+    assertThat(values.exposedFlags()).isEmpty();
+  }
+
+  @Test
+  void aSourceWithoutAKeyIsRefused(@TempDir Path directory) throws Exception {
+    Path empty = Files.writeString(directory.resolve("empty"), "\n");
+    Path reference = Files.writeString(directory.resolve("reference"), "${KEY}\n");
+    assertThatThrownBy(() -> parse("api-key: {env: NONE}"))
+        .hasMessage(
+            "router.yaml:1: api-key: env: NONE: not set in the environment (expected: a value)");
+    assertThatThrownBy(() -> parse("api-key: {file: /none/such}"))
+        .hasMessageContaining("router.yaml:1: api-key: /none/such cannot be read");
+    for (Path file : List.of(empty, reference)) {
+      assertThatThrownBy(() -> parse("api-key: {file: '" + file + "'}"))
+          .hasMessageContaining(": no secret (expected: 1 to 4096 characters");
+    }
+    for (String other : List.of("{vault: x}", "{env: KEY, file: x}", "{env: ''}", "{env: [KEY]}")) {
+      assertThatThrownBy(() -> parse("api-key: " + other))
+          .hasMessageContaining("(expected: a text, {env: NAME} or {file: PATH})");
+    }
+    assertThatThrownBy(() -> parse("policy: {env: KEY}")).isInstanceOf(ConfigException.class);
   }
 }

@@ -1,6 +1,7 @@
 package io.pointsman.kubernetes;
 
 import io.fabric8.kubernetes.client.KubernetesClientException;
+import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.env.Ticker;
 import java.time.Duration;
 import org.slf4j.Logger;
@@ -64,7 +65,9 @@ final class ApiOutage {
     } else if (!away && since.compareTo(PATIENCE) >= 0) {
       away = true;
       log.warn(
-          "{}: cannot watch pods: {}; the workers stay unchanged until it answers", url, cause);
+          "{}: cannot watch pods: {}; the workers stay unchanged until it answers",
+          url,
+          LogText.of(cause));
     }
   }
 

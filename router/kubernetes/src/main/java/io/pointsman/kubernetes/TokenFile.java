@@ -6,6 +6,7 @@ import io.fabric8.kubernetes.api.model.NamedContext;
 import io.fabric8.kubernetes.client.Config;
 import io.fabric8.kubernetes.client.OAuthTokenProvider;
 import io.fabric8.kubernetes.client.utils.Serialization;
+import io.pointsman.engine.env.LogText;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -68,7 +69,7 @@ final class TokenFile implements OAuthTokenProvider {
         }
       }
     } catch (IOException e) {
-      log.warn("cannot read {}: {}", kubeconfig, e.toString());
+      log.warn("cannot read {}: {}", kubeconfig, LogText.of(e));
     }
     return null;
   }
@@ -81,7 +82,7 @@ final class TokenFile implements OAuthTokenProvider {
         last = token;
       }
     } catch (IOException e) {
-      log.warn("kubeconfig: tokenFile cannot be read: {}", e.toString());
+      log.warn("kubeconfig: tokenFile cannot be read: {}", LogText.of(e));
     }
     return last;
   }

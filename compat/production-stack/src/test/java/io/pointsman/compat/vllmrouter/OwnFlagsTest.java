@@ -9,12 +9,16 @@ import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.key.AdminKeys;
 import io.pointsman.config.key.DecideKeys;
+import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.RoutingKeys;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Flags of {@code serve} on the command line of another router. */
 class OwnFlagsTest {
@@ -101,5 +105,20 @@ class OwnFlagsTest {
     assertThat(
             vllmRouter("--worker-urls http://a:1 --queue-timeout 5").get(FrontKeys.QUEUE_TIMEOUT))
         .hasSeconds(5);
+  }
+
+  @Test
+  void aKeyOnTheCommandLineIsReportedAndOneInAFileIsNot(@TempDir Path directory) throws Exception {
+    Path file = Files.writeString(directory.resolve("key"), "sk-1\n");
+    ConfigValues shown = vllmRouter("--worker-urls http://a:1 --api-key sk-2");
+    assertThat(shown.get(ForwardKeys.API_KEY)).isEqualTo("sk-2");
+    assertThat(shown.exposedFlags()).containsExactly("--api-key");
+    ConfigValues kept = vllmRouter("--worker-urls http://a:1 --api-key-file " + file);
+    assertThat(kept.get(ForwardKeys.API_KEY)).isEqualTo("sk-1");
+    assertThat(kept.exposedFlags()).isEmpty();
+    assertThat(stack("--api-key-file " + file).get(ForwardKeys.API_KEY)).isEqualTo("sk-1");
+    assertThat(stack("--api-key sk-3").exposedFlags()).containsExactly("--api-key");
+    assertThat(refused("--worker-urls http://a:1 --api-key-file /none/such").getFirst())
+        .startsWith("--api-key-file: /none/such cannot be read");
   }
 }

@@ -1,9 +1,11 @@
 package io.pointsman.compat.vllmrouter;
 
 import io.pointsman.config.ConfigException;
+import io.pointsman.config.Secrets;
 import io.pointsman.config.key.ConfigKeys;
 import io.pointsman.config.key.Key;
 import io.pointsman.config.value.Raw;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -16,10 +18,32 @@ final class OwnFlags {
   static List<Flag> beside(List<Flag> theirs) {
     Set<String> taken =
         theirs.stream().flatMap(flag -> flag.names().stream()).collect(Collectors.toSet());
-    return ConfigKeys.all().stream()
-        .filter(key -> !taken.contains(key.flag()))
-        .map(OwnFlags::flag)
-        .toList();
+    List<Flag> own = new ArrayList<>();
+    for (Key<?> key : ConfigKeys.all()) {
+      if (!taken.contains(key.flag())) {
+        own.add(flag(key));
+      }
+      if (key.isSecret() && !taken.contains(key.flag() + Secrets.FILE_SUFFIX)) {
+        own.add(fileFlag(key));
+      }
+    }
+    return own;
+  }
+
+  private static <T> Flag fileFlag(Key<T> key) {
+    String name = key.flag() + Secrets.FILE_SUFFIX;
+    return Flag.flag(name, "File with the value of " + key.flag() + ".")
+        .shape(Flag.Shape.VALUE)
+        .only(Flag.Source.OWN)
+        .honoured((given, into) -> readFile(key, name, given.value(), into));
+  }
+
+  private static <T> void readFile(Key<T> key, String name, String file, Translation into) {
+    try {
+      into.own().read(key, new Raw.Scalar(Secrets.ofFile(name, file), name));
+    } catch (ConfigException e) {
+      into.problems().addAll(e.problems());
+    }
   }
 
   private static <T> Flag flag(Key<T> key) {

@@ -162,6 +162,9 @@ public final class Translation {
   private <T> void read(Key<T> key, Raw raw, String shown, Given given) {
     try {
       values.set(key, key.type().read(raw));
+      if (key.isSecret() && !shown.isEmpty()) {
+        values.exposed(given.flag());
+      }
     } catch (IllegalArgumentException e) {
       String said = e.getMessage() == null ? shown : e.getMessage();
       problems.add(given.flag() + (said.startsWith("[") ? "" : ": ") + said);

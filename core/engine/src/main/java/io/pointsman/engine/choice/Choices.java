@@ -32,7 +32,7 @@ public final class Choices {
 
   /**
    * @param ticker the engine's ticker
-   * @param dice makes lease ids hard to guess
+   * @param dice makes lease ids impossible to guess; from a cryptographic generator
    */
   public Choices(
       RoutingEngine engine, ExternalLeaseSettings settings, Ticker ticker, RandomSource dice) {

@@ -2,6 +2,8 @@ package io.pointsman.engine.choice;
 
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -27,7 +29,8 @@ final class ExternalLease {
   private final Ends ends;
   private final @Nullable String name;
   private final long sequence;
-  private final long nonce;
+  private final int place;
+  private final String secret;
   private final long latest;
   private State state = State.CHOSEN;
   private long expiresAt;
@@ -42,7 +45,8 @@ final class ExternalLease {
    * @param ends is called at the end, outside any lock
    * @param name the id that the proxy assigned; null if the router assigns one
    * @param sequence number of the lease, in order of creation
-   * @param nonce makes the id hard to guess
+   * @param place entry of the lease in the table, which its id names
+   * @param secret makes the id hard to guess
    * @param expiresAt expiry by the engine's ticker
    * @param latest upper bound of the expiry after renewals
    */
@@ -52,7 +56,8 @@ final class ExternalLease {
       Ends ends,
       @Nullable String name,
       long sequence,
-      long nonce,
+      int place,
+      String secret,
       long expiresAt,
       long latest) {
     this.ends = ends;
@@ -61,13 +66,14 @@ final class ExternalLease {
     this.prefill = prefill;
     split = prefill != null;
     this.sequence = sequence;
-    this.nonce = nonce;
+    this.place = place;
+    this.secret = secret;
     this.expiresAt = expiresAt;
     this.latest = latest;
   }
 
   String id() {
-    return name == null ? ExternalLeaseIds.format(sequence, nonce) : name;
+    return name == null ? ExternalLeaseIds.format(place, secret) : name;
   }
 
   /** The id that the proxy assigned; null if the router assigned one. */
@@ -79,8 +85,13 @@ final class ExternalLease {
     return sequence;
   }
 
-  boolean is(long sequence, long nonce) {
-    return name == null && this.sequence == sequence && this.nonce == nonce;
+  /** True if the router assigned an id with this secret. The time does not depend on it. */
+  boolean is(String other) {
+    return name == null && MessageDigest.isEqual(bytes(secret), bytes(other));
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
   }
 
   synchronized boolean settled() {

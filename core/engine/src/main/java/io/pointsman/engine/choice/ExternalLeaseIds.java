@@ -1,37 +1,71 @@
 package io.pointsman.engine.choice;
 
-/** Text form of the router's lease ids: two numbers in base 36, joined by a hyphen. */
+import io.pointsman.engine.env.RandomSource;
+
+/**
+ * Text form of the router's lease ids: the place of the lease in base 62, a hyphen, and a secret of
+ * more than 128 bits.
+ */
 final class ExternalLeaseIds {
-  private static final int BASE = 36;
+  private static final String DIGITS =
+      "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-  /** Maximum length: two longs of at most 13 digits each, and the hyphen. */
-  static final int LONGEST = 27;
+  private static final int BASE = 62;
 
-  /** The result for an invalid number; no id contains it. */
-  static final long NONE = -1;
+  /** Digits of a place; enough for the largest table. */
+  private static final int MOST_PLACE_DIGITS = 4;
+
+  /** 62^22 is more than 2^130. */
+  private static final int SECRET_DIGITS = 22;
+
+  /** Digits per random number: 62^2 is a small bound, so all numbers are equally likely. */
+  private static final int DIGITS_PER_ROLL = 2;
+
+  /** Length of the longest id. */
+  static final int LONGEST = MOST_PLACE_DIGITS + 1 + SECRET_DIGITS;
+
+  /** The result for a text that is no id. */
+  static final int NONE = -1;
 
   private ExternalLeaseIds() {}
 
-  static String format(long sequence, long nonce) {
-    return Long.toString(sequence, BASE) + "-" + Long.toString(nonce, BASE);
+  /** A new secret. */
+  static String secret(RandomSource dice) {
+    StringBuilder secret = new StringBuilder(SECRET_DIGITS);
+    for (int i = 0; i < SECRET_DIGITS; i += DIGITS_PER_ROLL) {
+      int roll = dice.roll(BASE * BASE);
+      secret.append(DIGITS.charAt(roll / BASE)).append(DIGITS.charAt(roll % BASE));
+    }
+    return secret.toString();
   }
 
-  /** Returns the first number of an id, or {@link #NONE}. */
-  static long sequence(String id) {
+  static String format(int place, String secret) {
+    StringBuilder id = new StringBuilder(LONGEST);
+    for (int left = place; left > 0 || id.isEmpty(); left /= BASE) {
+      id.insert(0, DIGITS.charAt(left % BASE));
+    }
+    return id.append('-').append(secret).toString();
+  }
+
+  /** Returns the place in an id, or {@link #NONE}. */
+  static int place(String id) {
     int hyphen = id.indexOf('-');
-    return hyphen < 0 || id.length() > LONGEST ? NONE : number(id.substring(0, hyphen));
-  }
-
-  /** Returns the second number of an id, or {@link #NONE}. */
-  static long nonce(String id) {
-    return number(id.substring(id.indexOf('-') + 1));
-  }
-
-  private static long number(String digits) {
-    try {
-      return Math.max(Long.parseLong(digits, BASE), NONE);
-    } catch (NumberFormatException e) {
+    if (hyphen < 1 || hyphen > MOST_PLACE_DIGITS || id.length() > LONGEST) {
       return NONE;
     }
+    int place = 0;
+    for (int i = 0; i < hyphen; i++) {
+      int digit = DIGITS.indexOf(id.charAt(i));
+      if (digit < 0) {
+        return NONE;
+      }
+      place = place * BASE + digit;
+    }
+    return place;
+  }
+
+  /** Returns the secret in an id. */
+  static String secret(String id) {
+    return id.substring(id.indexOf('-') + 1);
   }
 }

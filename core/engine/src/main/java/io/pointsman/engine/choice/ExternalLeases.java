@@ -17,8 +17,6 @@ import org.jspecify.annotations.Nullable;
  * locked.
  */
 final class ExternalLeases {
-  private static final int NONCE_HALF = 1 << 30;
-
   private final ExternalLeaseSettings settings;
   private final ExternalLeaseTally tally = new ExternalLeaseTally();
   private final RandomSource dice;
@@ -92,7 +90,7 @@ final class ExternalLeases {
           own.decrementAndGet();
           ended(outcome, tokens);
         };
-    long nonce = (long) dice.roll(NONCE_HALF) << 30 | dice.roll(NONCE_HALF);
+    String secret = ExternalLeaseIds.secret(dice);
     long expiresAt = now + hold.ttl().toNanos();
     long latest = now + settings.maxLifetime().toNanos();
     while (true) {
@@ -102,7 +100,7 @@ final class ExternalLeases {
       if (before == null || before.ended()) {
         ExternalLease held =
             new ExternalLease(
-                lease, prefill, ends, hold.id(), sequence, nonce, expiresAt, latest);
+                lease, prefill, ends, hold.id(), sequence, place, secret, expiresAt, latest);
         if (places.compareAndSet(place, before, held)) {
           if (before != null) {
             forget(before);
@@ -195,12 +193,12 @@ final class ExternalLeases {
     if (LeaseTerms.isId(id)) {
       return named.find(id);
     }
-    long sequence = ExternalLeaseIds.sequence(id);
-    if (sequence == ExternalLeaseIds.NONE) {
+    int place = ExternalLeaseIds.place(id);
+    if (place < 0 || place >= places.length()) {
       return null;
     }
-    ExternalLease held = places.get(place(sequence));
-    return held != null && held.is(sequence, ExternalLeaseIds.nonce(id)) ? held : null;
+    ExternalLease held = places.get(place);
+    return held != null && held.is(ExternalLeaseIds.secret(id)) ? held : null;
   }
 
   private static LeaseResult said(@Nullable ExternalLease held, long now, Word word) {

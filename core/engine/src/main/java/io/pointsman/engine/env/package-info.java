@@ -1,4 +1,7 @@
-/** The engine's environment as parameters: time, random numbers and large pages. */
+/**
+ * The engine's environment as parameters: time, random numbers and large pages. Also the form of
+ * text for logs.
+ */
 @NullMarked
 package io.pointsman.engine.env;
 

@@ -2,6 +2,7 @@ package io.pointsman.engine.fleet;
 
 import static java.util.Objects.requireNonNull;
 
+import io.pointsman.engine.env.LogText;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -29,6 +30,8 @@ public record WorkerSpec(
     int maxInFlight,
     Map<String, String> labels) {
 
+  private static final int LONGEST_ID = 512;
+
   /** Characters of a path (RFC 3986, section 3.3). */
   private static final Pattern PATH =
       Pattern.compile("(?:[A-Za-z0-9/._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*");
@@ -48,6 +51,15 @@ public record WorkerSpec(
     labels = Map.copyOf(labels);
     if (id.isBlank()) {
       throw new IllegalArgumentException("id: '" + id + "' (expected: a name)");
+    }
+    if (id.length() > LONGEST_ID || id.chars().anyMatch(Character::isISOControl)) {
+      // The id is a header's value, a metric's label, and a part of log lines.
+      throw new IllegalArgumentException(
+          "id: "
+              + LogText.of(id)
+              + " (expected: at most "
+              + LONGEST_ID
+              + " characters without control characters)");
     }
     if (!url.startsWith("http://") && !url.startsWith("https://")) {
       throw new IllegalArgumentException("url: " + url + " (expected: http://host:port)");

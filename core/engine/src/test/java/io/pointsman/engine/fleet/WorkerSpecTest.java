@@ -1,7 +1,11 @@
 package io.pointsman.engine.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -44,5 +48,15 @@ class WorkerSpecTest {
   void aUrlWithAPathIsValid() {
     assertThat(WorkerSpec.problemOfUrl("https://gateway/x/")).isNull();
     assertThat(WorkerSpec.problemOfUrl("http://a_b:8000")).isNull();
+  }
+
+  @Test
+  void anIdCannotForgeALineOfAHeadOrALog() {
+    for (String id : List.of("a\r\nx-b: c", "a\u001b[2J", "x".repeat(513))) {
+      assertThatThrownBy(
+              () -> new WorkerSpec(id, "http://a:1", Role.REGULAR, Set.of(), -1, 0, Map.of()))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("(expected: at most 512 characters without control characters)");
+    }
   }
 }

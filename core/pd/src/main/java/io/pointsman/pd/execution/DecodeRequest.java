@@ -58,7 +58,7 @@ final class DecodeRequest implements UpstreamRequest {
     this.course = course;
     this.request = request;
     worker = leg.worker();
-    head = new HeadChanges(leg.headers(), expected.first() != null, true);
+    head = new HeadChanges(leg.headers(), expected.first() != null);
     this.body = body;
     this.expected = expected;
   }

@@ -92,7 +92,7 @@ final class PdStepWriter {
               served.requestId(),
               bodyLength,
               traceContext,
-              new HeadChanges(leg.headers(), true, true));
+              new HeadChanges(leg.headers(), true));
       return ByteBufUtil.getBytes(head);
     } finally {
       head.release();

@@ -80,7 +80,7 @@ final class SingleWorkerRequests {
       }
     }
     Header id = new Header(Header.REQUEST_ID, PdRequests.id(served, plane));
-    HeadChanges head = new HeadChanges(List.of(id), false, false);
+    HeadChanges head = new HeadChanges(List.of(id), false);
     served.attempt(lease, new SingleWorkerRequest(body, head, lines, onReached));
   }
 

@@ -7,6 +7,7 @@ import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.Transport;
 import io.pointsman.proxy.WireClient;
 import io.pointsman.proxy.WireResponse;
+import io.pointsman.proxy.settings.ClientLimits;
 import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.EngineScript;
@@ -31,7 +32,8 @@ class BufferedTotalTest {
 
   /** Room for five bodies of {@link #BODY}; the fourth exceeds three quarters. */
   private static final ProxySettings SMALL =
-      ProxySettings.DEFAULTS.withLimits(LimitSettings.DEFAULTS.withMaxBufferedTotal(2 * MIB));
+      ProxySettings.DEFAULTS.withLimits(
+          LimitSettings.DEFAULTS.withMaxBufferedTotal(2 * MIB).withClients(ClientLimits.NONE));
 
   private static String prompt(int bytes) {
     return "{\"model\":\"m\",\"max_tokens\":5,\"prompt\":\"" + "x".repeat(bytes) + "\"}";

@@ -9,6 +9,12 @@ import java.util.concurrent.atomic.AtomicInteger;
  * Thread-safe; used once when a connection opens and once when it closes.
  */
 public final class DrainGate {
+  /** True while all places for clients are taken. */
+  private volatile boolean full;
+
+  private volatile long shortUntil;
+  private volatile boolean wasShort;
+
   private final AtomicInteger connections = new AtomicInteger();
   private final CountDownLatch empty = new CountDownLatch(1);
   private volatile boolean stopping;
@@ -57,5 +63,21 @@ public final class DrainGate {
    */
   public boolean await(long nanos) throws InterruptedException {
     return empty.await(nanos, TimeUnit.NANOSECONDS);
+  }
+
+  /** Reports whether all places for clients are taken. Any thread. */
+  public void full(boolean isFull) {
+    full = isFull;
+  }
+
+  /** Reports that descriptors were short, until this time. Any thread. */
+  public void shortUntil(long nanos) {
+    shortUntil = nanos;
+    wasShort = true;
+  }
+
+  /** True if idle connections must make room for others. */
+  public boolean crowded(long now) {
+    return full || (wasShort && shortUntil - now > 0);
   }
 }

@@ -42,6 +42,10 @@ public abstract class WorkerCall implements UpstreamUser {
   }
 
   private static final int OK = 200;
+
+  /** Time for which idle clients make room after descriptors were short. */
+  private static final long SHORT_NANOS = 2_000_000_000L;
+
   private static final long LATE_NANOS = RetrySettings.LATE.toNanos();
 
   private final LoopState state;
@@ -225,6 +229,9 @@ public abstract class WorkerCall implements UpstreamUser {
     drop();
     Shortage shortage = Shortage.of(cause);
     if (shortage != null) {
+      if (shortage == Shortage.DESCRIPTORS) {
+        state.plane().gate().shortUntil(state.now() + SHORT_NANOS);
+      }
       lease.ignored();
     } else if (resent) {
       // The engine got the request on the connection that broke, and is gone.

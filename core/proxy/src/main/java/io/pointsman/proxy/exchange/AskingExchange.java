@@ -170,6 +170,8 @@ final class AskingExchange implements ClientStream {
         head,
         client.state().plane().requestIds().of(head),
         Reply.of(error, error.message()),
-        received);
+        received,
+        error,
+        0);
   }
 }

@@ -255,7 +255,12 @@ final class Attempt extends WorkerCall {
   protected void answers(ResponseHead head, ByteBuf in) {
     String method = exchange.head().method();
     AnswerReader reading =
-        AnswerReader.of(exchange.endpoint(), head, method, lease.observed(), state::scratch);
+        AnswerReader.of(
+            exchange.endpoint(),
+            head,
+            method,
+            lease.observed() || state.plane().listener().readsUsage(),
+            state::scratch);
     reader = reading;
     if (whole && reading != null) {
       reading.read(in);
@@ -468,6 +473,9 @@ final class Attempt extends WorkerCall {
     complete(surplus);
     if (signals != null) {
       signals.ended();
+    }
+    if (reader != null) {
+      exchange.report().used(reader.usage());
     }
     settle();
     exchange.answered(status, under);

@@ -537,6 +537,9 @@ final class Attempts implements DeferredRequest.Holder {
     if (search != null && by != null) {
       search.answered(code, by);
     }
+    if (search != null) {
+      search.ended(code);
+    }
   }
 
   /** Records the end of the current attempt, with its answer or within it. */
@@ -579,6 +582,9 @@ final class Attempts implements DeferredRequest.Holder {
   void end() {
     retries.release();
     absence.end();
+    if (search != null) {
+      search.end();
+    }
     exchange.faults().ended();
     if (held != null) {
       held.leave();

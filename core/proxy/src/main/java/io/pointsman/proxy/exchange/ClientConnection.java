@@ -11,6 +11,7 @@ import io.netty.channel.socket.DuplexChannel;
 import io.netty.handler.codec.http2.Http2StreamChannel;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.util.ReferenceCountUtil;
+import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.loop.LoopClient;
 import io.pointsman.proxy.loop.LoopState;
@@ -19,9 +20,11 @@ import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.retry.BodyHash;
 import io.pointsman.proxy.settings.TimeoutSettings;
+import io.pointsman.proxy.wire.ClientAddress;
 import io.pointsman.proxy.wire.RequestDecoder;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.request.Paths;
+import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -86,6 +89,12 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   private boolean headComing;
 
+  /** Null before the first request. */
+  private @Nullable ClientAddress address;
+
+  /** The client's part of the memory for bodies; null if it may use all of it. */
+  private @Nullable BodyBudget share;
+
   /** Switch to another protocol at the request of the client; null if none is possible. */
   private @Nullable ProtocolSwitch protocolSwitch;
 
@@ -131,6 +140,17 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     return state;
   }
 
+  /** The client's address. */
+  ClientAddress address() {
+    ClientAddress known = address;
+    if (known == null) {
+      boolean encrypted = channel.pipeline().get(SslHandler.class) != null;
+      known = ClientAddress.of(channel.remoteAddress(), encrypted, plane.headers().forwarded());
+      address = known;
+    }
+    return known;
+  }
+
   /** Identity of the client in records of failures: its API key, else this connection. */
   long identity(RequestHead head) {
     String bearer = head.first("authorization");
@@ -151,6 +171,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   @Override
   public void channelActive(ChannelHandlerContext ctx) {
     plane.gate().opened();
+    enter();
     since = state.now();
     index = state.add(this);
     if (plane.gate().draining()) {
@@ -183,6 +204,29 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
       interrupted.clientGone();
     }
     plane.gate().closed();
+    if (share != null) {
+      plane.bodies().leave(ClientAddress.group(channel.remoteAddress()));
+    }
+  }
+
+  /** Takes a share of the memory for bodies, unless the client is a proxy of many. */
+  private void enter() {
+    SocketAddress remote = channel.remoteAddress();
+    double most = plane.limits().clients().bodyShare();
+    if (most < 1 && !plane.headers().forwarded().trusts(remote)) {
+      share = plane.bodies().enter(ClientAddress.group(remote), most);
+    }
+  }
+
+  /** The memory for bodies that this client may use. */
+  BodyBudget bodies() {
+    BodyBudget own = share;
+    return own == null ? plane.bodies() : own;
+  }
+
+  @Override
+  public long idleNanos(long now) {
+    return current == null && !headComing && !ending() ? now - since : BUSY;
   }
 
   @Override
@@ -349,9 +393,42 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
    * @param complete true if the request was received completely, so another can follow
    */
   void reply(RequestHead head, String requestId, Reply reply, boolean complete) {
+    reply(head, requestId, reply, complete, null, 0);
+  }
+
+  /**
+   * Sends an answer of the router and ends the request.
+   *
+   * @param complete true if the request was received completely, so another can follow
+   * @param error reason of a refusal; null if there is none
+   * @param nanos time since the head was read
+   */
+  void reply(
+      RequestHead head,
+      String requestId,
+      Reply reply,
+      boolean complete,
+      @Nullable ProxyError error,
+      long nanos) {
     boolean keep = mayKeep(head, complete);
-    write(render(head, requestId, reply, keep));
+    ByteBuf bytes = render(head, requestId, reply, keep);
+    int length = bytes.readableBytes();
+    write(bytes);
     finished(keep);
+    told(head, requestId, reply.status(), error, nanos, length);
+  }
+
+  private void told(
+      RequestHead head,
+      String requestId,
+      int status,
+      @Nullable ProxyError error,
+      long nanos,
+      long length) {
+    if (plane.listener().receivesOwnAnswers()) {
+      String reason = error == null ? null : error.code();
+      plane.listener().answered(new OwnAnswer(head, requestId, status, reason, nanos, length));
+    }
   }
 
   /** True if another request may follow on this connection. */
@@ -541,10 +618,15 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   }
 
   private void headTimedOut() {
-    Reply reply = Reply.of(ProxyError.REQUEST_TIMEOUT, ProxyError.REQUEST_TIMEOUT.message());
-    write(
-        reply.render(channel.alloc(), plane.requestIds().make(""), "connection: close\r\n", true));
+    ProxyError error = ProxyError.REQUEST_TIMEOUT;
+    String id = plane.requestIds().make("");
+    Reply reply = Reply.of(error, error.message());
+    ByteBuf bytes = reply.render(channel.alloc(), id, "connection: close\r\n", true);
+    int length = bytes.readableBytes();
+    write(bytes);
+    long nanos = state.now() - since;
     finished(false);
+    told(RequestHead.unread().from(address()), id, error.status(), error, nanos, length);
   }
 
   /** Closes the connection after pending writes, unless a request is arriving or in progress. */

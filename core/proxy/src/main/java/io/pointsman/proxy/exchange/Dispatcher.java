@@ -43,7 +43,8 @@ final class Dispatcher {
   }
 
   /** Handles a new head. */
-  void begin(RequestHead head) {
+  void begin(RequestHead received) {
+    RequestHead head = received.from(client.address());
     RequestHead.Fault fault = head.fault();
     if (fault != null) {
       refuse(head, error(fault), null);
@@ -148,7 +149,7 @@ final class Dispatcher {
   void refuseCaller(RequestHead head) {
     ProxyError error = ProxyError.INVALID_API_KEY;
     Reply reply = Reply.of(error, error.message()).with("www-authenticate", "Bearer");
-    client.reply(head, plane.requestIds().of(head), reply, client.answering());
+    client.reply(head, plane.requestIds().of(head), reply, client.answering(), error, 0);
   }
 
   /**
@@ -211,7 +212,7 @@ final class Dispatcher {
   private void refuse(RequestHead head, ProxyError error, @Nullable String allow) {
     Reply reply = Reply.of(error, error.message());
     String id = head.fault() == null ? plane.requestIds().of(head) : plane.requestIds().make("");
-    client.reply(head, id, allow == null ? reply : reply.with("allow", allow), false);
+    client.reply(head, id, allow == null ? reply : reply.with("allow", allow), false, error, 0);
   }
 
   private void preflight(RequestHead head) {

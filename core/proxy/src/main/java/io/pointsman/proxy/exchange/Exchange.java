@@ -1,6 +1,7 @@
 package io.pointsman.proxy.exchange;
 
 import io.netty.buffer.ByteBuf;
+import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.proxy.body.BodyDecoder;
 import io.pointsman.proxy.body.KeptBody;
@@ -59,6 +60,7 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
   private final AnswerWriter answers;
   private final RequestSender sender;
   private final RequestFaults faults;
+  private final UploadRate upload = new UploadRate();
 
   /** The head of the decoded body; the client's head for a body without a coding. */
   private RequestHead plainHead;
@@ -93,7 +95,7 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
             head,
             state.allocator(),
             plane.limits().maxBufferedBody(),
-            plane.bodies(),
+            client.bodies(),
             state.courses() == null && !coded.decodes());
     faults = new RequestFaults(plane.faults(), requestId, () -> client.identity(head));
     place = new AdmissionPermit(state, this);
@@ -319,6 +321,21 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
       return;
     }
     attempts = new Attempts(this, read, stored);
+    if (stored != null) {
+      boolean several = plane.engine().fleet().snapshot().workers().size() > 1;
+      switch (stored.beginSearch(several)) {
+        case BEGUN -> {}
+        case MISSING -> {
+          reply(ProxyError.UNKNOWN_RESPONSE);
+          return;
+        }
+        case LIMITED -> {
+          ProxyError error = ProxyError.SEARCHES_LIMITED;
+          reply(error, Reply.of(error, error.message()).retryAfter(1));
+          return;
+        }
+      }
+    }
     admit(read.model());
   }
 
@@ -506,6 +523,7 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
       reply(error);
       return;
     }
+    report.fails(error);
     boolean ended = relay.endWithError(error);
     relay.release();
     report.sent(relay.bytesOut());
@@ -525,6 +543,7 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
   }
 
   void reply(ProxyError error, Reply reply) {
+    report.fails(error);
     reply(error.blame(), reply);
   }
 
@@ -609,6 +628,11 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
     return tunnel;
   }
 
+  /** True if the client sends the body below the minimum rate. */
+  boolean sendsTooSlowly(long now) {
+    return upload.tooSlow(now, waitsForClient(), body.total(), plane.limits().clients());
+  }
+
   /** True if all received bytes were forwarded and the client must send more. */
   boolean waitsForClient() {
     UpstreamConnection worker = streamingTo();
@@ -626,7 +650,12 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
    */
   @Override
   public void failed(Throwable defect) {
-    LOG.error("{} {} failed, request {}", head.method(), head.path(), requestId, defect);
+    LOG.error(
+        "{} {} failed, request {}",
+        LogText.of(head.method()),
+        LogText.of(head.path()),
+        requestId,
+        defect);
     Attempt under = attempt();
     try {
       if (!answers.reached() || (under != null && under.relay() != null)) {
@@ -635,8 +664,8 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
     } catch (RuntimeException | Error e) {
       LOG.error(
           "{} {} failed, and the error could not be sent, request {}",
-          head.method(),
-          head.path(),
+          LogText.of(head.method()),
+          LogText.of(head.path()),
           requestId,
           e);
     }
@@ -652,7 +681,11 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
       end(answers.reached() ? report.status() : ProxyError.INTERNAL.status(), Blame.ROUTER);
     } catch (RuntimeException | Error e) {
       LOG.error(
-          "{} {} could not be ended cleanly, request {}", head.method(), head.path(), requestId, e);
+          "{} {} could not be ended cleanly, request {}",
+          LogText.of(head.method()),
+          LogText.of(head.path()),
+          requestId,
+          e);
     }
     client.reset();
   }
@@ -700,7 +733,11 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
       }
     } catch (RuntimeException | Error e) {
       LOG.error(
-          "{} {} could not be ended cleanly, request {}", head.method(), head.path(), requestId, e);
+          "{} {} could not be ended cleanly, request {}",
+          LogText.of(head.method()),
+          LogText.of(head.path()),
+          requestId,
+          e);
     }
   }
 

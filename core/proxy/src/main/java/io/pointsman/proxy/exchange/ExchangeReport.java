@@ -1,7 +1,9 @@
 package io.pointsman.proxy.exchange;
 
+import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestReport;
@@ -10,6 +12,7 @@ import io.pointsman.proxy.telemetry.RequestTracer;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.telemetry.SideTrace;
 import io.pointsman.proxy.telemetry.TraceContext;
+import io.pointsman.proxy.wire.ClientAddress;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
@@ -46,6 +49,8 @@ final class ExchangeReport implements RequestReport {
   private long bytesIn;
   private long bytesOut;
   private long chunksOut;
+  private @Nullable String reason;
+  private Usage usage = Usage.UNKNOWN;
 
   ExchangeReport(
       RequestHead head,
@@ -161,6 +166,16 @@ final class ExchangeReport implements RequestReport {
     clientLeft = true;
   }
 
+  /** Records the router's own error. */
+  void fails(ProxyError error) {
+    reason = error.code();
+  }
+
+  /** Records the token counts of the answer. */
+  void used(Usage counts) {
+    usage = counts;
+  }
+
   void ended(int code, Blame whose, long received, long now) {
     status = code;
     blame = whose;
@@ -261,5 +276,21 @@ final class ExchangeReport implements RequestReport {
   @Override
   public long chunksOut() {
     return chunksOut;
+  }
+
+  @Override
+  public String client() {
+    ClientAddress client = head.client();
+    return client == null ? RequestReport.super.client() : client.text();
+  }
+
+  @Override
+  public @Nullable String reason() {
+    return reason;
+  }
+
+  @Override
+  public Usage usage() {
+    return usage;
   }
 }

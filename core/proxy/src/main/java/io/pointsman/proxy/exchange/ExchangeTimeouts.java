@@ -15,8 +15,10 @@ final class ExchangeTimeouts {
     TimeoutSettings timeouts = plane.timeouts();
     Attempt attempt = exchange.attempt();
     long total = totalNanos(exchange, timeouts);
-    if (exchange.waitsForClient()
-        && TimeoutSettings.passed(now - exchange.lastReadAt(), timeouts.clientBody().toNanos())) {
+    if (exchange.sendsTooSlowly(now)
+        || (exchange.waitsForClient()
+            && TimeoutSettings.passed(
+                now - exchange.lastReadAt(), timeouts.clientBody().toNanos()))) {
       exchange.endEarly(ProxyError.REQUEST_TIMEOUT, null);
     } else if (TimeoutSettings.passed(now - exchange.report().startedAt(), total)) {
       totalTimeout(exchange, attempt, now, total / 2);

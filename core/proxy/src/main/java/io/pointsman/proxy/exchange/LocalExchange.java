@@ -1,6 +1,7 @@
 package io.pointsman.proxy.exchange;
 
 import io.netty.buffer.ByteBuf;
+import io.pointsman.engine.env.LogText;
 import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.local.AdminGuard;
@@ -53,6 +54,7 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
   private long dropped;
   private boolean received;
   private boolean over;
+  private final UploadRate upload = new UploadRate();
   private final long startedAt;
   private long lastReadAt;
 
@@ -84,7 +86,7 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
   @Override
   public void begin() {
     if (head.contentLength() > mostBytes()) {
-      reply(tooLarge());
+      reply(tooLarge(), ProxyError.BODY_TOO_LARGE);
     } else if (endpoint.streamsBody()) {
       BodyStream in = new BodyStream(this::readsAgain);
       stream = in;
@@ -127,14 +129,14 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
     int kept = (int) Math.min(length, Math.max(0, mostKept() - before));
     if (over || before + dropped + length > mostBytes()) {
       part.release();
-      reply(tooLarge());
+      reply(tooLarge(), ProxyError.BODY_TOO_LARGE);
       return;
     }
     dropped += length - kept;
     if (kept == 0) {
       part.release();
     } else if (!keep(part.writerIndex(part.readerIndex() + kept))) {
-      reply(Rejections.reply(ProxyError.BUFFERS_FULL));
+      reply(Rejections.reply(ProxyError.BUFFERS_FULL), ProxyError.BUFFERS_FULL);
     }
   }
 
@@ -157,7 +159,7 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
   private boolean keep(ByteBuf part) {
     KeptBody into = body;
     if (into == null) {
-      into = new KeptBody(client.state().allocator(), client.state().plane().bodies());
+      into = new KeptBody(client.state().allocator(), client.bodies());
       body = into;
     }
     return into.add(part, part.readableBytes() == head.contentLength());
@@ -191,7 +193,7 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
     }
     int length = buffered();
     if (length > 0 && !handling().take(length)) {
-      reply(Rejections.reply(ProxyError.BUFFERS_FULL));
+      reply(Rejections.reply(ProxyError.BUFFERS_FULL), ProxyError.BUFFERS_FULL);
       return;
     }
     start(request(takeBody(), null));
@@ -238,9 +240,19 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
       content = response.content();
     } catch (Throwable e) { // includes errors, because the client waits for an answer
       if (request.stream() instanceof BodyStream in && in.broken()) {
-        LOG.debug("{} {} ended early, request {}", head.method(), head.path(), requestId, e);
+        LOG.debug(
+            "{} {} ended early, request {}",
+            LogText.of(head.method()),
+            LogText.of(head.path()),
+            requestId,
+            e);
       } else {
-        LOG.error("{} {} failed, request {}", head.method(), head.path(), requestId, e);
+        LOG.error(
+            "{} {} failed, request {}",
+            LogText.of(head.method()),
+            LogText.of(head.path()),
+            requestId,
+            e);
       }
       reply = Reply.of(ProxyError.INTERNAL, ProxyError.INTERNAL.message());
     } finally {
@@ -251,7 +263,11 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
     try {
       client.state().loop().execute(() -> reply(made, pieces));
     } catch (RejectedExecutionException e) {
-      LOG.debug("the router stopped before it answered {} {}", head.method(), head.path(), e);
+      LOG.debug(
+          "the router stopped before it answered {} {}",
+          LogText.of(head.method()),
+          LogText.of(head.path()),
+          e);
     }
   }
 
@@ -302,15 +318,24 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
   }
 
   private void reply(Reply reply) {
+    reply(reply, null);
+  }
+
+  private void reply(ProxyError error) {
+    reply(Reply.of(error, error.message()), error);
+  }
+
+  private void reply(Reply reply, @Nullable ProxyError error) {
     if (!over) {
       end();
-      client.reply(head, requestId, reply, received);
+      long nanos = client.state().now() - startedAt;
+      client.reply(head, requestId, reply, received, error, nanos);
     }
   }
 
   @Override
   public void contentBroken() {
-    reply(Reply.of(ProxyError.MALFORMED_REQUEST, ProxyError.MALFORMED_REQUEST.message()));
+    reply(ProxyError.MALFORMED_REQUEST);
   }
 
   @Override
@@ -361,10 +386,17 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
       return;
     }
     boolean waits = stream != null && stream.paused();
-    if (!received && !waits && (late || over(now - lastReadAt, timeouts.clientBody()))) {
-      reply(Reply.of(ProxyError.REQUEST_TIMEOUT, ProxyError.REQUEST_TIMEOUT.message()));
+    boolean slow =
+        upload.tooSlow(
+            now,
+            !received && !waits,
+            buffered() + dropped,
+            client.state().plane().limits().clients());
+    boolean silent = over(now - lastReadAt, timeouts.clientBody());
+    if (!received && !waits && (late || slow || silent)) {
+      reply(ProxyError.REQUEST_TIMEOUT);
     } else if (late) {
-      reply(Reply.of(ProxyError.LOCAL_TIMEOUT, ProxyError.LOCAL_TIMEOUT.message()));
+      reply(ProxyError.LOCAL_TIMEOUT);
     }
   }
 
@@ -379,6 +411,6 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
       client.breakOff(false);
       return;
     }
-    reply(Reply.of(ProxyError.SHUTTING_DOWN, ProxyError.SHUTTING_DOWN.message()));
+    reply(ProxyError.SHUTTING_DOWN);
   }
 }

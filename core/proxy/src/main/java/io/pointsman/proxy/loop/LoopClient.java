@@ -8,6 +8,15 @@ public interface LoopClient {
   /** Ends work that has exceeded its timeout. Does not throw. */
   void checkTimeouts(long now);
 
+  /**
+   * Time since which the connection waits for a request in nanoseconds; {@link #BUSY} if it serves
+   * or receives one.
+   */
+  long idleNanos(long now);
+
+  /** Result for a connection that is not idle. */
+  long BUSY = -1;
+
   /** Closes the connection unless a request is arriving or in progress. */
   void drain();
 

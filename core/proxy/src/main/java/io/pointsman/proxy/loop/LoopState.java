@@ -32,6 +32,9 @@ public final class LoopState {
   private static final long LEAST_SWEEP_NANOS = 5_000_000L;
   private static final int SWEEPS_PER_TIMEOUT = 10;
 
+  /** One sweep closes at most this part of the connections. */
+  private static final int EVICTED_PART = 8;
+
   /** Delay after which the loop has read each of its sockets again. */
   private static final long BEFORE_CLOSING_NANOS = 20_000_000L;
 
@@ -211,9 +214,28 @@ public final class LoopState {
         clients.get(i).checkTimeouts(now);
       }
     }
+    if (plane.gate().crowded(now)) {
+      evictIdle(now);
+    }
     boolean unused = pools.sweep(now);
     if (unused || !clients.isEmpty()) {
       sweepLater();
+    }
+  }
+
+  /** Closes some idle connections, the longest idle first, because descriptors are short. */
+  private void evictIdle(long now) {
+    long least = plane.limits().clients().evictIdle().toNanos();
+    List<LoopClient> idle = new ArrayList<>();
+    for (LoopClient client : clients) {
+      if (least > 0 && client.idleNanos(now) >= least) {
+        idle.add(client);
+      }
+    }
+    idle.sort((a, b) -> Long.compare(b.idleNanos(now), a.idleNanos(now)));
+    int most = Math.max(1, clients.size() / EVICTED_PART);
+    for (LoopClient client : idle.subList(0, Math.min(most, idle.size()))) {
+      client.drain();
     }
   }
 

@@ -19,6 +19,12 @@ public enum ProxyError {
   ADMIN_CALL_REFUSED(403, Blame.CLIENT, "the call's Host or Origin is not allowed"),
   NOT_FOUND(404, Blame.CLIENT, "path: unknown on the admin listener"),
   UNKNOWN_MODEL(404, "invalid_request_error", "model_not_found", Blame.CLIENT, "model: not found"),
+  UNKNOWN_RESPONSE(
+      404,
+      "invalid_request_error",
+      "response_not_found",
+      Blame.CLIENT,
+      "response: not found on any worker"),
   METHOD_NOT_ALLOWED(405, Blame.CLIENT, "method: not allowed on this path"),
   UNSPLITTABLE(
       400,
@@ -39,6 +45,8 @@ public enum ProxyError {
       505, Blame.CLIENT, "version: not supported (expected: HTTP/1.0 or HTTP/1.1)"),
 
   QUEUE_FULL(429, "rate_limit_error", "queue_full", Blame.ROUTER, "the queue is full"),
+  SEARCHES_LIMITED(
+      503, Blame.ROUTER, "too many requests for stored responses that no worker is known to have"),
   QUEUE_TIMEOUT(503, Blame.ROUTER, "the request waited too long in the queue"),
   KEY_UNCONFIRMED(503, Blame.ROUTER, "the API key cannot be validated at the moment"),
   NO_WORKERS(503, Blame.ROUTER, "no worker is registered for this request"),

@@ -1,5 +1,8 @@
 package io.pointsman.proxy.settings;
 
+import static java.util.Objects.requireNonNull;
+
+import io.pointsman.proxy.wire.ForwardedSettings;
 import java.util.List;
 import java.util.Locale;
 
@@ -12,15 +15,25 @@ import java.util.Locale;
  *     served the request
  * @param stageErrors true if errors of prefill and decode workers get the form of production-stack,
  *     with the types {@code prefiller_error} and {@code decoder_error}
+ * @param forwarded headers that describe the client's connection to workers
  */
 public record HeaderSettings(
-    List<String> requestIdHeaders, boolean workerHeader, boolean stageErrors) {
+    List<String> requestIdHeaders,
+    boolean workerHeader,
+    boolean stageErrors,
+    ForwardedSettings forwarded) {
 
   public static final HeaderSettings DEFAULTS =
       new HeaderSettings(
-          List.of("x-request-id", "x-correlation-id", "x-trace-id", "request-id"), true, false);
+          List.of("x-request-id", "x-correlation-id", "x-trace-id", "request-id"), true);
+
+  /** Settings with the defaults of the others. */
+  public HeaderSettings(List<String> requestIdHeaders, boolean workerHeader) {
+    this(requestIdHeaders, workerHeader, false, ForwardedSettings.DEFAULTS);
+  }
 
   public HeaderSettings {
+    requireNonNull(forwarded, "forwarded");
     requestIdHeaders =
         requestIdHeaders.stream().map(name -> name.toLowerCase(Locale.ROOT)).toList();
     if (requestIdHeaders.stream().anyMatch(String::isBlank)) {

@@ -23,6 +23,7 @@ import io.netty.util.internal.PlatformDependent;
  * @param decoding handling of compressed bodies. They count before and after the decoding, up to
  *     {@code maxBufferedBody}; larger ones get status 413
  * @param strictness further requests that are refused
+ * @param clients limits that keep one client from using the share of others
  */
 public record LimitSettings(
     long maxBodyBytes,
@@ -31,6 +32,7 @@ public record LimitSettings(
     int maxBufferedBody,
     long maxBufferedTotal,
     BodyDecoding decoding,
+    ClientLimits clients,
     Strictness strictness) {
 
   /**
@@ -47,9 +49,17 @@ public record LimitSettings(
   private static final long MOST_BY_DEFAULT = 1L << 30;
 
   public static final LimitSettings DEFAULTS =
-      new LimitSettings(512L << 20, 64 << 10, 16 << 10, 8 << 20, 0, BodyDecoding.AUTO);
+      new LimitSettings(
+          512L << 20,
+          64 << 10,
+          16 << 10,
+          8 << 20,
+          0,
+          BodyDecoding.AUTO,
+          ClientLimits.DEFAULTS,
+          Strictness.NONE);
 
-  /** Limits that refuse nothing else. */
+  /** Limits without those for single clients. */
   public LimitSettings(
       long maxBodyBytes,
       int maxHeaderBytes,
@@ -64,6 +74,7 @@ public record LimitSettings(
         maxBufferedBody,
         maxBufferedTotal,
         decoding,
+        ClientLimits.NONE,
         Strictness.NONE);
   }
 
@@ -86,6 +97,7 @@ public record LimitSettings(
   public LimitSettings {
     requireNonNull(decoding, "decoding");
     requireNonNull(strictness, "strictness");
+    requireNonNull(clients, "clients");
     if (maxBodyBytes < 0) {
       throw new IllegalArgumentException("maxBodyBytes: " + maxBodyBytes + " (expected: >= 0)");
     }
@@ -129,19 +141,19 @@ public record LimitSettings(
         maxBufferedBody,
         maxBufferedTotal,
         decoding,
-        strictness);
+        clients, strictness);
   }
 
   /** Copy with another maximum size of buffered bodies. */
   public LimitSettings withMaxBufferedBody(int bytes) {
     return new LimitSettings(
-        maxBodyBytes, maxHeaderBytes, maxUriBytes, bytes, maxBufferedTotal, decoding, strictness);
+        maxBodyBytes, maxHeaderBytes, maxUriBytes, bytes, maxBufferedTotal, decoding, clients, strictness);
   }
 
   /** Copy with another maximum of buffered bytes of all requests. */
   public LimitSettings withMaxBufferedTotal(long bytes) {
     return new LimitSettings(
-        maxBodyBytes, maxHeaderBytes, maxUriBytes, maxBufferedBody, bytes, decoding, strictness);
+        maxBodyBytes, maxHeaderBytes, maxUriBytes, maxBufferedBody, bytes, decoding, clients, strictness);
   }
 
   /** Copy with another handling of compressed bodies. */
@@ -153,6 +165,7 @@ public record LimitSettings(
         maxBufferedBody,
         maxBufferedTotal,
         decoding,
+        clients,
         strictness);
   }
 
@@ -165,6 +178,19 @@ public record LimitSettings(
         maxBufferedBody,
         maxBufferedTotal,
         decoding,
+        clients,
         strictness);
+  }
+
+  /** Copy with other limits of single clients. */
+  public LimitSettings withClients(ClientLimits clients) {
+    return new LimitSettings(
+        maxBodyBytes,
+        maxHeaderBytes,
+        maxUriBytes,
+        maxBufferedBody,
+        maxBufferedTotal,
+        decoding,
+        clients, strictness);
   }
 }

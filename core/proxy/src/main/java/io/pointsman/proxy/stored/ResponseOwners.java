@@ -10,11 +10,14 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ResponseOwners {
   private final Map<String, String> workers;
+  private final StoredSearches searches;
 
   /**
    * @param most maximum number of responses
+   * @param searches limit on searches for responses that are not in the table
    */
-  public ResponseOwners(int most) {
+  public ResponseOwners(int most, StoredSearches searches) {
+    this.searches = searches;
     workers =
         new LinkedHashMap<>(16, 0.75f, true) {
           @Override
@@ -24,14 +27,22 @@ public final class ResponseOwners {
         };
   }
 
+  /** Limit on searches for responses that are not in this table. */
+  public StoredSearches searches() {
+    return searches;
+  }
+
   /** Id of the worker that has a response; null if unknown. */
   public synchronized @Nullable String owner(String responseId) {
     return workers.get(responseId);
   }
 
   /** Records that a worker created a response or has it. */
-  public synchronized void learn(String responseId, String workerId) {
-    workers.put(responseId, workerId);
+  public void learn(String responseId, String workerId) {
+    synchronized (this) {
+      workers.put(responseId, workerId);
+    }
+    searches.exists(responseId);
   }
 
   /** Removes a response, because it was deleted or its worker has left. */

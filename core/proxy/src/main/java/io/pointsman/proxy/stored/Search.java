@@ -122,4 +122,16 @@ public final class Search {
   public void answered(int status, Worker by) {
     stored.answered(status, by);
   }
+
+  /** Reports that the client gets an answer with this status. */
+  public void ended(int status) {
+    if (status == 404 && without > 0 && !incomplete()) {
+      stored.missing();
+    }
+  }
+
+  /** Ends the search on every path. */
+  public void end() {
+    stored.endSearch();
+  }
 }

@@ -20,6 +20,7 @@ public final class StoredResponse {
   private final boolean byId;
   private final boolean deletes;
   private @Nullable String owner;
+  private boolean searches;
 
   private StoredResponse(ResponseOwners owners, String id, boolean byId, boolean deletes) {
     this.owners = owners;
@@ -63,6 +64,36 @@ public final class StoredResponse {
   /** True if a 404 leads to the next worker. */
   public boolean searching() {
     return byId && owner == null;
+  }
+
+  /**
+   * Starts the search for the worker, if one is necessary and permitted. {@link #endSearch} must
+   * follow.
+   *
+   * @param several true if more than one worker may be asked
+   */
+  public StoredSearches.Verdict beginSearch(boolean several) {
+    if (!several || !searching()) {
+      return StoredSearches.Verdict.BEGUN;
+    }
+    StoredSearches.Verdict verdict = owners.searches().begin(id);
+    searches = verdict == StoredSearches.Verdict.BEGUN;
+    return verdict;
+  }
+
+  /** Ends the search, if one has begun. */
+  void endSearch() {
+    if (searches) {
+      searches = false;
+      owners.searches().end();
+    }
+  }
+
+  /** Records that no worker has the response. */
+  void missing() {
+    if (searches) {
+      owners.searches().missing(id);
+    }
   }
 
   /** True if the owner is known and in the fleet. Only this worker can serve the request. */

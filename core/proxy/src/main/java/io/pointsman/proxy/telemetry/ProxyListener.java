@@ -91,4 +91,21 @@ public interface ProxyListener {
 
   /** Reports the end of the request, on every path. {@code report} must not be kept. */
   void ended(RequestReport report);
+
+  /** True if reports need the token counts of every answer, which costs time. */
+  default boolean readsUsage() {
+    return false;
+  }
+
+  /** True if {@link #answered} is called. */
+  default boolean receivesOwnAnswers() {
+    return false;
+  }
+
+  /**
+   * Reports a request that the router answered itself, before any decision about workers: at one of
+   * its own paths, or a refusal. Called only if {@link #receivesOwnAnswers}. {@code report} must
+   * not be kept.
+   */
+  default void answered(RequestReport report) {}
 }

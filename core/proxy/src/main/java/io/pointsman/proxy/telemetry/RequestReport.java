@@ -1,5 +1,6 @@
 package io.pointsman.proxy.telemetry;
 
+import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.request.Endpoint;
 import org.jspecify.annotations.Nullable;
@@ -59,6 +60,24 @@ public interface RequestReport {
 
   /** Bytes of the answer written to the client's socket, including heads and framing. */
   long bytesOut();
+
+  /** Address of the client without its port; {@code unknown} if it has none. */
+  default String client() {
+    return "unknown";
+  }
+
+  /** Code of the router's own error, in place of an answer or in it; null if there is none. */
+  default @Nullable String reason() {
+    return null;
+  }
+
+  /**
+   * Token counts of the worker; unknown unless {@link ProxyListener#readsUsage} or a learner needs
+   * them.
+   */
+  default Usage usage() {
+    return Usage.UNKNOWN;
+  }
 
   /** Number of relayed reads from the worker; about one per token in a stream. */
   long chunksOut();

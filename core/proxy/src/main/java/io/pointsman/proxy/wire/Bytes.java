@@ -37,6 +37,12 @@ final class Bytes {
     return true;
   }
 
+  /** True if {@code bytes[from, to)} begins with {@code lowerCase}, ignoring case. */
+  static boolean begins(byte[] bytes, int from, int to, String lowerCase) {
+    int end = from + lowerCase.length();
+    return end <= to && is(bytes, from, end, lowerCase);
+  }
+
   /** True if {@code bytes[from, to)} equals {@code text}. */
   static boolean exactly(byte[] bytes, int from, int to, String text) {
     if (to - from != text.length()) {

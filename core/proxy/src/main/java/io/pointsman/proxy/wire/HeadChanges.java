@@ -8,11 +8,9 @@ import java.util.List;
  *
  * @param headers request id or rank, in place of the client's or the worker's
  * @param plain true to prevent an encoded answer, because the router reads it
- * @param part true for one of several requests to different engines. The client's rank belongs to
- *     one engine, so it is not forwarded
  */
-public record HeadChanges(List<Header> headers, boolean plain, boolean part) {
-  public static final HeadChanges NONE = new HeadChanges(List.of(), false, false);
+public record HeadChanges(List<Header> headers, boolean plain) {
+  public static final HeadChanges NONE = new HeadChanges(List.of(), false);
 
   public HeadChanges {
     headers = List.copyOf(headers);
@@ -22,25 +20,8 @@ public record HeadChanges(List<Header> headers, boolean plain, boolean part) {
   boolean replaces(HeaderName name) {
     return switch (name) {
       case REQUEST_ID -> has(Header.REQUEST_ID);
-      case RANK -> part;
       case ACCEPT_ENCODING -> plain;
-      case AUTHORIZATION,
-          CONNECTION,
-          CONTENT_ENCODING,
-          CONTENT_LENGTH,
-          EXPECT,
-          HOST,
-          KEEP_ALIVE,
-          PROXY_AUTHORIZATION,
-          PROXY_CONNECTION,
-          TE,
-          TRACEPARENT,
-          TRACESTATE,
-          TRAILER,
-          TRANSFER_ENCODING,
-          UPGRADE,
-          OTHER ->
-          false;
+      default -> false;
     };
   }
 

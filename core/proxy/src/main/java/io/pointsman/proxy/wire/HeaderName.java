@@ -3,16 +3,27 @@ package io.pointsman.proxy.wire;
 /** The request headers that the router reads or replaces. */
 enum HeaderName {
   ACCEPT_ENCODING("accept-encoding", false),
+  API_KEY("x-api-key", false),
   AUTHORIZATION("authorization", false),
   CONNECTION("connection", true),
   CONTENT_ENCODING("content-encoding", false),
   CONTENT_LENGTH("content-length", true),
   EXPECT("expect", true),
+  FORWARDED("forwarded", false),
+  FORWARDED_FOR("x-forwarded-for", false),
+  FORWARDED_PROTO("x-forwarded-proto", false),
+
+  /** Any other header with a name that begins with {@code x-forwarded-}. */
+  FORWARDED_OTHER("", false),
   HOST("host", true),
   KEEP_ALIVE("keep-alive", true),
+
+  /** A header that only routers set, for engines, other proxies or the router itself. */
+  ORDER("", true),
   PROXY_AUTHORIZATION("proxy-authorization", true),
   PROXY_CONNECTION("proxy-connection", true),
-  RANK("x-data-parallel-rank", false),
+  RANK("x-data-parallel-rank", true),
+  REAL_IP("x-real-ip", false),
   REQUEST_ID("x-request-id", false),
   TE("te", true),
   TRACEPARENT("traceparent", false),
@@ -21,6 +32,21 @@ enum HeaderName {
   TRANSFER_ENCODING("transfer-encoding", true),
   UPGRADE("upgrade", true),
   OTHER("", false);
+
+  /** Beginnings of the names of {@link #ORDER}. */
+  private static final String[] ORDERS = {
+    "x-pointsman-",
+    "x-serve-router-",
+    "x-serve-request-",
+    "x-body-truncated",
+    "x-prefiller-",
+    "x-encoder-host",
+    "x-data-parallel-host-port",
+    "x-gateway-destination-endpoint",
+    "x-kv-"
+  };
+
+  private static final String FORWARDED_BEGINNING = "x-forwarded-";
 
   private final String text;
   private final boolean hop;
@@ -31,7 +57,8 @@ enum HeaderName {
   }
 
   /**
-   * True if the header belongs to the client's hop, or is set for each worker. It is not forwarded.
+   * True if the header belongs to the client's hop, or only the router may set it. It is not
+   * forwarded.
    */
   boolean staysHere() {
     return hop;
@@ -44,19 +71,42 @@ enum HeaderName {
 
   /** The header with the name {@code bytes[from, to)}, ignoring case. */
   static HeaderName at(byte[] bytes, int from, int to) {
+    HeaderName known = known(bytes, from, to);
+    boolean extension =
+        known == OTHER
+            && to - from > 2
+            && Bytes.lower(bytes[from]) == 'x'
+            && bytes[from + 1] == '-';
+    return extension ? extension(bytes, from, to) : known;
+  }
+
+  private static HeaderName extension(byte[] bytes, int from, int to) {
+    if (Bytes.begins(bytes, from, to, FORWARDED_BEGINNING)) {
+      return FORWARDED_OTHER;
+    }
+    for (String order : ORDERS) {
+      if (Bytes.begins(bytes, from, to, order)) {
+        return ORDER;
+      }
+    }
+    return OTHER;
+  }
+
+  private static HeaderName known(byte[] bytes, int from, int to) {
     return switch (to - from) {
       case 2 -> is(bytes, from, to, TE);
       case 4 -> is(bytes, from, to, HOST);
       case 6 -> is(bytes, from, to, EXPECT);
       case 7 -> is(bytes, from, to, UPGRADE, TRAILER);
+      case 9 -> ofNine(bytes, from, to);
       case 10 -> ofTen(bytes, from, to);
       case 11 -> is(bytes, from, to, TRACEPARENT);
       case 12 -> is(bytes, from, to, REQUEST_ID);
       case 13 -> is(bytes, from, to, AUTHORIZATION);
       case 14 -> is(bytes, from, to, CONTENT_LENGTH);
-      case 15 -> is(bytes, from, to, ACCEPT_ENCODING);
+      case 15 -> is(bytes, from, to, ACCEPT_ENCODING, FORWARDED_FOR);
       case 16 -> is(bytes, from, to, PROXY_CONNECTION, CONTENT_ENCODING);
-      case 17 -> is(bytes, from, to, TRANSFER_ENCODING);
+      case 17 -> is(bytes, from, to, TRANSFER_ENCODING, FORWARDED_PROTO);
       case 19 -> is(bytes, from, to, PROXY_AUTHORIZATION);
       case 20 -> is(bytes, from, to, RANK);
       default -> OTHER;
@@ -69,6 +119,11 @@ enum HeaderName {
 
   private static HeaderName is(byte[] bytes, int from, int to, HeaderName one, HeaderName two) {
     return Bytes.is(bytes, from, to, one.text) ? one : is(bytes, from, to, two);
+  }
+
+  private static HeaderName ofNine(byte[] bytes, int from, int to) {
+    HeaderName address = is(bytes, from, to, FORWARDED, REAL_IP);
+    return address == OTHER ? is(bytes, from, to, API_KEY) : address;
   }
 
   private static HeaderName ofTen(byte[] bytes, int from, int to) {

@@ -11,9 +11,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The validated head of a client's request, kept as the received bytes. It refuses valid heads that
- * a server behind the router may read differently. These have more than one {@code Host} or {@code
- * Content-Length}, a transfer coding other than {@code chunked}, or both kinds of framing. It also
- * refuses a {@code Connection} header with too many names.
+ * a server behind the router may read differently. These have more than one {@code Host}, {@code
+ * Content-Length}, {@code Authorization} or {@code X-Api-Key}, a transfer coding other than {@code
+ * chunked}, or both kinds of framing. It also refuses a {@code Connection} header with too many
+ * names.
  */
 public final class RequestHead implements RequestHeaders {
   /** Reason to refuse a head. */
@@ -30,6 +31,16 @@ public final class RequestHead implements RequestHeaders {
 
   private static final int NUMBERS = RequestParser.NUMBERS;
   private static final List<String> SCHEMES = List.of("http://", "https://");
+
+  /**
+   * Beginnings of names of extensions that all recipients need. {@code Connection} cannot assign
+   * them to the client's hop.
+   */
+  private static final String[] END_TO_END = {
+    "x-api-", "x-request-", "x-correlation-", "x-trace-", "x-b3-", "x-session-", "x-user-",
+    "x-client-", "x-tenant-", "x-org", "x-stainless-", "x-claude-", "x-dynamo-", "x-amz-",
+    "x-goog-", "x-ms-"
+  };
 
   private final byte[] bytes;
   private final int[] lines;
@@ -49,6 +60,9 @@ public final class RequestHead implements RequestHeaders {
 
   /** True if {@code Content-Encoding} does not apply to the body any more. */
   private final boolean decoded;
+
+  /** Address of the client for workers; null if it is unknown. */
+  private final @Nullable ClientAddress client;
 
   /**
    * Takes the result of the parser for {@code source}, which is copied.
@@ -77,9 +91,11 @@ public final class RequestHead implements RequestHeaders {
     webSocket =
         fault == null && http11 && method.equals("GET") && !hasBody() && framing.asksForWebSocket();
     decoded = false;
+    client = null;
   }
 
-  private RequestHead(RequestHead from, String uri, boolean decoded) {
+  private RequestHead(
+      RequestHead from, String uri, boolean decoded, @Nullable ClientAddress client) {
     bytes = from.bytes;
     lines = from.lines;
     names = from.names;
@@ -97,6 +113,7 @@ public final class RequestHead implements RequestHeaders {
     webSocket = from.webSocket;
     fault = from.fault;
     this.decoded = decoded;
+    this.client = client;
   }
 
   private RequestHead(Fault fault) {
@@ -116,6 +133,12 @@ public final class RequestHead implements RequestHeaders {
     webSocket = false;
     this.fault = fault;
     decoded = false;
+    client = null;
+  }
+
+  /** The head of a request that did not arrive in time. */
+  public static RequestHead unread() {
+    return new RequestHead(Fault.MALFORMED);
   }
 
   /** The head of a request that could not be parsed. */
@@ -178,6 +201,8 @@ public final class RequestHead implements RequestHeaders {
   /** The headers that determine the framing of the body, read in one pass. */
   private final class Framing {
     private int hosts;
+    private int authorizations;
+    private int apiKeys;
     private int lengths;
     private int codings;
     private int expectations;
@@ -195,6 +220,8 @@ public final class RequestHead implements RequestHeaders {
         int to = valueEnd(i);
         switch (names[i]) {
           case HOST -> hosts++;
+          case AUTHORIZATION -> authorizations++;
+          case API_KEY -> apiKeys++;
           case CONTENT_LENGTH -> {
             lengths++;
             length = Bytes.decimal(bytes, from, to);
@@ -218,19 +245,7 @@ public final class RequestHead implements RequestHeaders {
             upgradeLine = i;
             toWebSocket = Bytes.is(bytes, from, to, "websocket");
           }
-          case ACCEPT_ENCODING,
-              AUTHORIZATION,
-              CONTENT_ENCODING,
-              KEEP_ALIVE,
-              PROXY_AUTHORIZATION,
-              PROXY_CONNECTION,
-              RANK,
-              REQUEST_ID,
-              TE,
-              TRACEPARENT,
-              TRACESTATE,
-              TRAILER,
-              OTHER -> {}
+          default -> {}
         }
       }
     }
@@ -255,7 +270,8 @@ public final class RequestHead implements RequestHeaders {
       return Fault.VERSION;
     }
     boolean hostFits = framing.hosts == 1 || (framing.hosts == 0 && http10);
-    if (!targetFits() || !hostFits || !framing.fits() || connection.tooMany()) {
+    boolean keysFit = framing.authorizations <= 1 && framing.apiKeys <= 1;
+    if (!targetFits() || !hostFits || !keysFit || !framing.fits() || connection.tooMany()) {
       return Fault.MALFORMED;
     }
     return framing.expectations > 0 && !expectsContinue ? Fault.EXPECTATION : null;
@@ -298,12 +314,22 @@ public final class RequestHead implements RequestHeaders {
 
   /** This head with another path and query string. */
   public RequestHead at(String otherUri) {
-    return new RequestHead(this, otherUri, decoded);
+    return new RequestHead(this, otherUri, decoded, client);
+  }
+
+  /** This head as received from a client with this address. */
+  public RequestHead from(ClientAddress address) {
+    return new RequestHead(this, uri, decoded, address);
+  }
+
+  /** Address of the client for workers; null if it is unknown. */
+  public @Nullable ClientAddress client() {
+    return client;
   }
 
   /** This head for the decoded body, without {@code Content-Encoding}. */
   public RequestHead decoded() {
-    return new RequestHead(this, uri, true);
+    return new RequestHead(this, uri, true, client);
   }
 
   /** Path and query string, percent-encoded as received. */
@@ -445,9 +471,35 @@ public final class RequestHead implements RequestHeaders {
     return connection.nameHeaders();
   }
 
-  /** True if {@code Connection} names the header in {@code line}. */
+  /**
+   * True if {@code Connection} assigns the header in {@code line} to the client's hop. It can do so
+   * only with extensions that are not credentials or identities. Otherwise a client could, for
+   * example, exchange its key for the router's.
+   */
   boolean namedByConnection(int line) {
-    return connection.name(lines[line * NUMBERS], lines[line * NUMBERS + 1]);
+    int from = lines[line * NUMBERS];
+    int to = lines[line * NUMBERS + 1];
+    return names[line] == HeaderName.OTHER && connection.name(from, to) && mayBeOfHop(from, to);
+  }
+
+  private boolean mayBeOfHop(int from, int to) {
+    for (String beginning : END_TO_END) {
+      if (Bytes.begins(bytes, from, to, beginning)) {
+        return false;
+      }
+    }
+    return Bytes.begins(bytes, from, to, "x-");
+  }
+
+  /** The values of all headers with this name, joined by commas; empty if there are none. */
+  String joined(HeaderName name) {
+    StringBuilder values = new StringBuilder();
+    for (int i = 0; i < names.length; i++) {
+      if (names[i] == name && valueEnd(i) > valueStart(i)) {
+        values.append(values.isEmpty() ? "" : ", ").append(text(valueStart(i), valueEnd(i)));
+      }
+    }
+    return values.toString();
   }
 
   /** Copies header lines unchanged, from {@code first} to before {@code end}. */

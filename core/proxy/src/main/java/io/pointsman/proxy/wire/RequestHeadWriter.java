@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Writer of the heads of requests to one worker. It writes the client's line and headers unchanged,
- * without those of the client's hop, and adds the worker's. Immutable.
+ * without those of the client's hop and those that only the router sets, and adds the worker's.
+ * Immutable.
  */
 public final class RequestHeadWriter {
   private static final byte[] CRLF = ascii("\r\n");
@@ -92,6 +93,10 @@ public final class RequestHeadWriter {
     }
     int seen = copyHeaders(out, head, trace != null, changes);
     changes.write(out);
+    ClientAddress client = head.client();
+    if (client != null) {
+      client.write(out, head);
+    }
     if (trace != null) {
       writeTrace(out, trace);
     }
@@ -130,12 +135,14 @@ public final class RequestHeadWriter {
   /** Copies the forwarded headers, several lines at a time. */
   private int copyHeaders(ByteBuf out, RequestHead head, boolean traced, HeadChanges changes) {
     boolean hopHeaders = head.namesHopHeaders();
+    ClientAddress client = head.client();
     int seen = 0;
     int run = 0;
     for (int i = 0; i < head.size(); i++) {
       HeaderName name = head.name(i);
       boolean replaced = replacesOwn(name, traced) || changes.replaces(name);
-      boolean stays = name.staysHere() || head.hides(i);
+      boolean stays =
+          name.staysHere() || head.hides(i) || (client != null && client.replaces(name));
       if (stays || replaced || (hopHeaders && head.namedByConnection(i))) {
         head.copyLines(out, run, i);
         run = i + 1;
@@ -149,9 +156,6 @@ public final class RequestHeadWriter {
   }
 
   private boolean replacesOwn(HeaderName name, boolean traced) {
-    if (name == HeaderName.RANK) {
-      return rank.length > 0;
-    }
     return name == HeaderName.AUTHORIZATION ? replacesAuthorization : traced && name.trace();
   }
 }

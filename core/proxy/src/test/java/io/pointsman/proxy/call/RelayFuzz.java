@@ -38,6 +38,7 @@ import io.pointsman.proxy.retry.Backoff;
 import io.pointsman.proxy.retry.FaultRecords;
 import io.pointsman.proxy.settings.Cors;
 import io.pointsman.proxy.stored.ResponseOwners;
+import io.pointsman.proxy.stored.StoredSearches;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestTracer;
@@ -323,7 +324,7 @@ public final class RelayFuzz {
             new Admissions(settings.admission(), () -> 0),
             new Deferral(engine, settings.holdBack(), () -> 0),
             new RequestIds(settings.headers().requestIdHeaders(), bound -> 0),
-            new ResponseOwners(1),
+            new ResponseOwners(1, new StoredSearches(1, () -> 0)),
             new DrainGate(),
             new BodyBudget(1L << 30),
             new BodyBudget(1L << 30),

@@ -23,7 +23,7 @@ final class RequestTexts {
     "accept: */*",
     "X-Empty:",
     "x-tab:\ta\tb\t",
-    "Authorization: Bearer sk-1",
+    "X-Key: Bearer sk-1",
     "x-u: \u00e9\u00ff",
     "Connection: keep-alive, x-u",
     "Accept:text/event-stream , application/json  ",

@@ -2,6 +2,7 @@ package io.pointsman.plane.haproxy;
 
 import static java.util.Objects.requireNonNull;
 
+import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.fleet.HostPort;
 import java.io.IOException;
 import java.net.URI;
@@ -156,11 +157,11 @@ final class FleetSlots {
       try {
         now = addresses.of(host(known.url()));
       } catch (IOException e) {
-        log.debug("worker {} keeps its address: the DNS lookup failed", id, e);
+        log.debug("worker {} keeps its address: the DNS lookup failed", LogText.of(id), e);
         continue;
       }
       if (!now.isEmpty() && !now.contains(known.address()) && hasSlot(id)) {
-        log.info("worker {} has moved to {}", id, now.getFirst());
+        log.info("worker {} has moved to {}", LogText.of(id), now.getFirst());
         remove(id);
         add(id, known.url(), now.getFirst());
       }
@@ -177,8 +178,8 @@ final class FleetSlots {
             if (!reason.equals(barred.get(id))) {
               log.warn(
                   "HAProxy cannot use worker {}: {}; its requests go to the other workers",
-                  id,
-                  reason);
+                  LogText.of(id),
+                  LogText.of(reason));
             }
           }
         });
@@ -220,7 +221,7 @@ final class FleetSlots {
       return true;
     }
     if (!full) {
-      log.warn("no slot is free for {}; its requests go to the other workers", id);
+      log.warn("no slot is free for {}; its requests go to the other workers", LogText.of(id));
     }
     full = true;
     return false;
@@ -252,8 +253,8 @@ final class FleetSlots {
     if (failing.put(id, PAUSE) == null) {
       log.warn(
           "HAProxy cannot add worker {} yet: {}; its requests go to the other workers",
-          id,
-          why.toString());
+          LogText.of(id),
+          LogText.of(why));
     }
   }
 

@@ -1,6 +1,7 @@
 package io.pointsman.plane.haproxy;
 
 import io.pointsman.control.health.Rounds;
+import io.pointsman.engine.env.LogText;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -197,7 +198,7 @@ public final class HaproxyPlane implements AutoCloseable {
       if (!silent) {
         log.warn(
             "the router's list of workers is not available; HAProxy keeps its workers: {}",
-            e.toString());
+            LogText.of(e));
       }
       silent = true;
     } catch (InterruptedException e) {

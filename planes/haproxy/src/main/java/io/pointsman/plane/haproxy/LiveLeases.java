@@ -1,5 +1,6 @@
 package io.pointsman.plane.haproxy;
 
+import io.pointsman.engine.env.LogText;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -90,7 +91,7 @@ final class LiveLeases {
         Thread.ofVirtual().name("haproxy-renew").start(() -> renew(live, silent));
       }
     } catch (IOException e) {
-      log.debug("leases not renewed: {}", e.toString());
+      log.debug("leases not renewed: {}", LogText.of(e));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
@@ -126,7 +127,7 @@ final class LiveLeases {
       heard.accumulateAndGet(router.renew(live.lease(), ttl, live.answering()), Math::max);
     } catch (IOException e) {
       silent.set(true);
-      log.debug("lease {} not renewed: {}", live.lease(), e.toString());
+      log.debug("lease {} not renewed: {}", live.lease(), LogText.of(e));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } finally {

@@ -2,6 +2,7 @@ package io.pointsman.plane.haproxy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.api.admin.Json;
+import io.pointsman.engine.env.LogText;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -105,7 +106,7 @@ final class RouterCalls implements AutoCloseable {
       workers.put(id, new URI(url));
     } catch (URISyntaxException e) {
       if (told.isNew(url)) {
-        log.warn("worker {} is ignored: {}", id, e.toString());
+        log.warn("worker {} is ignored: {}", LogText.of(id), LogText.of(e));
       }
     }
   }

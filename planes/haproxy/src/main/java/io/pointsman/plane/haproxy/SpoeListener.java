@@ -2,6 +2,7 @@ package io.pointsman.plane.haproxy;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.api.admin.Json;
+import io.pointsman.engine.env.LogText;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRoutes;
@@ -102,7 +103,7 @@ public final class SpoeListener implements AutoCloseable {
         Thread.ofVirtual().name("spoe").start(() -> serve(socket));
       } catch (IOException e) {
         if (!listener.isClosed()) {
-          log.warn("a connection of HAProxy was not accepted: {}", e.toString());
+          log.warn("a connection of HAProxy was not accepted: {}", LogText.of(e));
           pause();
         }
       }
@@ -134,7 +135,7 @@ public final class SpoeListener implements AutoCloseable {
       new SpoeConnection(socket, answers, limits).run();
     } catch (IOException e) {
       if (!listener.isClosed()) {
-        log.debug("a connection of HAProxy ended: {}", e.toString());
+        log.debug("a connection of HAProxy ended: {}", LogText.of(e));
       }
     } finally {
       open.remove(socket);

@@ -2,6 +2,7 @@ package io.pointsman.plane.haproxy;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.pointsman.engine.env.LogText;
 import java.io.IOException;
 import java.net.DatagramPacket;
 import java.net.DatagramSocket;
@@ -86,7 +87,7 @@ final class StreamEnds implements AutoCloseable {
         }
       } catch (IOException e) {
         if (!socket.isClosed()) {
-          log.warn("cannot read the log of HAProxy: {}", e.toString());
+          log.warn("cannot read the log of HAProxy: {}", LogText.of(e));
         }
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
@@ -197,7 +198,7 @@ final class StreamEnds implements AutoCloseable {
     try {
       router.settle(lease, body);
     } catch (IOException e) {
-      log.debug("lease {} not settled: {}", lease, e.toString());
+      log.debug("lease {} not settled: {}", lease, LogText.of(e));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } finally {

@@ -267,7 +267,9 @@ public final class ForwardKeys {
               text("<key>", "a key", true),
               "",
               "Bearer token for engines. The router sends it with probes, and with requests that"
-                  + " have no Authorization header.",
+                  + " have no Authorization header. Every key in a file can be `{env: NAME}` or"
+                  + " `{file: PATH}`; on the command line use `--api-key-file`, because other users"
+                  + " of the machine can see arguments.",
               "Empty: no token is sent.")
           .secret();
 

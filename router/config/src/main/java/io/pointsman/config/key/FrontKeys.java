@@ -3,7 +3,9 @@ package io.pointsman.config.key;
 import static io.pointsman.config.value.ValueTypes.bool;
 import static io.pointsman.config.value.ValueTypes.bytes;
 import static io.pointsman.config.value.ValueTypes.constant;
+import static io.pointsman.config.value.ValueTypes.decimal;
 import static io.pointsman.config.value.ValueTypes.duration;
+import static io.pointsman.config.value.ValueTypes.durationOrOff;
 import static io.pointsman.config.value.ValueTypes.durationOrSwitch;
 import static io.pointsman.config.value.ValueTypes.integer;
 import static io.pointsman.config.value.ValueTypes.modelQueues;
@@ -16,9 +18,11 @@ import io.pointsman.proxy.ListenSettings;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.settings.BodyDecoding;
+import io.pointsman.proxy.settings.ClientLimits;
 import io.pointsman.proxy.settings.CorsSettings;
 import io.pointsman.proxy.settings.HeaderSettings;
 import io.pointsman.proxy.settings.LimitSettings;
+import io.pointsman.proxy.wire.ForwardedSettings;
 import io.pointsman.request.AffinitySettings;
 import java.time.Duration;
 import java.util.List;
@@ -67,6 +71,18 @@ public final class FrontKeys {
                   + " probe `/health` on the metrics port instead.")
           .flag("--max-connections");
 
+  public static final Key<Integer> MAX_CONNECTIONS_PER_ADDRESS =
+      Key.of(
+          "limits.max-connections-per-address",
+          integer(0, 10_000_000),
+          ClientLimits.DEFAULTS.maxConnections(),
+          "Maximum number of connections of one client: an IPv4 address, or an IPv6 network of 64"
+              + " bits. Further ones are closed. Proxies in `forwarded.trusted-proxies` have no"
+              + " such limit.",
+          "`0`: half of `limits.max-connections`. A low value refuses clients that share an"
+              + " address. A value as high as `limits.max-connections`: one client can keep all"
+              + " others away.");
+
   public static final Key<Long> MAX_BODY =
       Key.of(
               "limits.max-body",
@@ -105,6 +121,58 @@ public final class FrontKeys {
                   + " that by the container's memory (docs/deploy.md#memory). A low value refuses"
                   + " requests under load. A value above half of the direct memory can exhaust it.")
           .flag("--max-buffered-total");
+
+  public static final Key<Double> MAX_BUFFERED_SHARE =
+      Key.of(
+          "limits.max-buffered-share",
+          decimal(0.01, 1),
+          ClientLimits.DEFAULTS.bodyShare(),
+          "Maximum share of `limits.max-buffered-total` for the bodies of one client, as in"
+              + " `limits.max-connections-per-address`. Above it, the router answers with 503.",
+          "`1`: one client can use all of it. A low value refuses clients that share an address.");
+
+  public static final Key<Long> MIN_UPLOAD_RATE =
+      Key.of(
+          "limits.min-upload-rate",
+          bytes(0, 1L << 30),
+          ClientLimits.DEFAULTS.minUploadRate(),
+          "Minimum rate in bytes per second at which the body of a request arrives, in each"
+              + " `limits.upload-grace`. The router answers slower ones with 408. Time in which the"
+              + " router or the worker does not read does not count.",
+          "`0`: no minimum; clients that send little by little can hold memory until"
+              + " `timeouts.total`. A high value refuses clients with slow networks.");
+
+  public static final Key<Duration> UPLOAD_GRACE =
+      Key.of(
+          "limits.upload-grace",
+          duration(Duration.ofMillis(100), Duration.ofHours(1)),
+          ClientLimits.DEFAULTS.uploadGrace(),
+          "Time over which `limits.min-upload-rate` is measured.",
+          "A low value refuses clients that pause briefly.");
+
+  public static final Key<Duration> EVICT_IDLE =
+      Key.of(
+          "limits.evict-idle",
+          durationOrOff(Duration.ofMillis(100), Duration.ofHours(1)),
+          ClientLimits.DEFAULTS.evictIdle(),
+          "Close connections without a request for this time, the longest idle first, while all"
+              + " places (`limits.max-connections`) are taken or the process has no free file"
+              + " descriptor.",
+          "`off`: idle clients keep their places until `timeouts.client-idle`. A low value closes"
+              + " connections of clients that pause between two requests.");
+
+  public static final Key<Integer> SEARCHES_PER_SECOND =
+      Key.of(
+          "limits.searches-per-second",
+          integer(0, 1_000_000),
+          ClientLimits.DEFAULTS.searchesPerSecond(),
+          "Maximum number of searches per second, and of searches in progress, for a stored"
+              + " response (`/v1/responses/{id}`) of an unknown worker. Each asks one worker"
+              + " after another. Further ones get 503 and Retry-After. An id that no worker has"
+              + " gets 404 for 10 s without a search.",
+          "`0`: no search; after a restart of the router, stored responses are not found if there"
+              + " are several workers. A high value lets a client with random ids multiply its"
+              + " requests.");
 
   public static final Key<Long> MAX_HEADER =
       Key.of(
@@ -370,6 +438,27 @@ public final class FrontKeys {
               + " `/workers`. `/health`, `/liveness`, `/readiness` and `/v1/models` are open to"
               + " all.");
 
+  public static final Key<Boolean> FORWARDED_SEND =
+      Key.of(
+          "forwarded.send",
+          bool(),
+          ForwardedSettings.DEFAULTS.sent(),
+          "Send the client's address to workers, in `X-Forwarded-For`, `X-Forwarded-Proto` and"
+              + " `X-Real-IP`. The client's own values count only if it is one of"
+              + " `forwarded.trusted-proxies`.",
+          "`false`: workers get none of these headers, and no `Forwarded`.");
+
+  public static final Key<List<String>> TRUSTED_PROXIES =
+      Key.of(
+          "forwarded.trusted-proxies",
+          texts("<network>", "networks such as 10.0.0.0/8"),
+          List.of(),
+          "Addresses and networks of proxies in front of the router. The router adds its client's"
+              + " address to their `X-Forwarded-For` and `Forwarded`, and keeps their other"
+              + " headers of this kind.",
+          "An empty list: headers of this kind from any client are replaced. A network with"
+              + " clients in it: these clients can name any address as theirs.");
+
   private FrontKeys() {}
 
   static List<Key<?>> all() {
@@ -378,9 +467,15 @@ public final class FrontKeys {
         PORT,
         BACKLOG,
         MAX_CONNECTIONS,
+        MAX_CONNECTIONS_PER_ADDRESS,
         MAX_BODY,
         MAX_BUFFERED_BODY,
         MAX_BUFFERED_TOTAL,
+        MAX_BUFFERED_SHARE,
+        MIN_UPLOAD_RATE,
+        UPLOAD_GRACE,
+        EVICT_IDLE,
+        SEARCHES_PER_SECOND,
         MAX_HEADER,
         MAX_URI,
         MAX_CONCURRENT,
@@ -403,6 +498,8 @@ public final class FrontKeys {
         OWNER_HEADERS,
         AFFINITY_REQUEST_HEADERS,
         WORKER_HEADER,
+        FORWARDED_SEND,
+        TRUSTED_PROXIES,
         CORS_ENABLED,
         CORS_ORIGINS);
   }

@@ -3,6 +3,7 @@ package io.pointsman.config.key;
 import static io.pointsman.config.value.ValueTypes.bool;
 import static io.pointsman.config.value.ValueTypes.bytes;
 import static io.pointsman.config.value.ValueTypes.constant;
+import static io.pointsman.config.value.ValueTypes.decimal;
 import static io.pointsman.config.value.ValueTypes.duration;
 import static io.pointsman.config.value.ValueTypes.integer;
 import static io.pointsman.config.value.ValueTypes.text;
@@ -141,6 +142,36 @@ public final class OperationKeys {
               + " process time = SECONDS`.",
           "`true`: the log grows by about 150 bytes per request, and contains session ids.");
 
+  public static final Key<LogSettings.Access> LOG_ACCESS =
+      Key.of(
+          "log.access",
+          constant(LogSettings.Access.class),
+          LogSettings.DEFAULTS.access(),
+          "Write a line at level `info` at the end of a request: client, method, path, model,"
+              + " worker, status, bytes, tokens, times, and the reason of a refusal. `errors`: only"
+              + " for requests with an error. `all`: for all requests. With `log.format: json`,"
+              + " each value is a member of the object.",
+          "`all`: the log grows by about 250 bytes per request. The lines contain no prompt, no key"
+              + " and no session.");
+
+  public static final Key<Double> LOG_ACCESS_SAMPLE =
+      Key.of(
+          "log.access-sample",
+          decimal(0, 1),
+          LogSettings.DEFAULTS.accessSample(),
+          "Share of the requests without an error that get a line with `log.access: all`. Requests"
+              + " with an error always get one.",
+          "`0`: as `log.access: errors`.");
+
+  public static final Key<Boolean> LOG_AUDIT =
+      Key.of(
+          "log.audit",
+          bool(),
+          LogSettings.DEFAULTS.audit(),
+          "Write a line at level `info` for each change through the router's own paths, for example"
+              + " a worker that is added, and for refused keys. At most 20 lines a second.",
+          "`false`: such acts leave no trace unless `log.access` is `all`.");
+
   public static final Key<String> CAPTURE_FILE =
       Key.of(
               "capture.file",
@@ -189,6 +220,9 @@ public final class OperationKeys {
         LOG_FORMAT,
         LOG_DIRECTORY,
         LOG_REQUESTS,
+        LOG_ACCESS,
+        LOG_ACCESS_SAMPLE,
+        LOG_AUDIT,
         CAPTURE_FILE,
         CAPTURE_MAX_BYTES,
         CAPTURE_FILES);

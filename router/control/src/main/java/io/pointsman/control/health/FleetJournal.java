@@ -1,5 +1,6 @@
 package io.pointsman.control.health;
 
+import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.fleet.CircuitBreaker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.HealthState;

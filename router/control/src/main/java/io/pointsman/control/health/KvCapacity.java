@@ -2,6 +2,7 @@ package io.pointsman.control.health;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.io.IOException;
@@ -67,7 +68,7 @@ public final class KvCapacity {
       boolean oneRank = worker.spec().rank() != WorkerSpec.NO_RANK;
       return answer.good() ? tokens(new String(answer.body(), UTF_8), oneRank) : 0;
     } catch (IOException | IllegalArgumentException e) {
-      log.debug("{} of {}: {}", path, worker, e.toString());
+      log.debug("{} of {}: {}", path, worker, LogText.of(e));
       return 0;
     }
   }

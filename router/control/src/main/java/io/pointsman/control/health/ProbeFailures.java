@@ -1,6 +1,7 @@
 package io.pointsman.control.health;
 
 import io.pointsman.config.settings.ProbeSettings;
+import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.net.ConnectException;

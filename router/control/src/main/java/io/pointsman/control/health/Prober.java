@@ -1,6 +1,7 @@
 package io.pointsman.control.health;
 
 import io.pointsman.config.settings.ProbeSettings;
+import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
@@ -253,7 +254,7 @@ public final class Prober implements AutoCloseable {
         learn(worker, ServedModels.told(names, adapters));
       }
     } catch (IOException | IllegalArgumentException e) {
-      log.debug("cannot read the models of {}: {}", worker, e.toString());
+      log.debug("cannot read the models of {}: {}", worker, LogText.of(e));
     }
   }
 
@@ -270,12 +271,12 @@ public final class Prober implements AutoCloseable {
     } catch (IOException | IllegalArgumentException e) {
       worker.failing(ProbeFailures.reason(e, worker.spec(), settings));
       if (e instanceof SocketTimeoutException) {
-        log.debug("probe of {} timed out: {}", worker, e.toString());
+        log.debug("probe of {} timed out: {}", worker, LogText.of(e));
         return servedSince(worker, begun)
             ? Verdict.BUSY
             : e instanceof ConnectTimeout ? Verdict.NOT_ACCEPTED : Verdict.SILENT;
       }
-      log.debug("probe of {} failed: {}", worker, e.toString());
+      log.debug("probe of {} failed: {}", worker, LogText.of(e));
       if (e instanceof ConnectException) {
         worker.refusesProbes();
       }
@@ -354,11 +355,20 @@ public final class Prober implements AutoCloseable {
       boolean good = request.served(answer);
       if (!good) {
         log.debug(
-            "{} fails {} of {}: {}", worker, request.kind(), request.model(), answer.status());
+            "{} fails {} of {}: {}",
+            worker,
+            request.kind(),
+            LogText.of(request.model()),
+            answer.status());
       }
       return good;
     } catch (IOException | IllegalArgumentException e) {
-      log.debug("{} fails {} of {}: {}", worker, request.kind(), request.model(), e.toString());
+      log.debug(
+          "{} fails {} of {}: {}",
+          worker,
+          request.kind(),
+          LogText.of(request.model()),
+          LogText.of(e));
       return (e instanceof SocketTimeoutException && servedSince(worker, begun))
           || routersOwn(worker, e);
     }

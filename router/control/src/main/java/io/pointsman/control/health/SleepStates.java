@@ -2,6 +2,7 @@ package io.pointsman.control.health;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.fleet.Worker;
 import java.io.IOException;
 import java.time.Duration;
@@ -85,7 +86,7 @@ public final class SleepStates {
       }
       return said.booleanValue() ? State.ASLEEP : State.AWAKE;
     } catch (IOException | IllegalArgumentException e) {
-      log.debug("{} does not say if it sleeps: {}", worker, e.toString());
+      log.debug("{} does not say if it sleeps: {}", worker, LogText.of(e));
       return State.UNKNOWN;
     }
   }

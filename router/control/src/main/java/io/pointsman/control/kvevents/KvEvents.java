@@ -3,6 +3,7 @@ package io.pointsman.control.kvevents;
 import io.pointsman.config.settings.KvEventSettings;
 import io.pointsman.control.health.EngineClient;
 import io.pointsman.control.health.Rounds;
+import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Worker;
@@ -182,7 +183,7 @@ public final class KvEvents implements AutoCloseable {
       watch.dueAt = ticker.nanos() + RETRY.toNanos();
       if (failures == MOST_FAILURES) {
         watch.found = List.of();
-        log.warn("KV events of {}: no publishers found, asking again: {}", worker, e.toString());
+        log.warn("KV events of {}: no publishers found, asking again: {}", worker, LogText.of(e));
       }
     } finally {
       watch.asking = false;

@@ -12,6 +12,7 @@ import io.pointsman.control.kvevents.wire.EventBatch;
 import io.pointsman.control.kvevents.wire.MalformedBatch;
 import io.pointsman.control.zmtp.ZmtpClient;
 import io.pointsman.control.zmtp.ZmtpConnection.Message;
+import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.kv.KvEvent;
 import io.pointsman.engine.kv.KvFeed.Cause;
@@ -450,9 +451,9 @@ final class KvSource implements AutoCloseable {
     Long before = toldAt.get(about);
     if (before == null || now - before >= TOLD_AGAIN.toNanos()) {
       toldAt.put(about, now);
-      log.warn("KV events of {}: {}", name, why);
+      log.warn("KV events of {}: {}", name, LogText.of(why));
     } else {
-      log.debug("KV events of {}: {}", name, why);
+      log.debug("KV events of {}: {}", name, LogText.of(why));
     }
   }
 

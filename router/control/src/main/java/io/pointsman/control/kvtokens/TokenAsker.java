@@ -3,6 +3,7 @@ package io.pointsman.control.kvtokens;
 import io.pointsman.config.settings.TokenSettings;
 import io.pointsman.control.health.EngineClient;
 import io.pointsman.control.kvtokens.TokenTally.Result;
+import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSnapshot;
@@ -313,7 +314,7 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
       answer = question.post(worker, path, sent, prompt.authorization, settings.timeout());
     } catch (IOException | IllegalArgumentException e) {
       state.failed(ticker.nanos());
-      log.debug("{} of {}: {}", path, worker, e.toString());
+      log.debug("{} of {}: {}", path, worker, LogText.of(e));
       return Result.FAILED;
     }
     int status = answer.status();

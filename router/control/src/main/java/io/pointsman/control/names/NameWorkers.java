@@ -1,6 +1,7 @@
 package io.pointsman.control.names;
 
 import io.pointsman.config.value.Resolve;
+import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.Worker;
@@ -113,7 +114,7 @@ public final class NameWorkers {
   private void report(WorkerSpec spec, @Nullable String problem) {
     String before = problem == null ? problems.remove(spec) : problems.put(spec, problem);
     if (problem != null && !problem.equals(before)) {
-      log.warn("{}: {}", spec.id(), problem);
+      log.warn("{}: {}", spec.id(), LogText.of(problem));
     } else if (problem == null && before != null) {
       log.info("{}: its addresses are known again", spec.id());
     }

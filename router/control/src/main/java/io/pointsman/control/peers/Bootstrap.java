@@ -1,6 +1,7 @@
 package io.pointsman.control.peers;
 
 import io.pointsman.control.health.Rounds;
+import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;
@@ -127,7 +128,7 @@ public final class Bootstrap implements AutoCloseable {
       watch.retryNanos = Math.min(2 * watch.retryNanos, REFRESH.toNanos());
       if (!watch.told) {
         watch.told = true;
-        log.warn("{}: no engine ids of {}, asking again: {}", url, worker, e.toString());
+        log.warn("{}: no engine ids of {}, asking again: {}", url, worker, LogText.of(e));
       }
     } finally {
       watch.asking = false;

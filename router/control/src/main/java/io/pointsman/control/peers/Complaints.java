@@ -1,5 +1,6 @@
 package io.pointsman.control.peers;
 
+import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.env.Ticker;
 import java.time.Duration;
 import org.slf4j.Logger;
@@ -26,7 +27,12 @@ final class Complaints {
     all++;
     untold++;
     if (ticker.nanos() - toldAt >= PAUSE) {
-      log.warn("unusable {}: {} in total, {} since the last log line; {}", what, all, untold, why);
+      log.warn(
+          "unusable {}: {} in total, {} since the last log line; {}",
+          what,
+          all,
+          untold,
+          LogText.of(why));
       toldAt = ticker.nanos();
       untold = 0;
     }

@@ -1,6 +1,7 @@
 package io.pointsman.control.peers;
 
 import io.pointsman.control.names.WorkerOrigins;
+import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Worker;
@@ -102,7 +103,7 @@ final class Registrar {
       }
       full = false;
       entries.put(said.httpAddress(), entry);
-      log.info("engine {} has registered: {}", said.httpAddress(), said);
+      log.info("engine {} has registered: {}", said.httpAddress(), LogText.of(said.toString()));
     } else if (!entry.said.equals(said) || othersHaveLeft(entry) || unknown(entry)) {
       entry.said = said;
       if (!join(entry)) {

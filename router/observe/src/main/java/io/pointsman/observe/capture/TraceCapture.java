@@ -3,6 +3,7 @@ package io.pointsman.observe.capture;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.pointsman.config.settings.CaptureSettings;
+import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
@@ -173,7 +174,7 @@ public final class TraceCapture implements AnswerLearner, AutoCloseable {
     } catch (IOException e) {
       failed.add(batched);
       if (!failing) {
-        log.error("captured requests cannot be written: {}", e.toString());
+        log.error("captured requests cannot be written: {}", LogText.of(e));
       }
       failing = true;
     }

@@ -1,15 +1,54 @@
 package io.pointsman.observe.logging;
 
 import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.classic.spi.IThrowableProxy;
+import ch.qos.logback.classic.spi.ThrowableProxyUtil;
 import ch.qos.logback.core.encoder.EncoderBase;
+import io.pointsman.engine.env.LogText;
 import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
 
 /** Encodes each event as lines in UTF-8, without header or footer. */
 abstract class LineEncoder extends EncoderBase<ILoggingEvent> {
   private static final byte[] NOTHING = {};
 
+  /** Maximum number of characters of a message; longer ones are cut. */
+  private static final int MOST_CHARS = 8192;
+
+  /** Maximum number of characters of the stack trace of a failure. */
+  private static final int MOST_TRACE_CHARS = 65_536;
+
   /** Appends the event, including the final line end. */
   abstract void write(ILoggingEvent event, StringBuilder line);
+
+  /**
+   * The message on one line of limited length. A part of it may come from outside, and must not
+   * look like a line of the router.
+   */
+  static String message(ILoggingEvent event) {
+    return LogText.of(event.getFormattedMessage(), MOST_CHARS);
+  }
+
+  /**
+   * The stack trace of the event's failure, each line indented. Messages of failures may come from
+   * outside, too.
+   *
+   * @return null if the event has no failure
+   */
+  static @Nullable String trace(ILoggingEvent event) {
+    IThrowableProxy failure = event.getThrowableProxy();
+    if (failure == null) {
+      return null;
+    }
+    StringBuilder trace = new StringBuilder();
+    for (String line : ThrowableProxyUtil.asString(failure).lines().toList()) {
+      if (trace.length() > MOST_TRACE_CHARS) {
+        return trace.append("  ...\n").toString();
+      }
+      trace.append("  ").append(LogText.of(line.strip(), MOST_CHARS)).append('\n');
+    }
+    return trace.toString();
+  }
 
   @Override
   public final byte[] encode(ILoggingEvent event) {

@@ -1,6 +1,10 @@
 package io.pointsman.observe.logging;
 
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.config.settings.LogSettings;
+import io.pointsman.config.settings.LogSettings.Access;
+import io.pointsman.engine.env.LogText;
+import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
 import io.pointsman.proxy.telemetry.ProxyListener;
@@ -9,64 +13,124 @@ import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.request.Endpoint;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.KeyValuePair;
+import org.slf4j.spi.LoggingEventBuilder;
 
 /**
- * Logs each choice of a worker as a line in the form of vLLM's production-stack. Its scripts read
- * the line. With prefill and decode on two workers, a request has two lines, and those of the
- * original's orchestrated hand-over. All events also go to another listener.
+ * Lines of the log about requests. All events also go to another listener.
+ *
+ * <ul>
+ *   <li>For each choice of a worker, a line in the form of vLLM's production-stack. Its scripts
+ *       read the line. With prefill and decode on two workers, a request has two lines, and
+ *       those of the original's orchestrated hand-over.
+ *   <li>At the end of each request, or of those with an error, a line with its values.
+ *   <li>For each change through the router's own paths, and each refused key, a line for auditors.
+ * </ul>
  */
 public final class RequestLines implements ProxyListener {
   /** Maximum number of characters of a session id in a line. */
   private static final int LONGEST_ID = 256;
 
-  private final ProxyListener next;
-  private final InstantSource clock;
-  private final Consumer<String> lines;
+  /** Maximum number of lines for auditors in a second; refused keys could fill the disk. */
+  private static final int MOST_AUDITED = 20;
 
-  public RequestLines(ProxyListener next, InstantSource clock) {
-    this(next, clock, LoggerFactory.getLogger(RequestLines.class)::info);
+  private static final double NANOS_PER_MILLI = 1e6;
+  private static final List<String> READING = List.of("GET", "HEAD", "OPTIONS");
+
+  /** Paths that change nothing but leases. */
+  private static final List<String> OF_PLANES =
+      List.of("/v1/decide", "/v1/leases/", "/internal/route");
+
+  /** Receiver of lines. */
+  interface Sink {
+    /** Writes a line with named values. */
+    void write(String message, List<KeyValuePair> values);
   }
 
-  RequestLines(ProxyListener next, InstantSource clock, Consumer<String> lines) {
+  private final ProxyListener next;
+  private final InstantSource clock;
+  private final LogSettings settings;
+  private final Consumer<String> choices;
+  private final Sink lines;
+  private final AtomicLong good = new AtomicLong();
+  private final AtomicLong auditedSecond = new AtomicLong();
+  private final AtomicLong audited = new AtomicLong();
+
+  /**
+   * A listener with the lines of the settings.
+   *
+   * @return {@code next} itself if no line is written
+   */
+  public static ProxyListener around(
+      ProxyListener next, InstantSource clock, LogSettings settings) {
+    boolean any = settings.requests() || settings.access() != Access.OFF || settings.audit();
+    Logger log = LoggerFactory.getLogger(RequestLines.class);
+    return any ? new RequestLines(next, clock, settings, log::info, RequestLines::write) : next;
+  }
+
+  RequestLines(
+      ProxyListener next,
+      InstantSource clock,
+      LogSettings settings,
+      Consumer<String> choices,
+      Sink lines) {
     this.next = next;
     this.clock = clock;
+    this.settings = settings;
+    this.choices = choices;
     this.lines = lines;
+  }
+
+  private static void write(String message, List<KeyValuePair> values) {
+    LoggingEventBuilder line = LoggerFactory.getLogger(RequestLines.class).atInfo();
+    for (KeyValuePair each : values) {
+      line = line.addKeyValue(each.key, each.value);
+    }
+    line.log(message);
   }
 
   @Override
   public void chosen(
       RequestReport report, @Nullable AffinityKey session, Worker worker, long nanos) {
-    Instant now = clock.instant();
-    lines.accept(
-        String.format(
-            Locale.ROOT,
-            "Routing request %s with session id %s to %s at %d.%06d, process time = %.4f",
-            word(report.requestId()),
-            session == null ? "None" : word(session.value()),
-            worker.spec().url(),
-            now.getEpochSecond(),
-            now.getNano() / 1000,
-            nanos / 1e9));
-    Role role = worker.spec().role();
-    if (role != Role.REGULAR) {
-      String stage = role == Role.PREFILL ? "Prefill" : "Decode";
-      about(report, "%s endpoint: %s".formatted(stage, worker.spec().url()));
+    if (settings.requests()) {
+      Instant now = clock.instant();
+      choices.accept(
+          String.format(
+              Locale.ROOT,
+              "Routing request %s with session id %s to %s at %d.%06d, process time = %.4f",
+              word(report.requestId()),
+              session == null ? "None" : word(session.value()),
+              worker.spec().url(),
+              now.getEpochSecond(),
+              now.getNano() / 1000,
+              nanos / 1e9));
+      Role role = worker.spec().role();
+      if (role != Role.REGULAR) {
+        String stage = role == Role.PREFILL ? "Prefill" : "Decode";
+        about(report, "%s endpoint: %s".formatted(stage, worker.spec().url()));
+      }
     }
     next.chosen(report, session, worker, nanos);
   }
 
   @Override
   public void prefilled(RequestReport report, long nanos) {
-    about(report, String.format(Locale.ROOT, "Prefill completed in %.4fs (TTFT)", nanos / 1e9));
+    if (settings.requests()) {
+      about(report, String.format(Locale.ROOT, "Prefill completed in %.4fs (TTFT)", nanos / 1e9));
+    }
     next.prefilled(report, nanos);
   }
 
   private void about(RequestReport report, String text) {
-    lines.accept("[" + word(report.requestId()) + "] " + text);
+    choices.accept("[" + word(report.requestId()) + "] " + text);
   }
 
   /** The text without spaces and control characters, because a client chooses it. */
@@ -84,6 +148,119 @@ public final class RequestLines implements ProxyListener {
   @Override
   public void sessionEnded(String session) {
     next.sessionEnded(session);
+  }
+
+  @Override
+  public boolean readsUsage() {
+    return settings.access() != Access.OFF || next.readsUsage();
+  }
+
+  @Override
+  public boolean receivesOwnAnswers() {
+    return settings.access() != Access.OFF || settings.audit() || next.receivesOwnAnswers();
+  }
+
+  @Override
+  public void ended(RequestReport report) {
+    if (settings.requests()) {
+      orchestrated(report);
+    }
+    line(report);
+    next.ended(report);
+  }
+
+  @Override
+  public void answered(RequestReport report) {
+    line(report);
+    if (settings.audit() && audits(report) && withinRate()) {
+      lines.write("audit", values(report));
+    }
+    next.answered(report);
+  }
+
+  private void line(RequestReport report) {
+    if (settings.access() != Access.OFF && (bad(report) || sampled())) {
+      lines.write("request", values(report));
+    }
+  }
+
+  private static boolean bad(RequestReport report) {
+    return report.status() >= 400 || report.clientLeft() || report.reason() != null;
+  }
+
+  /** True for an evenly distributed share of the calls. */
+  private boolean sampled() {
+    if (settings.access() != Access.ALL) {
+      return false;
+    }
+    double share = settings.accessSample();
+    long number = good.getAndIncrement();
+    return (long) ((number + 1) * share) > (long) (number * share);
+  }
+
+  private static boolean audits(RequestReport report) {
+    if (report.status() == 401 || report.status() == 403) {
+      return true;
+    }
+    String path = path(report);
+    return !READING.contains(report.method())
+        && !report.method().isEmpty()
+        && report.reason() == null
+        && OF_PLANES.stream().noneMatch(path::startsWith);
+  }
+
+  private boolean withinRate() {
+    long second = clock.instant().getEpochSecond();
+    if (auditedSecond.getAndSet(second) != second) {
+      audited.set(0);
+    }
+    return audited.incrementAndGet() <= MOST_AUDITED;
+  }
+
+  /** The path without the query string, which may contain a key. */
+  private static String path(RequestReport report) {
+    int query = report.uri().indexOf('?');
+    return query < 0 ? report.uri() : report.uri().substring(0, query);
+  }
+
+  private static List<KeyValuePair> values(RequestReport report) {
+    List<KeyValuePair> values = new ArrayList<>();
+    add(values, "client", report.client());
+    add(values, "method", LogText.of(report.method()));
+    add(values, "path", LogText.of(path(report)));
+    add(values, "status", report.status());
+    String model = report.model();
+    add(values, "model", model == null ? null : LogText.of(model));
+    Worker worker = report.worker();
+    add(values, "worker", worker == null ? null : worker.id());
+    add(values, "attempts", report.attempts() > 1 ? report.attempts() : null);
+    add(values, "stream", report.streamed() ? true : null);
+    add(values, "reason", report.clientLeft() ? "client_left" : report.reason());
+    add(values, "bytes_in", report.bytesIn());
+    add(values, "bytes_out", report.bytesOut());
+    Usage usage = report.usage();
+    add(values, "prompt_tokens", known(usage.promptTokens()));
+    add(values, "cached_tokens", known(usage.cachedTokens()));
+    add(values, "completion_tokens", known(usage.completionTokens()));
+    add(values, "head_ms", millis(report.nanosToHead()));
+    add(values, "first_byte_ms", millis(report.nanosToFirstByte()));
+    add(values, "total_ms", millis(report.nanosToEnd()));
+    add(values, "request", LogText.of(report.requestId()));
+    return values;
+  }
+
+  private static @Nullable Integer known(int count) {
+    return count < 0 ? null : count;
+  }
+
+  private static @Nullable Double millis(long nanos) {
+    return nanos == RequestReport.NEVER ? null : Math.round(nanos / NANOS_PER_MILLI * 10) / 10.0;
+  }
+
+  private static void add(List<KeyValuePair> values, String name, @Nullable Object value) {
+    if (value != null && !value.equals("")) {
+      values.add(new KeyValuePair(name, value));
+    }
   }
 
   @Override
@@ -111,8 +288,7 @@ public final class RequestLines implements ProxyListener {
     next.awaitsWorker(model, begins);
   }
 
-  @Override
-  public void ended(RequestReport report) {
+  private void orchestrated(RequestReport report) {
     Worker worker = report.worker();
     boolean decoded = worker != null && worker.spec().role() == Role.DECODE;
     if (decoded && report.status() < 400) {
@@ -124,6 +300,5 @@ public final class RequestLines implements ProxyListener {
               report.streamed() ? "streaming " : "",
               report.nanosToEnd() / 1e9));
     }
-    next.ended(report);
   }
 }

@@ -48,8 +48,52 @@ class LogSetupTest {
     Runnable work = () -> log.error("broken", new IllegalStateException("why"));
     List<String> lines = lines(LogSettings.Level.INFO, LogSettings.Format.TEXT, work);
     assertThat(lines.getFirst()).endsWith("Z ERROR LogSetupTest: broken");
-    assertThat(lines.get(1)).isEqualTo("java.lang.IllegalStateException: why");
+    assertThat(lines.get(1)).isEqualTo("  java.lang.IllegalStateException: why");
     assertThat(lines.get(2)).contains("at " + LogSetupTest.class.getName());
+  }
+
+  @Test
+  void textFromOutsideCannotForgeALine() {
+    String forged = "x\r\n2026-01-01T00:00:00.000Z INFO  Router: forged\u001b[2J\u2028\u202e";
+    Runnable work =
+        () -> {
+          log.info("model {}", forged);
+          log.info("model {}", "y".repeat(3_000_000));
+          log.error("failed", new IllegalStateException(forged));
+        };
+    List<String> lines = lines(LogSettings.Level.INFO, LogSettings.Format.TEXT, work);
+    assertThat(lines.getFirst())
+        .endsWith(
+            "model x\\u000d\\u000a2026-01-01T00:00:00.000Z INFO  Router: forged"
+                + "\\u001b[2J\\u2028\\u202e");
+    assertThat(lines.get(1).length()).isBetween(8_000, 9_000);
+    assertThat(lines.get(1)).endsWith("y...");
+    assertThat(lines.get(2)).endsWith(": failed");
+    assertThat(lines.get(3)).isEqualTo("  java.lang.IllegalStateException: x");
+    assertThat(lines.subList(3, lines.size()))
+        .allMatch(line -> line.startsWith("  "))
+        .noneMatch(line -> line.chars().anyMatch(c -> c < ' '));
+    lines = lines(LogSettings.Level.INFO, LogSettings.Format.JSON, work);
+    assertThat(lines).hasSize(3).allMatch(line -> line.startsWith("{") && line.endsWith("}"));
+  }
+
+  @Test
+  void namedValuesFollowTheMessageAndAreMembersOfTheObject() throws Exception {
+    Runnable work =
+        () ->
+            log.atInfo()
+                .addKeyValue("status", 404)
+                .addKeyValue("path", "/a b\"c")
+                .addKeyValue("model", "x\ny")
+                .log("request");
+    assertThat(lines(LogSettings.Level.INFO, LogSettings.Format.TEXT, work).getFirst())
+        .endsWith("LogSetupTest: request status=404 path=\"/a b\\\"c\" model=x\\u000ay");
+    JsonNode json =
+        new ObjectMapper()
+            .readTree(lines(LogSettings.Level.INFO, LogSettings.Format.JSON, work).getFirst());
+    assertThat(json.path("message").asText()).isEqualTo("request");
+    assertThat(json.path("status").isInt()).isTrue();
+    assertThat(json.path("path").asText()).isEqualTo("/a b\"c");
   }
 
   @Test

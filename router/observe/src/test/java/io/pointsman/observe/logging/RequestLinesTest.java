@@ -2,9 +2,12 @@ package io.pointsman.observe.logging;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.config.settings.LogSettings;
+import io.pointsman.config.settings.LogSettings.Access;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.AffinityKey;
@@ -14,6 +17,7 @@ import java.lang.reflect.Proxy;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -26,14 +30,20 @@ class RequestLinesTest {
   private static final Pattern PARTS =
       Pattern.compile("Routing request ([^ ]*) with session id [^ ]* to ([^ ]*) at ");
 
+  private static final InstantSource CLOCK =
+      InstantSource.fixed(Instant.ofEpochSecond(1_700_000_000, 250_001_000));
+
+  private static LogSettings settings(boolean requests, Access access, double sample) {
+    return new LogSettings(
+        LogSettings.Level.INFO, LogSettings.Format.TEXT, "", requests, access, sample, true);
+  }
+
   private final Worker worker =
       new Fleet(FleetSettings.DEFAULTS, () -> 0).add(WorkerSpec.of("http://a:1"));
   private final List<String> lines = new ArrayList<>();
   private final RequestLines listener =
       new RequestLines(
-          ProxyListener.NONE,
-          InstantSource.fixed(Instant.ofEpochSecond(1_700_000_000, 250_001_000)),
-          lines::add);
+          ProxyListener.NONE, CLOCK, settings(true, Access.OFF, 1), lines::add, (_, _) -> {});
 
   private static RequestReport report(String id) {
     return (RequestReport)
@@ -117,5 +127,95 @@ class RequestLinesTest {
         .doesNotContain("\n");
     listener.chosen(report("r"), session("y".repeat(10_000)), worker, 0);
     assertThat(lines.getLast().length()).isLessThan(500);
+  }
+
+  /** A report with these values; other calls are answered as for a request without a worker. */
+  private static RequestReport report(String method, String uri, int status, String reason) {
+    return (RequestReport)
+        Proxy.newProxyInstance(
+            RequestLinesTest.class.getClassLoader(),
+            new Class<?>[] {RequestReport.class},
+            (_, called, _) ->
+                switch (called.getName()) {
+                  case "method" -> method;
+                  case "uri" -> uri;
+                  case "status" -> status;
+                  case "reason" -> reason.isEmpty() ? null : reason;
+                  case "client" -> "10.1.2.3";
+                  case "requestId" -> "r-1";
+                  case "model" -> "m\nx";
+                  case "usage" -> new Usage(7, -1, 3);
+                  case "attempts" -> 1;
+                  case "clientLeft", "streamed" -> false;
+                  case "nanosToEnd" -> 12_340_000L;
+                  case "worker" -> null;
+                  default -> called.getReturnType() == long.class ? (Object) (-1L) : null;
+                });
+  }
+
+  private static List<String> written(Access access, double sample, RequestReport... reports) {
+    List<String> written = new ArrayList<>();
+    RequestLines listener =
+        new RequestLines(
+            ProxyListener.NONE,
+            CLOCK,
+            settings(false, access, sample),
+            written::add,
+            (message, values) -> written.add(message + values));
+    for (RequestReport each : reports) {
+      listener.answered(each);
+    }
+    return written;
+  }
+
+  @Test
+  void aRequestLeavesOneLineWithItsValues() {
+    assertThat(written(Access.ALL, 1, report("GET", "/v1/x?key=secret", 404, "none")))
+        .containsExactly(
+            "request[client=\"10.1.2.3\", method=\"GET\", path=\"/v1/x\", status=\"404\","
+                + " model=\"m\\u000ax\", reason=\"none\", bytes_in=\"-1\", bytes_out=\"-1\","
+                + " prompt_tokens=\"7\", completion_tokens=\"3\", total_ms=\"12.3\","
+                + " request=\"r-1\"]");
+  }
+
+  @Test
+  void onlyErrorsLeaveALineIfThatIsConfigured() {
+    RequestReport good = report("GET", "/health", 200, "");
+    RequestReport bad = report("GET", "/health", 503, "");
+    assertThat(written(Access.ERRORS, 1, good, bad, good)).hasSize(1);
+    assertThat(written(Access.OFF, 1, good, bad, good)).isEmpty();
+    assertThat(written(Access.ALL, 1, good, bad, good)).hasSize(3);
+  }
+
+  @Test
+  void aShareOfTheGoodRequestsLeavesALine() {
+    RequestReport[] reports = new RequestReport[101];
+    Arrays.fill(reports, report("GET", "/health", 200, ""));
+    reports[50] = report("GET", "/health", 500, "");
+    assertThat(written(Access.ALL, 0.25, reports)).hasSize(26);
+  }
+
+  @Test
+  void changesAndRefusedKeysAreAudited() {
+    assertThat(written(Access.OFF, 1, report("POST", "/add_worker?url=x", 200, "")).getFirst())
+        .startsWith("audit[client=\"10.1.2.3\", method=\"POST\", path=\"/add_worker\"");
+    assertThat(written(Access.OFF, 1, report("GET", "/v1/models", 401, "invalid_api_key")))
+        .hasSize(1);
+    assertThat(
+            written(
+                Access.OFF,
+                1,
+                report("POST", "/v1/decide", 200, ""),
+                report("POST", "/v1/leases/a/settle", 200, ""),
+                report("GET", "/workers", 200, ""),
+                report("POST", "/x", 400, "malformed_request")))
+        .isEmpty();
+  }
+
+  @Test
+  void refusedKeysCannotFillTheLog() {
+    RequestReport[] reports = new RequestReport[1000];
+    Arrays.fill(reports, report("GET", "/v1/models", 401, "invalid_api_key"));
+    assertThat(written(Access.OFF, 1, reports)).hasSize(20);
   }
 }

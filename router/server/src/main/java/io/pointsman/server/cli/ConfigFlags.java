@@ -4,6 +4,7 @@ import static picocli.CommandLine.Model.UsageMessageSpec.SECTION_KEY_OPTION_LIST
 
 import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigValues;
+import io.pointsman.config.Secrets;
 import io.pointsman.config.YamlConfig;
 import io.pointsman.config.key.ConfigKeys;
 import io.pointsman.config.key.Key;
@@ -38,6 +39,9 @@ final class ConfigFlags {
     int order = 0;
     for (Key<?> key : ConfigKeys.all()) {
       command.addOption(option(key, order++));
+      if (key.isSecret()) {
+        command.addOption(fileOption(key, order++));
+      }
     }
     command.usageMessage().sectionMap().put(SECTION_KEY_OPTION_LIST, ConfigFlags::listed);
   }
@@ -52,7 +56,12 @@ final class ConfigFlags {
     StringBuilder keys = new StringBuilder();
     for (ConfigKeys.Section section : ConfigKeys.sections()) {
       List<OptionSpec> ofSection = new ArrayList<>();
-      section.keys().forEach(key -> ofSection.add(flags.remove(key.flag())));
+      for (Key<?> key : section.keys()) {
+        ofSection.add(flags.remove(key.flag()));
+        if (key.isSecret()) {
+          ofSection.add(flags.remove(key.flag() + Secrets.FILE_SUFFIX));
+        }
+      }
       keys.append(String.format("%n%s:%n", section.title())).append(laidOut(ofSection, help));
     }
     return laidOut(List.copyOf(flags.values()), help) + keys;
@@ -81,6 +90,18 @@ final class ConfigFlags {
     return key.type().alone().isEmpty()
         ? option.arity("1").build()
         : option.arity("0..1").fallbackValue(key.type().alone()).build();
+  }
+
+  private static OptionSpec fileOption(Key<?> key, int order) {
+    return OptionSpec.builder(key.flag() + Secrets.FILE_SUFFIX)
+        .paramLabel("<file>")
+        .order(order)
+        .required(false)
+        .type(String.class)
+        .arity("1")
+        .description(
+            "File with the value of " + key.flag() + ", which stays out of the list of processes.")
+        .build();
   }
 
   /**
@@ -112,11 +133,32 @@ final class ConfigFlags {
           problems.addAll(e.problems());
         }
       }
+      if (key.isSecret()) {
+        readFile(key, given, option != null, values, problems);
+      }
     }
     if (!problems.isEmpty()) {
       throw new ConfigException(problems);
     }
     return values;
+  }
+
+  private static void readFile(
+      Key<?> key, ParseResult given, boolean beside, ConfigValues into, List<String> problems) {
+    String name = key.flag() + Secrets.FILE_SUFFIX;
+    String file = given.matchedOptionValue(name, "");
+    if (file.isEmpty()) {
+      return;
+    }
+    if (beside) {
+      problems.add(name + ": given beside " + key.flag() + " (expected: one of them)");
+      return;
+    }
+    try {
+      into.read(key, new Raw.Scalar(Secrets.ofFile(name, file), name));
+    } catch (ConfigException e) {
+      problems.addAll(e.problems());
+    }
   }
 
   private static Raw raw(Key<?> key, List<String> given) {

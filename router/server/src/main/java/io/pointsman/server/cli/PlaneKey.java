@@ -59,7 +59,7 @@ record PlaneKey(String flag, String variable) {
 
   private static String checked(String where, String key) {
     boolean printable = key.chars().allMatch(c -> c > ' ' && c <= '~');
-    if (key.isEmpty() || key.length() > LONGEST || !printable) {
+    if (key.isEmpty() || key.length() > LONGEST || !printable || key.contains("${")) {
       throw new ConfigException(
           where + ": (expected: a key, 1 to " + LONGEST + " characters of ASCII without spaces)");
     }

@@ -103,6 +103,13 @@ public final class ServeRun {
         onStart.accept(router);
         greet(router, config, out);
         WorkerNotes.of(values, config).forEach(log::warn);
+        for (String flag : values.exposedFlags()) {
+          log.warn(
+              "{}: other users of this machine can see the key in the list of processes (expected:"
+                  + " {}-file)",
+              flag,
+              flag);
+        }
         stop.await();
         log.info("stopping, {} requests in flight", router.inFlight());
       }

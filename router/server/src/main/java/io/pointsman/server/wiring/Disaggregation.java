@@ -5,6 +5,7 @@ import io.pointsman.config.settings.DisaggSettings;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.StagePolicies;
 import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
@@ -180,7 +181,8 @@ final class Disaggregation {
         LOG.warn("{}: its labels are ignored, because there are too many workers", worker);
       }
     } catch (IllegalArgumentException e) {
-      LOG.warn("{}: its labels are invalid: {}", worker, e.getMessage());
+      LOG.warn(
+          "{}: its labels are invalid: {}", worker, LogText.of(String.valueOf(e.getMessage())));
     }
   }
 }

@@ -2,6 +2,7 @@ package io.pointsman.server.wiring;
 
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.settings.WorkerNetworks;
+import io.pointsman.control.env.SecureRandomSource;
 import io.pointsman.control.env.SystemTicker;
 import io.pointsman.control.env.ThreadRandomSource;
 import io.pointsman.control.health.EngineClient;
@@ -247,7 +248,7 @@ final class EngineAssembly {
 
   /** Creates external leases, which expire by themselves. */
   Choices choices(RoutingEngine engine) {
-    Choices choices = new Choices(engine, config.decide().hold(), ticker, dice);
+    Choices choices = new Choices(engine, config.decide().hold(), ticker, new SecureRandomSource());
     opened.push(Rounds.start("held-leases", LEASE_LOOK, choices::expireDue));
     return choices;
   }

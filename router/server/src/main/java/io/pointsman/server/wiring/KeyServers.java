@@ -2,6 +2,7 @@ package io.pointsman.server.wiring;
 
 import io.pointsman.api.admin.KeyValidation;
 import io.pointsman.control.health.EngineClient;
+import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.proxy.upstream.EngineKeys;
@@ -45,7 +46,7 @@ final class KeyServers implements KeyValidation.Question {
       }
       log.warn("{} cannot validate a client's key: status {}", url, status);
     } catch (IOException | IllegalArgumentException e) {
-      log.warn("{} cannot be asked to validate a client's key: {}", url, e.toString());
+      log.warn("{} cannot be asked to validate a client's key: {}", url, LogText.of(e));
     }
     return null;
   }

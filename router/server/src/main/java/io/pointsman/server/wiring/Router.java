@@ -279,9 +279,7 @@ public final class Router implements AutoCloseable {
           sessions.isEmpty()
               ? all
               : new SessionEnds(all, id -> sessions.forEach(table -> table.finish(id)));
-      return config.log().requests()
-          ? new RequestLines(measured, InstantSource.system())
-          : measured;
+      return RequestLines.around(measured, InstantSource.system(), config.log());
     }
 
     private RequestHandlerFactory courses(Disaggregation two, RoutingEngine engine) {

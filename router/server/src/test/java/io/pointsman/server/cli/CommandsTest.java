@@ -181,4 +181,23 @@ class CommandsTest {
     assertThat(run("check-config", "--api-key", "sk-secret")).isZero();
     assertThat(out.toString()).doesNotContain("sk-secret");
   }
+
+  @Test
+  void aKeyInAFileIsAccepted(@TempDir Path directory) throws Exception {
+    Path file = Files.writeString(directory.resolve("key"), "sk-1\n");
+    assertThat(run("check-config", "--api-key-file", file.toString(), "--workers", "http://a:1"))
+        .as(err.toString())
+        .isZero();
+    assertThat(out.toString()).contains("api-key: \"***\"").doesNotContain("sk-1");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"serve", "check-config"})
+  void aKeyInAFileThatCannotBeUsedIsRefused(String command) {
+    assertThat(run(command, "--api-key-file", "/none/such")).isEqualTo(2);
+    assertThat(err.toString()).contains("--api-key-file: /none/such cannot be read");
+    assertThat(run(command, "--api-key-file", "/none", "--api-key", "k")).isEqualTo(2);
+    assertThat(err.toString())
+        .contains("--api-key-file: given beside --api-key (expected: one of them)");
+  }
 }

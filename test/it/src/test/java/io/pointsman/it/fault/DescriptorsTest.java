@@ -57,6 +57,9 @@ final class DescriptorsTest {
 
   private static String[] flags(String worker, String... more) {
     List<String> all = new ArrayList<>(List.of("--workers", worker));
+    // All clients of this test have one address, and the idle ones must stay.
+    all.add("--limits-max-connections-per-address=" + FLOOD);
+    all.add("--limits-evict-idle=off");
     all.addAll(List.of(more));
     all.addAll(TOUCHY);
     return all.toArray(String[]::new);

@@ -62,6 +62,7 @@ final class IdleConnectionsTest {
             RouterProcess.serve(
                 List.of(engine.url()),
                 "--timeouts-client-idle=10m",
+                "--limits-max-connections-per-address=" + connections,
                 "--max-connections=" + (connections + BESIDE))) {
       try {
         int before = router.descriptors();

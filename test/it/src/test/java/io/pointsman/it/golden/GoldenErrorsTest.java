@@ -171,7 +171,13 @@ final class GoldenErrorsTest {
   void errorsWhereNoMoreBytesMayBeKept() throws IOException {
     ErrorText text = new ErrorText();
     Map<String, Object> settings =
-        Map.of("limits.max-buffered-body", "1MiB", "limits.max-buffered-total", "1MiB");
+        Map.of(
+            "limits.max-buffered-body",
+            "1MiB",
+            "limits.max-buffered-total",
+            "1MiB",
+            "limits.max-buffered-share",
+            1);
     List<RawClient> stalled = new ArrayList<>();
     try (ScriptedEngine engine = engine(Faults.Answer.ok());
         Cluster cluster = cluster(engine, settings)) {

@@ -1,4 +1,4 @@
-package io.pointsman.control.health;
+package io.pointsman.engine.env;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Text of engines in logs. */
+/** Text from outside in logs. */
 class LogTextTest {
   @Test
   void lineBreaksAndOtherInvisibleCharactersAreEscaped() {

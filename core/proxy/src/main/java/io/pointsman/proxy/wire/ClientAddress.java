@@ -1,0 +1,115 @@
+package io.pointsman.proxy.wire;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.util.NetUtil;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.net.UnknownHostException;
+import java.util.HexFormat;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The address of a client's connection, as workers get it: {@code X-Forwarded-For}, {@code
+ * X-Forwarded-Proto} and {@code X-Real-IP}. Such headers of a trusted proxy are extended; those of
+ * any other client are replaced, because it can write anything. Immutable.
+ */
+public final class ClientAddress {
+  private static final String UNKNOWN = "unknown";
+  private static final int GROUP_BYTES = 8;
+
+  private final String text;
+  private final boolean sent;
+  private final boolean trusted;
+  private final String scheme;
+
+  private ClientAddress(String text, boolean sent, boolean trusted, String scheme) {
+    this.text = text;
+    this.sent = sent;
+    this.trusted = trusted;
+    this.scheme = scheme;
+  }
+
+  /**
+   * The address of a connection.
+   *
+   * @param remote address of the client; null if it is unknown
+   * @param encrypted true if the connection uses TLS
+   */
+  public static ClientAddress of(
+      @Nullable SocketAddress remote, boolean encrypted, ForwardedSettings settings) {
+    InetAddress address = remote instanceof InetSocketAddress inet ? inet.getAddress() : null;
+    return new ClientAddress(
+        address == null ? UNKNOWN : NetUtil.toAddressString(plain(address)),
+        settings.sent() && address != null,
+        address != null && settings.trusts(address),
+        encrypted ? "https" : "http");
+  }
+
+  /**
+   * Identity of a client for its share of limits: its IPv4 address, or the first 64 bits of its
+   * IPv6 address, because one client can have all addresses of such a network.
+   */
+  public static String group(@Nullable SocketAddress remote) {
+    InetAddress address = remote instanceof InetSocketAddress inet ? inet.getAddress() : null;
+    if (address == null) {
+      return UNKNOWN;
+    }
+    byte[] bytes = Network.plain(address.getAddress());
+    return HexFormat.of().formatHex(bytes, 0, Math.min(bytes.length, GROUP_BYTES));
+  }
+
+  /** The IPv4 address in a mapped one, which sockets of both versions report. */
+  private static InetAddress plain(InetAddress address) {
+    byte[] bytes = Network.plain(address.getAddress());
+    try {
+      return InetAddress.getByAddress(bytes);
+    } catch (UnknownHostException e) {
+      throw new IllegalStateException("an address has 4 or 16 bytes", e);
+    }
+  }
+
+  /** The address as a text without port; {@code unknown} if the connection has none. */
+  public String text() {
+    return text;
+  }
+
+  /** True if the client's header of this name is not forwarded unchanged. */
+  boolean replaces(HeaderName name) {
+    return switch (name) {
+      case FORWARDED, FORWARDED_FOR -> true;
+      case FORWARDED_PROTO, FORWARDED_OTHER, REAL_IP -> !trusted || !sent;
+      default -> false;
+    };
+  }
+
+  /** Appends the headers for a worker. */
+  void write(ByteBuf out, RequestHead head) {
+    if (!sent) {
+      return;
+    }
+    String before = trusted ? head.joined(HeaderName.FORWARDED_FOR) : "";
+    line(out, "x-forwarded-for: ", before, text);
+    if (!trusted || head.joined(HeaderName.FORWARDED_PROTO).isEmpty()) {
+      line(out, "x-forwarded-proto: ", "", scheme);
+    }
+    if (!trusted || head.joined(HeaderName.REAL_IP).isEmpty()) {
+      line(out, "x-real-ip: ", "", text);
+    }
+    String standard = trusted ? head.joined(HeaderName.FORWARDED) : "";
+    if (!standard.isEmpty()) {
+      String node = text.indexOf(':') < 0 ? text : "\"[" + text + "]\"";
+      line(out, "forwarded: ", standard, "for=" + node + ";proto=" + scheme);
+    }
+  }
+
+  private static void line(ByteBuf out, String name, String before, String value) {
+    Latin1.write(out, name);
+    if (!before.isEmpty()) {
+      Latin1.write(out, before);
+      Latin1.write(out, ", ");
+    }
+    Latin1.write(out, value);
+    Latin1.write(out, "\r\n");
+  }
+}
