@@ -24,6 +24,7 @@ import io.pointsman.engine.policy.WantedFields;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -46,17 +47,20 @@ public final class RoutingEngine {
   private static final int PICKS = 8;
 
   private final Fleet fleet;
-  private final StagePolicies policies;
-  private final EngineSettings settings;
+  private volatile StagePolicies policies;
+  private volatile EngineSettings settings;
   private final EngineListener listener;
 
-  /** The learners of all policies. */
-  private final List<Learner> learners;
+  /** Maximum number of learners of earlier policies that follow departures, beyond one for each. */
+  private static final int MOST_EARLIER = 4;
+
+  /** The learners of all policies, and of some earlier ones. */
+  private volatile List<Learner> learners;
 
   private final Ticker ticker;
   private final RandomSource dice;
   private final MissedModels missed;
-  private final WantedFields wanted;
+  private volatile WantedFields wanted;
   private volatile Pickers pickers;
 
   /**
@@ -113,6 +117,29 @@ public final class RoutingEngine {
         tell(learners, learner -> learner.forget(worker));
       }
     }
+  }
+
+  /**
+   * Replaces the policies and the settings, as one change for requests that are decided later. A
+   * request that is placed ends under the policies that placed it.
+   */
+  public void use(StagePolicies next, EngineSettings nextSettings) {
+    fleet.exclusively(
+        snapshot -> {
+          Set<Learner> all = new LinkedHashSet<>(next.learners());
+          int most = 2 * all.size() + MOST_EARLIER;
+          for (Learner earlier : learners) {
+            if (all.size() < most) {
+              all.add(earlier);
+            }
+          }
+          Pickers made = new Pickers(snapshot, pickers, next, this::build);
+          learners = List.copyOf(all);
+          wanted = next.wanted();
+          settings = nextSettings;
+          policies = next;
+          pickers = made;
+        });
   }
 
   private @Nullable Picker build(Policy policy, Pool pool) {
@@ -185,9 +212,10 @@ public final class RoutingEngine {
         return null;
       }
       explain(pooled.pool(), request, worker, now);
-      Lease lease = lease(worker, request, now);
+      PolicySetup by = policies.of(request);
+      Lease lease = lease(worker, request, now, by);
       if (lease != null) {
-        return routed(request, lease);
+        return routed(request, lease, by);
       }
     }
     return rejectByState(request, now);
@@ -199,9 +227,10 @@ public final class RoutingEngine {
    */
   public @Nullable Lease place(RoutingRequest request, Worker worker) {
     long now = ticker.nanos();
-    Lease lease = request.admits(worker, now) ? lease(worker, request, now) : null;
+    PolicySetup by = policies.of(request);
+    Lease lease = request.admits(worker, now) ? lease(worker, request, now, by) : null;
     if (lease != null) {
-      placed(request, lease);
+      placed(request, lease, by);
     }
     return lease;
   }
@@ -232,10 +261,13 @@ public final class RoutingEngine {
     }
   }
 
-  private @Nullable Lease lease(Worker worker, RoutingRequest request, long now) {
+  /**
+   * @param by the policy that learns from the request, to its end
+   */
+  private @Nullable Lease lease(Worker worker, RoutingRequest request, long now, PolicySetup by) {
     PrefixBlocks prefix = request.prefix();
     int cached = (int) (prefix.tokens() * prefix.ratio(request.notes().matchedBlocks()));
-    Lease lease = worker.tryLease(now, prefix.tokens(), cached, new Ending(request));
+    Lease lease = worker.tryLease(now, prefix.tokens(), cached, new Ending(request, by));
     if (lease != null && !request.heard()) {
       lease.answeredWhole();
     }
@@ -246,10 +278,10 @@ public final class RoutingEngine {
    * Settles the lease if a learner or the listener throws, because the caller never receives that
    * lease.
    */
-  private Decision routed(RoutingRequest request, Lease lease) {
+  private Decision routed(RoutingRequest request, Lease lease, PolicySetup by) {
     boolean handedOver = false;
     try {
-      placed(request, lease);
+      placed(request, lease, by);
       handedOver = true;
       return new Decision.Routed(lease);
     } finally {
@@ -259,9 +291,9 @@ public final class RoutingEngine {
     }
   }
 
-  private void placed(RoutingRequest request, Lease lease) {
+  private void placed(RoutingRequest request, Lease lease, PolicySetup by) {
     request.notes().placed(lease.placedAt());
-    tell(policies.of(request).learners(), learner -> learner.placed(request, lease));
+    tell(by.learners(), learner -> learner.placed(request, lease));
     Worker worker = lease.worker();
     if (worker.left()) {
       // The worker left after the lease was taken. The learners may have forgotten it already, so
@@ -400,24 +432,26 @@ public final class RoutingEngine {
   /** Forwards the end of a lease together with its request. */
   private final class Ending implements LeaseListener {
     private final RoutingRequest request;
+    private final PolicySetup by;
 
-    Ending(RoutingRequest request) {
+    Ending(RoutingRequest request, PolicySetup by) {
       this.request = request;
+      this.by = by;
     }
 
     @Override
     public boolean observes() {
-      return !policies.of(request).answerLearners().isEmpty();
+      return !by.answerLearners().isEmpty();
     }
 
     @Override
     public void answered(Lease lease) {
-      tell(policies.of(request).answerLearners(), learner -> learner.answered(request, lease));
+      tell(by.answerLearners(), learner -> learner.answered(request, lease));
     }
 
     @Override
     public void settled(Lease lease, Outcome outcome) {
-      tell(policies.of(request).learners(), learner -> learner.ended(request, lease, outcome));
+      tell(by.learners(), learner -> learner.ended(request, lease, outcome));
       listener.settled(lease, outcome);
     }
   }

@@ -26,7 +26,7 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
 
   private final int most;
   private final int mostOfOne;
-  private final ForwardedSettings forwarded;
+  private volatile ForwardedSettings forwarded;
   private final DrainGate gate;
   private final AtomicInteger open = new AtomicInteger();
 
@@ -62,6 +62,11 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
     this.mostOfOne = mostOfOne == 0 ? Math.max(1, this.most / 2) : mostOfOne;
     this.forwarded = forwarded;
     this.gate = gate;
+  }
+
+  /** Replaces the proxies of many clients, for later connections. Any thread. */
+  void trust(ForwardedSettings next) {
+    forwarded = next;
   }
 
   /** Number of connected clients. Any thread. */

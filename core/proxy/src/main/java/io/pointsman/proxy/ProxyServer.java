@@ -3,6 +3,7 @@ package io.pointsman.proxy;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
@@ -19,8 +20,8 @@ import io.pointsman.proxy.admission.Admissions;
 import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.body.BodyDecoder;
-import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.exchange.ClientConnection;
+import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.reply.RequestIds;
@@ -28,12 +29,14 @@ import io.pointsman.proxy.retry.Backoff;
 import io.pointsman.proxy.retry.FaultRecords;
 import io.pointsman.proxy.retry.PoisonMemory;
 import io.pointsman.proxy.settings.Cors;
+import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.proxy.stored.ResponseOwners;
 import io.pointsman.proxy.stored.StoredSearches;
 import io.pointsman.proxy.telemetry.ConnectionTally;
 import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.proxy.upstream.UpstreamPools;
 import io.pointsman.proxy.upstream.UpstreamSettings;
+import io.pointsman.request.AffinitySettings;
 import io.pointsman.request.RequestReader;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -72,8 +75,9 @@ public final class ProxyServer implements AutoCloseable {
   /** Maximum number of connections to the admin listener; further ones wait. */
   private static final int MOST_ADMIN_CONNECTIONS = 512;
 
-  private final ProxySettings settings;
-  private final ServerContext plane;
+  private final ProxyContext context;
+  private volatile ProxySettings settings;
+  private volatile ServerContext plane;
   private final EventLoopGroup loops;
   private final OpenChannels channels;
   private final ConnectionLimit clients;
@@ -86,6 +90,7 @@ public final class ProxyServer implements AutoCloseable {
   private ProxyServer(ProxySettings settings, ProxyContext context, LoopWaiting loopWaiting)
       throws IOException {
     this.settings = settings;
+    this.context = context;
     plane = plane(settings, context);
     ListenSettings listen = settings.listen();
     door = FrontDoor.of(listen.tls(), listen.http2());
@@ -197,7 +202,8 @@ public final class ProxyServer implements AutoCloseable {
   }
 
   private static ServerContext plane(ProxySettings settings, ProxyContext context) {
-    BodyBudget bodies = new BodyBudget(settings.limits().maxBufferedTotal());
+    LimitSettings limits = settings.limits();
+    BodyBudget bodies = new BodyBudget(limits.maxBufferedTotal());
     return new ServerContext(
         context.engine(),
         context.routes(),
@@ -209,7 +215,7 @@ public final class ProxyServer implements AutoCloseable {
         context.edits(),
         context.pins(),
         context.ticker(),
-        settings.limits(),
+        limits,
         settings.timeouts(),
         settings.headers(),
         new Cors(settings.cors(), context.routes().and(context.admin().routes())),
@@ -224,7 +230,7 @@ public final class ProxyServer implements AutoCloseable {
             new StoredSearches(settings.limits().clients().searchesPerSecond(), context.ticker())),
         new DrainGate(),
         bodies,
-        new BodyBudget(settings.limits().maxBufferedTotal() / HEAP_SHARE),
+        new BodyBudget(limits.maxBufferedTotal() / HEAP_SHARE),
         new BodyDecoder(bodies, Runtime.getRuntime().availableProcessors()),
         settings.sseKeepalive());
   }
@@ -238,6 +244,50 @@ public final class ProxyServer implements AutoCloseable {
   public void listenForAdmin(String host, int port) throws IOException {
     ConnectionLimit callers = new ConnectionLimit(MOST_ADMIN_CONNECTIONS);
     adminListener = bind(new InetSocketAddress(host, port), callers, "admin", true);
+  }
+
+  /**
+   * Replaces the settings that can change at run time, and reads the engine's wanted fields again.
+   * Requests in progress keep the old settings; later ones have the new ones when this method
+   * returns. Waiting requests stay in their queues. Blocks for a moment.
+   *
+   * @param affinity headers and fields that identify sessions
+   * @throws IllegalArgumentException if another setting differs, see {@link
+   *     ProxySettings#withLive}; nothing is changed
+   */
+  public synchronized void use(ProxySettings next, AffinitySettings affinity) {
+    ProxySettings before = settings;
+    if (!before.withLive(next).equals(next)) {
+      throw new IllegalArgumentException("settings: changed (expected: those of withLive)");
+    }
+    ServerContext old = plane;
+    boolean sameQueues = next.admission().equals(before.admission());
+    boolean sameDeferral = next.holdBack().equals(before.holdBack());
+    boolean sameHeaders = next.headers().equals(before.headers());
+    ServerContext made =
+        old.with(
+            new ServerContext.Live(
+                next.limits(),
+                next.timeouts(),
+                next.headers(),
+                new Cors(next.cors(), context.routes().and(context.admin().routes())),
+                next.retry(),
+                new Backoff(next.retry(), context.dice()),
+                sameQueues ? old.admissions() : new Admissions(next.admission(), context.ticker()),
+                sameDeferral
+                    ? old.holdBack()
+                    : new Deferral(context.engine(), next.holdBack(), context.ticker()),
+                sameHeaders
+                    ? old.requestIds()
+                    : new RequestIds(next.headers().requestIdHeaders(), context.dice()),
+                next.sseKeepalive()));
+    made.bodies().limit(next.limits().maxBufferedTotal());
+    made.localBodies().limit(next.limits().maxBufferedTotal() / HEAP_SHARE);
+    made.owners().searches().limit(next.limits().clients().searchesPerSecond());
+    clients.trust(next.headers().forwarded());
+    settings = next;
+    plane = made;
+    onEachLoop(state -> state.use(made, new RequestReader(affinity, context.engine().wanted())));
   }
 
   private Channel bind(
@@ -329,6 +379,11 @@ public final class ProxyServer implements AutoCloseable {
     return open == null ? 0 : ((InetSocketAddress) open.localAddress()).getPort();
   }
 
+  /** The settings of the port and the event loops, which stay. */
+  public ListenSettings listen() {
+    return settings.listen();
+  }
+
   /** Number of connected clients. */
   public int clients() {
     return clients.open();
@@ -389,10 +444,11 @@ public final class ProxyServer implements AutoCloseable {
    */
   public void beginDrain() {
     plane.gate().stop();
-    listener.close().awaitUninterruptibly();
     Channel admin = adminListener;
-    if (admin != null) {
-      admin.close().awaitUninterruptibly();
+    ChannelFuture adminClosed = admin == null ? null : admin.close();
+    listener.close().awaitUninterruptibly();
+    if (adminClosed != null) {
+      adminClosed.awaitUninterruptibly();
     }
     // This task runs after the initialization of each accepted connection, so all connections are
     // counted.

@@ -73,6 +73,28 @@ public record ProxySettings(
     }
   }
 
+  /**
+   * Copy with the parts of {@code next} that a running server can take over. The port, the event
+   * loops, the limits on connections, the connections to workers and the memory of failed requests
+   * stay.
+   */
+  public ProxySettings withLive(ProxySettings next) {
+    return new ProxySettings(
+        listen,
+        next.limits.withClients(
+            next.limits.clients().withMaxConnections(limits.clients().maxConnections())),
+        next.timeouts,
+        next.admission,
+        next.holdBack,
+        next.retry.poison().equals(retry.poison()) ? next.retry : retry,
+        upstream,
+        next.headers,
+        next.cors,
+        next.sseKeepalive,
+        next.drainTimeout,
+        next.drainDelay);
+  }
+
   /** Copy with another {@code listen}. */
   public ProxySettings withListen(ListenSettings listen) {
     return new ProxySettings(
@@ -228,23 +250,6 @@ public record ProxySettings(
 
   /** Copy with another {@code sseKeepalive}. */
   public ProxySettings withSseKeepalive(Duration sseKeepalive) {
-    return new ProxySettings(
-        listen,
-        limits,
-        timeouts,
-        admission,
-        holdBack,
-        retry,
-        upstream,
-        headers,
-        cors,
-        sseKeepalive,
-        drainTimeout,
-        drainDelay);
-  }
-
-  /** Copy with other {@code headers}. */
-  public ProxySettings withHeaders(HeaderSettings headers) {
     return new ProxySettings(
         listen,
         limits,

@@ -20,6 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** The admin listener, and the paths that the client port refuses. */
 @Timeout(60)
+@SuppressWarnings("try") // tests may be interrupted
 class AdminListenerTest {
   private static final LocalRoutes OF_CLIENTS =
       LocalRoutes.builder().on("GET", "/health", _ -> LocalResponse.text(200, "fine")).build();

@@ -42,6 +42,7 @@ class ClientHeadersTest {
         new HeaderSettings(
             HeaderSettings.DEFAULTS.requestIdHeaders(),
             true,
+            false,
             new ForwardedSettings(sent, networks)));
   }
 

@@ -14,6 +14,7 @@ import io.pointsman.testkit.engine.ScriptedEngine;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -408,6 +409,20 @@ class FidelityTest {
             .containsExactly(replace ? "Bearer secret" : "Bearer client");
         assertThat(request.values("x-a")).containsExactly("b");
       }
+    }
+  }
+
+  @Test
+  void aWorkersOwnKeyReplacesTheClients() throws Exception {
+    EngineKeys keys = EngineKeys.of("all").withByUrl(Map.of(engine.url(), "own"));
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withUpstream(UpstreamSettings.DEFAULTS.withKeys(keys));
+    try (ProxyRig own = new ProxyRig(transport, settings)) {
+      own.worker(engine.url());
+
+      own.ask(ProxyRig.post(CHAT, "Authorization: Bearer client\r\n", "{}"));
+
+      assertThat(reached().values("authorization")).containsExactly("Bearer own");
     }
   }
 

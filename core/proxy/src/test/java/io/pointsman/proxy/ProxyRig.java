@@ -132,6 +132,8 @@ public final class ProxyRig implements AutoCloseable {
       long chunks,
       long bytesOut) {}
 
+  private final ProxySettings settings;
+
   public ProxyRig(Transport transport) throws IOException {
     this(transport, ProxySettings.DEFAULTS, LocalRoutes.NONE);
   }
@@ -204,9 +206,10 @@ public final class ProxyRig implements AutoCloseable {
             new Outcomes(),
             ticker,
             ScriptedRandomSource.seeded(1)::roll);
+    this.settings = settings.withListen(settings.listen().at("127.0.0.1", 0).over(transport));
     server =
         ProxyServer.start(
-            settings.withListen(settings.listen().at("127.0.0.1", 0).over(transport)),
+            this.settings,
             new ProxyContext(
                 engine,
                 AffinitySettings.DEFAULT,
@@ -325,6 +328,11 @@ public final class ProxyRig implements AutoCloseable {
 
   public Fleet fleet() {
     return fleet;
+  }
+
+  /** The settings of the server at its start. */
+  public ProxySettings settings() {
+    return settings;
   }
 
   public ProxyServer server() {

@@ -14,7 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Requests that are refused as vllm-router refuses them. */
-@SuppressWarnings("try") // tests may be interrupted
+@SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @Timeout(60)
 class StrictnessTest {
   private static ProxySettings strict(boolean methods, boolean bodies) {

@@ -173,9 +173,15 @@ final class JsonReference {
       {"vllm_xargs", "agentic_context"},
       {"agent_hint", "session_id"},
       {"session_params", "session_id"},
+      {"conversation", "id"},
+      {"conversation"},
+      {"prompt_cache_key"},
       {"user"},
       {"session_id"},
-      {"user_id"}
+      {"user_id"},
+      {"metadata", "user_id"},
+      {"session_params", "user_id"},
+      {"safety_identifier"}
     };
     for (String[] place : places) {
       Object value = object.get(place[0]);

@@ -145,7 +145,8 @@ class RequestReaderProperties {
       {"session_params.session_id", "/session_params/session_id"},
       {"user", "/user"},
       {"session_id", "/session_id"},
-      {"user_id", "/user_id"}
+      {"user_id", "/user_id"},
+      {"session_params.user_id", "/session_params/user_id"}
     };
     for (String[] place : places) {
       JsonNode node = tree.at(place[1]);

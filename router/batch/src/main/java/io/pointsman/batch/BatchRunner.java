@@ -98,7 +98,7 @@ final class BatchRunner {
   private final class Run {
     private final Thread main = Thread.ofVirtual().name("pointsman-batch").unstarted(this::run);
     private final Set<Thread> senders = ConcurrentHashMap.newKeySet();
-    private Batch batch;
+    private volatile Batch batch;
     private volatile boolean cancelled;
 
     Run(Batch batch) {

@@ -16,7 +16,6 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /** The endpoints for files. */
 final class FilesApi {
@@ -200,7 +199,7 @@ final class FilesApi {
 
   private LocalResponse delete(LocalRequest request) throws IOException {
     String id = request.pathAfter(FILE);
-    @Nullable StoredFile file = store.file(id);
+    StoredFile file = store.file(id);
     if (file == null) {
       return Answers.notFound("File", id);
     }

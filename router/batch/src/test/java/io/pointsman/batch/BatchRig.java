@@ -1,5 +1,6 @@
 package io.pointsman.batch;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -21,9 +22,9 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import org.jspecify.annotations.Nullable;
 
 /** The APIs over a store, with a scripted router. */
+@SuppressWarnings("StringConcatToTextBlock") // line ends matter
 final class BatchRig implements AutoCloseable {
   static final BatchSettings SETTINGS =
       new BatchSettings(
@@ -105,11 +106,10 @@ final class BatchRig implements AutoCloseable {
       throws Exception {
     int query = target.indexOf('?');
     String path = query < 0 ? target : target.substring(0, query);
-    LocalRoutes.Methods methods = routes.at(path);
-    LocalEndpoint endpoint = methods == null ? null : methods.forMethod(method);
-    assertThat(endpoint).as(method + " " + target).isNotNull();
+    LocalRoutes.Methods methods = requireNonNull(routes.at(path), path);
+    LocalEndpoint endpoint = requireNonNull(methods.forMethod(method), method);
     boolean streams = endpoint.streamsBody();
-    @Nullable InputStream stream = streams ? new ByteArrayInputStream(body) : null;
+    InputStream stream = streams ? new ByteArrayInputStream(body) : null;
     Map<String, List<String>> lists = new java.util.HashMap<>();
     headers.forEach((name, value) -> lists.put(name, List.of(value)));
     LocalResponse response =

@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
+@SuppressWarnings("StringConcatToTextBlock") // line ends matter
 @Timeout(120)
 class BatchRunnerTest {
   @TempDir Path directory;

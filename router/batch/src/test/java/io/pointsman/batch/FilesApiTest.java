@@ -12,6 +12,7 @@ import org.assertj.core.api.Assertions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
+@SuppressWarnings("StringConcatToTextBlock") // line ends matter
 class FilesApiTest {
   @TempDir Path directory;
 

@@ -16,6 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+@SuppressWarnings("StringConcatToTextBlock") // line ends matter
 class MultipartTest {
   private static final String TYPE = "multipart/form-data; boundary=\"b\"";
   private static final String FORM =

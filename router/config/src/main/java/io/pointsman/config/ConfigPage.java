@@ -12,7 +12,7 @@ public final class ConfigPage {
       `pointsman serve` reads a YAML file (`--config FILE`), flags, or both. A flag overrides the file.
       The router does not start if a key is unknown, appears twice, or has an invalid value. The error
       names the line and, for a misspelled key, the nearest name. To check a configuration, run
-      `pointsman check-config` with the same file and flags. It prints the resulting values.
+      `pointsman check-config --all` with the same file and flags. It prints the resulting values.
 
       ```yaml
       listen:
@@ -44,21 +44,23 @@ public final class ConfigPage {
       | `max-in-flight` | maximum number of requests in progress; `0` (default): no limit |
       | `rank` | data-parallel rank within the engine |
       | `bootstrap-port`, `kv-address`, `receiver` | addresses for [prefill and decode protocols](../disaggregation.md) |
+      | `weight` | capacity in relation to other workers, 0.01 to 100; `1` by default. Policies that compare loads or costs divide by it |
       | `node`, `zone` | location of the worker, see `locality.node` and `locality.zone` |
       | `tls-ca-file`, `tls-certificate-file`, `tls-key-file`, `tls-server-name`, `tls-insecure-skip-verify` | this worker's values in place of `engine-tls.*` |
       | `labels` | other names with values |
 
-      On SIGHUP, a running router reads the same file and flags again and applies `workers`,
-      `model-aliases` and `log.level`:
+      On SIGHUP, after `POST /config/reload`, and after a change of the file, a running router reads
+      the same file and flags again and applies [most keys](../operate.md#change-the-configuration).
+      For workers this means:
 
       - New workers get requests after their first good probe.
       - Removed workers get no new requests and finish their current ones.
       - A worker with changed settings is replaced.
       - A worker that was removed through the API returns; workers that were added through the API stay.
 
-      The router applies nothing if the configuration is invalid or another key has changed. The same
-      holds if `max-workers` is too low for the new workers together with removed ones that still
-      finish requests. The log contains the reason.
+      The router applies nothing if the configuration is invalid or a key has changed that needs a
+      restart. The same holds if `max-workers` is too low for the new workers together with removed
+      ones that still finish requests. The log contains the reason.
 
       This page is generated from the registry of keys; a test compares the two.
       """;

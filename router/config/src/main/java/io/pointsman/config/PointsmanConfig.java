@@ -99,6 +99,8 @@ import java.util.regex.Pattern;
  * @param access the admin listener, and the paths that clients can use
  * @param systemScheduling true to change the system's scheduling
  * @param stackEndpoints true for the endpoints of production-stack's router
+ * @param engineLoad interval at which engines are asked for their load; 0: never
+ * @param wakeSleeping true to wake a sleeping engine that a request waits for
  */
 public record PointsmanConfig(
     List<WorkerSpec> workers,
@@ -132,7 +134,9 @@ public record PointsmanConfig(
     TracingSettings tracing,
     BatchSettings batch,
     boolean systemScheduling,
-    boolean stackEndpoints) {
+    boolean stackEndpoints,
+    boolean wakeSleeping,
+    Duration engineLoad) {
   private static final Pattern ISO_DURATION = Pattern.compile("\\bPT[-\\dHMS.]*[HMS]");
   private static final Pattern INNER_CAPITAL = Pattern.compile("(?<=[a-z])[A-Z](?=[a-z])");
   private static final ValueType<Duration> ANY_DURATION =
@@ -149,6 +153,55 @@ public record PointsmanConfig(
     workers = List.copyOf(workers);
     models = List.copyOf(models);
     modelAliases = Map.copyOf(modelAliases);
+  }
+
+  /**
+   * Copy with the parts of {@code next} that a running router can take over. The rest needs a
+   * restart: sockets, threads, sources of workers, and parts that only the start builds. With
+   * prefill and decode on two workers, the policies stay too.
+   */
+  public PointsmanConfig withLive(PointsmanConfig next) {
+    boolean two = disagg.enabled();
+    return new PointsmanConfig(
+        next.workers,
+        kubernetes,
+        two ? policy : next.policy,
+        shadowPolicy,
+        pluginDirectory,
+        two ? policies : next.policies,
+        two ? models : next.models,
+        next.modelAliases,
+        tiers,
+        disagg,
+        peers,
+        kvEvents,
+        kvTokens,
+        new EngineSettings(engine.unknownModel(), next.engine.expectedModels()),
+        fleet.withLive(next.fleet),
+        two ? affinity : next.affinity,
+        proxy.withLive(next.proxy),
+        controlKeys,
+        engineTls,
+        next.probes.withLoadInterval(probes.loadInterval()),
+        metrics,
+        log.withLevel(next.log.level()),
+        admin,
+        access.withOrAnyPort(next.access.orAnyPort()),
+        auth,
+        decide,
+        decisions,
+        capture,
+        tracing,
+        batch,
+        systemScheduling,
+        stackEndpoints,
+        wakeSleeping,
+        engineLoad);
+  }
+
+  /** True if a running router can change from this configuration to {@code next}. */
+  public boolean canBecome(PointsmanConfig next) {
+    return withLive(next).equals(next);
   }
 
   /**
@@ -215,7 +268,19 @@ public record PointsmanConfig(
         group("tracing", () -> tracing(values)),
         group("batch", () -> batch(values)),
         values.get(OperationKeys.SYSTEM_SCHEDULING),
-        values.get(AdminKeys.STACK_ENDPOINTS));
+        values.get(AdminKeys.STACK_ENDPOINTS),
+        wakeSleeping(values),
+        values.get(FleetKeys.ENGINE_LOAD));
+  }
+
+  private static boolean wakeSleeping(ConfigValues values) {
+    boolean wakes = values.get(FrontKeys.WAKE_SLEEPING);
+    if (wakes && !values.get(FrontKeys.DEFER_WITHOUT_WORKER).isPositive()) {
+      throw new ConfigException(
+          "queue.wake-sleeping: true while queue.defer-without-worker is 0 (expected: a time in"
+              + " which an engine wakes)");
+    }
+    return wakes;
   }
 
   /** The workers, without exact repetitions. */
@@ -259,7 +324,7 @@ public record PointsmanConfig(
         values.get(AdminKeys.ADD_TIMEOUT),
         values.get(AdminKeys.DATA_PARALLEL_SIZE),
         values.get(FleetKeys.MODELS_MERGED),
-        values.get(AdminKeys.HEALTH_OF_WORKERS),
+        values.get(FleetKeys.HEALTH_ANSWER),
         values.get(AdminKeys.REFUSED_PATHS),
         values.get(AdminKeys.RAY_APPLICATION),
         values.get(AdminKeys.CONTROL_TIMEOUT));
@@ -451,7 +516,8 @@ public record PointsmanConfig(
                     values.get(FleetKeys.STALL_PATIENCE),
                     values.get(FleetKeys.STALL_PER_THOUSAND),
                     values.get(FleetKeys.STALL_MAX_PATIENCE))),
-        values.get(DisaggKeys.MAX_PREFILLS));
+        values.get(DisaggKeys.MAX_PREFILLS),
+        values.get(FleetKeys.SLOW_START));
   }
 
   private static TracingSettings tracing(ConfigValues values) {
@@ -466,7 +532,7 @@ public record PointsmanConfig(
 
   private static EngineKeys controlKeys(ConfigValues values, EngineKeys ofRequests) {
     String own = values.get(FleetKeys.HEALTH_API_KEY);
-    return own.isEmpty() ? ofRequests : EngineKeys.of(own);
+    return own.isEmpty() ? ofRequests : EngineKeys.of(own).withByUrl(ofRequests.byUrl());
   }
 
   private static EngineTlsSettings engineTls(ConfigValues values) {

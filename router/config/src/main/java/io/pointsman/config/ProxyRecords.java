@@ -205,7 +205,8 @@ final class ProxyRecords {
             unlessEmpty(values.get(ForwardKeys.API_KEY)),
             unlessEmpty(values.get(DisaggKeys.PREFILL_API_KEY)),
             unlessEmpty(values.get(DisaggKeys.DECODE_API_KEY)),
-            values.get(ForwardKeys.API_KEY_REPLACES)));
+            values.get(ForwardKeys.API_KEY_REPLACES),
+            values.get(ForwardKeys.WORKER_KEYS)));
   }
 
   private static @Nullable String unlessEmpty(String text) {

@@ -1,5 +1,7 @@
 package io.pointsman.config;
 
+import io.pointsman.config.key.ConfigKeys;
+import io.pointsman.config.key.Key;
 import io.pointsman.config.value.Raw;
 import java.io.IOException;
 import java.io.InputStream;
@@ -7,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
@@ -21,6 +24,13 @@ public final class Secrets {
   private static final String EXPECTED = " (expected: a text, {env: NAME} or {file: PATH})";
 
   private Secrets() {}
+
+  /** True if a flag with {@link #FILE_SUFFIX} names a file with the value of the key. */
+  public static boolean hasFileFlag(Key<?> key) {
+    return key.isSecret()
+        && !(key.defaultValue() instanceof Map)
+        && ConfigKeys.at(key.path() + FILE_SUFFIX) == null;
+  }
 
   /**
    * The secret in a file, without white space around it.
@@ -63,6 +73,16 @@ public final class Secrets {
           default -> throw new ConfigException(name + ": " + source.getKey() + EXPECTED);
         };
     return new Raw.Scalar(secret, where);
+  }
+
+  /** A group of secrets by name, each replaced as {@link #resolved} says. */
+  static Raw resolvedEach(String path, Raw raw, Map<String, String> environment) {
+    if (!(raw instanceof Raw.Entries(Map<String, Raw> entries, String where))) {
+      return raw;
+    }
+    Map<String, Raw> all = new LinkedHashMap<>();
+    entries.forEach((name, value) -> all.put(name, resolved(path, value, environment)));
+    return new Raw.Entries(all, where);
   }
 
   private static String ofVariable(String where, String name, Map<String, String> environment) {

@@ -76,11 +76,17 @@ public final class YamlConfig {
     }
   }
 
+  private Raw secret(Key<?> key, String path, Raw value) {
+    return key.defaultValue() instanceof Map
+        ? Secrets.resolvedEach(path, value, environment)
+        : Secrets.resolved(path, value, environment);
+  }
+
   private void entry(String path, Raw value) {
     Key<?> key = ConfigKeys.at(path);
     if (key != null) {
       try {
-        values.read(key, key.isSecret() ? Secrets.resolved(path, value, environment) : value);
+        values.read(key, key.isSecret() ? secret(key, path, value) : value);
       } catch (ConfigException e) {
         problems.addAll(e.problems());
       }

@@ -107,6 +107,7 @@ class ConfigKeysTest {
           "m=7",
           "optional",
           "10.0.0.0/8",
+          "http://h:1=k",
           keyFile());
 
   private static String keyFile() {
@@ -183,6 +184,9 @@ class ConfigKeysTest {
     }
     if (OF_A_CERTIFICATE.contains(key)) {
       values.set(ListenerKeys.CERTIFICATE_FILE, "router.pem");
+    }
+    if (key.equals(FrontKeys.WAKE_SLEEPING)) {
+      values.set(FrontKeys.DEFER_WITHOUT_WORKER, Duration.ofSeconds(7));
     }
     if (key.equals(ForwardKeys.RESOLVE)) {
       values.set(RoutingKeys.WORKERS, List.of(WorkerSpec.of("http://name:8000")));

@@ -120,7 +120,7 @@ final class PodFleet {
   }
 
   private static void drain(Worker worker, boolean draining) {
-    if (!worker.left() && worker.draining() != draining) {
+    if (!worker.left() && worker.withdrawn() != draining) {
       worker.drain(draining);
       log.info(
           "pod {} {}",

@@ -205,7 +205,7 @@ final class ArchitectureTest {
     }
   }
 
-  /** Beside it, planes use the reader of JSON and the list of control paths. */
+  /** Beside it, planes use the reader of JSON and the list of paths that are not for clients. */
   @Test
   void planesUseTheDecisionServiceOfTheApi() {
     noClasses()
@@ -216,7 +216,7 @@ final class ArchitectureTest {
             resideInAPackage("io.pointsman.api..")
                 .and(resideOutsideOfPackages("io.pointsman.api.decide.."))
                 .and(
-                    not(nameMatching("io\\.pointsman\\.api\\.admin\\.(Json|ControlPath)(\\$.*)?"))))
+                    not(nameMatching("io\\.pointsman\\.api\\.admin\\.(Json|ClientPaths)(\\$.*)?"))))
         .check(ALL);
   }
 

@@ -2,7 +2,7 @@ package io.pointsman.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.engine.fleet.ReportedLoad;
+import io.pointsman.engine.fleet.QueueReport;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
@@ -26,6 +26,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 @Timeout(180)
 @Tag("full")
+@SuppressWarnings("StringConcatToTextBlock") // line ends matter
 final class EngineFormatsTest {
   private static final String CHAT = "/v1/chat/completions";
 
@@ -291,7 +292,7 @@ final class EngineFormatsTest {
             "its load",
             WaitFor.LONG,
             () -> {
-              ReportedLoad load = worker.reportedLoad();
+              QueueReport load = worker.queueReport();
               return load != null && load.requests() == 7;
             });
       }

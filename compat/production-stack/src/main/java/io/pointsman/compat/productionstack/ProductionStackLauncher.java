@@ -17,6 +17,7 @@ import io.pointsman.config.key.Key;
 import io.pointsman.config.key.KvAwareKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.TracingKeys;
+import io.pointsman.config.settings.HealthAnswer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -100,7 +101,9 @@ public final class ProductionStackLauncher {
     if (into.problems().isEmpty()) {
       retries(wishes, into);
       traces(wishes, into);
+      batches(wishes, into);
       StackFleet.settle(wishes, into);
+      ExternalProviders.settle(wishes, environment, into);
       StackLogic.settle(wishes, environment, into);
     }
     return new Launch(
@@ -125,7 +128,7 @@ public final class ProductionStackLauncher {
     values.set(FrontKeys.REQUEST_ID_HEADERS, List.of("x-request-id"));
     values.set(ForwardKeys.RETRY_BUDGET, 1.0);
     values.set(ForwardKeys.RETRY_AFTER_LATE_RESET, true);
-    values.set(AdminKeys.HEALTH_OF_WORKERS, false);
+    values.set(FleetKeys.HEALTH_ANSWER, HealthAnswer.LIVE);
     values.set(AdminKeys.ENABLED, false);
     values.set(
         AdminKeys.REFUSED_PATHS,
@@ -140,9 +143,7 @@ public final class ProductionStackLauncher {
 
   private static void environment(Map<String, String> environment, Translation into) {
     // For probes and batches; forwarded requests keep the client's Authorization.
-    String key = environment.getOrDefault(ENGINES_KEY, "").strip();
-    into.values().set(FleetKeys.HEALTH_API_KEY, key);
-    into.values().set(BatchKeys.API_KEY, key);
+    into.values().set(FleetKeys.HEALTH_API_KEY, environment.getOrDefault(ENGINES_KEY, "").strip());
     limit(environment, PREFILL_TIMEOUT, Duration.ofMinutes(5), into, DisaggKeys.PREFILL_TIMEOUT);
     limit(environment, DECODE_TIMEOUT, Duration.ofMinutes(10), into, DisaggKeys.DECODE_TIMEOUT);
     limit(
@@ -194,6 +195,14 @@ public final class ProductionStackLauncher {
     if (reroutes >= 0) {
       into.values().set(ForwardKeys.RETRY_ENABLED, reroutes > 0);
       into.values().set(ForwardKeys.RETRY_ATTEMPTS, (int) reroutes + 1);
+    }
+  }
+
+  private static void batches(Wishes wishes, Translation into) {
+    if (wishes.has(StackOperationFlags.BATCHES)) {
+      into.values().set(BatchKeys.ENABLED, true);
+      into.values().set(BatchKeys.DIRECTORY, wishes.text(StackOperationFlags.FILES));
+      into.values().set(BatchKeys.API_KEY, into.values().get(FleetKeys.HEALTH_API_KEY));
     }
   }
 

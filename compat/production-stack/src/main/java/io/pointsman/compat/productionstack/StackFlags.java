@@ -53,7 +53,7 @@ final class StackFlags {
     return List.of(
         stack(DISCOVERY, "static, k8s or external-only")
             .honoured(
-                "external-only is refused, because external providers are not supported",
+                "unset with --external-providers-config: external-only",
                 wishes.keep("static", "k8s", "external-only")),
         stack(DISCOVERY_TYPE, "pod-ip or service-name")
             .standard("pod-ip")

@@ -51,12 +51,14 @@ final class StackFleet {
     switch (wishes.text(StackFlags.DISCOVERY)) {
       case "static" -> fleet.listed();
       case "k8s" -> fleet.pods();
-      case "external-only" ->
-          into.problems()
-              .add(
-                  StackFlags.DISCOVERY
-                      + ": external-only is not supported: the router has no external providers");
-      default -> into.problems().add(StackFlags.DISCOVERY + ": missing (expected: static or k8s)");
+      case "external-only" -> fleet.external();
+      default -> {
+        if (wishes.has(ExternalProviders.FLAG)) {
+          fleet.external();
+        } else {
+          into.problems().add(StackFlags.DISCOVERY + ": missing (expected: static or k8s)");
+        }
+      }
     }
   }
 
@@ -107,11 +109,22 @@ final class StackFleet {
     into.values().set(RoutingKeys.MODEL_ALIASES, models);
   }
 
-  private void listed() {
+  private void external() {
+    probesOfListed();
+    if (!wishes.has(ExternalProviders.FLAG)) {
+      into.problems().add(ExternalProviders.FLAG + ": missing (expected: a file)");
+    }
+  }
+
+  private void probesOfListed() {
     probes(StackFlags.STATIC_TIMEOUT);
     into.values().set(FleetKeys.HEALTH_ACCEPTED_STATUSES, WITHOUT_HEALTH);
     Translation.time(ChronoUnit.SECONDS, FleetKeys.HEALTH_INTERVAL)
         .apply(wishes.as(StackFlags.STATIC_INTERVAL), into);
+  }
+
+  private void listed() {
+    probesOfListed();
     List<String> urls = wishes.items(StackFlags.BACKENDS);
     List<String> models = wishes.items(StackFlags.MODELS);
     List<String> labels = wishes.items(StackFlags.LABELS);
@@ -236,6 +249,9 @@ final class StackFleet {
 
   private void pods() {
     probes(StackFlags.POD_TIMEOUT);
+    if (wishes.has(ExternalProviders.FLAG)) {
+      into.values().set(FleetKeys.HEALTH_ACCEPTED_STATUSES, WITHOUT_HEALTH);
+    }
     if (wishes.text(StackFlags.DISCOVERY_TYPE).equals("service-name")) {
       into.values().set(KubernetesKeys.FIND, Find.SERVICES);
     }

@@ -1,14 +1,12 @@
 package io.pointsman.compat.productionstack;
 
 import static io.pointsman.compat.productionstack.StackFlags.stack;
-import static io.pointsman.compat.vllmrouter.Translation.as;
 
 import io.pointsman.compat.vllmrouter.Effect;
 import io.pointsman.compat.vllmrouter.Flag;
 import io.pointsman.compat.vllmrouter.Flag.Shape;
 import io.pointsman.compat.vllmrouter.Given;
 import io.pointsman.compat.vllmrouter.Translation;
-import io.pointsman.config.key.BatchKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.TracingKeys;
 import io.pointsman.config.settings.LogSettings.Format;
@@ -20,6 +18,8 @@ import java.util.Map;
 final class StackOperationFlags {
   static final String OTEL_ENDPOINT = "--otel-endpoint";
   static final String OTEL_SECURE = "--otel-secure";
+  static final String BATCHES = "--enable-batch-api";
+  static final String FILES = "--file-storage-path";
 
   private static final Map<String, Level> LEVELS =
       Map.of(
@@ -44,22 +44,23 @@ final class StackOperationFlags {
             .refused(
                 "the original has no other one; rename models with --static-aliases, and change"
                     + " bodies in a proxy in front of the router"),
-        stack("--enable-batch-api", "file and batch API")
+        stack(BATCHES, "file and batch API")
             .shape(Shape.SWITCH)
             .honoured(
                 "the requests are really sent; files and batches survive a restart",
-                (given, into) -> into.values().set(BatchKeys.ENABLED, true)),
+                (given, into) -> wishes.note(BATCHES)),
         stack("--file-storage-class", "type of the file storage")
             .standard("local_file")
             .honoured(only("local_file")),
-        stack("--file-storage-path", "path of the file storage")
+        stack(FILES, "path of the file storage")
             .standard("/tmp/vllm_files")
-            .honoured("the database of batches is there too", as(BatchKeys.DIRECTORY)),
+            .honoured("the database of batches is there too", wishes.keep()),
         stack("--batch-processor", "batch processor").standard("local").honoured(only("local")),
-        stack("--external-providers-config", "file with external providers and their models")
-            .refused(
-                "the router does not mix providers; for a single one, use vllm-router --backend"
-                    + " openai"),
+        stack(ExternalProviders.FLAG, "file with external providers and their models")
+            .honoured(
+                "a provider is a worker with its own key; timeout, max_retries and custom_headers"
+                    + " are not those of a provider",
+                wishes.keep()),
         stack(
                 "--feature-gates",
                 "feature gates, for example SemanticCache=true or PIIDetection=true")

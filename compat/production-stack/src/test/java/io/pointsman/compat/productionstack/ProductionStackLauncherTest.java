@@ -410,8 +410,8 @@ class ProductionStackLauncherTest {
       delimiter = '|',
       value = {
         "--routing-logic roundrobin|--service-discovery: missing",
-        "--service-discovery external-only --routing-logic roundrobin|--service-discovery:"
-            + " external-only is not supported",
+        "--service-discovery external-only --routing-logic roundrobin|"
+            + "--external-providers-config: missing (expected: a file)",
         "--service-discovery k8s --routing-logic roundrobin|--k8s-label-selector: missing",
         "--service-discovery k8s --routing-logic roundrobin --k8s-label-selector a!=b"
             + "|--k8s-label-selector: ",

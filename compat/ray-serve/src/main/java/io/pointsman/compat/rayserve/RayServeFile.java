@@ -17,6 +17,7 @@ import io.pointsman.config.key.ListenerKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.key.TierKeys;
+import io.pointsman.config.settings.HealthAnswer;
 import io.pointsman.config.value.ModelPolicy;
 import io.pointsman.config.value.Nearest;
 import io.pointsman.config.value.Raw;
@@ -160,7 +161,7 @@ public final class RayServeFile {
   /** Sets behaviour of Ray that has no key. */
   private void behaviour() {
     values.set(AdminKeys.ENABLED, false);
-    values.set(AdminKeys.HEALTH_OF_WORKERS, false);
+    values.set(FleetKeys.HEALTH_ANSWER, HealthAnswer.LIVE);
     values.set(AdminKeys.REFUSED_PATHS, EngineControl.PATHS);
     values.set(FrontKeys.CORS_ENABLED, true);
     // Ray has no metrics listener, so another process may use the default port.

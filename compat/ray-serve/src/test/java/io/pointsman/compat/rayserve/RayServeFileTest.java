@@ -16,6 +16,7 @@ import io.pointsman.config.key.KubernetesKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.key.TierKeys;
+import io.pointsman.config.settings.HealthAnswer;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
@@ -95,7 +96,7 @@ class RayServeFileTest {
     assertThat(values.get(FrontKeys.HOST)).isEqualTo("0.0.0.0");
     assertThat(values.get(FrontKeys.PORT)).isEqualTo(8000);
     assertThat(values.get(AdminKeys.ENABLED)).isFalse();
-    assertThat(values.get(AdminKeys.HEALTH_OF_WORKERS)).isFalse();
+    assertThat(values.get(FleetKeys.HEALTH_ANSWER)).isEqualTo(HealthAnswer.LIVE);
     assertThat(values.get(AdminKeys.RAY_APPLICATION)).isEqualTo("llm_app");
     assertThat(values.get(OperationKeys.METRICS_PORT)).isZero();
     assertThat(values.get(FrontKeys.CORS_ENABLED)).isTrue();

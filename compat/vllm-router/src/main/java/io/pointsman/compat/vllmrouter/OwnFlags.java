@@ -23,7 +23,7 @@ final class OwnFlags {
       if (!taken.contains(key.flag())) {
         own.add(flag(key));
       }
-      if (key.isSecret() && !taken.contains(key.flag() + Secrets.FILE_SUFFIX)) {
+      if (Secrets.hasFileFlag(key) && !taken.contains(key.flag() + Secrets.FILE_SUFFIX)) {
         own.add(fileFlag(key));
       }
     }

@@ -4,11 +4,13 @@ import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.key.AccessKeys;
 import io.pointsman.config.key.AdminKeys;
+import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.settings.AccessSettings;
+import io.pointsman.config.settings.HealthAnswer;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.nio.file.Path;
@@ -104,6 +106,7 @@ public final class VllmRouterLauncher {
 
   /** Sets behaviour of vllm-router that has no flag. */
   private static void behaviour(ConfigValues values) {
+    values.set(FleetKeys.HEALTH_ANSWER, HealthAnswer.ALL);
     values.set(FrontKeys.CORS_ENABLED, true);
     values.set(FrontKeys.STANDARD_METHODS, true);
     values.set(FrontKeys.QUEUE_TIMEOUT_STATUS, 408);

@@ -48,7 +48,7 @@ public final class CircuitBreaker {
 
   private static final long LEAST_EARLY_NANOS = 5_000_000_000L;
 
-  private final BreakerSettings settings;
+  private volatile BreakerSettings settings;
   private final Predicate<Runnable> ejects;
   private final Runnable onStateChange;
 
@@ -72,6 +72,11 @@ public final class CircuitBreaker {
     this.settings = settings;
     this.ejects = ejects;
     this.onStateChange = onStateChange;
+  }
+
+  /** Replaces the settings; the state stays. */
+  void configure(BreakerSettings next) {
+    settings = next;
   }
 
   public State state() {

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * thread may use it.
  */
 public final class EjectionLimit {
-  private final double share;
+  private volatile double share;
   private final Supplier<FleetSnapshot> fleet;
   private final LongAdder refused = new LongAdder();
 
@@ -21,6 +21,11 @@ public final class EjectionLimit {
   EjectionLimit(double share, Supplier<FleetSnapshot> fleet) {
     this.share = share;
     this.fleet = fleet;
+  }
+
+  /** Replaces the share. */
+  void share(double next) {
+    share = next;
   }
 
   /** Returns true if the last worker of a model is never excluded. */

@@ -19,10 +19,11 @@ import org.jspecify.annotations.Nullable;
  * never held during blocking operations.
  */
 public final class Fleet {
-  private final FleetSettings settings;
+  private volatile FleetSettings settings;
   private final Ticker ticker;
   private final LoadBoard board;
   private final EjectionLimit ejections;
+  private final long bornAt;
   private final BitSet slotsInUse = new BitSet();
 
   /** By id, in order of registration. */
@@ -38,6 +39,7 @@ public final class Fleet {
   public Fleet(FleetSettings settings, Ticker ticker) {
     this.settings = settings;
     this.ticker = ticker;
+    bornAt = ticker.nanos();
     board = new LoadBoard(settings.maxWorkers());
     snapshot = new FleetSnapshot(0, Map.of(), Map.of(), null, board);
     ejections = new EjectionLimit(settings.breaker().maxEjectedShare(), this::snapshot);
@@ -55,6 +57,27 @@ public final class Fleet {
   public synchronized void listen(FleetListener listener) {
     listeners.add(listener);
     listener.changed(snapshot);
+  }
+
+  /** Calls {@code action} with the newest snapshot while the fleet cannot change. */
+  public synchronized void exclusively(FleetListener action) {
+    action.changed(snapshot);
+  }
+
+  /**
+   * Replaces the settings of health, breakers and stalls, for present and future workers.
+   *
+   * @throws IllegalArgumentException if another setting differs
+   */
+  public synchronized void configure(FleetSettings next) {
+    if (!settings.withLive(next).equals(next)) {
+      throw new IllegalArgumentException(
+          "maxWorkers, maxPrefills: changed (expected: a new fleet)");
+    }
+    settings = next;
+    ejections.share(next.breaker().maxEjectedShare());
+    workers.values().forEach(worker -> worker.configure(next));
+    leaving.forEach(worker -> worker.configure(next));
   }
 
   /**
@@ -91,7 +114,7 @@ public final class Fleet {
   }
 
   private Worker register(WorkerSpec spec, int slot) {
-    Worker worker = new Worker(limited(spec), slot, board, settings, ejections, ticker);
+    Worker worker = new Worker(limited(spec), slot, board, settings, ejections, ticker, bornAt);
     slotsInUse.set(slot);
     workers.put(spec.id(), worker);
     served.put(worker, ServedModels.configured(spec.models()));

@@ -2,6 +2,8 @@ package io.pointsman.engine.fleet;
 
 import static java.util.Objects.requireNonNull;
 
+import java.time.Duration;
+
 /**
  * Settings of the fleet.
  *
@@ -9,13 +11,16 @@ import static java.util.Objects.requireNonNull;
  * @param maxPrefills maximum number of requests in flight on a prefill worker without its own
  *     limit; 0 means no limit. A prefill worker computes prompts one after the other. Beyond a few
  *     requests, a further one only waits there although another worker could compute it.
+ * @param slowStart time in which a worker that becomes healthy gets its full share of the load; 0:
+ *     at once
  */
 public record FleetSettings(
     int maxWorkers,
     HealthSettings health,
     BreakerSettings breaker,
     StallSettings stall,
-    int maxPrefills) {
+    int maxPrefills,
+    Duration slowStart) {
 
   public static final FleetSettings DEFAULTS =
       new FleetSettings(
@@ -24,19 +29,36 @@ public record FleetSettings(
   /** Sets no limit for prefill workers. */
   public FleetSettings(
       int maxWorkers, HealthSettings health, BreakerSettings breaker, StallSettings stall) {
-    this(maxWorkers, health, breaker, stall, 0);
+    this(maxWorkers, health, breaker, stall, 0, Duration.ZERO);
+  }
+
+  /** Settings without a slow start. */
+  public FleetSettings(
+      int maxWorkers,
+      HealthSettings health,
+      BreakerSettings breaker,
+      StallSettings stall,
+      int maxPrefills) {
+    this(maxWorkers, health, breaker, stall, maxPrefills, Duration.ZERO);
   }
 
   /** Copy in which breakers may exclude all workers. */
   public FleetSettings withoutEjectionLimit() {
     return new FleetSettings(
-        maxWorkers, health, breaker.withMaxEjectedShare(1), stall, maxPrefills);
+        maxWorkers, health, breaker.withMaxEjectedShare(1), stall, maxPrefills, slowStart);
+  }
+
+  /** Copy with the parts of {@code next} that a running fleet can take over. */
+  public FleetSettings withLive(FleetSettings next) {
+    return new FleetSettings(
+        maxWorkers, next.health, next.breaker, next.stall, maxPrefills, next.slowStart);
   }
 
   public FleetSettings {
     requireNonNull(health, "health");
     requireNonNull(breaker, "breaker");
     requireNonNull(stall, "stall");
+    requireNonNull(slowStart, "slowStart");
     if (maxWorkers < 1 || maxWorkers > 65_536) {
       throw new IllegalArgumentException("maxWorkers: " + maxWorkers + " (expected: 1 to 65536)");
     }

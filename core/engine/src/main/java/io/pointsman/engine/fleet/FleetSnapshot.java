@@ -125,7 +125,7 @@ public final class FleetSnapshot {
       return named;
     }
     for (Worker worker : workers) {
-      if (worker.spec().url().equals(spec.url()) && worker.spec().rank() == spec.rank()) {
+      if (worker.spec().base().equals(spec.base()) && worker.spec().rank() == spec.rank()) {
         return worker;
       }
     }

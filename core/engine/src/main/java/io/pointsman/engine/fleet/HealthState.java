@@ -24,7 +24,7 @@ public final class HealthState {
     UNREACHED
   }
 
-  private final HealthSettings settings;
+  private volatile HealthSettings settings;
   private final Runnable onStatusChange;
 
   private volatile Status status = Status.UNKNOWN;
@@ -41,6 +41,11 @@ public final class HealthState {
   HealthState(HealthSettings settings, Runnable onStatusChange) {
     this.settings = settings;
     this.onStatusChange = onStatusChange;
+  }
+
+  /** Replaces the thresholds. */
+  void configure(HealthSettings next) {
+    settings = next;
   }
 
   public Status status() {

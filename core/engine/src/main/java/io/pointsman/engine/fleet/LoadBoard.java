@@ -16,7 +16,8 @@ final class LoadBoard {
   static final int MAX_IN_FLIGHT = (1 << 20) - 1;
 
   /** Marks that exclude a worker unconditionally. */
-  private static final int OUT = Mark.UNHEALTHY.bit | Mark.DRAINING.bit | Mark.ASLEEP.bit;
+  private static final int OUT =
+      Mark.UNHEALTHY.bit | Mark.DRAINING.bit | Mark.ASLEEP.bit | Mark.CORDONED.bit;
 
   /** Marks that depend on time; the worker must be queried. */
   private static final int TIMED =
@@ -159,7 +160,11 @@ final class LoadBoard {
     /** It sleeps or is paused. */
     ASLEEP(26),
     /** Its engine shuts down. */
-    CLOSING(27);
+    CLOSING(27),
+    /** An operator excludes it from new requests. */
+    CORDONED(28),
+    /** Its load in comparisons differs from its requests in flight. */
+    ADJUSTED(29);
 
     private final int bit;
 

@@ -107,7 +107,8 @@ public final class Pool {
 
   /**
    * Returns the load of the worker at {@code index} if it is eligible and not in {@code tried},
-   * else {@link #NOT_ELIGIBLE}. Reads one dense cell if the worker has no marks.
+   * else {@link #NOT_ELIGIBLE}. Reads one dense cell if the worker has no marks. The load is the
+   * number of requests in flight, divided by the worker's weight.
    */
   public int loadIfEligible(int index, long now, List<Worker> tried) {
     int cell = board.cell(slots[index]);
@@ -117,7 +118,10 @@ public final class Pool {
     if (!eligible || (!tried.isEmpty() && tried.contains(workers[index]))) {
       return NOT_ELIGIBLE;
     }
-    return cell & LoadBoard.MAX_IN_FLIGHT;
+    int inFlight = cell & LoadBoard.MAX_IN_FLIGHT;
+    return LoadBoard.has(cell, LoadBoard.Mark.ADJUSTED)
+        ? workers[index].compared(inFlight, now)
+        : inFlight;
   }
 
   /** The number of workers that are eligible and not in {@code tried}. */

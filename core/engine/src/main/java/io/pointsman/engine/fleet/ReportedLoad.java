@@ -1,25 +1,34 @@
 package io.pointsman.engine.fleet;
 
 /**
- * The requests that an engine reported as running or queued. Other routers' requests are among
- * them.
+ * The load that an engine reports, from all of its clients.
  *
- * @param requests number of requests
- * @param inFlight this router's requests in flight at that time
- * @param until time from which the report is too old, in nanoseconds of the worker's clock
+ * @param running requests that it computes
+ * @param waiting requests in its queue
+ * @param kvUse used share of its KV memory, 0 to 1; 0 if it does not report it
  */
-public record ReportedLoad(int requests, int inFlight, long until) {
-  /** True if the report is too old. */
-  public boolean stale(long now) {
-    return now - until >= 0;
+public record ReportedLoad(int running, int waiting, double kvUse) {
+  /** No report. */
+  public static final ReportedLoad NONE = new ReportedLoad(0, 0, 0);
+
+  /** Use of KV memory above which an engine counts as having less capacity. */
+  private static final double TIGHT = 0.9;
+
+  private static final double LEAST_SHARE = 0.1;
+
+  public ReportedLoad {
+    running = Math.max(0, running);
+    waiting = Math.max(0, waiting);
+    kvUse = kvUse >= 0 && kvUse <= 1 ? kvUse : kvUse > 1 ? 1 : 0;
   }
 
-  /**
-   * The estimated number of requests now. It follows this router's own requests since the report.
-   *
-   * @param inFlightNow this router's requests in flight
-   */
-  public int estimate(int inFlightNow) {
-    return Math.max(0, requests + inFlightNow - inFlight);
+  /** Requests of other clients and routers, if {@code own} requests are those of this router. */
+  public int others(int own) {
+    return Math.max(0, running + waiting - own);
+  }
+
+  /** The capacity that is left: 1, and less the closer the KV memory is to its end. */
+  double share() {
+    return kvUse <= TIGHT ? 1 : Math.max(LEAST_SHARE, (1 - kvUse) / (1 - TIGHT));
   }
 }

@@ -3,6 +3,7 @@ package io.pointsman.engine.fleet;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.CircuitBreaker.Admission;
 import io.pointsman.engine.fleet.LoadBoard.Mark;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -27,6 +28,10 @@ public final class Worker {
   private static final int PILE = 4;
 
   private static final int REFUSED = -1;
+
+  /** Share of a worker at the begin of its slow start. */
+  private static final double COLDEST = 0.1;
+
   private static final long LONGEST_REST = Long.MAX_VALUE / 4;
 
   private final WorkerSpec spec;
@@ -40,7 +45,7 @@ public final class Worker {
   private final LongAdder served = new LongAdder();
   private final ServiceTime serviceTime = new ServiceTime();
   private final LongAdder failed = new LongAdder();
-  private final StallSettings stallSettings;
+  private volatile StallSettings stallSettings;
   private final StallTrials trials = new StallTrials();
   private final Departures departures = new Departures();
   private final FailureRun failureRun = new FailureRun();
@@ -50,8 +55,19 @@ public final class Worker {
   private final LongAdder lastResorts = new LongAdder();
 
   private volatile ServedModels models;
+  private final long fleetBornAt;
+  private volatile double weight;
+  private volatile long slowStartNanos;
+
+  /** Time at which it became healthy, while it gets less than its full share. */
+  private volatile long warmsSince;
+
+  private volatile boolean warms;
+  private volatile ReportedLoad reported = ReportedLoad.NONE;
+  private volatile int others;
+  private volatile Map<String, String> labels;
   private volatile int kvTokens;
-  private volatile @Nullable ReportedLoad reportedLoad;
+  private volatile @Nullable QueueReport queueReport;
   private volatile long restUntil;
   private volatile int restStatus;
 
@@ -87,6 +103,7 @@ public final class Worker {
   private volatile boolean left;
   private volatile boolean slotReleased;
 
+  /** A worker of a new fleet. */
   Worker(
       WorkerSpec spec,
       int slot,
@@ -94,10 +111,28 @@ public final class Worker {
       FleetSettings settings,
       EjectionLimit ejections,
       Ticker ticker) {
+    this(spec, slot, board, settings, ejections, ticker, ticker.nanos());
+  }
+
+  /**
+   * @param fleetBornAt time at which its fleet was created
+   */
+  Worker(
+      WorkerSpec spec,
+      int slot,
+      LoadBoard board,
+      FleetSettings settings,
+      EjectionLimit ejections,
+      Ticker ticker,
+      long fleetBornAt) {
     this.spec = spec;
     this.slot = slot;
     this.board = board;
     limit = Eligibility.limit(spec);
+    this.fleetBornAt = fleetBornAt;
+    slowStartNanos = settings.slowStart().toNanos();
+    weight = spec.weight();
+    labels = spec.labels();
     this.ticker = ticker;
     models = ServedModels.configured(spec.models());
     lastProgressAt = ticker.nanos();
@@ -113,6 +148,20 @@ public final class Worker {
     board.mark(slot, Mark.UNHEALTHY);
     if (spec.maxInFlight() > 0) {
       board.mark(slot, Mark.LIMITED);
+    }
+    if (weight != 1) {
+      board.mark(slot, Mark.ADJUSTED);
+    }
+  }
+
+  /** Replaces the settings of health, breaker and stall. */
+  void configure(FleetSettings next) {
+    health.configure(next.health());
+    breaker.configure(next.breaker());
+    stallSettings = next.stall();
+    slowStartNanos = next.slowStart().toNanos();
+    if (!next.stall().enabled()) {
+      endStall();
     }
   }
 
@@ -166,8 +215,8 @@ public final class Worker {
   }
 
   /** The engine's own report of its load; null if it has made none. */
-  public @Nullable ReportedLoad reportedLoad() {
-    return reportedLoad;
+  public @Nullable QueueReport queueReport() {
+    return queueReport;
   }
 
   /**
@@ -176,8 +225,8 @@ public final class Worker {
    * @param requests requests running or queued there
    * @param validNanos time after which the report is too old, in nanoseconds
    */
-  public void reportLoad(int requests, long validNanos) {
-    reportedLoad = new ReportedLoad(requests, inFlight(), now() + validNanos);
+  public void reportQueue(int requests, long validNanos) {
+    queueReport = new QueueReport(requests, inFlight(), now() + validNanos);
   }
 
   /** Requests placed on it and not settled yet. */
@@ -254,9 +303,128 @@ public final class Worker {
     return left;
   }
 
-  /** Returns true if it accepts no new requests, by a drain command or because it has left. */
+  /**
+   * Returns true if it accepts no new requests: by a drain command, because an operator has
+   * cordoned it, or because it has left.
+   */
   public boolean draining() {
+    return withdrawn() || cordoned();
+  }
+
+  /** Returns true if its source has withdrawn it with {@link #drain}, or it has left. */
+  public boolean withdrawn() {
     return left || LoadBoard.has(board.cell(slot), Mark.DRAINING);
+  }
+
+  /**
+   * Excludes it from new requests by an operator's wish, or admits it again. Independent of {@link
+   * #drain}, which belongs to the worker's source.
+   */
+  public void cordon(boolean cordoned) {
+    mark(Mark.CORDONED, cordoned);
+  }
+
+  /** Returns true while an operator excludes it from new requests. */
+  public boolean cordoned() {
+    return !left && LoadBoard.has(board.cell(slot), Mark.CORDONED);
+  }
+
+  /** Its capacity in relation to other workers; 1 is usual. */
+  public double weight() {
+    return weight;
+  }
+
+  /**
+   * Sets its capacity in relation to other workers. Policies that compare loads or costs divide by
+   * it.
+   *
+   * @param weight in {@code [WorkerSpec.LEAST_WEIGHT, WorkerSpec.MOST_WEIGHT]}
+   */
+  public void weight(double weight) {
+    if (!WorkerSpec.isWeight(weight)) {
+      throw new IllegalArgumentException(WorkerSpec.problemOfWeight(weight));
+    }
+    this.weight = weight;
+    adjusted();
+  }
+
+  private void adjusted() {
+    boolean reports = others > 0 || reported.share() < 1;
+    mark(Mark.ADJUSTED, weight != 1 || warms || reports);
+  }
+
+  /**
+   * Records the load that its engine reports. Requests beyond those of this router count as load in
+   * comparisons, and full KV memory as less capacity.
+   */
+  public void reports(ReportedLoad load) {
+    reported = load;
+    others = load.others(inFlight());
+    adjusted();
+  }
+
+  /** The load that its engine has reported last; {@link ReportedLoad#NONE} without a report. */
+  public ReportedLoad reported() {
+    return reported;
+  }
+
+  /** Requests of other clients and routers on its engine, as of its last report. */
+  public int others() {
+    return others;
+  }
+
+  /**
+   * Begins a slow start, because it has become healthy. Not in the first time of its fleet, when
+   * all workers are new.
+   */
+  private void warm() {
+    long now = ticker.nanos();
+    if (slowStartNanos > 0 && now - fleetBornAt > slowStartNanos) {
+      warmsSince = now;
+      warms = true;
+      adjusted();
+    }
+  }
+
+  /** Its capacity in relation to others now: the weight, less during a slow start. */
+  public double share(long now) {
+    double own = weight * reported.share();
+    if (!warms) {
+      return own;
+    }
+    double warmth = (double) (now - warmsSince) / Math.max(1, slowStartNanos);
+    if (warmth >= 1) {
+      warms = false;
+      adjusted();
+      return own;
+    }
+    return own * Math.max(COLDEST, warmth);
+  }
+
+  /**
+   * Its load in comparisons with other workers: requests in flight and those of others that its
+   * engine reports, divided by its weight.
+   */
+  public int load() {
+    int inFlight = inFlight();
+    return LoadBoard.has(board.cell(slot), Mark.ADJUSTED)
+        ? compared(inFlight, ticker.nanos())
+        : inFlight;
+  }
+
+  /** The load in comparisons for a number of requests in flight. */
+  int compared(int inFlight, long now) {
+    return (int) Math.min(LoadBoard.MAX_IN_FLIGHT, (inFlight + others) / share(now));
+  }
+
+  /** Its labels, with changes by operators. */
+  public Map<String, String> labels() {
+    return labels;
+  }
+
+  /** Replaces the labels that {@link #labels} shows. Those of the spec still decide. */
+  public void labels(Map<String, String> next) {
+    labels = Map.copyOf(next);
   }
 
   /**
@@ -927,6 +1095,10 @@ public final class Worker {
 
   private synchronized void healthChanged() {
     ignoresProbes = ignoresProbes && health.merelySilent();
+    boolean wasOut = LoadBoard.has(board.cell(slot), Mark.UNHEALTHY);
+    if (wasOut && health.healthy()) {
+      warm();
+    }
     mark(Mark.UNHEALTHY, !health.healthy() && !ignoresProbes);
   }
 

@@ -42,6 +42,15 @@ public record WorkerSpec(
   /** The label for the zone that a worker is in. */
   public static final String ZONE_LABEL = "zone";
 
+  /** The label for the capacity of a worker in relation to others. */
+  public static final String WEIGHT_LABEL = "weight";
+
+  /** The least weight. */
+  public static final double LEAST_WEIGHT = 0.01;
+
+  /** The greatest weight. */
+  public static final double MOST_WEIGHT = 100;
+
   /** The {@link #rank} of a worker that is a whole engine. */
   public static final int NO_RANK = -1;
 
@@ -112,6 +121,33 @@ public record WorkerSpec(
    */
   public String base() {
     return url.endsWith("/v1") ? url.substring(0, url.length() - "/v1".length()) : url;
+  }
+
+  /** The weight by its label; 1 without a valid one. */
+  public double weight() {
+    String written = labels.get(WEIGHT_LABEL);
+    try {
+      double weight = written == null ? 1 : Double.parseDouble(written);
+      return isWeight(weight) ? weight : 1;
+    } catch (NumberFormatException _) {
+      return 1;
+    }
+  }
+
+  /** Returns true if {@code weight} can be a worker's weight. */
+  public static boolean isWeight(double weight) {
+    return weight >= LEAST_WEIGHT && weight <= MOST_WEIGHT;
+  }
+
+  /** The problem with a weight that {@link #isWeight} refuses. */
+  public static String problemOfWeight(Object weight) {
+    return "weight: "
+        + weight
+        + " (expected: "
+        + LEAST_WEIGHT
+        + " to "
+        + (long) MOST_WEIGHT
+        + "; 1 is usual)";
   }
 
   /** Returns a copy that serves {@code models}. */

@@ -2,14 +2,14 @@ package io.pointsman.engine.policy;
 
 import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Pool;
-import io.pointsman.engine.fleet.ReportedLoad;
+import io.pointsman.engine.fleet.QueueReport;
 import io.pointsman.engine.fleet.Worker;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The policy {@code least_load}: the eligible worker with the fewest requests in flight. Ties are
  * broken at random, so an idle fleet fills evenly. If all eligible workers' engines report their
- * running and queued requests, those count instead.
+ * running and queued requests, those count instead, divided by the share of the worker.
  */
 public final class LeastLoadPolicy implements Policy {
   private final RandomSource dice;
@@ -32,14 +32,14 @@ public final class LeastLoadPolicy implements Policy {
     int least = Integer.MAX_VALUE;
     int ties = 0;
     for (Worker worker : pool.workers()) {
-      ReportedLoad report = worker.reportedLoad();
+      QueueReport report = worker.queueReport();
       if (!request.admits(worker, now)) {
         continue;
       }
       if (report == null || report.stale(now)) {
         return null;
       }
-      int load = report.estimate(worker.inFlight());
+      int load = (int) (report.estimate(worker.inFlight()) / worker.share(now));
       ties = load < least ? 1 : load == least ? ties + 1 : ties;
       if (load < least || (load == least && dice.roll(ties) == 0)) {
         best = worker;

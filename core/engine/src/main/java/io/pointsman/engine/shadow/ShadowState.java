@@ -112,6 +112,9 @@ final class ShadowState {
           own.drain(out);
         }
         own.learnKvTokens(worker.kvTokens());
+        if (own.weight() != worker.weight()) {
+          own.weight(worker.weight());
+        }
       }
     }
   }

@@ -24,27 +24,35 @@ class LeastLoadPolicyTest {
   @Test
   void theReportsOfAllCandidatesComeBeforeTheOwnCount() {
     fleet.load(b, 3);
-    a.reportLoad(9, VALID);
-    b.reportLoad(6, VALID);
+    a.reportQueue(9, VALID);
+    b.reportQueue(6, VALID);
     assertThat(pick(fleet.now())).isSameAs(b);
   }
 
   @Test
   void ownRequestsSinceTheReportCount() {
-    a.reportLoad(9, VALID);
-    b.reportLoad(6, VALID);
+    a.reportQueue(9, VALID);
+    b.reportQueue(6, VALID);
     fleet.load(b, 4);
     assertThat(pick(fleet.now())).isSameAs(a);
   }
 
   @Test
   void aMissingOrOldReportMakesTheOwnCountDecide() {
-    a.reportLoad(50, VALID);
+    a.reportQueue(50, VALID);
     fleet.load(b, 1);
     assertThat(pick(fleet.now())).as("b has no report").isSameAs(a);
 
-    b.reportLoad(0, VALID);
+    b.reportQueue(0, VALID);
     assertThat(pick(fleet.now())).isSameAs(b);
     assertThat(pick(fleet.now() + VALID)).as("both reports are old").isSameAs(a);
+  }
+
+  @Test
+  void aReportIsComparedByTheWeightOfTheWorker() {
+    a.reportQueue(9, VALID);
+    b.reportQueue(6, VALID);
+    a.weight(3);
+    assertThat(pick(fleet.now())).isSameAs(a);
   }
 }

@@ -82,7 +82,7 @@ public final class JointPolicy implements Policy {
     long most = 0;
     for (int i = 0; i < DecodeCaches.STEPS && tokens(prefix, blocks) >= LEAST_TOKENS; i++) {
       Worker holder = held.leastLoaded(pool, request, blocks, now, dice);
-      int gap = holder == null ? Integer.MAX_VALUE : Math.max(0, holder.inFlight() - least);
+      int gap = holder == null ? Integer.MAX_VALUE : Math.max(0, holder.load() - least);
       long gain = tokens(prefix, blocks) - (long) gap * TOKENS_PER_REQUEST;
       if (gap <= maxLoadGap && gain > most) {
         chosen = holder;

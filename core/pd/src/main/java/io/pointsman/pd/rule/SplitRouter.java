@@ -350,7 +350,7 @@ public final class SplitRouter {
     RoutingRequest decode = request.decode();
     LoadRange loads = pool.loadRange(now, decode.tried());
     boolean uneven =
-        loads == null || holder.worker().inFlight() - loads.least() > settings.maxLoadGap();
+        loads == null || holder.worker().load() - loads.least() > settings.maxLoadGap();
     if (uneven) {
       return null;
     }

@@ -10,6 +10,7 @@ import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.WireClient;
 import io.pointsman.proxy.WireResponse;
 import io.pointsman.proxy.settings.HeaderSettings;
+import io.pointsman.proxy.wire.ForwardedSettings;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.Raw;
 import io.pointsman.testkit.engine.ScriptedEngine;
@@ -21,7 +22,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Errors of prefill and decode workers in the form of production-stack. */
-@SuppressWarnings("try") // tests may be interrupted
+@SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; interruptible
 @Timeout(60)
 class StageErrorsTest {
   private static final String ENGINES =
@@ -29,7 +30,8 @@ class StageErrorsTest {
           + " \\u00e9\",\"type\":\"BadRequestError\",\"code\":400}}";
   private static final String GOOD = "{\"kv_transfer_params\":{\"a\":1}}";
   private static final ProxySettings SETTINGS =
-      ProxySettings.DEFAULTS.withHeaders(new HeaderSettings(List.of("x-request-id"), true, true));
+      ProxySettings.DEFAULTS.withHeaders(
+          new HeaderSettings(List.of("x-request-id"), true, true, ForwardedSettings.DEFAULTS));
 
   private static String prefiller(String message, int status) {
     return "{\"error\":{\"message\":\"Prefiller error: %s\",\"type\":\"prefiller_error\",\"code\":%d}}"

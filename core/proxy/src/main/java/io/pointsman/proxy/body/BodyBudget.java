@@ -13,14 +13,19 @@ public final class BodyBudget {
   /** The part of one client, and the number of its connections. */
   private static final class Share {
     private final BodyBudget budget;
+    private double part;
     private int users;
 
     Share(BodyBudget budget) {
       this.budget = budget;
     }
+
+    void resize(long all) {
+      budget.most = (long) Math.ceil(all * part);
+    }
   }
 
-  private final long most;
+  private volatile long most;
   private final @Nullable BodyBudget all;
   private final AtomicLong taken = new AtomicLong();
   private final LongAdder refused = new LongAdder();
@@ -42,16 +47,16 @@ public final class BodyBudget {
 
   /**
    * The budget of a client that connects. Its bytes count in this budget too. {@link #leave} must
-   * follow.
+   * follow. All connections of the client have the share of the newest one.
    *
    * @param client identity of the client
    * @param share maximum share of this budget, at most 1
    */
   public BodyBudget enter(String client, double share) {
     synchronized (shares) {
-      Share own =
-          shares.computeIfAbsent(
-              client, _ -> new Share(new BodyBudget((long) Math.ceil(most * share), this)));
+      Share own = shares.computeIfAbsent(client, _ -> new Share(new BodyBudget(0, this)));
+      own.part = share;
+      own.resize(most);
       own.users++;
       return own.budget;
     }
@@ -64,6 +69,14 @@ public final class BodyBudget {
       if (own != null && --own.users == 0) {
         shares.remove(client);
       }
+    }
+  }
+
+  /** Replaces the maximum, and those of the clients; bytes that are reserved stay. */
+  public void limit(long next) {
+    synchronized (shares) {
+      most = next;
+      shares.values().forEach(share -> share.resize(next));
     }
   }
 

@@ -58,7 +58,6 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   private final LoopState state;
   private final boolean admin;
-  private final ServerContext plane;
   private final Channel channel;
   private final Flushes.Flush flush;
   private final ClientDecoder decoder;
@@ -106,7 +105,6 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     this.protocolSwitch = protocolSwitch;
     this.state = state;
     this.admin = admin;
-    plane = state.plane();
     this.channel = channel;
     flush = state.flushes().of(channel);
     decoder = new ClientDecoder(this, state);
@@ -144,8 +142,8 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   ClientAddress address() {
     ClientAddress known = address;
     if (known == null) {
-      boolean encrypted = channel.pipeline().get(SslHandler.class) != null;
-      known = ClientAddress.of(channel.remoteAddress(), encrypted, plane.headers().forwarded());
+      boolean encrypted = own().pipeline().get(SslHandler.class) != null;
+      known = ClientAddress.of(channel.remoteAddress(), encrypted, plane().headers().forwarded());
       address = known;
     }
     return known;
@@ -156,8 +154,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     String bearer = head.first("authorization");
     String key = bearer == null ? head.first("x-api-key") : bearer;
     if (key == null) {
-      Channel own = channel instanceof Http2StreamChannel ? channel.parent() : channel;
-      return own.id().hashCode();
+      return own().id().hashCode();
     }
     byte[] bytes = key.getBytes(StandardCharsets.ISO_8859_1);
     return BodyHash.of(bytes, bytes.length);
@@ -170,11 +167,11 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   @Override
   public void channelActive(ChannelHandlerContext ctx) {
-    plane.gate().opened();
+    plane().gate().opened();
     enter();
     since = state.now();
     index = state.add(this);
-    if (plane.gate().draining()) {
+    if (plane().gate().draining()) {
       state.drain();
     }
   }
@@ -203,25 +200,25 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     if (interrupted != null) {
       interrupted.clientGone();
     }
-    plane.gate().closed();
+    plane().gate().closed();
     if (share != null) {
-      plane.bodies().leave(ClientAddress.group(channel.remoteAddress()));
+      plane().bodies().leave(ClientAddress.group(channel.remoteAddress()));
     }
   }
 
   /** Takes a share of the memory for bodies, unless the client is a proxy of many. */
   private void enter() {
     SocketAddress remote = channel.remoteAddress();
-    double most = plane.limits().clients().bodyShare();
-    if (most < 1 && !plane.headers().forwarded().trusts(remote)) {
-      share = plane.bodies().enter(ClientAddress.group(remote), most);
+    double most = plane().limits().clients().bodyShare();
+    if (most < 1 && !plane().headers().forwarded().trusts(remote)) {
+      share = plane().bodies().enter(ClientAddress.group(remote), most);
     }
   }
 
   /** The memory for bodies that this client may use. */
   BodyBudget bodies() {
     BodyBudget own = share;
-    return own == null ? plane.bodies() : own;
+    return own == null ? plane().bodies() : own;
   }
 
   @Override
@@ -327,7 +324,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   @Override
   public void head(RequestHead head) {
     headComing = false;
-    if (protocolSwitch != null && protocolSwitch.asks(head) && !plane.gate().stopping()) {
+    if (protocolSwitch != null && protocolSwitch.asks(head) && !plane().gate().stopping()) {
       switching = head;
     } else {
       protocolSwitch = null;
@@ -384,7 +381,9 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   Reply tooLarge() {
     return Reply.of(
         ProxyError.BODY_TOO_LARGE,
-        "request body: too large (expected: at most " + plane.limits().maxBodyBytes() + " bytes)");
+        "request body: too large (expected: at most "
+            + plane().limits().maxBodyBytes()
+            + " bytes)");
   }
 
   /**
@@ -425,21 +424,21 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
       @Nullable ProxyError error,
       long nanos,
       long length) {
-    if (plane.listener().receivesOwnAnswers()) {
+    if (plane().listener().receivesOwnAnswers()) {
       String reason = error == null ? null : error.code();
-      plane.listener().answered(new OwnAnswer(head, requestId, status, reason, nanos, length));
+      plane().listener().answered(new OwnAnswer(head, requestId, status, reason, nanos, length));
     }
   }
 
   /** True if another request may follow on this connection. */
   boolean mayKeep(RequestHead head, boolean complete) {
     // Bytes after a refused upgrade may be of the other protocol.
-    return complete && head.keepAlive() && !head.webSocket() && !plane.gate().stopping();
+    return complete && head.keepAlive() && !head.webSocket() && !plane().gate().stopping();
   }
 
   /** The bytes of an answer of the router. */
   ByteBuf render(RequestHead head, String requestId, Reply reply, boolean keep) {
-    String origins = admin ? "" : plane.cors().lines(head);
+    String origins = admin ? "" : plane().cors().lines(head);
     String more = origins + head.connectionLine(keep);
     Reply formed = reply.inFormOf(Paths.plain(head.path()), requestId);
     return formed.render(channel.alloc(), requestId, more, !head.method().equals("HEAD"));
@@ -447,7 +446,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   /** The head of an answer of the router whose body follows in pieces. */
   ByteBuf renderHead(RequestHead head, String requestId, Reply reply, boolean keep, long length) {
-    String more = plane.cors().lines(head) + head.connectionLine(keep);
+    String more = plane().cors().lines(head) + head.connectionLine(keep);
     return reply.head(channel.alloc(), requestId, more, length);
   }
 
@@ -495,7 +494,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     if (!closing) {
       since = state.now();
       setReading(true);
-      goOn(keep && !plane.gate().draining(), complete);
+      goOn(keep && !plane().gate().draining(), complete);
     }
     // Last, because the flush can make the client writable and start the next request.
     flush();
@@ -526,6 +525,11 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     } else {
       channel.close();
     }
+  }
+
+  /** The channel of the socket. */
+  private Channel own() {
+    return channel instanceof Http2StreamChannel ? channel.parent() : channel;
   }
 
   /** With TLS the client first gets the end of the encrypted bytes. */
@@ -589,14 +593,14 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
       return;
     }
     if (lingering) {
-      long most = plane.gate().draining() ? LINGER_SILENT_NANOS : LINGER_NANOS;
+      long most = plane().gate().draining() ? LINGER_SILENT_NANOS : LINGER_NANOS;
       boolean silent = outputShut && now - discardedAt > LINGER_SILENT_NANOS;
       if (silent || now - since > most) {
         channel.close();
       }
       return;
     }
-    TimeoutSettings timeouts = plane.timeouts();
+    TimeoutSettings timeouts = plane().timeouts();
     if (closing) {
       // A closing connection has no further use. It closes even if idle clients have no timeout.
       long idle = timeouts.clientIdle().toNanos();
@@ -619,7 +623,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   private void headTimedOut() {
     ProxyError error = ProxyError.REQUEST_TIMEOUT;
-    String id = plane.requestIds().make("");
+    String id = plane().requestIds().make("");
     Reply reply = Reply.of(error, error.message());
     ByteBuf bytes = reply.render(channel.alloc(), id, "connection: close\r\n", true);
     int length = bytes.readableBytes();
@@ -644,5 +648,10 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
       current.cut();
     }
     closeAfterWrites();
+  }
+
+  /** The present context; it changes when the settings change. */
+  private ServerContext plane() {
+    return state.plane();
   }
 }

@@ -24,6 +24,7 @@ final class DeferredRequest implements Deferral.Guest {
   private final LoopState state;
   private final Holder holder;
   private final RoutingRequest request;
+  private final Deferral holdBack;
   private boolean waiting;
   private long heldAt;
 
@@ -31,11 +32,11 @@ final class DeferredRequest implements Deferral.Guest {
     this.state = state;
     this.holder = holder;
     this.request = request;
+    holdBack = state.plane().holdBack();
   }
 
   /** Returns the decision; null if it is deferred. The holder then gets it later. */
   @Nullable Decision decide() {
-    Deferral holdBack = state.plane().holdBack();
     heldAt = state.now();
     Decision decision = holdBack.decide(this);
     if (decision == null) {
@@ -108,7 +109,7 @@ final class DeferredRequest implements Deferral.Guest {
   void leave() {
     if (waiting) {
       waiting = false;
-      state.plane().holdBack().leave(this);
+      holdBack.leave(this);
       state.plane().listener().heldBack(state.now() - heldAt, false);
     }
   }

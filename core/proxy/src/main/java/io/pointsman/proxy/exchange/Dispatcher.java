@@ -35,11 +35,9 @@ final class Dispatcher {
   private static final String CHALLENGE = "Bearer, Basic realm=\"pointsman\"";
 
   private final ClientConnection client;
-  private final ServerContext plane;
 
   Dispatcher(ClientConnection client) {
     this.client = client;
-    plane = client.state().plane();
   }
 
   /** Handles a new head. */
@@ -51,15 +49,15 @@ final class Dispatcher {
     } else if (head.method().equals("TRACE") || head.method().equals("CONNECT")) {
       refuse(head, ProxyError.METHOD_NOT_ALLOWED, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
     } else if (client.admin()) {
-      beginAdmin(head, found(plane.admin().routes(), head));
-    } else if (plane.cors().preflight(head)) {
+      beginAdmin(head, found(plane().admin().routes(), head));
+    } else if (plane().cors().preflight(head)) {
       preflight(head);
-    } else if (plane.limits().strictness().methods() && !STANDARD.contains(head.method())) {
+    } else if (plane().limits().strictness().methods() && !STANDARD.contains(head.method())) {
       refuse(head, ProxyError.METHOD_NOT_ALLOWED, String.join(", ", STANDARD));
-    } else if (head.webSocket() && !plane.cors().admitsWebSocket(head)) {
+    } else if (head.webSocket() && !plane().cors().admitsWebSocket(head)) {
       refuse(head, ProxyError.ORIGIN_REFUSED, null);
     } else {
-      Found found = found(plane.admin().onClientPort(), head);
+      Found found = found(plane().admin().onClientPort(), head);
       if (found == null) {
         checkCaller(head);
       } else {
@@ -96,7 +94,7 @@ final class Dispatcher {
    * @param found null if there is no such path
    */
   private void beginAdmin(RequestHead head, @Nullable Found found) {
-    AdminGuard guard = plane.admin().guard();
+    AdminGuard guard = plane().admin().guard();
     String problem = guard.problem(head);
     boolean forPlanes = found != null && found.methods.forPlanes(head.method());
     Caller caller = guard.caller(head, forPlanes);
@@ -119,7 +117,7 @@ final class Dispatcher {
     for (Map.Entry<String, String> each : headers.entrySet()) {
       reply = reply.with(each.getKey(), each.getValue());
     }
-    client.reply(head, plane.requestIds().of(head), reply, !head.hasBody());
+    client.reply(head, plane().requestIds().of(head), reply, !head.hasBody());
   }
 
   private void checkCaller(RequestHead head) {
@@ -134,13 +132,13 @@ final class Dispatcher {
    */
   private void checkCaller(RequestHead head, @Nullable Caller admin) {
     String authorization = head.first("authorization");
-    switch (plane.callers().known(authorization)) {
+    switch (plane().callers().known(authorization)) {
       case ADMITTED -> dispatch(head, admin);
       case REFUSED -> refuseCaller(head);
       case UNKNOWN -> {
         AskingExchange asking = new AskingExchange(client, this, head, admin);
         client.take(asking);
-        asking.ask(plane.callers(), authorization == null ? "" : authorization);
+        asking.ask(plane().callers(), authorization == null ? "" : authorization);
       }
     }
   }
@@ -149,7 +147,7 @@ final class Dispatcher {
   void refuseCaller(RequestHead head) {
     ProxyError error = ProxyError.INVALID_API_KEY;
     Reply reply = Reply.of(error, error.message()).with("www-authenticate", "Bearer");
-    client.reply(head, plane.requestIds().of(head), reply, client.answering(), error, 0);
+    client.reply(head, plane().requestIds().of(head), reply, client.answering(), error, 0);
   }
 
   /**
@@ -158,14 +156,14 @@ final class Dispatcher {
    * @param admin the caller of an admin path; null for a path of clients
    */
   void dispatch(RequestHead head, @Nullable Caller admin) {
-    Found found = found(admin == null ? plane.routes() : plane.admin().routes(), head);
+    Found found = found(admin == null ? plane().routes() : plane().admin().routes(), head);
     if (found != null) {
       beginLocal(found.methods, found.head, admin == null ? Caller.OPEN : admin);
       return;
     }
     String normal = Paths.normal(head.uri());
     RequestHead compared = normal.equals(head.uri()) ? head : head.at(normal);
-    LocalEndpoint refusal = plane.admin().closed().at(head.method(), compared.path());
+    LocalEndpoint refusal = plane().admin().closed().at(head.method(), compared.path());
     if (refusal != null) {
       start(new LocalExchange(client, head, refusal, Caller.OPEN), head);
       return;
@@ -211,16 +209,23 @@ final class Dispatcher {
    */
   private void refuse(RequestHead head, ProxyError error, @Nullable String allow) {
     Reply reply = Reply.of(error, error.message());
-    String id = head.fault() == null ? plane.requestIds().of(head) : plane.requestIds().make("");
+    String id =
+        head.fault() == null ? plane().requestIds().of(head) : plane().requestIds().make("");
     client.reply(head, id, allow == null ? reply : reply.with("allow", allow), false, error, 0);
   }
 
   private void preflight(RequestHead head) {
-    String lines = plane.cors().lines(head) + plane.cors().preflightLines(head);
+    String lines = plane().cors().lines(head) + plane().cors().preflightLines(head);
     Reply reply = new Reply(204, Map.of(), new byte[0]);
     boolean keep = client.mayKeep(head, !head.hasBody());
     String more = lines + head.connectionLine(keep);
-    client.write(reply.render(client.channel().alloc(), plane.requestIds().of(head), more, false));
+    client.write(
+        reply.render(client.channel().alloc(), plane().requestIds().of(head), more, false));
     client.finished(keep);
+  }
+
+  /** The present context; it changes when the settings change. */
+  private ServerContext plane() {
+    return client.state().plane();
   }
 }

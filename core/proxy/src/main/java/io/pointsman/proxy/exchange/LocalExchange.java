@@ -261,7 +261,7 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
     Reply made = reply;
     LocalContent pieces = content;
     try {
-      client.state().loop().execute(() -> reply(made, pieces));
+      client.state().loop().execute(() -> answer(made, pieces));
     } catch (RejectedExecutionException e) {
       LOG.debug(
           "the router stopped before it answered {} {}",
@@ -271,7 +271,7 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
     }
   }
 
-  private void reply(Reply reply, @Nullable LocalContent content) {
+  private void answer(Reply reply, @Nullable LocalContent content) {
     if (content == null || over) {
       reply(reply);
       return;

@@ -19,7 +19,6 @@ import io.netty.util.ReferenceCountUtil;
 import io.pointsman.proxy.exchange.ClientConnection;
 import io.pointsman.proxy.loop.LoopClient;
 import io.pointsman.proxy.loop.LoopState;
-import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.settings.LimitSettings;
@@ -61,7 +60,6 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
       new WriteBufferWaterMark(32 << 10, 128 << 10);
 
   private final LoopState state;
-  private final ServerContext plane;
   private final Channel channel;
   private final Http2FrameCodec codec;
   private final int maxStreams;
@@ -79,9 +77,8 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
   private Http2Client(LoopState state, Channel channel, Http2FrontSettings settings) {
     this.state = state;
     this.channel = channel;
-    plane = state.plane();
     maxStreams = settings.maxStreams();
-    codec = codec(settings, plane.limits());
+    codec = codec(settings, state.plane().limits());
     // The codec itself applies the limit when the client confirms the settings.
     codec.connection().remote().maxActiveStreams(maxStreams);
   }
@@ -156,7 +153,7 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
 
   @Override
   public void handlerAdded(ChannelHandlerContext ctx) {
-    plane.gate().opened();
+    state.plane().gate().opened();
     since = state.now();
     periodStart = since;
     index = state.add(this);
@@ -164,7 +161,7 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
     long window = Math.min((long) maxStreams * STREAM_WINDOW, Integer.MAX_VALUE) - 65_535;
     ctx.write(new DefaultHttp2WindowUpdateFrame((int) window));
     ctx.flush();
-    if (plane.gate().draining()) {
+    if (state.plane().gate().draining()) {
       state.drain();
     }
   }
@@ -194,7 +191,7 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
     closing = true;
     // The codec does not close streams whose reading pauses.
     List.copyOf(streams).forEach(Channel::close);
-    plane.gate().closed();
+    state.plane().gate().closed();
   }
 
   @Override
@@ -245,7 +242,7 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
 
   /** Reports an answer's head. While the router stops, the client should open no more streams. */
   void answers() {
-    if (plane.gate().stopping() && !announced) {
+    if (state.plane().gate().stopping() && !announced) {
       announced = true;
       DefaultHttp2GoAwayFrame notice = new DefaultHttp2GoAwayFrame(Http2Error.NO_ERROR);
       channel.pipeline().writeAndFlush(notice.setExtraStreamIds(Integer.MAX_VALUE));
@@ -260,7 +257,7 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
             "extended CONNECT: not supported (expected: HTTP/1.1 for WebSockets)");
     return reply
         .with("allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
-        .render(channel.alloc(), plane.requestIds().make(""), "", true);
+        .render(channel.alloc(), state.plane().requestIds().make(""), "", true);
   }
 
   /** A defect closes only this connection. */
@@ -281,7 +278,7 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
       }
       return;
     }
-    long idle = plane.timeouts().clientIdle().toNanos();
+    long idle = state.plane().timeouts().clientIdle().toNanos();
     if (closing) {
       if (now - since > (idle == 0 ? CLOSING_NANOS : Math.min(idle, CLOSING_NANOS))) {
         closeNow();
@@ -289,6 +286,11 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
     } else if (idle > 0 && now - since > idle) {
       closeGracefully();
     }
+  }
+
+  @Override
+  public long idleNanos(long now) {
+    return streams.isEmpty() && !closing ? now - since : BUSY;
   }
 
   @Override

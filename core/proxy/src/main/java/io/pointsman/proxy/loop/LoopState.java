@@ -38,17 +38,19 @@ public final class LoopState {
   /** Delay after which the loop has read each of its sockets again. */
   private static final long BEFORE_CLOSING_NANOS = 20_000_000L;
 
-  private final ServerContext plane;
+  private volatile ServerContext plane;
   private final EventLoop loop;
   private final Flushes flushes;
   private final UpstreamPools pools;
-  private final RequestReader reader;
-  private final RetryBudget budget;
+  private RequestReader reader;
+  private RetryBudget budget;
   private final int maxHeadBytes;
   private final @Nullable RequestHandlers courses;
   private final ResponseHead head = new ResponseHead();
   private final List<LoopClient> clients = new ArrayList<>();
-  private final Executor afterAWhile;
+  private final UpstreamSettings upstream;
+  private final int loops;
+  private Executor afterAWhile;
   private final Scratch scratch = new Scratch();
   private boolean sweeping;
   private volatile int running;
@@ -70,6 +72,8 @@ public final class LoopState {
       int loops) {
     this.plane = plane;
     this.loop = loop;
+    this.upstream = upstream;
+    this.loops = loops;
     this.flushes = flushes;
     this.reader = reader;
     this.pools = pools.apply(this::sweepLater);
@@ -77,9 +81,26 @@ public final class LoopState {
     maxHeadBytes = upstream.maxHeadBytes();
     RequestHandlers made = courses.create(this);
     this.courses = made;
+    afterAWhile = afterAWhile(plane, made);
+  }
+
+  private Executor afterAWhile(ServerContext plane, @Nullable RequestHandlers made) {
     Duration ofCourses = made == null ? Duration.ZERO : made.firstByte();
     long sweepNanos = sweepNanos(plane, upstream, ofCourses);
-    afterAWhile = CompletableFuture.delayedExecutor(sweepNanos, TimeUnit.NANOSECONDS, loop);
+    return CompletableFuture.delayedExecutor(sweepNanos, TimeUnit.NANOSECONDS, loop);
+  }
+
+  /**
+   * Replaces the context and the reader for requests that begin later. Requests in progress keep
+   * theirs. Call it on the event loop.
+   */
+  public void use(ServerContext next, RequestReader nextReader) {
+    if (!next.retry().equals(plane.retry())) {
+      budget = new RetryBudget(next.retry(), loops, next.ticker().nanos());
+    }
+    plane = next;
+    reader = nextReader;
+    afterAWhile = afterAWhile(next, courses);
   }
 
   private static long sweepNanos(

@@ -61,4 +61,49 @@ public record ServerContext(
     BodyBudget bodies,
     BodyBudget localBodies,
     BodyDecoder decoder,
-    Duration sseKeepalive) {}
+    Duration sseKeepalive) {
+
+  /** The parts of a context that follow from settings and can be replaced at run time. */
+  public record Live(
+      LimitSettings limits,
+      TimeoutSettings timeouts,
+      HeaderSettings headers,
+      Cors cors,
+      RetrySettings retry,
+      Backoff backoff,
+      Admissions admissions,
+      Deferral holdBack,
+      RequestIds requestIds,
+      Duration sseKeepalive) {}
+
+  /** A copy with other settings. Counts, records and budgets are the same objects. */
+  public ServerContext with(Live live) {
+    return new ServerContext(
+        engine,
+        routes,
+        admin,
+        callers,
+        listener,
+        tracer,
+        prompts,
+        edits,
+        pins,
+        ticker,
+        live.limits,
+        live.timeouts,
+        live.headers,
+        live.cors,
+        live.retry,
+        live.backoff,
+        faults,
+        live.admissions,
+        live.holdBack,
+        live.requestIds,
+        owners,
+        gate,
+        bodies,
+        localBodies,
+        decoder,
+        live.sseKeepalive);
+  }
+}

@@ -54,4 +54,10 @@ public record ClientLimits(
           "searchesPerSecond: " + searchesPerSecond + " (expected: >= 0)");
     }
   }
+
+  /** Copy with another maximum number of connections of one client. */
+  public ClientLimits withMaxConnections(int most) {
+    return new ClientLimits(
+        most, bodyShare, minUploadRate, uploadGrace, evictIdle, searchesPerSecond);
+  }
 }

@@ -141,19 +141,34 @@ public record LimitSettings(
         maxBufferedBody,
         maxBufferedTotal,
         decoding,
-        clients, strictness);
+        clients,
+        strictness);
   }
 
   /** Copy with another maximum size of buffered bodies. */
   public LimitSettings withMaxBufferedBody(int bytes) {
     return new LimitSettings(
-        maxBodyBytes, maxHeaderBytes, maxUriBytes, bytes, maxBufferedTotal, decoding, clients, strictness);
+        maxBodyBytes,
+        maxHeaderBytes,
+        maxUriBytes,
+        bytes,
+        maxBufferedTotal,
+        decoding,
+        clients,
+        strictness);
   }
 
   /** Copy with another maximum of buffered bytes of all requests. */
   public LimitSettings withMaxBufferedTotal(long bytes) {
     return new LimitSettings(
-        maxBodyBytes, maxHeaderBytes, maxUriBytes, maxBufferedBody, bytes, decoding, clients, strictness);
+        maxBodyBytes,
+        maxHeaderBytes,
+        maxUriBytes,
+        maxBufferedBody,
+        bytes,
+        decoding,
+        clients,
+        strictness);
   }
 
   /** Copy with another handling of compressed bodies. */
@@ -191,6 +206,7 @@ public record LimitSettings(
         maxBufferedBody,
         maxBufferedTotal,
         decoding,
-        clients, strictness);
+        clients,
+        strictness);
   }
 }

@@ -32,7 +32,7 @@ public final class StoredSearches {
 
   private static final double NANOS = 1e9;
 
-  private final int perSecond;
+  private int perSecond;
   private final Ticker ticker;
 
   /** Hashes of ids that no worker has, with the time until which that counts; oldest first. */
@@ -56,6 +56,11 @@ public final class StoredSearches {
     this.ticker = ticker;
     tokens = perSecond;
     filledAt = ticker.nanos();
+  }
+
+  /** Replaces the maximum number per second and in progress; searches in progress stay. */
+  public synchronized void limit(int next) {
+    perSecond = next;
   }
 
   /** Starts a search, if the limits permit. {@link #end} must follow if it has begun. */

@@ -2,6 +2,7 @@ package io.pointsman.proxy.upstream;
 
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,9 +13,15 @@ import org.jspecify.annotations.Nullable;
  * @param decode token for decode workers; null for {@code all}
  * @param replace true to replace the client's authorization; false to send the token only if the
  *     client sends none
+ * @param byUrl tokens of single workers by their URL. They replace the client's authorization in
+ *     every case.
  */
 public record EngineKeys(
-    @Nullable String all, @Nullable String prefill, @Nullable String decode, boolean replace) {
+    @Nullable String all,
+    @Nullable String prefill,
+    @Nullable String decode,
+    boolean replace,
+    Map<String, String> byUrl) {
   public static final EngineKeys NONE = new EngineKeys(null, null, null);
 
   /** Label of a worker that gets no token, with the value {@link #WITHHELD}. */
@@ -26,6 +33,14 @@ public record EngineKeys(
     check("apiKey", all);
     check("prefillApiKey", prefill);
     check("decodeApiKey", decode);
+    byUrl = Map.copyOf(byUrl);
+    byUrl.forEach((url, key) -> check("key of " + url, key));
+  }
+
+  /** Tokens by role. */
+  public EngineKeys(
+      @Nullable String all, @Nullable String prefill, @Nullable String decode, boolean replace) {
+    this(all, prefill, decode, replace, Map.of());
   }
 
   /** Tokens that are sent only if the client sends no authorization. */
@@ -51,7 +66,21 @@ public record EngineKeys(
 
   /** The token for a worker; null for none, or if the worker has no right to it. */
   public @Nullable String of(WorkerSpec worker) {
+    String own = byUrl.get(worker.url());
+    if (own != null) {
+      return own;
+    }
     return WITHHELD.equals(worker.labels().get(LABEL)) ? null : of(worker.role());
+  }
+
+  /** True if the token for a worker replaces the client's authorization. */
+  public boolean replaces(WorkerSpec worker) {
+    return replace || byUrl.containsKey(worker.url());
+  }
+
+  /** Copy with tokens of single workers. */
+  public EngineKeys withByUrl(Map<String, String> keys) {
+    return new EngineKeys(all, prefill, decode, replace, keys);
   }
 
   /** Contains no token. */

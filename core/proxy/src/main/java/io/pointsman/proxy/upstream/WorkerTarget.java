@@ -25,6 +25,6 @@ record WorkerTarget(boolean tls, String host, int port, RequestHeadWriter heads)
         tls,
         at.bareHost(),
         port,
-        new RequestHeadWriter(base, authority, spec.rank(), keys.of(spec), keys.replace()));
+        new RequestHeadWriter(base, authority, spec.rank(), keys.of(spec), keys.replaces(spec)));
   }
 }

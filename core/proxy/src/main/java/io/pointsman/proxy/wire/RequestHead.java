@@ -409,7 +409,7 @@ public final class RequestHead implements RequestHeaders {
       if (!ofSettings && names[i] != HeaderName.UPGRADE) {
         continue;
       }
-      if (!namedByConnection(i)) {
+      if (!connection.name(name, colon)) {
         return null;
       }
       if (ofSettings) {

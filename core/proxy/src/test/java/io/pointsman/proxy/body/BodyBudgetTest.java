@@ -43,4 +43,17 @@ class BodyBudgetTest {
     all.leave("a");
     assertThat(all.enter("a", 0.5)).isNotSameAs(own);
   }
+
+  @Test
+  void sharesFollowAChangedMaximum() {
+    BodyBudget own = all.enter("a", 0.5);
+    assertThat(own.take(50)).isTrue();
+    all.limit(200);
+    assertThat(own.take(50)).isTrue();
+    assertThat(own.take(1)).isFalse();
+    assertThat(all.enter("a", 0.75).take(50)).isTrue();
+    all.limit(100);
+    assertThat(all.taken()).isEqualTo(150);
+    assertThat(own.take(1)).isFalse();
+  }
 }

@@ -12,6 +12,7 @@ import io.pointsman.request.coding.Decoding;
 import java.io.ByteArrayOutputStream;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.function.BiConsumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,21 +26,27 @@ public final class Readers {
   /** Maximum number of decoded bytes. The rest of a body is not read. */
   private static final int MOST_DECODED = 8 << 20;
 
-  private final AffinitySettings affinity;
-  private final WantedFields wanted;
+  private final Supplier<AffinitySettings> affinity;
+  private final Supplier<WantedFields> wanted;
+
+  /** The settings of the idle readers. */
+  private volatile Reads ofIdle;
+
   private final ArrayBlockingQueue<RequestReader> idle = new ArrayBlockingQueue<>(KEPT);
 
   /** Readers without fields for policies. */
   public Readers(AffinitySettings affinity) {
-    this(affinity, WantedFields.NONE);
+    this(() -> affinity, () -> WantedFields.NONE);
   }
 
   /**
-   * @param wanted fields that policies read
+   * @param affinity headers and fields that identify sessions; may change
+   * @param wanted fields that policies read; may change
    */
-  public Readers(AffinitySettings affinity, WantedFields wanted) {
+  public Readers(Supplier<AffinitySettings> affinity, Supplier<WantedFields> wanted) {
     this.affinity = affinity;
     this.wanted = wanted;
+    ofIdle = new Reads(affinity.get(), wanted.get());
   }
 
   /** Reads one request; see {@link RequestReader#read}. Decodes a compressed body first. */
@@ -92,11 +99,26 @@ public final class Readers {
       int offset,
       int length,
       boolean truncated) {
+    Reads now = new Reads(affinity.get(), wanted.get());
+    if (!now.same(ofIdle)) {
+      idle.clear();
+      ofIdle = now;
+    }
     RequestReader lent = idle.poll();
-    RequestReader reader = lent == null ? new RequestReader(affinity, wanted) : lent;
+    RequestReader reader = lent == null ? new RequestReader(now.affinity, now.wanted) : lent;
     RequestFacts facts = reader.read(endpoint, headers, body, offset, length, truncated);
-    idle.offer(reader);
+    if (now.same(ofIdle)) {
+      idle.offer(reader);
+    }
     return facts;
+  }
+
+  /** The settings of a reader. */
+  private record Reads(AffinitySettings affinity, WantedFields wanted) {
+    @SuppressWarnings("ReferenceEquality") // settings are replaced as a whole
+    boolean same(Reads other) {
+      return affinity == other.affinity && wanted == other.wanted;
+    }
   }
 
   /** The headers of a body after its decoding. */

@@ -24,6 +24,7 @@ public final class ClientPaths {
           "/get_loads",
           "/flush_cache",
           "/finish_session",
+          "/config/reload",
           "/scheduling/diagnostics",
           "/decisions",
           "/decisions/",

@@ -2,6 +2,7 @@ package io.pointsman.api.admin;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.config.settings.DisaggSettings;
+import io.pointsman.config.settings.HealthAnswer;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
@@ -15,9 +16,9 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /**
- * Health endpoints of the router: {@code /liveness}, {@code /readiness}, {@code /health}. Draining
- * workers are not counted, because they get no new requests. {@code /health} also ignores workers
- * that are still being added.
+ * Health endpoints of the router: {@code /livez}, {@code /readyz}, {@code /liveness}, {@code
+ * /readiness}, {@code /health}. Draining workers are not counted, because they get no new requests.
+ * {@code /health} also ignores workers that are still being added.
  */
 public final class HealthApi {
   /** Maximum number of workers with a reason in the response of {@code /health}. */
@@ -25,15 +26,15 @@ public final class HealthApi {
 
   private final Fleet fleet;
   private final Membership membership;
-  private final boolean ofWorkers;
+  private final HealthAnswer answer;
   private final DisaggSettings disagg;
   private final BooleanSupplier draining;
   private final boolean holds;
+  private final Serviceability serviceability;
   private Supplier<Map<String, String>> dynamicConfig = Map::of;
 
   /**
-   * @param ofWorkers true: {@code /health} answers 503 while a worker is unhealthy or the router
-   *     stops, as vllm-router does; false: it always answers 200, as the production stack does
+   * @param answer meaning of the answer to {@code /health}
    * @param disagg roles that serve requests
    * @param draining true while the router is stopping
    * @param holds true if requests can wait for a worker; the router is then ready without one
@@ -41,16 +42,17 @@ public final class HealthApi {
   public HealthApi(
       Fleet fleet,
       Membership membership,
-      boolean ofWorkers,
+      HealthAnswer answer,
       DisaggSettings disagg,
       BooleanSupplier draining,
       boolean holds) {
     this.holds = holds;
     this.fleet = fleet;
     this.membership = membership;
-    this.ofWorkers = ofWorkers;
+    this.answer = answer;
     this.disagg = disagg;
     this.draining = draining;
+    serviceability = new Serviceability(fleet, disagg, draining, holds);
   }
 
   /**
@@ -68,14 +70,19 @@ public final class HealthApi {
     routes.on("GET", "/liveness", _ -> LocalResponse.text(200, "OK"));
     routes.on("GET", "/readiness", _ -> readiness());
     routes.on("GET", "/health", _ -> health());
-    routes.forAnyOrigin("/liveness").forAnyOrigin("/readiness").forAnyOrigin("/health");
+    routes.on("GET", "/livez", _ -> LocalResponse.text(200, "OK"));
+    routes.on("GET", "/readyz", _ -> ready());
+    for (String path : List.of("/liveness", "/readiness", "/health", "/livez", "/readyz")) {
+      routes.forAnyOrigin(path);
+    }
   }
 
   private List<Worker> counted() {
     return fleet.snapshot().workers().stream().filter(worker -> !worker.draining()).toList();
   }
 
-  private LocalResponse readiness() {
+  /** The answer to {@code GET /readiness}. */
+  public LocalResponse readiness() {
     List<Worker> workers = counted();
     long healthy = workers.stream().filter(HealthApi::usable).count();
     boolean stopping = draining.getAsBoolean();
@@ -134,10 +141,20 @@ public final class HealthApi {
     return worker.health().healthy() || worker.ignoresProbes();
   }
 
+  /** The answer to {@code GET /readyz}: whether at least one model can be served. */
+  public LocalResponse ready() {
+    return serviceability.answer();
+  }
+
   private LocalResponse health() {
-    if (ofWorkers) {
-      return healthOfWorkers();
-    }
+    return switch (answer) {
+      case LIVE -> healthOfRouter();
+      case READY -> ready();
+      case ALL -> healthOfWorkers();
+    };
+  }
+
+  private LocalResponse healthOfRouter() {
     ObjectNode body = Json.object().put("status", "healthy");
     Map<String, String> settings = dynamicConfig.get();
     if (!settings.isEmpty()) {

@@ -18,6 +18,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,15 +40,15 @@ public final class MaintenanceApi {
 
   private final Fleet fleet;
   private final EngineCall engines;
-  private final List<SessionTable> sessions;
+  private final Supplier<List<SessionTable>> sessions;
 
   /**
    * @param sessions the sticky sessions of all policies
    */
-  public MaintenanceApi(Fleet fleet, EngineCall engines, List<SessionTable> sessions) {
+  public MaintenanceApi(Fleet fleet, EngineCall engines, Supplier<List<SessionTable>> sessions) {
     this.fleet = fleet;
     this.engines = engines;
-    this.sessions = List.copyOf(sessions);
+    this.sessions = sessions;
   }
 
   /** Adds its routes. */
@@ -107,7 +108,7 @@ public final class MaintenanceApi {
       return LocalResponse.text(
           400, "session_id: missing (expected: /finish_session?session_id=...)");
     }
-    sessions.forEach(table -> table.finish(session));
+    sessions.get().forEach(table -> table.finish(session));
     ObjectNode body = Json.object();
     body.put("status", "ok");
     body.put("session_id", session);

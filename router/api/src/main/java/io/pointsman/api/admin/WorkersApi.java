@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -75,7 +76,7 @@ public final class WorkersApi {
     return Json.answer(200, body);
   }
 
-  private ObjectNode described(Worker worker) {
+  ObjectNode described(Worker worker) {
     ObjectNode node = Json.object();
     node.put("url", WorkerUrls.of(worker));
     node.put("model_id", worker.models().stream().sorted().findFirst().orElse("unknown"));
@@ -103,6 +104,17 @@ public final class WorkersApi {
     node.put("resting", worker.restLeft(ticker.nanos()) > 0);
     node.put("stalled", worker.stalled());
     node.put("draining", worker.draining() || worker.shuttingDown());
+    node.put("cordoned", worker.cordoned());
+    node.put("drained", worker.draining() && worker.inFlight() == 0);
+    node.put("weight", worker.weight());
+    node.put("share", worker.share(ticker.nanos()));
+    ObjectNode engine = node.putObject("engine");
+    engine.put("running", worker.reported().running());
+    engine.put("waiting", worker.reported().waiting());
+    engine.put("kv_use", worker.reported().kvUse());
+    engine.put("others", worker.others());
+    ObjectNode labels = node.putObject("labels");
+    new TreeMap<>(worker.labels()).forEach(labels::put);
     node.put("asleep", worker.asleep());
     node.put("available", worker.eligible(ticker.nanos()));
     return node;
@@ -157,8 +169,11 @@ public final class WorkersApi {
           "ADD_WORKER_FAILED",
           "worker_type: " + body.path("worker_type") + " (expected: regular, prefill or decode)");
     }
-    Map<String, String> labels = peerLabels(body);
-    String problem = peerProblem(labels);
+    Map<String, String> labels = new HashMap<>();
+    String problem = WorkerChange.addLabels(body.path("labels"), labels);
+    labels.putAll(peerLabels(body));
+    problem = problem == null ? WorkerChange.problemOfWeight(labels) : problem;
+    problem = problem == null ? peerProblem(labels) : problem;
     if (problem == null) {
       problem = membership.add(url, named ? Set.of(model) : Set.of(), role, labels);
     }
@@ -181,7 +196,7 @@ public final class WorkersApi {
   }
 
   /**
-   * Labels in the request: node, zone, and the fields of a peer ({@code bootstrap_port} and
+   * Labels in the request: node, zone, weight, and the fields of a peer ({@code bootstrap_port} and
    * others).
    */
   private static Map<String, String> peerLabels(JsonNode body) {
@@ -189,6 +204,7 @@ public final class WorkersApi {
     List<String> names = new ArrayList<>(PeerLabels.ALL);
     names.add(WorkerSpec.NODE_LABEL);
     names.add(WorkerSpec.ZONE_LABEL);
+    names.add(WorkerSpec.WEIGHT_LABEL);
     for (String label : names) {
       JsonNode told = body.path(label.replace('-', '_'));
       if (!told.isMissingNode() && !told.isNull()) {
@@ -208,7 +224,7 @@ public final class WorkersApi {
   }
 
   /** The body as JSON; a missing node if it is not JSON. */
-  private static JsonNode parsed(byte[] body) {
+  static JsonNode parsed(byte[] body) {
     try {
       return Json.MAPPER.readTree(body);
     } catch (JsonProcessingException e) {
@@ -274,7 +290,7 @@ public final class WorkersApi {
     return Json.answer(200, body);
   }
 
-  private static LocalResponse refused(int status, String code, String error) {
+  static LocalResponse refused(int status, String code, String error) {
     ObjectNode body = Json.object();
     body.put("error", error);
     body.put("code", code);

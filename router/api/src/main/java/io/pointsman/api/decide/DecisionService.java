@@ -8,13 +8,14 @@ import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.request.RequestFacts;
 import io.pointsman.request.reader.Readers;
 import java.util.Arrays;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The dependencies of the endpoints for external proxies. */
@@ -30,7 +31,7 @@ public final class DecisionService {
   private final PromptListener prompts;
 
   /**
-   * @param affinity session and owner fields of requests
+   * @param affinity session and owner fields of requests; may change
    * @param decodeServesWhole true if decode workers may serve whole requests
    * @param admission settings of the status for busy workers
    * @param split chooses two workers for a request; null if one worker serves each request
@@ -39,7 +40,7 @@ public final class DecisionService {
   public DecisionService(
       RoutingEngine engine,
       Choices choices,
-      AffinitySettings affinity,
+      Supplier<AffinitySettings> affinity,
       boolean decodeServesWhole,
       AdmissionSettings admission,
       @Nullable SplitPlaces split,
@@ -54,7 +55,7 @@ public final class DecisionService {
     this.choices = requireNonNull(choices, "choices");
     this.ticker = requireNonNull(ticker, "ticker");
     this.dice = requireNonNull(dice, "dice");
-    readers = new Readers(affinity, engine.wanted());
+    readers = new Readers(affinity, engine::wanted);
   }
 
   /** The owner of a caller's leases: all callers of one kind share the part of one owner. */

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.config.settings.AdminSettings;
 import io.pointsman.config.settings.DisaggSettings;
+import io.pointsman.config.settings.HealthAnswer;
 import io.pointsman.control.health.EngineClient;
 import io.pointsman.control.names.WorkerOrigins;
 import io.pointsman.engine.fleet.Fleet;
@@ -57,6 +58,7 @@ final class AdminFixture {
   final Set<String> asked = ConcurrentHashMap.newKeySet();
 
   boolean draining;
+  private Runnable atPause = () -> {};
   private final LocalRoutes routes;
 
   AdminFixture() {
@@ -72,36 +74,53 @@ final class AdminFixture {
   }
 
   AdminFixture(int dataParallelSize, DisaggSettings disagg, WorkerOrigins origins) {
+    this(dataParallelSize, disagg, origins, HealthAnswer.ALL);
+  }
+
+  AdminFixture(int dataParallelSize, DisaggSettings disagg, HealthAnswer answer) {
+    this(dataParallelSize, disagg, WorkerOrigins.ANY, answer);
+  }
+
+  private AdminFixture(
+      int dataParallelSize, DisaggSettings disagg, WorkerOrigins origins, HealthAnswer answer) {
     AdminSettings settings =
         new AdminSettings(
             true,
             Duration.ofSeconds(10),
             dataParallelSize,
             true,
-            true,
+            answer,
             List.of(),
             "llm_app",
             Duration.ofMinutes(1));
     Membership membership =
         new Membership(fleet, settings, disagg, clock::nanos, this::pass, origins);
     LocalRoutes.Builder builder = LocalRoutes.builder();
-    new WorkersApi(fleet, membership, clock::nanos).addTo(builder);
-    new HealthApi(fleet, membership, settings.healthOfWorkers(), disagg, () -> draining, false)
+    WorkersApi workers = new WorkersApi(fleet, membership, clock::nanos);
+    workers.addTo(builder);
+    new CordonApi(fleet, workers, clock::nanos, this::pass).addTo(builder);
+    new HealthApi(fleet, membership, settings.healthAnswer(), disagg, () -> draining, false)
         .addTo(builder);
     new RayProxyApi(fleet, settings.rayApplication(), () -> draining).addTo(builder);
     new ModelsApi(cards, () -> aliases).addTo(builder);
-    new MaintenanceApi(fleet, this::call, List.of(sessions)).addTo(builder);
+    new MaintenanceApi(fleet, this::call, () -> List.of(sessions)).addTo(builder);
     routes = builder.build();
   }
 
   /** Advances the clock and reports good probes of running engines. */
   private void pass(Duration time) {
     clock.advance(time);
+    atPause.run();
     for (Worker worker : fleet.snapshot().workers()) {
       if (up.contains(worker.spec().url())) {
         worker.probed(true);
       }
     }
+  }
+
+  /** Runs {@code action} each time that an endpoint waits. */
+  void atPause(Runnable action) {
+    atPause = action;
   }
 
   private EngineClient.Answer call(WorkerSpec worker, String method, String url, Duration timeout) {

@@ -4,7 +4,9 @@ import static io.pointsman.api.admin.AdminFixture.json;
 import static io.pointsman.api.admin.AdminFixture.text;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.config.settings.DisaggSettings;
+import io.pointsman.config.settings.HealthAnswer;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
@@ -128,5 +130,82 @@ class HealthApiTest {
     assertThat(admin.get("/health").status()).isEqualTo(503);
     assertThat(text(admin.get("/health")))
         .isEqualTo("Unhealthy servers: [\"http://b:1\"]\nhttp://b:1: status 404 of GET /health");
+  }
+
+  private static AdminFixture answering(HealthAnswer answer) {
+    return new AdminFixture(1, DisaggSettings.DEFAULTS, answer);
+  }
+
+  @Test
+  void livezDependsOnTheProcessAlone() throws Exception {
+    admin.draining = true;
+    assertThat(admin.get("/livez").status()).isEqualTo(200);
+  }
+
+  @Test
+  void readyzNamesTheModelsOrTheReasons() throws Exception {
+    assertThat(admin.get("/readyz").status()).isEqualTo(503);
+    assertThat(text(admin.get("/readyz")))
+        .isEqualTo("{\"status\":\"not_ready\",\"reasons\":[\"no workers\"],\"total_workers\":0}");
+    Worker unprobed = admin.fleet.add(WorkerSpec.of("http://a:1"));
+    Worker out = admin.fleet.add(WorkerSpec.of("http://b:1"));
+    for (int i = 0; i < 3; i++) {
+      out.failing("status 404 of GET /health");
+      out.probed(false);
+    }
+    assertThat(json(admin.get("/readyz")).path("reasons"))
+        .extracting(JsonNode::asText)
+        .containsExactly("http://a:1: not probed yet", "http://b:1: status 404 of GET /health");
+    unprobed.probed(true);
+    admin.fleet.learnModels(unprobed, Set.of("m"));
+    assertThat(text(admin.get("/readyz")))
+        .isEqualTo("{\"status\":\"ready\",\"models\":[\"m\"],\"total_workers\":2}");
+    unprobed.sleep(true);
+    assertThat(admin.get("/readyz").status()).isEqualTo(503);
+    assertThat(text(admin.get("/readyz"))).contains("http://a:1: sleeps or is paused");
+    unprobed.sleep(false);
+    admin.draining = true;
+    assertThat(text(admin.get("/readyz"))).contains("the router is stopping");
+  }
+
+  @Test
+  void readyzNeedsBothRolesForOneModel() throws Exception {
+    AdminFixture two = twoRoles(false);
+    Worker prefill =
+        two.fleet.add(WorkerSpec.of("http://p:1").withRole(Role.PREFILL).withModels(Set.of("one")));
+    Worker decode =
+        two.fleet.add(WorkerSpec.of("http://d:1").withRole(Role.DECODE).withModels(Set.of("two")));
+    prefill.probed(true);
+    decode.probed(true);
+    assertThat(json(two.get("/readyz")).path("reasons").path(0).asText())
+        .isEqualTo("no model has both a prefill and a decode worker");
+    Worker other =
+        two.fleet.add(WorkerSpec.of("http://e:1").withRole(Role.DECODE).withModels(Set.of("one")));
+    other.probed(true);
+    assertThat(json(two.get("/readyz")).path("models"))
+        .extracting(JsonNode::asText)
+        .containsExactly("one");
+  }
+
+  @Test
+  void healthMeansWhatIsConfigured() throws Exception {
+    AdminFixture live = answering(HealthAnswer.LIVE);
+    AdminFixture ready = answering(HealthAnswer.READY);
+    AdminFixture all = answering(HealthAnswer.ALL);
+    for (AdminFixture each : List.of(live, ready, all)) {
+      Worker out = each.fleet.add(WorkerSpec.of("http://b:1"));
+      for (int i = 0; i < 3; i++) {
+        out.probed(false);
+      }
+    }
+    assertThat(live.get("/health").status()).isEqualTo(200);
+    assertThat(ready.get("/health").status()).isEqualTo(503);
+    assertThat(all.get("/health").status()).isEqualTo(503);
+    for (AdminFixture each : List.of(live, ready, all)) {
+      each.healthyWorker("http://a:1", "m");
+    }
+    assertThat(live.get("/health").status()).isEqualTo(200);
+    assertThat(ready.get("/health").status()).isEqualTo(200);
+    assertThat(all.get("/health").status()).isEqualTo(503);
   }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.config.settings.AdminSettings;
 import io.pointsman.config.settings.DisaggSettings;
+import io.pointsman.config.settings.HealthAnswer;
 import io.pointsman.engine.fleet.BreakerSettings;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
@@ -31,7 +32,14 @@ import org.junit.jupiter.api.Timeout;
 class MembershipTest {
   private static final AdminSettings SETTINGS =
       new AdminSettings(
-          true, Duration.ofSeconds(10), 1, true, true, List.of(), "", Duration.ofMinutes(1));
+          true,
+          Duration.ofSeconds(10),
+          1,
+          true,
+          HealthAnswer.ALL,
+          List.of(),
+          "",
+          Duration.ofMinutes(1));
 
   private final FakeClock clock = new FakeClock();
 
@@ -202,7 +210,14 @@ class MembershipTest {
         new Membership(
             fleet,
             new AdminSettings(
-                true, Duration.ofSeconds(10), 2, true, true, List.of(), "", Duration.ofMinutes(1)),
+                true,
+                Duration.ofSeconds(10),
+                2,
+                true,
+                HealthAnswer.ALL,
+                List.of(),
+                "",
+                Duration.ofMinutes(1)),
             DisaggSettings.DEFAULTS,
             clock::nanos,
             _ -> fleet.snapshot().workers().forEach(worker -> worker.probed(true)));

@@ -15,6 +15,8 @@ class PathsForAnyOriginTest {
         "/liveness",
         "/readiness",
         "/health",
+        "/livez",
+        "/readyz",
         "/v1/models",
         "/v1/models/m",
         "/-/healthz",

@@ -109,7 +109,7 @@ final class DecideFixture implements EngineListener {
         new DecisionService(
             engine,
             choices,
-            AffinitySettings.DEFAULT,
+            () -> AffinitySettings.DEFAULT,
             true,
             new AdmissionSettings(1, 0, Duration.ofSeconds(1), 503, 0, busyStatus),
             null,

@@ -41,15 +41,6 @@ public final class AdminKeys {
           "Above `1`: each rank is a worker. The router selects the rank with the header"
               + " `X-data-parallel-rank`.");
 
-  public static final Key<Boolean> HEALTH_OF_WORKERS =
-      Key.of(
-          "admin.health-of-workers",
-          bool(),
-          AdminSettings.DEFAULTS.healthOfWorkers(),
-          "Answer `GET /health` with 503 while any worker is unhealthy or the router stops.",
-          "`true`: a liveness probe on this path restarts the router if an engine is down. `false`:"
-              + " the answer is 200 while the router runs; use `/readiness` for the workers.");
-
   public static final Key<Boolean> STACK_ENDPOINTS =
       Key.of(
           "admin.stack-endpoints",
@@ -131,7 +122,6 @@ public final class AdminKeys {
         ENABLED,
         ADD_TIMEOUT,
         DATA_PARALLEL_SIZE,
-        HEALTH_OF_WORKERS,
         STACK_ENDPOINTS,
         REFUSED_PATHS,
         RAY_APPLICATION,

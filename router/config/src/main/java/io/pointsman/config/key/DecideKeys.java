@@ -66,7 +66,7 @@ public final class DecideKeys {
           "decide.failure-share",
           decimal(0, 1),
           HOLD.failureShare(),
-          "Share of the leases of proxies with `decide.api-key` whose failures count against"
+          "Share of leases of proxies with `decide.api-key` for which failures count against"
               + " workers, after the first 16. Failures that others report never count.",
           "`0`: no reported failure counts. `1`: a faulty proxy can open every circuit breaker.");
 
@@ -112,6 +112,15 @@ public final class DecideKeys {
 
   static List<Key<?>> all() {
     return List.of(
-        ENABLED, API_KEY, API_KEY_FILE, MAX_LEASES, MAX_SHARE, FAILURE_SHARE, TTL, MAX_TTL, MAX_LIFETIME, SPOE_ADDRESS);
+        ENABLED,
+        API_KEY,
+        API_KEY_FILE,
+        MAX_LEASES,
+        MAX_SHARE,
+        FAILURE_SHARE,
+        TTL,
+        MAX_TTL,
+        MAX_LIFETIME,
+        SPOE_ADDRESS);
   }
 }

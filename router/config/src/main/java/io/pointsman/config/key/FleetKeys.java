@@ -1,6 +1,7 @@
 package io.pointsman.config.key;
 
 import static io.pointsman.config.value.ValueTypes.bool;
+import static io.pointsman.config.value.ValueTypes.constant;
 import static io.pointsman.config.value.ValueTypes.decimal;
 import static io.pointsman.config.value.ValueTypes.duration;
 import static io.pointsman.config.value.ValueTypes.durationOrOff;
@@ -9,6 +10,7 @@ import static io.pointsman.config.value.ValueTypes.integers;
 import static io.pointsman.config.value.ValueTypes.text;
 
 import io.pointsman.config.settings.AdminSettings;
+import io.pointsman.config.settings.HealthAnswer;
 import io.pointsman.config.settings.ProbeSettings;
 import io.pointsman.engine.fleet.BreakerSettings;
 import io.pointsman.engine.fleet.FleetSettings;
@@ -29,6 +31,18 @@ public final class FleetKeys {
           FleetSettings.DEFAULTS.maxWorkers(),
           "Maximum number of workers.",
           "Each possible worker costs a few bytes, even if unused.");
+
+  public static final Key<HealthAnswer> HEALTH_ANSWER =
+      Key.of(
+          "health.answer",
+          constant(HealthAnswer.class),
+          AdminSettings.DEFAULTS.healthAnswer(),
+          "Meaning of the router's own `GET /health` on the port of clients. `live`: 200 while the"
+              + " process runs. `ready`: 200 while at least one model can be served, as `/readyz`."
+              + " `all`: 503 while any worker is unhealthy or the router stops, as vllm-router.",
+          "With `all`, a liveness probe on this path restarts the router if one engine is down."
+              + " With `ready`, it does so if all engines are down. `/livez` and `/readyz` do not"
+              + " depend on this key.");
 
   public static final Key<String> HEALTH_ENDPOINT =
       Key.of(
@@ -243,11 +257,35 @@ public final class FleetKeys {
           "Maximum time without progress in total, at least `stall.patience`.",
           "With a high value, the router detects an engine late that hangs with many prompts.");
 
+  public static final Key<Duration> SLOW_START =
+      Key.of(
+          "slow-start",
+          durationOrOff(MILLI, DAY),
+          FleetSettings.DEFAULTS.slowStart(),
+          "Time in which the share of a worker rises from 10 % to its full share after it has"
+              + " become healthy. A new engine captures graphs and has an empty cache. Policies"
+              + " that compare loads or costs respect it. Workers that become healthy in this time"
+              + " after the start of the router begin with their full share.",
+          "`off`: a new worker is the least loaded one, and gets many requests at once.");
+
+  public static final Key<Duration> ENGINE_LOAD =
+      Key.of(
+          "engine-load.interval",
+          durationOrOff(Duration.ofMillis(100), DAY),
+          Duration.ZERO,
+          "Interval at which the router reads the load of each engine from its `GET /metrics`:"
+              + " running and waiting requests and the use of KV memory, with the names of vLLM"
+              + " and SGLang. Requests of other clients and routers then count as load, and an"
+              + " engine with more than 90 % of its KV memory in use as one with less capacity.",
+          "`off`: the router counts its own requests only. With a low value, engines spend time on"
+              + " their metrics.");
+
   private FleetKeys() {}
 
   static List<Key<?>> all() {
     return List.of(
         MAX_WORKERS,
+        HEALTH_ANSWER,
         HEALTH_ENDPOINT,
         HEALTH_ACCEPTED_STATUSES,
         HEALTH_API_KEY,
@@ -270,6 +308,8 @@ public final class FleetKeys {
         STALL_ENABLED,
         STALL_PATIENCE,
         STALL_PER_THOUSAND,
-        STALL_MAX_PATIENCE);
+        STALL_MAX_PATIENCE,
+        SLOW_START,
+        ENGINE_LOAD);
   }
 }

@@ -25,6 +25,7 @@ public final class FormerKeys {
           of("disaggregation.whole-when-prefill-busy", DisaggKeys.SKIP_WHEN_PREFILL_BUSY),
           of("kv-events.replay-patience", KvEventKeys.REPLAY_TIMEOUT),
           of("kv-tokens.at-once", KvTokenKeys.PARALLELISM),
+          of("admin.health-of-workers", FleetKeys.HEALTH_ANSWER),
           of("health.also-good", FleetKeys.HEALTH_ACCEPTED_STATUSES),
           of("stall.most", FleetKeys.STALL_MAX_PATIENCE));
 

@@ -9,11 +9,13 @@ import static io.pointsman.config.value.ValueTypes.integer;
 import static io.pointsman.config.value.ValueTypes.text;
 
 import io.pointsman.config.value.Resolve;
+import io.pointsman.config.value.WorkerKeysType;
 import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.proxy.upstream.UpstreamSettings;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 
 /** Keys of forwarding to engines: retries, timeouts, connections. */
 public final class ForwardKeys {
@@ -282,6 +284,17 @@ public final class ForwardKeys {
           "`true`: clients with other keys, or with invalid ones, can reach the engines, and"
               + " engines cannot identify clients.");
 
+  public static final Key<Map<String, String>> WORKER_KEYS =
+      Key.of(
+              "worker-api-keys",
+              new WorkerKeysType(),
+              Map.of(),
+              "Bearer tokens of single workers: a group of `URL: key`. They precede `api-key` and"
+                  + " replace the client's Authorization header.",
+              "Use it for a provider of models beside your own engines. The other headers of"
+                  + " clients pass to it.")
+          .secret();
+
   private ForwardKeys() {}
 
   static List<Key<?>> all() {
@@ -312,6 +325,7 @@ public final class ForwardKeys {
         TCP_USER_TIMEOUT,
         RESOLVE,
         API_KEY,
-        API_KEY_REPLACES);
+        API_KEY_REPLACES,
+        WORKER_KEYS);
   }
 }

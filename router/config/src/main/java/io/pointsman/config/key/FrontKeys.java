@@ -348,6 +348,17 @@ public final class FrontKeys {
                   + " engine does not come back.")
           .flag("--defer-without-worker");
 
+  public static final Key<Boolean> WAKE_SLEEPING =
+      Key.of(
+              "queue.wake-sleeping",
+              bool(),
+              false,
+              "Call `POST /wake_up` of one engine if a request waits for a model with only sleeping"
+                  + " workers. Needs `queue.defer-without-worker`, which must be longer than the"
+                  + " engine needs to load its weights.",
+              "`false`: a sleeping engine gets requests after somebody else has woken it.")
+          .flag("--wake-sleeping");
+
   public static final Key<Duration> SSE_KEEPALIVE =
       Key.of(
           "sse-keepalive",
@@ -478,6 +489,7 @@ public final class FrontKeys {
         SEARCHES_PER_SECOND,
         MAX_HEADER,
         MAX_URI,
+        STANDARD_METHODS,
         MAX_CONCURRENT,
         RATE_PER_SECOND,
         QUEUE_SIZE,
@@ -488,7 +500,7 @@ public final class FrontKeys {
         DEFER_BEYOND,
         DEFER_AT_MOST,
         DEFER_WITHOUT_WORKER,
-        STANDARD_METHODS,
+        WAKE_SLEEPING,
         STRICT_VALIDATION,
         BODY_DECODING,
         SSE_KEEPALIVE,

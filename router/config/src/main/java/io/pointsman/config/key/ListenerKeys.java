@@ -107,7 +107,7 @@ public final class ListenerKeys {
           STREAMS.maxResets(),
           "Maximum number of requests that a client cancels on one connection with HTTP/2 in 30"
               + " seconds. Above it the connection is closed, with all its requests.",
-          "A low value closes connections of a proxy in front, many of whose clients leave early."
+          "A low value closes connections of a proxy in front if many of its clients leave early."
               + " A high value lets one client cause much useless work.");
 
   private ListenerKeys() {}

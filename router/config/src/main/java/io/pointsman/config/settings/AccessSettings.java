@@ -80,6 +80,22 @@ public record AccessSettings(
     }
   }
 
+  /** Copy with another {@code orAnyPort}, which matters only at the start. */
+  public AccessSettings withOrAnyPort(boolean any) {
+    return new AccessSettings(
+        host,
+        port,
+        any,
+        adminKey,
+        planeKey,
+        names,
+        onClientPort,
+        insecure,
+        workerNetworks,
+        keyOrigins,
+        allowedPaths);
+  }
+
   private static void checkKey(String name, String key) {
     requireNonNull(key, name);
     boolean printable = key.chars().allMatch(c -> c > ' ' && c <= '~');

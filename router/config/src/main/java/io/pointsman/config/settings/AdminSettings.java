@@ -14,8 +14,7 @@ import java.util.List;
  *     at the same URL; 1: one worker without a rank
  * @param mergedModels true: the router answers the list of models of all workers; false: one worker
  *     answers it
- * @param healthOfWorkers true: {@code GET /health} reports the health of the workers; false: of the
- *     router
+ * @param healthAnswer meaning of the answer to {@code GET /health}
  * @param refusedPaths paths of clients that the router answers with 501 instead of forwarding; each
  *     starts with a slash; compared after normalisation, without the query string
  * @param rayApplication application name in the response to {@code GET /-/routes}, as Ray Serve's
@@ -27,16 +26,24 @@ public record AdminSettings(
     Duration addTimeout,
     int dataParallelSize,
     boolean mergedModels,
-    boolean healthOfWorkers,
+    HealthAnswer healthAnswer,
     List<String> refusedPaths,
     String rayApplication,
     Duration controlTimeout) {
   public static final AdminSettings DEFAULTS =
       new AdminSettings(
-          true, Duration.ofMinutes(10), 1, true, true, List.of(), "", Duration.ofMinutes(10));
+          true,
+          Duration.ofMinutes(10),
+          1,
+          true,
+          HealthAnswer.LIVE,
+          List.of(),
+          "",
+          Duration.ofMinutes(10));
 
   public AdminSettings {
     requireNonNull(addTimeout, "addTimeout");
+    requireNonNull(healthAnswer, "healthAnswer");
     requireNonNull(rayApplication, "rayApplication");
     refusedPaths = List.copyOf(refusedPaths);
     for (String path : refusedPaths) {

@@ -28,6 +28,11 @@ public record LogSettings(
     this(level, format, directory, false, Access.OFF, 1, true);
   }
 
+  /** Copy with another level. */
+  public LogSettings withLevel(Level level) {
+    return new LogSettings(level, format, directory, requests, access, accessSample, audit);
+  }
+
   public LogSettings {
     requireNonNull(level, "level");
     requireNonNull(format, "format");

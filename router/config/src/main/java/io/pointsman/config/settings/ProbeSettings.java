@@ -88,6 +88,20 @@ public record ProbeSettings(
     }
   }
 
+  /** Copy with another interval of reads of engines' loads. */
+  public ProbeSettings withLoadInterval(Duration interval) {
+    return new ProbeSettings(
+        endpoint,
+        alsoGood,
+        this.interval,
+        timeout,
+        firstRetry,
+        mostRetry,
+        parallelism,
+        modelsInterval,
+        interval);
+  }
+
   /** True if a probe with this status is good. */
   public boolean good(int status) {
     return status / 100 == 2 || alsoGood.contains(status);

@@ -21,7 +21,11 @@ final class WorkerType implements ValueType<WorkerSpec> {
   private static final List<String> LABELS =
       Stream.of(
               PeerLabels.ALL,
-              List.of(WorkerSpec.NODE_LABEL, WorkerSpec.ZONE_LABEL, Resolve.LABEL),
+              List.of(
+                  WorkerSpec.NODE_LABEL,
+                  WorkerSpec.ZONE_LABEL,
+                  Resolve.LABEL,
+                  WorkerSpec.WEIGHT_LABEL),
               EngineTlsSettings.LABELS)
           .flatMap(List::stream)
           .toList();
@@ -34,6 +38,8 @@ final class WorkerType implements ValueType<WorkerSpec> {
   private static final ValueType<List<String>> MODELS = ValueTypes.texts("<model>", "model names");
   private static final ValueType<Role> ROLE = ValueTypes.constant(Role.class);
   private static final ValueType<Resolve> RESOLVE = ValueTypes.constant(Resolve.class);
+  private static final ValueType<Double> WEIGHT =
+      ValueTypes.decimal(WorkerSpec.LEAST_WEIGHT, WorkerSpec.MOST_WEIGHT);
   private static final ValueType<Integer> COUNT = ValueTypes.integer(0, Integer.MAX_VALUE);
   private static final ValueType<String> TEXT = ValueTypes.text("<text>", "a string", true);
 
@@ -42,8 +48,8 @@ final class WorkerType implements ValueType<WorkerSpec> {
     return new ValueTypes.ListType<>(
         "<url>",
         "a list of workers, each a URL or a group with url, id, role, models, max-in-flight, rank,"
-            + " bootstrap-port, kv-address, receiver, node, zone, resolve, tls-ca-file and other"
-            + " tls keys, labels",
+            + " weight, bootstrap-port, kv-address, receiver, node, zone, resolve, tls-ca-file and"
+            + " other tls keys, labels",
         new WorkerType(),
         scalar -> {
           List<Raw> urls = new ArrayList<>();
@@ -104,6 +110,10 @@ final class WorkerType implements ValueType<WorkerSpec> {
     Raw resolve = entries.get(Resolve.LABEL);
     if (resolve != null) {
       all.put(Resolve.LABEL, RESOLVE.format(named(Resolve.LABEL, RESOLVE, resolve)));
+    }
+    String weight = all.get(WorkerSpec.WEIGHT_LABEL);
+    if (weight != null) {
+      double _ = named(WorkerSpec.WEIGHT_LABEL, WEIGHT, new Raw.Scalar(weight, ""));
     }
     Peer _ = PeerLabels.addTo(Peer.UNKNOWN, all);
     return all;
@@ -190,9 +200,9 @@ final class WorkerType implements ValueType<WorkerSpec> {
 
   @Override
   public String expected() {
-    return "http://host:port, or a group with url, id, role, models, max-in-flight, rank,"
-        + " bootstrap-port, kv-address, receiver, node, zone, resolve, tls-ca-file and other tls"
-        + " keys, labels";
+    return "http://host:port, or a group with url, id, role, models, max-in-flight, rank, weight,"
+        + " bootstrap-port, kv-address, receiver, node, zone, resolve, tls-ca-file and other"
+        + " tls keys, labels";
   }
 
   @Override

@@ -3,7 +3,6 @@ package io.pointsman.control.health;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.pointsman.engine.fleet.Fleet;
-import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.io.IOException;
@@ -49,7 +48,7 @@ public final class LoadReports implements AutoCloseable {
      *
      * @throws IOException if there is no response in time
      */
-    EngineClient.Answer ask(Role role, String url, Duration timeout) throws IOException;
+    EngineClient.Answer ask(WorkerSpec worker, String url, Duration timeout) throws IOException;
   }
 
   private final Fleet fleet;
@@ -95,12 +94,12 @@ public final class LoadReports implements AutoCloseable {
   private void ask(String url, List<Worker> workers) {
     try {
       EngineClient.Answer answer =
-          question.ask(workers.getFirst().spec().role(), url + "/metrics", timeout);
+          question.ask(workers.getFirst().spec(), url + "/metrics", timeout);
       String metrics = answer.good() ? new String(answer.body(), UTF_8) : "";
       for (Worker worker : workers) {
         int requests = requests(metrics, worker.spec().rank());
         if (requests >= 0) {
-          worker.reportLoad(requests, interval.multipliedBy(VALID_INTERVALS).toNanos());
+          worker.reportQueue(requests, interval.multipliedBy(VALID_INTERVALS).toNanos());
         }
       }
     } catch (IOException | IllegalArgumentException e) {

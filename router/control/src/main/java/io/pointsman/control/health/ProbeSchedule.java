@@ -20,11 +20,16 @@ final class ProbeSchedule {
   /** Number of attempts to read the models; with the pauses between them about two seconds. */
   private static final int MODELS_TRIES = 4;
 
-  private final ProbeSettings settings;
+  private ProbeSettings settings;
   private final RandomSource dice;
   private final Map<Worker, Entry> entries = new HashMap<>();
   private final TreeSet<Entry> waiting = new TreeSet<>(ProbeSchedule::inOrder);
   private long serial;
+
+  /** Replaces the settings; probes that are due keep their time. */
+  void configure(ProbeSettings next) {
+    settings = next;
+  }
 
   ProbeSchedule(ProbeSettings settings, RandomSource dice) {
     this.settings = settings;

@@ -60,11 +60,11 @@ public final class Prober implements AutoCloseable {
   }
 
   private final Fleet fleet;
-  private final ProbeSettings settings;
+  private volatile ProbeSettings settings;
   private final EngineClient client;
   private final Ticker ticker;
   private final SleepStates sleeping;
-  private final Semaphore places;
+  private final Places places;
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
@@ -91,7 +91,7 @@ public final class Prober implements AutoCloseable {
     this.client = client;
     this.ticker = ticker;
     sleeping = new SleepStates(client, settings.timeout());
-    places = new Semaphore(settings.parallelism());
+    places = new Places(settings.parallelism());
     schedule = new ProbeSchedule(settings, dice);
     loop = Thread.ofVirtual().name("prober").unstarted(this::run);
   }
@@ -103,6 +103,41 @@ public final class Prober implements AutoCloseable {
   public Prober onModels(BiConsumer<Worker, byte[]> listener) {
     onModels = listener;
     return this;
+  }
+
+  /** Slots for concurrent probes; their number can change. */
+  private static final class Places extends Semaphore {
+    private static final long serialVersionUID = 1;
+
+    Places(int number) {
+      super(number);
+    }
+
+    void change(int by) {
+      if (by >= 0) {
+        release(by);
+      } else {
+        reducePermits(-by);
+      }
+    }
+  }
+
+  /** Replaces the settings, and probes all workers soon if they differ. */
+  public void configure(ProbeSettings next) {
+    lock.lock();
+    try {
+      if (next.equals(settings)) {
+        return;
+      }
+      places.change(next.parallelism() - settings.parallelism());
+      settings = next;
+      schedule.configure(next);
+      long now = ticker.nanos();
+      fleet.snapshot().workers().forEach(worker -> schedule.hurry(worker, now));
+      changed.signal();
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** Starts probing. */
@@ -348,7 +383,7 @@ public final class Prober implements AutoCloseable {
           client.forward(
               worker.spec(),
               "POST",
-              worker.spec().url() + request.path(),
+              worker.spec().base() + request.path(),
               Map.of("content-type", request.contentType()),
               request.body(),
               settings.timeout());

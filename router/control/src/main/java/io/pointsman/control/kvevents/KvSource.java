@@ -206,7 +206,9 @@ final class KvSource implements AutoCloseable {
                     + spec.events().port()
                     + ")"
                 : "";
-        complain(Complaint.CONNECTION, "connection lost, connecting again: " + e + hint);
+        complain(
+            Complaint.CONNECTION,
+            "connection lost, connecting again: " + LogText.of(e.toString()) + hint);
       }
     }
   }
@@ -350,7 +352,7 @@ final class KvSource implements AutoCloseable {
       asked.ask(client, from, (seq, payload) -> repeated(course, seq, payload));
     } catch (IOException e) {
       if (!closed()) {
-        complain(Complaint.REPLAY, "replay failed: " + e);
+        complain(Complaint.REPLAY, "replay failed: " + LogText.of(e.toString()));
       }
       return Replayed.FAILED;
     }
@@ -443,7 +445,7 @@ final class KvSource implements AutoCloseable {
 
   private void malformed(String why) {
     tally.add(Count.MALFORMED);
-    complain(Complaint.MALFORMED, why);
+    complain(Complaint.MALFORMED, LogText.of(why));
   }
 
   private void complain(Complaint about, String why) {
@@ -451,9 +453,9 @@ final class KvSource implements AutoCloseable {
     Long before = toldAt.get(about);
     if (before == null || now - before >= TOLD_AGAIN.toNanos()) {
       toldAt.put(about, now);
-      log.warn("KV events of {}: {}", name, LogText.of(why));
+      log.warn("KV events of {}: {}", name, why);
     } else {
-      log.debug("KV events of {}: {}", name, LogText.of(why));
+      log.debug("KV events of {}: {}", name, why);
     }
   }
 

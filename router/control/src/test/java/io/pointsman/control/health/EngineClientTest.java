@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.control.env.SystemTicker;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.upstream.EngineKeys;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -16,6 +17,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -126,6 +128,14 @@ class EngineClientTest {
       assertThat(heads.poll(60, TimeUnit.SECONDS))
           .contains("authorization: Bearer " + (role == Role.PREFILL ? "ours" : "all"));
     }
+  }
+
+  @Test
+  void anEngineGetsTheKeyOfItsUrlFirst() throws Exception {
+    answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+    EngineClient client = client(EngineKeys.of("all").withByUrl(Map.of(url("/v1"), "own")));
+    client.send(WorkerSpec.of(url("/v1")), "GET", url("/v1/models"), GENEROUS);
+    assertThat(heads.poll(60, TimeUnit.SECONDS)).contains("authorization: Bearer own");
   }
 
   @Test

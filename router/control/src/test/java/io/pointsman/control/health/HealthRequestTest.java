@@ -119,7 +119,8 @@ class HealthRequestTest {
         exchange -> {
           byte[] body = exchange.getRequestBody().readAllBytes();
           String model = body.length == 0 ? "" : ModelNames.model(body);
-          exchange.sendResponseHeaders(statuses.getOrDefault(model, 200), 2);
+          boolean known = !exchange.getRequestURI().getPath().startsWith("/v1/v1/");
+          exchange.sendResponseHeaders(known ? statuses.getOrDefault(model, 200) : 404, 2);
           exchange.getResponseBody().write("{}".getBytes(UTF_8));
           exchange.close();
         });
@@ -130,7 +131,7 @@ class HealthRequestTest {
     try (Prober _ = new Prober(fleet, OFTEN, client, ticker, new ThreadRandomSource()).start()) {
       Worker worker =
           fleet.add(
-              WorkerSpec.of("http://127.0.0.1:" + engine.getAddress().getPort())
+              WorkerSpec.of("http://127.0.0.1:" + engine.getAddress().getPort() + "/v1")
                   .withModels(Set.of("m", "n"))
                   .withLabels(Map.of(HealthRequestLabel.NAME, "chat:m,completion:n")));
       Await.until(

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
-import io.pointsman.engine.fleet.ReportedLoad;
+import io.pointsman.engine.fleet.QueueReport;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.testkit.Await;
@@ -19,6 +19,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Running and queued requests in the metrics of engines. */
 @Timeout(60)
+@SuppressWarnings("StringConcatToTextBlock") // lines of metrics
 class LoadReportsTest {
   @ParameterizedTest
   @ValueSource(
@@ -64,10 +65,10 @@ class LoadReportsTest {
         };
     try (LoadReports _ =
         LoadReports.start(fleet, question, Duration.ofMillis(10), Duration.ofSeconds(1))) {
-      Await.until("a report", () -> good.reportedLoad() != null);
-      ReportedLoad report = Objects.requireNonNull(good.reportedLoad());
+      Await.until("a report", () -> good.queueReport() != null);
+      QueueReport report = Objects.requireNonNull(good.queueReport());
       assertThat(report.requests()).isEqualTo(5);
-      assertThat(broken.reportedLoad()).isNull();
+      assertThat(broken.queueReport()).isNull();
     }
   }
 

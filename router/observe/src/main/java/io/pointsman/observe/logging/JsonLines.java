@@ -17,7 +17,7 @@ final class JsonLines extends LineEncoder {
     member(line.append(','), "level", event.getLevel().toString());
     member(line.append(','), "logger", event.getLoggerName());
     member(line.append(','), "thread", event.getThreadName());
-    member(line.append(','), "message", message(event));
+    member(line.append(','), "message", cut(event));
     List<KeyValuePair> values = event.getKeyValuePairs();
     if (values != null) {
       values.forEach(each -> value(line.append(','), each));

@@ -29,6 +29,12 @@ abstract class LineEncoder extends EncoderBase<ILoggingEvent> {
     return LogText.of(event.getFormattedMessage(), MOST_CHARS);
   }
 
+  /** The message, cut to the same length. JSON escapes line breaks itself. */
+  static String cut(ILoggingEvent event) {
+    String text = event.getFormattedMessage();
+    return text.length() <= MOST_CHARS ? text : text.substring(0, MOST_CHARS) + "...";
+  }
+
   /**
    * The stack trace of the event's failure, each line indented. Messages of failures may come from
    * outside, too.

@@ -1,9 +1,9 @@
 package io.pointsman.observe.logging;
 
-import io.pointsman.engine.fleet.Role;
 import io.pointsman.config.settings.LogSettings;
 import io.pointsman.config.settings.LogSettings.Access;
 import io.pointsman.engine.env.LogText;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
@@ -29,8 +29,8 @@ import org.slf4j.spi.LoggingEventBuilder;
  *
  * <ul>
  *   <li>For each choice of a worker, a line in the form of vLLM's production-stack. Its scripts
- *       read the line. With prefill and decode on two workers, a request has two lines, and
- *       those of the original's orchestrated hand-over.
+ *       read the line. With prefill and decode on two workers, a request has two lines, and those
+ *       of the original's orchestrated hand-over.
  *   <li>At the end of each request, or of those with an error, a line with its values.
  *   <li>For each change through the router's own paths, and each refused key, a line for auditors.
  * </ul>

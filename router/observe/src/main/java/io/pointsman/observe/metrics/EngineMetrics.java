@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class EngineMetrics implements EngineListener {
   private final Counter decided;
-  private final Map<Role, PolicySeries> decisions = new EnumMap<>(Role.class);
+  private volatile Map<Role, PolicySeries> decisions = Map.of();
   private final StageDecisions stages = new StageDecisions();
 
   /** Series of models that have their own policy. */
@@ -49,15 +49,22 @@ final class EngineMetrics implements EngineListener {
     this.tallies = tallies;
     this.demand = demand;
     decided = meters.counter(DecisionMetric.DECISIONS);
-    for (Role role : Role.values()) {
-      decisions.put(role, series(policies.apply(role)));
-    }
+    policies(policies);
     Counter rejected = meters.counter(DecisionMetric.REJECTS);
     for (RejectReason reason : RejectReason.values()) {
       rejects.put(reason, rejected.labelValues(label(reason)));
     }
     policyFailures = meters.counter(DecisionMetric.POLICY_FAILURES);
     matchRatio = meters.histogram(DecisionMetric.PREFIX_MATCH_RATIO, Meters.RATIO);
+  }
+
+  /** Sets the policy names of the roles. */
+  final void policies(Function<Role, String> policies) {
+    Map<Role, PolicySeries> made = new EnumMap<>(Role.class);
+    for (Role role : Role.values()) {
+      made.put(role, series(policies.apply(role)));
+    }
+    decisions = made;
   }
 
   private PolicySeries series(String policy) {

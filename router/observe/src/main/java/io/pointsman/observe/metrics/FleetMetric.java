@@ -121,6 +121,32 @@ enum FleetMetric implements Metric {
       "pointsman_worker_draining",
       "0 or 1",
       "1 while the worker gets no new requests and finishes its current ones.",
+      "worker"),
+  WORKER_CORDONED(
+      Kind.GAUGE,
+      "pointsman_worker_cordoned",
+      "0 or 1",
+      "1 while an operator excludes the worker from new requests (cordon or drain).",
+      "worker"),
+  WORKER_WEIGHT(
+      Kind.GAUGE,
+      "pointsman_worker_weight",
+      "ratio",
+      "Weight of the worker. Policies divide its load or cost by it.",
+      "worker"),
+  WORKER_OTHERS(
+      Kind.GAUGE,
+      "pointsman_worker_requests_of_others",
+      "requests",
+      "Requests of other clients and routers on the worker's engine, by its last report"
+          + " (engine-load.interval). They count as load.",
+      "worker"),
+  WORKER_KV_USE(
+      Kind.GAUGE,
+      "pointsman_worker_kv_use",
+      "ratio",
+      "Used share of the KV memory of the worker's engine, by its last report"
+          + " (engine-load.interval).",
       "worker");
 
   @SuppressWarnings("ImmutableEnumChecker") // its list is a List.copyOf

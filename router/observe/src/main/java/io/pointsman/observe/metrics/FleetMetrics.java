@@ -35,6 +35,10 @@ final class FleetMetrics {
     perWorker(meters, FleetMetric.WORKER_DESERTED, Worker::deserted);
     perWorker(meters, FleetMetric.WORKER_LAST_RESORTS, Worker::lastResorts);
     perWorker(meters, FleetMetric.WORKER_DRAINING, w -> flag(w.draining() || w.shuttingDown()));
+    perWorker(meters, FleetMetric.WORKER_CORDONED, w -> flag(w.cordoned()));
+    perWorker(meters, FleetMetric.WORKER_WEIGHT, Worker::weight);
+    perWorker(meters, FleetMetric.WORKER_OTHERS, Worker::others);
+    perWorker(meters, FleetMetric.WORKER_KV_USE, w -> w.reported().kvUse());
     meters.pulled(FleetMetric.WORKER_REQUESTS, this::outcomes);
   }
 

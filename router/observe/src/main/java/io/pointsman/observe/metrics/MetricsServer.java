@@ -14,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -40,21 +41,36 @@ public final class MetricsServer implements AutoCloseable {
   private final ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
   private final HttpServer server;
 
-  private MetricsServer(PrometheusRegistry registry, HttpServer server) {
+  private final Supplier<LocalResponse> ready;
+  private final Supplier<LocalResponse> readiness;
+
+  private MetricsServer(
+      PrometheusRegistry registry,
+      Supplier<LocalResponse> ready,
+      Supplier<LocalResponse> readiness,
+      HttpServer server) {
     this.registry = registry;
+    this.ready = ready;
+    this.readiness = readiness;
     this.server = server;
   }
 
   /**
    * Opens the listener.
    *
+   * @param ready the answer to {@code GET /readyz}
+   * @param readiness the answer to {@code GET /readiness}
    * @param address address of the listener; port 0: any free port
    * @throws IOException if the address cannot be bound
    */
-  public static MetricsServer open(RouterMetrics metrics, InetSocketAddress address)
+  public static MetricsServer open(
+      RouterMetrics metrics,
+      Supplier<LocalResponse> ready,
+      Supplier<LocalResponse> readiness,
+      InetSocketAddress address)
       throws IOException {
     HttpServer http = HttpServer.create(address, BACKLOG);
-    MetricsServer server = new MetricsServer(metrics.registry(), http);
+    MetricsServer server = new MetricsServer(metrics.registry(), ready, readiness, http);
     http.setExecutor(server.executor);
     http.createContext("/", server::handle);
     http.start();
@@ -86,7 +102,9 @@ public final class MetricsServer implements AutoCloseable {
       }
       switch (exchange.getRequestURI().getPath()) {
         case "/metrics" -> scrape(exchange);
-        case "/health" -> answer(exchange, 200, "text/plain", bytes("OK\n"));
+        case "/health", "/livez", "/liveness" -> answer(exchange, 200, "text/plain", bytes("OK\n"));
+        case "/readyz" -> answer(exchange, ready.get());
+        case "/readiness" -> answer(exchange, readiness.get());
         case String path ->
             answer(exchange, 404, "text/plain", bytes("path: " + path + " (expected: /metrics)\n"));
       }
@@ -94,8 +112,7 @@ public final class MetricsServer implements AutoCloseable {
   }
 
   private void scrape(HttpExchange exchange) throws IOException {
-    LocalResponse page = page(registry, exchange.getRequestHeaders().getFirst("Accept"));
-    answer(exchange, page.status(), page.headers().getOrDefault(TYPE, ""), page.body());
+    answer(exchange, page(registry, exchange.getRequestHeaders().getFirst("Accept")));
   }
 
   /**
@@ -114,6 +131,10 @@ public final class MetricsServer implements AutoCloseable {
       return LocalResponse.text(500, "the metrics cannot be written: " + e + "\n");
     }
     return new LocalResponse(200, Map.of(TYPE, writer.getContentType()), page.toByteArray());
+  }
+
+  private static void answer(HttpExchange exchange, LocalResponse found) throws IOException {
+    answer(exchange, found.status(), found.headers().getOrDefault(TYPE, ""), found.body());
   }
 
   private static void answer(HttpExchange exchange, int status, String type, byte[] body)

@@ -28,12 +28,14 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.function.ToLongBiFunction;
 import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * All metrics of one router. Counts events of the engine and the proxy; all other values are read
@@ -52,6 +54,11 @@ public final class RouterMetrics {
   private final EngineMetrics engine;
   private final ProxyMetrics proxy;
   private final SplitMetrics split;
+  private final AtomicReference<@Nullable List<PrefixIndex>> indexes = new AtomicReference<>();
+  private final AtomicReference<@Nullable List<Insight>> fallbacks = new AtomicReference<>();
+  private final AtomicReference<@Nullable List<Insight>> cacheModels = new AtomicReference<>();
+  private final AtomicReference<@Nullable List<CacheMissAttribution>> misses =
+      new AtomicReference<>();
 
   /**
    * @param policies configured name of the policy for each role, used as a label
@@ -82,6 +89,11 @@ public final class RouterMetrics {
   public void policiesOfModels(Map<String, String> names) {
     engine.policiesOfModels(names);
     models.add(names.keySet());
+  }
+
+  /** Reads the names of the roles' policies again, because the policies have changed. */
+  public void policiesChanged() {
+    engine.policies(policies);
   }
 
   /** Creates labels for models before a worker serves them. */
@@ -160,9 +172,11 @@ public final class RouterMetrics {
     return this;
   }
 
-  /** Adds the sums over prefix indexes: memory, limit, blocks and evictions. Call once. */
+  /** Sums over prefix indexes: memory, limit, blocks and evictions. A later call replaces them. */
   public RouterMetrics prefixIndex(List<PrefixIndex> all) {
-    List<PrefixIndex> indexes = List.copyOf(all);
+    if (indexes.getAndSet(List.copyOf(all)) != null) {
+      return this;
+    }
     summed(DecisionMetric.PREFIX_INDEX_BYTES, indexes, PrefixIndex::bytes);
     summed(DecisionMetric.PREFIX_INDEX_MAX_BYTES, indexes, PrefixIndex::maxBytes);
     summed(DecisionMetric.PREFIX_INDEX_BLOCKS, indexes, PrefixIndex::entries);
@@ -170,24 +184,35 @@ public final class RouterMetrics {
     return this;
   }
 
-  /** Adds the fallbacks of policies to least load. Call once. */
+  /** The fallbacks of policies to least load. A later call replaces them. */
   public RouterMetrics fallbacks(List<Insight> all) {
-    List<Insight> insights = List.copyOf(all);
-    summed(DecisionMetric.COST_FALLBACK, insights, i -> i.fallback().active() ? 1 : 0);
-    summed(DecisionMetric.COST_FALLBACKS, insights, i -> i.fallback().activations());
+    if (fallbacks.getAndSet(List.copyOf(all)) != null) {
+      return this;
+    }
+    summed(DecisionMetric.COST_FALLBACK, fallbacks, i -> i.fallback().active() ? 1 : 0);
+    summed(DecisionMetric.COST_FALLBACKS, fallbacks, i -> i.fallback().activations());
     return this;
   }
 
-  /** Adds the memory of cache models and its limit. Call once. */
+  /** The memory of cache models and its limit. A later call replaces them. */
   public RouterMetrics cacheModels(List<Insight> all) {
-    List<Insight> insights = List.copyOf(all);
-    summed(DecisionMetric.COST_CACHE_BYTES, insights, insight -> insight.memory().bytes());
-    summed(DecisionMetric.COST_CACHE_MAX_BYTES, insights, insight -> insight.memory().maxBytes());
+    if (cacheModels.getAndSet(List.copyOf(all)) != null) {
+      return this;
+    }
+    summed(DecisionMetric.COST_CACHE_BYTES, cacheModels, insight -> insight.memory().bytes());
+    summed(
+        DecisionMetric.COST_CACHE_MAX_BYTES, cacheModels, insight -> insight.memory().maxBytes());
     return this;
   }
 
-  private <T> void summed(Metric metric, List<T> all, ToLongFunction<T> value) {
-    meters.pulled(metric, sink -> sink.put(all.stream().mapToLong(value).sum()));
+  private <T> void summed(
+      Metric metric, AtomicReference<@Nullable List<T>> all, ToLongFunction<T> value) {
+    meters.pulled(metric, sink -> sink.put(present(all).stream().mapToLong(value).sum()));
+  }
+
+  private static <T> List<T> present(AtomicReference<@Nullable List<T>> all) {
+    List<T> now = all.get();
+    return now == null ? List.of() : now;
   }
 
   /**
@@ -198,28 +223,31 @@ public final class RouterMetrics {
     return new PredictionMetrics(meters);
   }
 
-  /** Adds expected and found cached tokens, and the reasons for cache misses. Call once. */
+  /**
+   * Expected and found cached tokens, and the reasons for cache misses. A later call replaces them.
+   */
   public RouterMetrics lostHits(List<CacheMissAttribution> all) {
-    List<CacheMissAttribution> sums = List.copyOf(all);
+    if (misses.getAndSet(List.copyOf(all)) != null) {
+      return this;
+    }
     meters.pulled(
         DecisionMetric.PROMPT_TOKENS,
         sink -> {
+          List<CacheMissAttribution> sums = present(misses);
           sink.put(sums.stream().mapToLong(CacheMissAttribution::promptTokens).sum(), "prompt");
           sink.put(sums.stream().mapToLong(CacheMissAttribution::expectedTokens).sum(), "expected");
           sink.put(sums.stream().mapToLong(CacheMissAttribution::cachedTokens).sum(), "cached");
         });
-    perReason(DecisionMetric.CACHE_MISSES, sums, CacheMissAttribution::hits);
-    perReason(DecisionMetric.CACHE_MISS_TOKENS, sums, CacheMissAttribution::tokens);
+    perReason(DecisionMetric.CACHE_MISSES, CacheMissAttribution::hits);
+    perReason(DecisionMetric.CACHE_MISS_TOKENS, CacheMissAttribution::tokens);
     return this;
   }
 
-  private void perReason(
-      Metric metric,
-      List<CacheMissAttribution> sums,
-      ToLongBiFunction<CacheMissAttribution, CacheMiss> value) {
+  private void perReason(Metric metric, ToLongBiFunction<CacheMissAttribution, CacheMiss> value) {
     meters.pulled(
         metric,
         sink -> {
+          List<CacheMissAttribution> sums = present(misses);
           for (CacheMiss reason : CacheMiss.values()) {
             long sum = sums.stream().mapToLong(each -> value.applyAsLong(each, reason)).sum();
             sink.put(sum, EngineMetrics.label(reason));

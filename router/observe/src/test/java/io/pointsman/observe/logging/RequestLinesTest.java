@@ -149,7 +149,8 @@ class RequestLinesTest {
                   case "clientLeft", "streamed" -> false;
                   case "nanosToEnd" -> 12_340_000L;
                   case "worker" -> null;
-                  default -> called.getReturnType() == long.class ? (Object) (-1L) : null;
+                  default ->
+                      called.getReturnType() == long.class ? (Object) Long.valueOf(-1) : null;
                 });
   }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.proxy.local.LocalResponse;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -32,7 +33,9 @@ class HalfSentScrapeTest {
               System::nanoTime,
               "0");
       InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
-      try (MetricsServer server = MetricsServer.open(metrics, any)) {
+      try (MetricsServer server =
+          MetricsServer.open(
+              metrics, () -> LocalResponse.text(200, ""), () -> LocalResponse.text(200, ""), any)) {
         System.out.println(server.port());
         int _ = System.in.read();
       }

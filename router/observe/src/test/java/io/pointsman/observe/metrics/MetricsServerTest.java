@@ -8,6 +8,7 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.testkit.FakeClock;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -17,6 +18,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -29,6 +31,7 @@ class MetricsServerTest {
   private final RouterMetrics metrics =
       new RouterMetrics(
           new Fleet(FleetSettings.DEFAULTS, clock::nanos), _ -> "random", 16, clock::nanos, "0");
+  private final AtomicInteger readyStatus = new AtomicInteger(200);
   private final HttpClient client = HttpClient.newHttpClient();
 
   @SuppressWarnings("NullAway.Init")
@@ -37,7 +40,11 @@ class MetricsServerTest {
   @BeforeEach
   void open() throws IOException {
     server =
-        MetricsServer.open(metrics, new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+        MetricsServer.open(
+            metrics,
+            () -> LocalResponse.text(readyStatus.get(), "why"),
+            () -> LocalResponse.text(readyStatus.get(), "older"),
+            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
   }
 
   @AfterEach
@@ -78,6 +85,15 @@ class MetricsServerTest {
   void healthIsAnswered() throws Exception {
     assertThat(send("GET", "/health").statusCode()).isEqualTo(200);
     assertThat(send("HEAD", "/metrics").statusCode()).isEqualTo(200);
+    assertThat(send("GET", "/livez").statusCode()).isEqualTo(200);
+    assertThat(send("GET", "/readyz").statusCode()).isEqualTo(200);
+    readyStatus.set(503);
+    HttpResponse<String> notReady = send("GET", "/readyz");
+    assertThat(notReady.statusCode()).isEqualTo(503);
+    assertThat(notReady.body()).isEqualTo("why");
+    assertThat(send("GET", "/liveness").statusCode()).isEqualTo(200);
+    assertThat(send("GET", "/readiness").statusCode()).isEqualTo(503);
+    assertThat(send("GET", "/readiness").body()).isEqualTo("older");
   }
 
   @Test

@@ -49,6 +49,7 @@ import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.retry.PoisonMemory;
 import io.pointsman.proxy.retry.PoisonSettings;
 import io.pointsman.proxy.telemetry.Blame;
+import io.pointsman.proxy.telemetry.ConnectionTally;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.request.Endpoint;
 import io.pointsman.testkit.Await;
@@ -526,6 +527,7 @@ class RouterMetricsTest {
         .queue(() -> 0)
         .heldBack(() -> 0)
         .clients(() -> 0, 0)
+        .protocols(new ConnectionTally())
         .poison(new PoisonMemory(PoisonSettings.OFF, clock::nanos))
         .bodies(new BodyBudget(0))
         .sessions(() -> 0)

@@ -5,17 +5,22 @@ import io.pointsman.config.ConfigText;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.YamlConfig;
+import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Model.PositionalParamSpec;
 import picocli.CommandLine.ParseResult;
 
 /**
- * {@code pointsman check-config}: prints the effective configuration without starting the router.
+ * {@code pointsman check-config}: checks a configuration without starting the router, and prints
+ * the keys that differ from their defaults, or all.
  */
 final class CheckConfigCommand implements Callable<Integer> {
+  private static final String ALL = "--all";
+
   private final CommandSpec spec = CommandSpec.wrapWithoutInspection(this);
 
   private CheckConfigCommand() {}
@@ -27,8 +32,9 @@ final class CheckConfigCommand implements Callable<Integer> {
         .sortOptions(false)
         .abbreviateSynopsis(true)
         .description(
-            "Check a configuration and print the value of every key. The flags are those of"
-                + " 'serve'. The exit code is 2 if the configuration is invalid.");
+            "Check a configuration, and print 'ok' and the keys that differ from their defaults."
+                + " The flags are those of 'serve'. The exit code is 2 if the configuration is"
+                + " invalid.");
     spec.addPositional(
         PositionalParamSpec.builder()
             .paramLabel("<file>")
@@ -36,6 +42,12 @@ final class CheckConfigCommand implements Callable<Integer> {
             .index("0")
             .type(String.class)
             .description("Configuration file, as with --config.")
+            .build());
+    spec.addOption(
+        OptionSpec.builder(ALL)
+            .type(boolean.class)
+            .arity("0")
+            .description("Print every key with its value, as a configuration file.")
             .build());
     ConfigFlags.addTo(spec);
     return new CommandLine(spec);
@@ -51,9 +63,22 @@ final class CheckConfigCommand implements Callable<Integer> {
     ConfigValues values =
         file.isEmpty() ? new ConfigValues() : YamlConfig.read(Path.of(file), System.getenv());
     values.setAll(ConfigFlags.read(given));
-    PointsmanConfig.from(values);
-    spec.commandLine().getOut().print(ConfigText.of(values));
-    spec.commandLine().getOut().flush();
+    PointsmanConfig config = PointsmanConfig.from(values);
+    PrintWriter out = spec.commandLine().getOut();
+    if (given.hasMatchedOption(ALL)) {
+      out.print(ConfigText.of(values));
+    } else {
+      int changed = ConfigText.changed(values).size();
+      out.println(
+          switch (changed) {
+            case 0 -> "# ok: every key has its default";
+            case 1 -> "# ok: 1 key differs from its default";
+            default -> "# ok: " + changed + " keys differ from their defaults";
+          });
+      WorkerNotes.of(values, config).forEach(note -> out.println("# note: " + note));
+      out.print(ConfigText.differences(values));
+    }
+    out.flush();
     return 0;
   }
 }

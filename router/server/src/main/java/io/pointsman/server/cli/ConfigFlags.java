@@ -39,7 +39,7 @@ final class ConfigFlags {
     int order = 0;
     for (Key<?> key : ConfigKeys.all()) {
       command.addOption(option(key, order++));
-      if (key.isSecret()) {
+      if (Secrets.hasFileFlag(key)) {
         command.addOption(fileOption(key, order++));
       }
     }
@@ -58,7 +58,7 @@ final class ConfigFlags {
       List<OptionSpec> ofSection = new ArrayList<>();
       for (Key<?> key : section.keys()) {
         ofSection.add(flags.remove(key.flag()));
-        if (key.isSecret()) {
+        if (Secrets.hasFileFlag(key)) {
           ofSection.add(flags.remove(key.flag() + Secrets.FILE_SUFFIX));
         }
       }
@@ -133,7 +133,7 @@ final class ConfigFlags {
           problems.addAll(e.problems());
         }
       }
-      if (key.isSecret()) {
+      if (Secrets.hasFileFlag(key)) {
         readFile(key, given, option != null, values, problems);
       }
     }

@@ -1,35 +1,30 @@
 package io.pointsman.server.cli;
 
+import io.pointsman.api.admin.ReloadApi.Outcome;
 import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.key.ConfigKeys;
 import io.pointsman.config.key.Key;
-import io.pointsman.config.key.OperationKeys;
-import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.observe.logging.LogSetup;
 import io.pointsman.server.wiring.Router;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Applies a changed configuration at run time. Applies nothing if the configuration is invalid or
- * changes a fixed key.
+ * Applies a changed configuration at run time, completely or not at all. Applies nothing if it is
+ * invalid, or if a key changed that only a restart can change.
  */
 final class Reload {
   private static final Logger log = LoggerFactory.getLogger(Reload.class);
 
-  /** Keys that can change at run time. */
-  private static final Set<Key<?>> CHANGEABLE =
-      Set.of(RoutingKeys.WORKERS, RoutingKeys.MODEL_ALIASES, OperationKeys.LOG_LEVEL);
-
   private final Supplier<ConfigValues> source;
   private final Router router;
   private ConfigValues inForce;
+  private PointsmanConfig present;
 
   /**
    * @param inForce configuration at the start
@@ -39,40 +34,77 @@ final class Reload {
     this.inForce = inForce;
     this.source = source;
     this.router = router;
+    present = PointsmanConfig.from(inForce);
   }
 
-  /**
-   * Reads and applies the configuration; logs the reason if it is not applied.
-   *
-   * @return true if it was applied
-   */
-  synchronized boolean run() {
+  /** Reads and applies the configuration; logs the reason if it is not applied. */
+  synchronized Outcome run() {
     try {
       ConfigValues next = source.get();
-      refuseWhatIsFixed(next);
       PointsmanConfig config = PointsmanConfig.from(next);
-      router.configureWorkers(inForce.get(RoutingKeys.WORKERS), config.workers());
-      router.configureAliases(config.modelAliases());
+      List<Key<?>> changed = changed(inForce, next);
+      refuseWhatIsFixed(next, config, changed);
+      router.change(present, config);
       LogSetup.setLevel(config.log().level());
       inForce = next;
-      log.info("configuration reloaded, with {} workers", config.workers().size());
-      return true;
-    } catch (ConfigException | IllegalArgumentException | IllegalStateException e) {
-      log.warn("configuration not reloaded, the previous one stays active: {}", e.getMessage());
-      return false;
+      present = config;
+      List<String> paths = changed.stream().map(Key::path).toList();
+      log.info(
+          "configuration reloaded, with {} workers; changed: {}",
+          config.workers().size(),
+          paths.isEmpty() ? "nothing" : String.join(", ", paths));
+      return new Outcome(true, paths, List.of());
+    } catch (ConfigException e) {
+      return refused(e.problems(), String.valueOf(e.getMessage()));
+    } catch (IllegalArgumentException | IllegalStateException e) {
+      String reason = String.valueOf(e.getMessage());
+      return refused(List.of(reason), reason);
     }
   }
 
-  private void refuseWhatIsFixed(ConfigValues next) {
-    List<String> problems = new ArrayList<>();
+  private static Outcome refused(List<String> problems, String message) {
+    log.warn("configuration not reloaded, the previous one stays active: {}", message);
+    return Outcome.refused(problems);
+  }
+
+  private static List<Key<?>> changed(ConfigValues before, ConfigValues next) {
+    List<Key<?>> changed = new ArrayList<>();
     for (Key<?> key : ConfigKeys.all()) {
-      if (!CHANGEABLE.contains(key) && !next.get(key).equals(inForce.get(key))) {
+      if (!next.get(key).equals(before.get(key))) {
+        changed.add(key);
+      }
+    }
+    return changed;
+  }
+
+  private void refuseWhatIsFixed(ConfigValues next, PointsmanConfig config, List<Key<?>> changed) {
+    if (present.canBecome(config)) {
+      return;
+    }
+    List<String> problems = new ArrayList<>();
+    for (Key<?> key : changed) {
+      if (!canChange(key, next)) {
         problems.add(
             key.path() + ": changed (expected: a restart, because it is read only at the start)");
       }
     }
-    if (!problems.isEmpty()) {
-      throw new ConfigException(problems);
+    if (problems.isEmpty() && !present.access().equals(config.access())) {
+      problems.add(
+          "admin.api-key-file or decide.api-key-file: changed content (expected: a restart, because"
+              + " the keys are read only at the start)");
+    } else if (problems.isEmpty()) {
+      problems.add("configuration: changed (expected: a restart for these changes together)");
+    }
+    throw new ConfigException(problems);
+  }
+
+  /** True if this key alone can change at run time. */
+  private <T> boolean canChange(Key<T> key, ConfigValues next) {
+    try {
+      ConfigValues alone = new ConfigValues().setAll(inForce).set(key, next.get(key));
+      return present.canBecome(PointsmanConfig.from(alone));
+    } catch (ConfigException e) {
+      return true; // invalid alone; another key is named, or the message for all
     }
   }
 }

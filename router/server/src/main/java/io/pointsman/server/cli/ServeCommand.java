@@ -1,5 +1,6 @@
 package io.pointsman.server.cli;
 
+import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
@@ -27,8 +28,9 @@ final class ServeCommand implements Callable<Integer> {
             "SIGTERM or Ctrl-C: accept no new requests, let streams finish for up to"
                 + " --drain-timeout, then exit with code 0. A second signal ends the router at"
                 + " once.",
-            "SIGHUP: read the file again and apply its workers, model aliases and log level. If any"
-                + " other key has changed, the router logs this and applies nothing.");
+            "SIGHUP, POST /config/reload, or a change of the file: read the configuration again"
+                + " and apply it without cutting a request. If it is wrong, or if a key changed"
+                + " that needs a restart, the router logs the reason and applies nothing.");
     ConfigFlags.addTo(spec);
     return new CommandLine(spec);
   }
@@ -36,7 +38,11 @@ final class ServeCommand implements Callable<Integer> {
   @Override
   public Integer call() throws InterruptedException {
     ParseResult given = spec.commandLine().getParseResult();
+    String file = given.matchedOptionValue("--config", "");
     return ServeRun.until(
-        ConfigFlags.read(given), () -> ConfigFlags.read(given), spec.commandLine().getOut());
+        ConfigFlags.read(given),
+        file.isEmpty() ? null : Path.of(file),
+        () -> ConfigFlags.read(given),
+        spec.commandLine().getOut());
   }
 }

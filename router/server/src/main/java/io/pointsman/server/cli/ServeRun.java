@@ -1,5 +1,6 @@
 package io.pointsman.server.cli;
 
+import io.pointsman.api.admin.ReloadApi;
 import io.pointsman.compat.vllmrouter.Launch;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
@@ -10,6 +11,7 @@ import io.pointsman.server.wiring.Router;
 import io.pointsman.server.wiring.StartException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,6 +19,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -38,13 +41,34 @@ public final class ServeRun {
   }
 
   /**
-   * Runs a router that reloads its configuration on SIGHUP.
+   * Runs a router that reloads its configuration on SIGHUP, by a call of its API, and after a
+   * change of its file.
    *
+   * @param file the configuration file; null if there is none
    * @param source reads the configuration
    */
-  static int until(ConfigValues values, Supplier<ConfigValues> source, PrintWriter out)
+  static int until(
+      ConfigValues values, @Nullable Path file, Supplier<ConfigValues> source, PrintWriter out)
       throws InterruptedException {
-    return until(values, router -> Signals.onHangUp(new Reload(values, source, router)::run), out);
+    FileWatch watch = file == null ? null : new FileWatch(file);
+    // Read again, because the file may have changed before the watch began.
+    ConfigValues first = watch == null ? values : source.get();
+    List<Rounds> started = new ArrayList<>(1);
+    try {
+      return until(
+          first,
+          router -> {
+            Reload reload = new Reload(first, source, router);
+            router.onReload(reload::run);
+            Signals.onHangUp(reload::run);
+            if (watch != null) {
+              started.add(watch.start(reload::run));
+            }
+          },
+          out);
+    } finally {
+      started.forEach(Rounds::close);
+    }
   }
 
   /**
@@ -70,14 +94,21 @@ public final class ServeRun {
             first.notes().forEach(log::info);
             router.showDynamicConfig(first.shown());
             Reload reload = new Reload(first.values(), () -> values(source, read), router);
-            Runnable again =
+            Supplier<ReloadApi.Outcome> again =
                 () -> {
-                  if (reload.run()) {
+                  ReloadApi.Outcome outcome = reload.run();
+                  if (outcome.applied()) {
                     router.showDynamicConfig(read.get().shown());
                   }
+                  return outcome;
                 };
-            Signals.onHangUp(again);
-            started.add(watch.start(again));
+            router.onReload(again);
+            Runnable unasked =
+                () -> {
+                  ReloadApi.Outcome _ = again.get();
+                };
+            Signals.onHangUp(unasked);
+            started.add(watch.start(unasked));
           },
           out);
     } finally {
@@ -110,12 +141,19 @@ public final class ServeRun {
               flag,
               flag);
         }
+        Thread.startVirtualThread(() -> unknownHosts(config));
         stop.await();
         log.info("stopping, {} requests in flight", router.inFlight());
       }
       log.info("stopped, {} requests in flight", router.inFlight());
     }
     return 0;
+  }
+
+  /** Beside the start, because a lookup may take seconds. */
+  private static void unknownHosts(PointsmanConfig config) {
+    WorkerNotes.unknownHosts(config, host -> List.of(InetAddress.getAllByName(host)))
+        .forEach(log::warn);
   }
 
   private static void openJars() {

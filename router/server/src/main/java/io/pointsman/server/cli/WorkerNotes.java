@@ -3,7 +3,10 @@ package io.pointsman.server.cli;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.key.RoutingKeys;
+import io.pointsman.control.names.NameWorkers;
+import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.WorkerSpec;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -11,6 +14,9 @@ import java.util.Map;
 
 /** Likely slips in the list of workers that do not keep the router from starting. */
 final class WorkerNotes {
+  /** Maximum number of host names that are looked up. */
+  private static final int MOST_NAMES = 1000;
+
   private WorkerNotes() {}
 
   /** One line for each slip. */
@@ -33,6 +39,39 @@ final class WorkerNotes {
       }
     }
     return notes;
+  }
+
+  /**
+   * One line for each host name of a configured worker that is not known now. Blocks.
+   *
+   * @param names looks a name up
+   */
+  static List<String> unknownHosts(PointsmanConfig config, NameWorkers.Names names) {
+    List<String> notes = new ArrayList<>();
+    Map<String, Boolean> asked = new HashMap<>();
+    for (WorkerSpec spec : config.workers()) {
+      String host = HostPort.ofUrl(spec.url()).bareHost();
+      if (asked.size() >= MOST_NAMES && !asked.containsKey(host)) {
+        break;
+      }
+      if (!asked.computeIfAbsent(host, name -> known(name, names))) {
+        notes.add(
+            "worker "
+                + spec.id()
+                + ": host name not known: "
+                + host
+                + " (expected: a name with an address; the router looks it up again)");
+      }
+    }
+    return notes;
+  }
+
+  private static boolean known(String host, NameWorkers.Names names) {
+    try {
+      return !names.addresses(host).isEmpty();
+    } catch (IOException _) {
+      return false;
+    }
   }
 
   private static boolean foundElsewhere(PointsmanConfig config) {

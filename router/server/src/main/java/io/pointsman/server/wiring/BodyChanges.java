@@ -25,13 +25,23 @@ final class BodyChanges implements RequestEdits {
   private final ThreadLocal<BodyEditor> editors = ThreadLocal.withInitial(BodyEditor::new);
 
   /** Null if engines get no priority. */
-  private final @Nullable PrioritySettings priority;
+  private volatile @Nullable PrioritySettings priority;
 
   private volatile Map<String, String> aliases;
 
   BodyChanges(PointsmanConfig config) {
     aliases = config.modelAliases();
-    priority = config.policy().equals(PRIORITY) ? config.policies().priority() : null;
+    priority = priority(config);
+  }
+
+  private static @Nullable PrioritySettings priority(PointsmanConfig config) {
+    return config.policy().equals(PRIORITY) ? config.policies().priority() : null;
+  }
+
+  /** Takes over a changed configuration. */
+  void use(PointsmanConfig next) {
+    aliases = next.modelAliases();
+    priority = priority(next);
   }
 
   /** The models by alias. */

@@ -51,7 +51,7 @@ public final class EmbeddedEngine implements AutoCloseable {
     choices = core.choices(engine);
     splitChoices = core.two == null ? null : core.two.choices(engine, choices, core.dice);
     alternatives = new Alternatives(engine, core.ticker, core.dice);
-    readers = new Readers(config.affinity(), engine.wanted());
+    readers = new Readers(config::affinity, engine::wanted);
     prompts = core.prompts((_, _) -> {});
     core.listen((_, _) -> {});
     core.watch();

@@ -6,6 +6,7 @@ import io.pointsman.control.env.SecureRandomSource;
 import io.pointsman.control.env.SystemTicker;
 import io.pointsman.control.env.ThreadRandomSource;
 import io.pointsman.control.health.EngineClient;
+import io.pointsman.control.health.EngineLoads;
 import io.pointsman.control.health.FleetJournal;
 import io.pointsman.control.health.KvCapacity;
 import io.pointsman.control.health.LoadReports;
@@ -29,6 +30,7 @@ import io.pointsman.engine.kv.KnownTexts;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.policy.Insight;
+import io.pointsman.engine.policy.catalog.PolicyMemory;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.policy.session.SessionAffinity;
@@ -42,6 +44,7 @@ import io.pointsman.server.scheduling.SystemScheduling;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -92,17 +95,24 @@ final class EngineAssembly {
 
   final PolicyParts parts;
 
-  /** The policies without observers. */
-  final StagePolicies policies;
+  /** The policies without observers; replaced when the configuration changes. */
+  volatile StagePolicies policies;
 
-  /** Configured policy names by model. */
-  final Map<String, String> modelPolicies;
+  /** Configured policy names by model; replaced when the configuration changes. */
+  volatile Map<String, String> modelPolicies;
+
+  private final Tiers tiers;
+  private final PolicyMemory memory = new PolicyMemory();
+  private final Map<String, PolicyMemory> ofModels = new HashMap<>();
 
   /** Prefill and decode on separate workers; null if disabled. */
   final @Nullable Disaggregation two;
 
   /** Null if traffic is not captured. */
   final @Nullable TraceCapture capture;
+
+  /** Logs fallbacks of policies; null before the start. */
+  private volatile @Nullable FallbackJournal fallbacks;
 
   /** Resources to close, newest first. */
   private final Deque<AutoCloseable> opened;
@@ -150,19 +160,39 @@ final class EngineAssembly {
         new PolicyParts(
             ticker, dice, maxWorkers, config.policies(), knowledge, scheduling.largePages());
     classes = new PolicyClasses(config.pluginDirectory(), opened);
-    Tiers tiers = PreferredWorkers.of(config, fleet, dice);
-    PolicySetup regular = tiers.around(classes.create(config.policy(), parts));
+    tiers = PreferredWorkers.of(config, fleet, dice);
+    PolicySetup regular = regular(config);
     two =
         config.disagg().enabled()
             ? new Disaggregation(config.disagg(), fleet, maxWorkers, ticker)
             : null;
-    ModelPolicies models = new ModelPolicies(config, classes, parts, tiers);
+    ModelPolicies models = new ModelPolicies(config, classes, parts, tiers, ofModels);
     modelPolicies = models.names();
     policies = ofRoles(regular, tiers).with(models.setups());
     capture = config.capture().enabled() ? new TraceCapture(config.capture(), ticker) : null;
     if (capture != null) {
       opened.push(capture);
     }
+  }
+
+  private PolicySetup regular(PointsmanConfig by) {
+    return tiers.around(classes.create(by.policy(), parts.remembering(by.policies(), memory)));
+  }
+
+  /** Policies of a changed configuration, and their names by model. */
+  record Rebuilt(StagePolicies policies, Map<String, String> modelPolicies) {}
+
+  /**
+   * Builds the policies of a changed configuration without disaggregation. They take over the
+   * prefix indexes and sessions of those they replace, if the sizes are equal. Changes nothing that
+   * is in use.
+   *
+   * @throws IllegalArgumentException if a policy cannot be created
+   */
+  Rebuilt rebuilt(PointsmanConfig next) {
+    PolicySetup regular = regular(next);
+    ModelPolicies models = new ModelPolicies(next, classes, parts, tiers, ofModels);
+    return new Rebuilt(StagePolicies.same(regular).with(models.setups()), models.names());
   }
 
   /** The file with CA certificates that the environment names, unless the JVM has another. */
@@ -226,14 +256,19 @@ final class EngineAssembly {
    * @param explained returns true if the next decision must be explained
    */
   RoutingEngine engine(StagePolicies observed, EngineListener listener, BooleanSupplier explained) {
-    TraceCapture trace = capture;
     return new RoutingEngine(
         fleet,
-        trace == null ? observed : observed.each(setup -> setup.withAnswers(trace)),
+        captured(observed),
         config.engine(),
         new WatchfulListener(listener, prober, explained),
         ticker,
         dice);
+  }
+
+  /** The policies with the capture of traffic, if it is on. */
+  StagePolicies captured(StagePolicies observed) {
+    TraceCapture trace = capture;
+    return trace == null ? observed : observed.each(setup -> setup.withAnswers(trace));
   }
 
   /**
@@ -271,12 +306,25 @@ final class EngineAssembly {
     }
   }
 
+  private void lookAtFallbacks() {
+    FallbackJournal journal = fallbacks;
+    if (journal != null) {
+      journal.look();
+    }
+  }
+
+  /** Uses rebuilt policies for the reports about policies. */
+  void use(Rebuilt next) {
+    policies = next.policies;
+    modelPolicies = next.modelPolicies;
+    fallbacks = new FallbackJournal(insights());
+  }
+
   /** Starts probes, stall checks, logs of state changes, and discovery. */
   void watch() {
     List<Insight> insights = insights();
-    if (!insights.isEmpty()) {
-      opened.push(Rounds.start("cost-fallback", LOOK, new FallbackJournal(insights)::look));
-    }
+    fallbacks = new FallbackJournal(insights);
+    opened.push(Rounds.start("cost-fallback", LOOK, this::lookAtFallbacks));
     opened.push(prober.start());
     opened.push(Rounds.start("fleet-journal", LOOK, new FleetJournal(fleet)::look));
     Duration ttl = config.proxy().upstream().nameTtl();
@@ -286,9 +334,15 @@ final class EngineAssembly {
       opened.push(
           LoadReports.start(
               fleet,
-              (role, url, timeout) -> client.send(role, "GET", url, timeout),
+              (worker, url, timeout) -> client.send(worker, "GET", url, timeout),
               loads,
               config.probes().timeout()));
+    }
+    if (config.engineLoad().isPositive()) {
+      EngineLoads reported =
+          new EngineLoads(
+              fleet, client::send, config.probes().timeout(), Thread::startVirtualThread);
+      opened.push(Rounds.start("engine-loads", config.engineLoad(), reported::look));
     }
     if (config.kubernetes().enabled()) {
       opened.push(Discovery.start(config.kubernetes(), fleet, ticker));

@@ -3,6 +3,7 @@ package io.pointsman.server.wiring;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.PointsmanConfig.ModelRouting;
 import io.pointsman.engine.ModelNames;
+import io.pointsman.engine.policy.catalog.PolicyMemory;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.policy.tier.Tiers;
@@ -18,10 +19,18 @@ final class ModelPolicies {
 
   /**
    * @param common parts of the policies for all models
+   * @param memories what the models' earlier policies have learned; changed
    */
-  ModelPolicies(PointsmanConfig config, PolicyClasses classes, PolicyParts common, Tiers tiers) {
+  ModelPolicies(
+      PointsmanConfig config,
+      PolicyClasses classes,
+      PolicyParts common,
+      Tiers tiers,
+      Map<String, PolicyMemory> memories) {
+    memories.keySet().retainAll(config.models().stream().map(ModelRouting::model).toList());
     for (ModelRouting model : config.models()) {
-      PolicyParts own = common.with(model.policies());
+      PolicyMemory memory = memories.computeIfAbsent(model.model(), _ -> new PolicyMemory());
+      PolicyParts own = common.remembering(model.policies(), memory);
       setups.put(model.model(), tiers.around(classes.create(model.policy(), own)));
       names.put(model.model(), model.policy());
     }

@@ -39,6 +39,10 @@ final class Observers {
   private final PointsmanConfig config;
   private final DecisionLog log;
   private @Nullable ShadowPolicy shadow;
+
+  /** Compares predictions with measurements; null before {@link #watch}. */
+  private @Nullable AnswerLearner predictions;
+
   private final BiFunction<Role, @Nullable String, String> policyNames;
 
   /**
@@ -64,26 +68,36 @@ final class Observers {
    * @param control receives the resources to close
    */
   StagePolicies watch(EngineAssembly core, RouterMetrics metrics, Deque<AutoCloseable> control) {
-    AnswerLearner predictions = metrics.predictions();
+    predictions = metrics.predictions();
+    measure(core, metrics);
+    TraceCapture capture = core.capture;
+    if (capture != null) {
+      metrics.capture(capture::written, capture::dropped, capture::failed);
+    }
+    ShadowPolicy second = shadow(core.fleet, core.classes::create, core.parts);
+    if (second != null) {
+      shadow = second;
+      metrics.shadow(second::report);
+      control.push(Rounds.start("shadow-policy", SHADOW_PAUSE, second::work));
+    }
+    return watched(core.policies);
+  }
+
+  /** Reports what the present policies learn. */
+  void measure(EngineAssembly core, RouterMetrics metrics) {
     List<Insight> insights = core.insights();
     metrics.lostHits(insights.stream().map(Insight::lostHits).toList());
     if (!insights.isEmpty()) {
       metrics.cacheModels(insights);
       metrics.fallbacks(insights);
     }
-    TraceCapture capture = core.capture;
-    if (capture != null) {
-      metrics.capture(capture::written, capture::dropped, capture::failed);
-    }
-    StagePolicies watched = core.policies.each(setup -> watched(setup, predictions));
-    ShadowPolicy second = shadow(core.fleet, core.classes::create, core.parts);
-    if (second == null) {
-      return watched;
-    }
-    shadow = second;
-    metrics.shadow(second::report);
-    control.push(Rounds.start("shadow-policy", SHADOW_PAUSE, second::work));
-    return watched.each(setup -> setup.withAnswers(second));
+  }
+
+  /** Adds the observers to policies. Call it after {@link #watch}. */
+  StagePolicies watched(StagePolicies policies) {
+    StagePolicies watched = policies.each(this::watched);
+    ShadowPolicy second = shadow;
+    return second == null ? watched : watched.each(setup -> setup.withAnswers(second));
   }
 
   /** Null if no shadow policy is configured. */
@@ -110,10 +124,11 @@ final class Observers {
    * Observes responses only if a policy learns from them; the log alone does not justify reading
    * them.
    */
-  private PolicySetup watched(PolicySetup setup, AnswerLearner predictions) {
-    return setup.answerLearners().isEmpty()
+  private PolicySetup watched(PolicySetup setup) {
+    AnswerLearner compared = predictions;
+    return setup.answerLearners().isEmpty() || compared == null
         ? setup.with(log)
-        : setup.withAnswers(predictions).withAnswers(log);
+        : setup.withAnswers(compared).withAnswers(log);
   }
 
   /** Adds the observers' routes. */

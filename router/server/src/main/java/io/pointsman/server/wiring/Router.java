@@ -1,9 +1,11 @@
 package io.pointsman.server.wiring;
 
+import static java.util.Objects.requireNonNull;
 import static java.util.stream.Collectors.joining;
 
 import io.pointsman.api.admin.ClientPaths;
 import io.pointsman.api.admin.ControlApi;
+import io.pointsman.api.admin.CordonApi;
 import io.pointsman.api.admin.EngineIds;
 import io.pointsman.api.admin.HealthApi;
 import io.pointsman.api.admin.KeyValidation;
@@ -12,6 +14,7 @@ import io.pointsman.api.admin.Membership;
 import io.pointsman.api.admin.ModelCards;
 import io.pointsman.api.admin.ModelsApi;
 import io.pointsman.api.admin.RayProxyApi;
+import io.pointsman.api.admin.ReloadApi;
 import io.pointsman.api.admin.StackApi;
 import io.pointsman.api.admin.WorkerList;
 import io.pointsman.api.admin.WorkersApi;
@@ -22,8 +25,10 @@ import io.pointsman.api.decide.RayRouteApi;
 import io.pointsman.api.decide.SplitPlaces;
 import io.pointsman.batch.BatchService;
 import io.pointsman.config.PointsmanConfig;
-import io.pointsman.control.health.Rounds;
 import io.pointsman.config.settings.AccessSettings;
+import io.pointsman.config.settings.HealthAnswer;
+import io.pointsman.control.health.Rounds;
+import io.pointsman.control.health.WakeOnDemand;
 import io.pointsman.control.names.NameWorkers;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.StagePolicies;
@@ -77,6 +82,7 @@ import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -101,10 +107,13 @@ public final class Router implements AutoCloseable {
   private final AtomicReference<List<WorkerSpec>> configured;
   private final AtomicReference<Map<String, String>> dynamicConfig;
 
+  private final Assembly assembly;
+
   /** Null without files and batches. */
   private final @Nullable BatchService batches;
 
   private Router(Assembly assembly, ProxyServer server, @Nullable MetricsServer metrics) {
+    this.assembly = assembly;
     config = assembly.config;
     fleet = assembly.fleet;
     tls = assembly.core.tls;
@@ -147,7 +156,7 @@ public final class Router implements AutoCloseable {
     /** Pause between two looks at files that may change. */
     private static final Duration FILES_PAUSE = Duration.ofSeconds(1);
 
-    private final PointsmanConfig config;
+    private volatile PointsmanConfig config;
     private final AtomicBoolean draining = new AtomicBoolean();
 
     /** Resources to close, newest first; filled even if the assembly fails. */
@@ -171,8 +180,17 @@ public final class Router implements AutoCloseable {
     private final @Nullable EngineIds engineIds;
 
     private final String version;
+
+    /** Null before the proxy is open. */
+    private @Nullable RoutingEngine engine;
+
+    /** Null before the routes are built. */
+    private @Nullable HealthApi health;
+
     private final AtomicReference<Map<String, String>> dynamicConfig =
         new AtomicReference<>(Map.of());
+    private final AtomicBoolean sessionsMeasured = new AtomicBoolean();
+    private final ReloadApi reloads = new ReloadApi();
 
     Assembly(PointsmanConfig config, String version, Deque<AutoCloseable> control)
         throws IOException {
@@ -232,7 +250,7 @@ public final class Router implements AutoCloseable {
 
     ProxyServer openProxy() throws IOException {
       Disaggregation two = core.two;
-      RoutingEngine engine =
+      engine =
           core.engine(
               observers.watch(core, metrics, control),
               metrics.engineListener(),
@@ -273,13 +291,24 @@ public final class Router implements AutoCloseable {
     }
 
     private ProxyListener listener() {
-      List<SessionTable> sessions = core.policies.sessions();
-      ProxyListener all = metrics.proxyListener();
+      ProxyListener all =
+          config.wakeSleeping()
+              ? new WakingListener(metrics.proxyListener(), wakes())
+              : metrics.proxyListener();
+      // The policies and their sessions may change at run time.
       ProxyListener measured =
-          sessions.isEmpty()
-              ? all
-              : new SessionEnds(all, id -> sessions.forEach(table -> table.finish(id)));
+          new SessionEnds(all, id -> core.policies.sessions().forEach(table -> table.finish(id)));
       return RequestLines.around(measured, InstantSource.system(), config.log());
+    }
+
+    private WakeOnDemand wakes() {
+      return new WakeOnDemand(
+          fleet,
+          core.client::send,
+          core.prober.sleeping(),
+          config.admin().controlTimeout(),
+          ticker,
+          Thread::startVirtualThread);
     }
 
     private RequestHandlerFactory courses(Disaggregation two, RoutingEngine engine) {
@@ -315,7 +344,6 @@ public final class Router implements AutoCloseable {
 
     /** Adds the metrics; those of several policies are summed. */
     private void measure(ProxyServer server) {
-      StagePolicies policies = core.policies;
       metrics
           .clients(server::clients, server.clientsLimit())
           .protocols(server.connections())
@@ -330,6 +358,11 @@ public final class Router implements AutoCloseable {
       if (config.metrics().likeProductionStack()) {
         metrics.withProductionStackNames();
       }
+      measurePolicies();
+    }
+
+    private void measurePolicies() {
+      StagePolicies policies = core.policies;
       List<PolicySetup> setups = new ArrayList<>(policies.byModel().values());
       setups.add(policies.regular());
       List<PrefixIndex> indexes =
@@ -337,10 +370,30 @@ public final class Router implements AutoCloseable {
       if (!indexes.isEmpty()) {
         metrics.prefixIndex(indexes);
       }
-      List<SessionTable> sessions = policies.sessions();
-      if (!sessions.isEmpty()) {
-        metrics.sessions(() -> sessions.stream().mapToLong(SessionTable::size).sum());
+      if (!policies.sessions().isEmpty() && sessionsMeasured.compareAndSet(false, true)) {
+        metrics.sessions(
+            () -> core.policies.sessions().stream().mapToLong(SessionTable::size).sum());
       }
+    }
+
+    /** Takes over what {@link PointsmanConfig#withLive} admits; the workers are done already. */
+    void use(PointsmanConfig next, EngineAssembly.@Nullable Rebuilt rebuilt, ProxyServer server) {
+      config = next;
+      changes.use(next);
+      fleet.configure(next.fleet());
+      core.prober.configure(next.probes());
+      metrics.expect(next.engine().expectedModels());
+      RoutingEngine routing = requireNonNull(engine);
+      if (rebuilt != null) {
+        core.use(rebuilt);
+        metrics.policiesChanged();
+        metrics.policiesOfModels(rebuilt.modelPolicies());
+        observers.measure(core, metrics);
+        measurePolicies();
+      }
+      routing.use(core.captured(observers.watched(core.policies)), next.engine());
+      // The start has computed a part of the listener's settings.
+      server.use(next.proxy().withListen(server.listen()), next.affinity());
     }
 
     private CallerCheck callers() {
@@ -377,7 +430,8 @@ public final class Router implements AutoCloseable {
     /** Builds the routes for clients that the router answers itself. */
     private LocalRoutes routes() throws IOException {
       LocalRoutes.Builder routes = LocalRoutes.builder();
-      healthApi().addTo(routes);
+      health = healthApi();
+      health.addTo(routes);
       if (engineIds != null) {
         new StackApi(engineIds, version).addTo(routes);
       }
@@ -399,9 +453,9 @@ public final class Router implements AutoCloseable {
     }
 
     private HealthApi healthApi() {
-      boolean ofWorkers = config.admin().healthOfWorkers();
+      HealthAnswer answer = config.admin().healthAnswer();
       boolean holds = config.proxy().holdBack().withoutWorker().isPositive();
-      return new HealthApi(fleet, membership, ofWorkers, config.disagg(), draining::get, holds)
+      return new HealthApi(fleet, membership, answer, config.disagg(), draining::get, holds)
           .showing(dynamicConfig::get);
     }
 
@@ -424,10 +478,13 @@ public final class Router implements AutoCloseable {
     private LocalRoutes adminRoutes(
         RoutingEngine engine, CallerCheck callers, PromptListener prompts) throws IOException {
       LocalRoutes.Builder routes = LocalRoutes.builder();
-      healthApi().addTo(routes);
+      requireNonNull(health).addTo(routes);
       if (config.admin().enabled()) {
-        new WorkersApi(fleet, membership, ticker).addTo(routes);
-        new MaintenanceApi(fleet, core.client::send, core.policies.sessions()).addTo(routes);
+        WorkersApi workers = new WorkersApi(fleet, membership, ticker);
+        workers.addTo(routes);
+        new CordonApi(fleet, workers, ticker, Thread::sleep).addTo(routes);
+        new MaintenanceApi(fleet, core.client::send, () -> core.policies.sessions()).addTo(routes);
+        reloads.addTo(routes);
         observers.addTo(routes);
       } else if (config.decide().enabled()) {
         new WorkerList(fleet).addTo(routes);
@@ -476,7 +533,15 @@ public final class Router implements AutoCloseable {
       AdmissionSettings lines = config.proxy().admission();
       DecisionService planes =
           new DecisionService(
-              engine, choices, config.affinity(), decodes, lines, split, prompts, ticker, dice);
+              engine,
+              choices,
+              () -> config.affinity(),
+              decodes,
+              lines,
+              split,
+              prompts,
+              ticker,
+              dice);
       new DecideApi(planes, this::policyOf).addTo(routes);
       new LeasesApi(planes).addTo(routes);
       RayRouteApi route = new RayRouteApi(planes).addTo(routes);
@@ -495,7 +560,10 @@ public final class Router implements AutoCloseable {
       String host = config.metrics().host();
       int port = config.metrics().port();
       try {
-        MetricsServer server = MetricsServer.open(metrics, new InetSocketAddress(host, port));
+        HealthApi answers = requireNonNull(health);
+        MetricsServer server =
+            MetricsServer.open(
+                metrics, answers::ready, answers::readiness, new InetSocketAddress(host, port));
         control.push(server);
         return server;
       } catch (IOException e) {
@@ -506,8 +574,7 @@ public final class Router implements AutoCloseable {
 
   private void startBatches() {
     if (batches != null) {
-      batches.start(
-          URI.create(url("http", local(config.proxy().listen().host()), server.port())));
+      batches.start(URI.create(url("http", local(config.proxy().listen().host()), server.port())));
     }
   }
 
@@ -550,6 +617,38 @@ public final class Router implements AutoCloseable {
 
   public Fleet fleet() {
     return fleet;
+  }
+
+  /**
+   * Changes to another configuration at run time. Nothing is changed if it is refused. Requests in
+   * progress end under the old configuration.
+   *
+   * @param before the present configuration
+   * @throws IllegalArgumentException with the reason, if the router needs a restart or a value
+   *     cannot be used
+   * @throws IllegalStateException if there is no room for all workers
+   */
+  public synchronized void change(PointsmanConfig before, PointsmanConfig next) {
+    if (!before.canBecome(next)) {
+      throw new IllegalArgumentException("configuration: needs a restart");
+    }
+    boolean samePolicies =
+        before.policy().equals(next.policy())
+            && before.policies().equals(next.policies())
+            && before.models().equals(next.models());
+    if (!samePolicies && !TokenAsking.heardAlready(config, next)) {
+      throw new IllegalArgumentException(
+          "policy: uses KV events (expected: a restart, because the router subscribes to them only"
+              + " at the start)");
+    }
+    EngineAssembly.Rebuilt rebuilt = samePolicies ? null : assembly.core.rebuilt(next);
+    configureWorkers(before.workers(), next.workers());
+    assembly.use(next, rebuilt, server);
+  }
+
+  /** Answers calls of the admin API for a reload. */
+  public void onReload(Supplier<ReloadApi.Outcome> action) {
+    assembly.reloads.action(action);
   }
 
   /**

@@ -40,8 +40,7 @@ final class TokenAsking {
     if (config.kvEvents().mode() == KvEventSettings.Mode.OFF) {
       return false;
     }
-    boolean wanted =
-        deciding(config).anyMatch(name -> COMPARE.contains(name) || name.contains("."));
+    boolean wanted = uses(config);
     if (!wanted) {
       log.warn(
           "kv-events.mode: the router does not subscribe, because no active policy uses KV events"
@@ -49,6 +48,19 @@ final class TokenAsking {
           COMPARE);
     }
     return wanted;
+  }
+
+  /**
+   * True if the policies of {@code next} need no more from KV events than a router that started
+   * with {@code first} has.
+   */
+  static boolean heardAlready(PointsmanConfig first, PointsmanConfig next) {
+    boolean off = next.kvEvents().mode() == KvEventSettings.Mode.OFF;
+    return off || uses(first) || !uses(next);
+  }
+
+  private static boolean uses(PointsmanConfig config) {
+    return deciding(config).anyMatch(name -> COMPARE.contains(name) || name.contains("."));
   }
 
   /** The store of token ids; {@link TokenKeys#NONE} if token ids are not queried. */

@@ -139,9 +139,33 @@ class CommandsTest {
         Files.writeString(
             folder.resolve("router.yaml"),
             "listen: {port: 81}\npolicy: random\nsse-keepalive: on\n");
-    assertThat(run("check-config", file.toString(), "--port", "82")).isZero();
+    assertThat(run("check-config", file.toString(), "--port", "82", "--all")).isZero();
     assertThat(YamlConfig.parse("printed", out.toString()).get(FrontKeys.PORT)).isEqualTo(82);
-    assertThat(out.toString()).contains("policy: random").contains("sse-keepalive: 15s");
+    assertThat(out.toString())
+        .contains("policy: random")
+        .contains("sse-keepalive: 15s")
+        .contains("max-workers:");
+  }
+
+  @Test
+  void checkConfigSaysOkAndPrintsTheDifferences(@TempDir Path folder) throws Exception {
+    Path file =
+        Files.writeString(
+            folder.resolve("router.yaml"), "listen: {port: 81}\npolicy: random\nmax-workers: 8\n");
+    String workers = "http://a:1,http://a:1/v1";
+    assertThat(run("check-config", file.toString(), "--workers", workers)).isZero();
+    assertThat(out.toString())
+        .startsWith("# ok: 4 keys differ from their defaults")
+        .contains("# note: workers a:1 and a:1/v1 have the same engine")
+        .contains("  port: 81  # default: 30000\n")
+        .contains("policy: random  # default: cost\n")
+        .doesNotContain("sse-keepalive");
+    assertThat(YamlConfig.parse("printed", out.toString()).get(FrontKeys.PORT)).isEqualTo(81);
+    out.getBuffer().setLength(0);
+    assertThat(run("check-config")).isZero();
+    assertThat(out.toString())
+        .startsWith("# ok: every key has its default")
+        .contains("# note: no workers");
   }
 
   @Test
@@ -172,7 +196,7 @@ class CommandsTest {
 
   @Test
   void aTimeOfZeroNeedsNoUnit() {
-    assertThat(run("check-config", "--defer-beyond", "0", "--timeouts-idle=0")).isZero();
+    assertThat(run("check-config", "--defer-beyond", "0", "--timeouts-idle=0", "--all")).isZero();
     assertThat(out.toString()).contains("defer-beyond: 0\n").contains("idle: \"off\"\n");
   }
 

@@ -154,7 +154,7 @@ class AdminDefaultsTest {
     assertThat(status("GET", router.url() + "/metrics")).isEqualTo(200);
     assertThat(status("GET", router.url() + "/engines")).isEqualTo(200);
     assertThat(status("GET", router.url() + "/version")).isEqualTo(200);
-    assertThat(status("POST", router.url() + "/sleep")).isEqualTo(501);
+    assertThat(status("POST", router.url() + "/sleep")).isEqualTo(404);
     assertThat(status("POST", router.adminUrl() + "/add_worker")).isEqualTo(404);
   }
 

@@ -204,10 +204,10 @@ class StackRouterTest {
 
     HttpResponse<String> refused = send(router, "POST", "/sleep?id=x&level=1");
 
-    assertThat(refused.statusCode()).isEqualTo(501);
-    assertThat(refused.body()).contains("path_refused", "/sleep");
-    assertThat(send(router, "POST", "/wake_up?id=x").statusCode()).isEqualTo(501);
-    assertThat(send(router, "GET", "/is_sleeping?id=x").statusCode()).isEqualTo(501);
+    assertThat(refused.statusCode()).isEqualTo(404);
+    assertThat(refused.body()).contains("admin_path");
+    assertThat(send(router, "POST", "/wake_up?id=x").statusCode()).isEqualTo(404);
+    assertThat(send(router, "GET", "/is_sleeping?id=x").statusCode()).isEqualTo(404);
     // Probes ask engines if they sleep.
     assertThat(asked)
         .filteredOn(request -> !request.equals("GET /is_sleeping"))

@@ -30,6 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 /**
  * Files and batches over real sockets, through production-stack's command line and {@code serve}.
  */
+@SuppressWarnings("StringConcatToTextBlock") // line ends matter
 @Tag("full")
 @Timeout(180)
 class BatchApiTest {
@@ -170,7 +171,7 @@ class BatchApiTest {
   void aLargeFileComesBackByteForByte() throws Exception {
     byte[] content = new byte[30 << 20];
     for (int i = 0; i < content.length; i++) {
-      content[i] = (byte) (i * 31 >> 3);
+      content[i] = (byte) ((i * 31) >> 3);
     }
     try (ScriptedEngine engine = ScriptedEngine.start(new Faults.Healthy("m", Faults.Answer.ok()));
         RouterProcess router =

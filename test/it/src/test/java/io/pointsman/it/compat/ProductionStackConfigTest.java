@@ -79,8 +79,10 @@ class ProductionStackConfigTest {
       assertThat(get(router, "/health"))
           .contains("\"status\":\"healthy\"", "\"static_backends\":\"" + first.url() + "\"");
 
-      configure(second, "routing_logic: session\n");
+      configure(second, "routing_logic: nothing\n");
       router.awaitOutput("not reloaded");
+      configure(second, "routing_logic: session\n");
+      router.awaitOutput("changed: ");
       configure(second, "session_key: other\nstatic_aliases: {g: m}\n");
       WaitFor.until(
           "the second serves by the new alias",

@@ -33,7 +33,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Tag("full")
 final class ClientFaultsTest {
   private static final int MANY = 200;
-  private static final String HEAD = "POST %s HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n";
+  private static final String HEAD =
+      "POST %s HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n";
 
   /** More bytes than one response and its queue take, including allocator reserves. */
   private static final long ANSWERS_TAKE = 8 << 20;

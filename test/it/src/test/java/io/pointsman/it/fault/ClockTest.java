@@ -32,6 +32,9 @@ final class ClockTest {
           "io.pointsman.control.kvevents.KvSource",
           // Time in the line of a request.
           "io.pointsman.observe.logging.RequestLines",
+          // Time of creation in a mapped rerank answer.
+          "io.pointsman.proxy.exchange.AnswerWriter",
+          "io.pointsman.proxy.exchange.RerankBody",
           // Time since which an engine is known, in /engines.
           "io.pointsman.api.admin.EngineIds",
           "io.pointsman.server.wiring.Router$Assembly");

@@ -133,9 +133,9 @@ final class ReloadTest {
   void fixedKeysAreRefusedWithTheReasonAndNothingChanges() throws Exception {
     Path file = configure("", first);
     try (RouterProcess router = RouterProcess.start("--config", file.toString())) {
-      configure("timeouts:\n  total: 5s\n", second);
+      configure("timeouts: {total: 5s}\nmax-workers: 7\n", second);
       router.hangUp();
-      router.awaitOutput("not reloaded, the previous one stays active: timeouts.total: changed");
+      router.awaitOutput("not reloaded, the previous one stays active: max-workers: changed");
       configure("no-such-key: 1\n", second);
       router.hangUp();
       router.awaitOutput("no-such-key");
@@ -160,6 +160,72 @@ final class ReloadTest {
       assertThat(served(second)).isEqualTo(before);
       router.hangUp();
       WaitFor.until("it serves", WaitFor.LONG, () -> servesOn(router.port(), second));
+      router.verify();
+    }
+  }
+
+  @Test
+  void everyStreamSurvivesReloads() throws Exception {
+    streamsSurvive(12, 12);
+  }
+
+  @Test
+  @Tag("full")
+  @Timeout(600)
+  void athousandStreamsSurviveFiveHundredReloads() throws Exception {
+    streamsSurvive(1000, 500);
+  }
+
+  /** Each reload changes the policy, limits, timeouts, probes and workers. */
+  private void streamsSurvive(int count, int reloads) throws Exception {
+    Path file = configure("", first, second);
+    try (RouterProcess router = RouterProcess.start("--config", file.toString())) {
+      Map<String, Integer> streams = new ConcurrentHashMap<>();
+      List<Thread> clients = new ArrayList<>();
+      for (int i = 0; i < count; i++) {
+        clients.add(
+            Thread.ofVirtual().start(() -> streams.merge(stream(router.port()), 1, Integer::sum)));
+      }
+      WaitFor.until(
+          () -> "all streams run, ended: " + streams,
+          WaitFor.LONG,
+          () -> streams(first) + streams(second) == count);
+      String[] policies = {"cost", "cache_aware", "least_load", "consistent_hash", "random"};
+      for (int i = 0; i < reloads; i++) {
+        Files.writeString(
+            file,
+            """
+            policy: %s
+            workers: [%s, %s]
+            timeouts: {total: %ds}
+            limits: {max-body: %dMiB}
+            health: {interval: %ds}
+            breaker: {failure-threshold: %d}
+            """
+                .formatted(
+                    policies[i % policies.length],
+                    first.url(),
+                    (i % 2 == 0 ? third : second).url(),
+                    1000 + i,
+                    10 + i,
+                    5 + i % 5,
+                    3 + i % 4));
+        HttpAnswer answer = RawClient.call(router.port(), "POST", "/config/reload", "");
+        assertThat(answer.text()).contains("\"reloaded\":true");
+        assertThat(ask(router.port())).isEqualTo("200");
+        if (i % 10 == 5) {
+          Files.writeString(file, "policy: [");
+          answer = RawClient.call(router.port(), "POST", "/config/reload", "");
+          assertThat(answer.status()).isEqualTo(409);
+          assertThat(answer.text()).contains("router.yaml");
+        }
+      }
+      assertThat(streams).as("streams that have ended").isEmpty();
+      streamsEnd.countDown();
+      for (Thread client : clients) {
+        client.join();
+      }
+      assertThat(streams).isEqualTo(Map.of("done", count));
       router.verify();
     }
   }

@@ -77,7 +77,7 @@ final class GoldenOwnErrorsTest {
   @Test
   void statesThatAreNotWell() throws IOException {
     ErrorText text = new ErrorText();
-    String settings = "admin: {ray-application: app}\n";
+    String settings = "admin: {ray-application: app}\nhealth: {answer: all}\n";
     try (RefusedPort refused = RefusedPort.open();
         RunningRouter router =
             RunningRouter.start(PORTS + settings + "workers: [\"" + refused.url() + "\"]\n")) {
@@ -88,6 +88,7 @@ final class GoldenOwnErrorsTest {
       int port = router.port();
       text.ask("workers", port, "GET", "/health", "");
       text.ask("ready", port, "GET", "/readiness", "");
+      text.ask("a model can be served", port, "GET", "/readyz", "");
       text.ask("one is well", port, "GET", "/-/healthz", "");
       int metrics = router.metricsPort();
       text.ask("metrics, path", metrics, "GET", "/nothing", "");

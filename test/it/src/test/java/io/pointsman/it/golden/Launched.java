@@ -39,14 +39,14 @@ final class Launched {
   /** Checks a configuration; adds the keys that differ from their defaults, or the refusal. */
   Launched check(String flags) {
     String line = "check-config " + flags;
-    Result result = run(words(line));
+    Result result = run(words(line + " --all"));
     return said(line, differences(result.out()) + result.err() + "exit " + result.code());
   }
 
   /** Checks a configuration; adds every key. */
   Launched checkWhole(String flags) {
     String line = "check-config " + flags;
-    Result result = run(words(line));
+    Result result = run(words(line + " --all"));
     return said(line, result.out() + result.err() + "exit " + result.code());
   }
 

@@ -1,5 +1,6 @@
 package io.pointsman.engine.policy.catalog;
 
+import io.pointsman.engine.env.LargePages;
 import io.pointsman.engine.kv.KvCredits;
 import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.LeastLoadPolicy;
@@ -14,6 +15,7 @@ import io.pointsman.engine.policy.cache.PrefixLearner;
 import io.pointsman.engine.policy.cost.CostLearner;
 import io.pointsman.engine.policy.cost.CostPolicy;
 import io.pointsman.engine.policy.cost.CostSettings;
+import io.pointsman.engine.policy.cost.cache.FleetCaches;
 import io.pointsman.engine.policy.cost.report.CostInsight;
 import io.pointsman.engine.policy.hash.ConsistentHashPolicy;
 import io.pointsman.engine.policy.hash.LoadBound;
@@ -65,7 +67,7 @@ public final class Policies {
   }
 
   /**
-   * Creates a policy with its own learners.
+   * Creates a policy with its own learners, or with those in the memory of its parts.
    *
    * @throws IllegalArgumentException if the name is unknown; the message lists all names
    */
@@ -95,8 +97,7 @@ public final class Policies {
               + settings.affinity().name().toLowerCase(Locale.ROOT)
               + " (expected: off with a policy that keeps sessions itself)");
     }
-    SessionTable sessions =
-        new SessionTable(settings.maxSessions(), settings.sessionTtl(), parts.ticker());
+    SessionTable sessions = sessions(parts);
     List<Learner> learners = new ArrayList<>(setup.learners());
     learners.add(sessions);
     return new PolicySetup(
@@ -115,9 +116,12 @@ public final class Policies {
 
   private static PolicySetup cacheAware(PolicyParts parts) {
     CacheAwareSettings settings = parts.settings().cacheAware();
-    PrefixIndex index =
-        new PrefixIndex(settings.maxIndexBytes(), parts.maxWorkers(), parts.largePages());
-    PrefixLearner learner = new PrefixLearner(index, parts.maxWorkers(), parts.ticker().nanos());
+    PrefixIndex index = index(parts, settings.maxIndexBytes(), parts.largePages());
+    PrefixLearner learner =
+        parts
+            .memory()
+            .prefixes(
+                index, () -> new PrefixLearner(index, parts.maxWorkers(), parts.ticker().nanos()));
     return new PolicySetup(
         new CacheAwarePolicy(settings, learner, parts.dice()), List.of(learner), null, index);
   }
@@ -136,19 +140,26 @@ public final class Policies {
   private static PolicySetup cost(PolicyParts parts) {
     CostSettings settings = parts.settings().cost();
     KvCredits credits = parts.settings().kvAware().credits();
-    CostLearner learner =
-        new CostLearner(
-            settings, parts.kv(), credits, parts.ticker(), parts.maxWorkers(), parts.largePages());
+    PolicySetup kept = parts.memory().cost(settings, credits);
+    if (kept != null) {
+      return kept;
+    }
+    PrefixIndex index =
+        index(parts, FleetCaches.indexBytes(settings.maxBytes()), parts.largePages());
+    FleetCaches caches = new FleetCaches(settings.maxBytes(), index, parts.kv(), credits);
+    CostLearner learner = new CostLearner(settings, caches, parts.ticker(), parts.maxWorkers());
     if (!parts.acts()) {
       learner.inShadow();
     }
-    return new PolicySetup(
-        new CostPolicy(settings, learner, parts.dice()),
-        List.of(learner),
-        List.of(learner),
-        null,
-        learner.index(),
-        CostInsight.observing(settings, learner));
+    PolicySetup made =
+        new PolicySetup(
+            new CostPolicy(settings, learner, parts.dice()),
+            List.of(learner),
+            List.of(learner),
+            null,
+            learner.index(),
+            CostInsight.observing(settings, learner));
+    return parts.memory().keep(made, settings, credits);
   }
 
   private static PolicySetup kvAware(PolicyParts parts) {
@@ -163,12 +174,20 @@ public final class Policies {
 
   private static KvLearner kvLearner(PolicyParts parts) {
     PolicySettings settings = parts.settings();
-    return new KvLearner(
-        parts.kv(),
-        settings.kvAware().credits(),
-        parts.ticker(),
-        settings.cacheAware().maxIndexBytes(),
-        parts.maxWorkers());
+    KvCredits credits = settings.kvAware().credits();
+    long bytes = settings.cacheAware().maxIndexBytes();
+    return parts
+        .memory()
+        .placements(
+            bytes,
+            credits,
+            () ->
+                new KvLearner(
+                    parts.kv(),
+                    credits,
+                    parts.ticker(),
+                    index(parts, bytes, LargePages.NONE),
+                    parts.maxWorkers()));
   }
 
   private static PolicySetup priority(PolicyParts parts) {
@@ -185,10 +204,23 @@ public final class Policies {
     return plain(new RendezvousHashPolicy(bound, parts.dice()));
   }
 
-  private static PolicySetup stickyLeastLoaded(PolicyParts parts) {
+  private static SessionTable sessions(PolicyParts parts) {
     PolicySettings settings = parts.settings();
-    SessionTable sessions =
-        new SessionTable(settings.maxSessions(), settings.sessionTtl(), parts.ticker());
+    return parts
+        .memory()
+        .sessions(
+            settings.maxSessions(),
+            settings.sessionTtl(),
+            () -> new SessionTable(settings.maxSessions(), settings.sessionTtl(), parts.ticker()));
+  }
+
+  /** The index of prefixes with the size that the settings name. */
+  private static PrefixIndex index(PolicyParts parts, long bytes, LargePages pages) {
+    return parts.memory().index(bytes, () -> new PrefixIndex(bytes, parts.maxWorkers(), pages));
+  }
+
+  private static PolicySetup stickyLeastLoaded(PolicyParts parts) {
+    SessionTable sessions = sessions(parts);
     Policy policy = new StickyLeastLoadedPolicy(sessions, parts.dice());
     return new PolicySetup(policy, List.of(sessions), sessions);
   }

@@ -14,6 +14,7 @@ import io.pointsman.engine.kv.KvKnowledge;
  * @param kv knowledge of engines' caches from KV events
  * @param largePages for prefix indexes
  * @param acts whether requests go where the policy sends them; false for a shadow of another policy
+ * @param memory learned state that a new policy of the same place takes over
  */
 public record PolicyParts(
     Ticker ticker,
@@ -22,7 +23,8 @@ public record PolicyParts(
     PolicySettings settings,
     KvKnowledge kv,
     LargePages largePages,
-    boolean acts) {
+    boolean acts,
+    PolicyMemory memory) {
   /** Parts of a policy that acts, without large pages. */
   public PolicyParts(
       Ticker ticker, RandomSource dice, int maxWorkers, PolicySettings settings, KvKnowledge kv) {
@@ -53,7 +55,7 @@ public record PolicyParts(
       PolicySettings settings,
       KvKnowledge kv,
       LargePages largePages) {
-    this(ticker, dice, maxWorkers, settings, kv, largePages, true);
+    this(ticker, dice, maxWorkers, settings, kv, largePages, true, PolicyMemory.NONE);
   }
 
   /**
@@ -62,11 +64,17 @@ public record PolicyParts(
    * @param ofTheSamePolicy whether the shadow has the same policy as the router
    */
   public PolicyParts shadow(Ticker ticker, KvKnowledge kv, boolean ofTheSamePolicy) {
-    return new PolicyParts(ticker, dice, maxWorkers, settings, kv, largePages, ofTheSamePolicy);
+    return new PolicyParts(
+        ticker, dice, maxWorkers, settings, kv, largePages, ofTheSamePolicy, PolicyMemory.NONE);
   }
 
   /** Returns a copy with other settings. */
   public PolicyParts with(PolicySettings settings) {
-    return new PolicyParts(ticker, dice, maxWorkers, settings, kv, largePages, acts);
+    return remembering(settings, PolicyMemory.NONE);
+  }
+
+  /** Returns a copy with other settings for the policy that has {@code memory}. */
+  public PolicyParts remembering(PolicySettings settings, PolicyMemory memory) {
+    return new PolicyParts(ticker, dice, maxWorkers, settings, kv, largePages, acts, memory);
   }
 }

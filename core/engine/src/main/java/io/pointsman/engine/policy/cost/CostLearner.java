@@ -66,9 +66,18 @@ public final class CostLearner implements AnswerLearner {
       Ticker ticker,
       int maxWorkers,
       LargePages largePages) {
+    this(
+        settings,
+        new FleetCaches(settings.maxBytes(), kv, credits, maxWorkers, largePages),
+        ticker,
+        maxWorkers);
+  }
+
+  /** Creates a learner with given caches. */
+  public CostLearner(CostSettings settings, FleetCaches caches, Ticker ticker, int maxWorkers) {
     this.settings = settings;
     this.ticker = ticker;
-    caches = new FleetCaches(settings.maxBytes(), kv, credits, maxWorkers, largePages);
+    this.caches = caches;
     kinds = new KindModels(settings);
     models = new AtomicReferenceArray<>(maxWorkers);
     guard = new CostGuard(ticker.nanos());

@@ -171,7 +171,7 @@ public final class CostPolicy implements Policy {
       WorkerState at = models[i].state(now);
       CostEstimator about = estimator(at.kind());
       int blocks = holders == null ? 0 : holders.blocks(pool.slot(i));
-      double cost = about.cost(at, blocks);
+      double cost = about.cost(at, blocks) / pool.worker(i).share(now);
       leastWait = Math.min(leastWait, about.waits());
       least = Math.min(least, cost);
       indexes[count] = i;

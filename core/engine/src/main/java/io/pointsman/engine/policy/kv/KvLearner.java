@@ -44,20 +44,15 @@ public final class KvLearner implements AnswerLearner {
 
   /**
    * @param credits values of blocks on tiers other than the device
-   * @param placementBytes maximum memory for placements in bytes; at least 64 KiB
+   * @param index index of placements
    */
   public KvLearner(
-      KvKnowledge knowledge,
-      KvCredits credits,
-      Ticker ticker,
-      long placementBytes,
-      int maxWorkers) {
+      KvKnowledge knowledge, KvCredits credits, Ticker ticker, PrefixIndex index, int maxWorkers) {
     this.ticker = ticker;
     this.knowledge = knowledge;
     unseen = knowledge.unseen();
     this.credits = credits;
-    placements =
-        new PrefixLearner(new PrefixIndex(placementBytes, maxWorkers), maxWorkers, ticker.nanos());
+    placements = new PrefixLearner(index, maxWorkers, ticker.nanos());
     prefillTokens = new AtomicLongArray(maxWorkers);
     pending = knowledge.index().pending();
   }

@@ -147,7 +147,7 @@ public final class SessionAffinity implements Policy {
           workers++;
         }
       }
-      return bound.inFlight() < Math.ceilDiv(sum, Math.max(1, workers));
+      return bound.load() < Math.ceilDiv(sum, Math.max(1, workers));
     }
   }
 }

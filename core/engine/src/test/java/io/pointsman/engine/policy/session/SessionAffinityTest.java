@@ -216,6 +216,18 @@ class SessionAffinityTest {
     assertThat(serve(engine, "s")).isSameAs(fleet.worker(2));
   }
 
+  @ParameterizedTest
+  @EnumSource(value = Mode.class, names = "OFF", mode = EnumSource.Mode.EXCLUDE)
+  void sessionsMoveFromACordonedWorker(Mode mode) {
+    RoutingEngine engine = engine(mode);
+    Worker home = serve(engine, "s");
+    chosen = fleet.worker(2);
+    home.cordon(true);
+    assertThat(serve(engine, "s")).isSameAs(fleet.worker(2));
+    home.cordon(false);
+    assertThat(serve(engine, "s")).isSameAs(fleet.worker(2));
+  }
+
   @Test
   void hardSessionReturnsToItsWorkerWhenThatIsNoLongerBusy() {
     Worker limited = fleet.add(TestFleet.spec("limited", TestFleet.MODEL).withMaxInFlight(1));

@@ -188,7 +188,8 @@ final class Traffic implements AutoCloseable {
           : End.WRONG_ANSWER;
     }
     String text = Texts.streamed(body);
-    String last = body.substring(body.lastIndexOf("data: ") + 1).strip();
+    String events = withoutEnd(body);
+    String last = events.substring(events.lastIndexOf("data: ") + 1).strip();
     if (last.endsWith("[DONE]")) {
       return texts.are(text, asked.seed(), asked.words()) ? End.SERVED : End.WRONG_ANSWER;
     }
@@ -198,8 +199,17 @@ final class Traffic implements AutoCloseable {
     if (!texts.begin(text, asked.seed(), asked.words())) {
       return End.WRONG_ANSWER;
     }
-    boolean alone = body.indexOf("data: ") == body.lastIndexOf("data: ");
+    boolean alone = events.indexOf("data: ") == events.lastIndexOf("data: ");
     return alone ? End.STREAM_ENDED_AT_ITS_HEAD : End.STREAM_ENDED_WITH_ERROR;
+  }
+
+  /** The events without the end that an engine sends after its own error event. */
+  private static String withoutEnd(String body) {
+    String done = "data: [DONE]";
+    int end = body.lastIndexOf(done);
+    String before = end < 0 ? body : body.substring(0, end);
+    boolean failed = before.substring(before.lastIndexOf("data: ") + 1).contains("\"error\"");
+    return end >= 0 && failed ? before : body;
   }
 
   private static String stream(String prompt, int seed, int words) {

@@ -40,11 +40,26 @@ public final class FleetCaches {
    */
   public FleetCaches(
       long maxBytes, KvKnowledge kv, KvCredits credits, int maxWorkers, LargePages largePages) {
+    this(maxBytes, new PrefixIndex(indexBytes(maxBytes), maxWorkers, largePages), kv, credits);
+  }
+
+  /**
+   * Creates the data with a given index.
+   *
+   * @param maxBytes memory of all parts together; at least 2 MiB
+   * @param index an index of {@link #indexBytes}
+   */
+  public FleetCaches(long maxBytes, PrefixIndex index, KvKnowledge kv, KvCredits credits) {
     this(
-        new PrefixIndex(maxBytes / INDEX_SHARE, maxWorkers, largePages),
-        new CacheMemory(maxBytes - (maxBytes / INDEX_SHARE + GhostList.bytes() + REPORT_BYTES)),
+        index,
+        new CacheMemory(maxBytes - (indexBytes(maxBytes) + GhostList.bytes() + REPORT_BYTES)),
         kv,
         credits);
+  }
+
+  /** Memory of the index in bytes, of {@code maxBytes} for all parts. */
+  public static long indexBytes(long maxBytes) {
+    return maxBytes / INDEX_SHARE;
   }
 
   /** Creates the data with a given index and memory. */

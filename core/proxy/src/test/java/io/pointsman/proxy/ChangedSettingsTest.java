@@ -1,0 +1,80 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.settings.LimitSettings;
+import io.pointsman.request.AffinitySettings;
+import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Settings that change while the server runs. */
+@Timeout(60)
+@SuppressWarnings("try") // tests may be interrupted
+class ChangedSettingsTest {
+  private static final String CHAT = "/v1/chat/completions";
+  private static final String BODY = "{\"model\":\"m\"}";
+  private static final LimitSettings SMALL = new LimitSettings(20, 1024, 256, 10, 1 << 20);
+
+  private static void use(ProxyRig rig, ProxySettings next) {
+    rig.server().use(next, AffinitySettings.DEFAULT);
+  }
+
+  @Test
+  void aKeptConnectionGetsTheNewLimits() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect();
+      client.send(ProxyRig.post(CHAT, BODY + " ".repeat(50)));
+      assertThat(client.read().status()).isEqualTo(200);
+      use(rig, rig.settings().withLimits(SMALL));
+      client.send(ProxyRig.post(CHAT, BODY + " ".repeat(50)));
+      assertThat(client.read().status()).isEqualTo(413);
+      use(rig, rig.settings());
+      assertThat(rig.ask(ProxyRig.post(CHAT, BODY + " ".repeat(50))).status()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void aRequestThatWaitsStaysInItsQueue() throws Exception {
+    CountDownLatch answer = new CountDownLatch(1);
+    AdmissionSettings one = new AdmissionSettings(1, 4, Duration.ofSeconds(50), 503);
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS.withAdmission(one));
+        ScriptedEngine engine =
+            ScriptedEngine.start(
+                (request, connection) -> {
+                  answer.await();
+                  Answer.ok().answer(request, connection);
+                })) {
+      rig.worker(engine.url());
+      WireClient first = rig.connect();
+      first.send(ProxyRig.post(CHAT, BODY));
+      ProxyRig.await("it runs", () -> !engine.requests().isEmpty());
+      WireClient second = rig.connect();
+      second.send(ProxyRig.post(CHAT, BODY));
+      ProxyRig.await("it waits", () -> rig.server().queued() == 1);
+      use(rig, rig.settings().withAdmission(AdmissionSettings.DEFAULTS));
+      WireClient third = rig.connect();
+      third.send(ProxyRig.post(CHAT, BODY));
+      ProxyRig.await("the third runs", () -> engine.requests().size() == 2);
+      answer.countDown();
+      assertThat(first.read().status()).isEqualTo(200);
+      assertThat(second.read().status()).isEqualTo(200);
+      assertThat(third.read().status()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void fixedSettingsAreRefused() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS)) {
+      ProxySettings other = rig.settings().withListen(ListenSettings.DEFAULTS);
+      assertThatIllegalArgumentException().isThrownBy(() -> use(rig, other));
+    }
+  }
+}

@@ -1,0 +1,87 @@
+package io.pointsman.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Changes of the configuration that a running router takes over. */
+class LiveConfigTest {
+  private static PointsmanConfig config(String yaml) {
+    return PointsmanConfig.from(YamlConfig.parse("test", yaml));
+  }
+
+  private static boolean changes(String before, String next) {
+    return config(before).canBecome(config(next));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "workers: ['http://a:1']",
+        "model-aliases: {a: b}",
+        "policy: random",
+        "policy: cache_aware\nbalance: {abs-threshold: 3}",
+        "session-affinity: soft",
+        "cost: {tie-millis: 7}",
+        "timeouts: {total: 7s}",
+        "timeouts: {idle: 7s}",
+        "retry: {max-attempts: 7}",
+        "limits: {max-body: 7MiB}",
+        "limits: {max-concurrent-requests: 7}",
+        "limits: {queue-size: 7}",
+        "limits: {max-buffered-share: 0.25}",
+        "limits: {min-upload-rate: 7}",
+        "limits: {searches-per-second: 7}",
+        "limits: {standard-methods: true}",
+        "forwarded: {trusted-proxies: ['10.0.0.0/8']}",
+        "cors: {enabled: true}",
+        "sse-keepalive: 7s",
+        "drain-timeout: 7s",
+        "health: {interval: 7s}",
+        "breaker: {failure-threshold: 7}",
+        "stall: {patience: 7s}",
+        "slow-start: 7s",
+        "admin: {port: 29001}",
+        "log: {level: debug}"
+      })
+  void aRunningRouterTakesOver(String change) {
+    assertThat(changes("", change)).isTrue();
+    assertThat(changes(change, "")).isTrue();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "listen: {port: 7}",
+        "listen: {host: '::1'}",
+        "listen: {backlog: 7}",
+        "max-workers: 7",
+        "metrics: {port: 7}",
+        "pool: {idle-timeout: 7s}",
+        "kubernetes: {selector: 'app=vllm'}",
+        "log: {format: json}",
+        "admin: {port: 7}",
+        "admin: {api-key: secret}",
+        "paths: {allow: [api]}",
+        "batch: {enabled: true}",
+        "http2: {enabled: false}",
+        "tls: {certificate-file: a.pem, key-file: b.pem}",
+        "limits: {max-connections-per-address: 7}",
+        "health: {load-interval: 7s}",
+        "log: {access: all}",
+        "admin: {enabled: false}"
+      })
+  void otherKeysNeedARestart(String change) {
+    assertThat(changes("", change)).isFalse();
+    assertThat(changes("", "policy: random\n" + change)).isFalse();
+  }
+
+  @Test
+  void withTwoRolesThePoliciesStay() {
+    String two = "disaggregation: {protocol: nixl}\n";
+    assertThat(changes(two, two + "policy: random")).isFalse();
+    assertThat(changes(two, two + "timeouts: {total: 7s}")).isTrue();
+  }
+}
