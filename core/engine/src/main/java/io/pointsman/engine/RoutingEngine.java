@@ -51,10 +51,7 @@ public final class RoutingEngine {
   private volatile EngineSettings settings;
   private final EngineListener listener;
 
-  /** Maximum number of learners of earlier policies that follow departures, beyond one for each. */
-  private static final int MOST_EARLIER = 4;
-
-  /** The learners of all policies, and of some earlier ones. */
+  /** The learners of all policies, and those that a later policy may take over. */
   private volatile List<Learner> learners;
 
   private final Ticker ticker;
@@ -122,17 +119,15 @@ public final class RoutingEngine {
   /**
    * Replaces the policies and the settings, as one change for requests that are decided later. A
    * request that is placed ends under the policies that placed it.
+   *
+   * @param kept learners of earlier policies that a later policy may take over; they follow
+   *     departures
    */
-  public void use(StagePolicies next, EngineSettings nextSettings) {
+  public void use(StagePolicies next, EngineSettings nextSettings, List<Learner> kept) {
     fleet.exclusively(
         snapshot -> {
           Set<Learner> all = new LinkedHashSet<>(next.learners());
-          int most = 2 * all.size() + MOST_EARLIER;
-          for (Learner earlier : learners) {
-            if (all.size() < most) {
-              all.add(earlier);
-            }
-          }
+          all.addAll(kept);
           Pickers made = new Pickers(snapshot, pickers, next, this::build);
           learners = List.copyOf(all);
           wanted = next.wanted();

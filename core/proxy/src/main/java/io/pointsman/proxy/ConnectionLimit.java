@@ -27,7 +27,6 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
   private final int most;
   private final int mostOfOne;
   private volatile ForwardedSettings forwarded;
-  private final DrainGate gate;
   private final AtomicInteger open = new AtomicInteger();
 
   /** Number of connections by client. */
@@ -55,13 +54,13 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
    * @param most maximum number of connections; 0 for no limit
    * @param mostOfOne maximum number of connections of one client; 0 for half of {@code most}
    * @param forwarded proxies of many clients, without a limit of their own
-   * @param gate gets a report when all places are taken
+   * @param gate asks whether all places are taken
    */
   ConnectionLimit(int most, int mostOfOne, ForwardedSettings forwarded, DrainGate gate) {
     this.most = most == 0 ? Integer.MAX_VALUE : most;
     this.mostOfOne = mostOfOne == 0 ? Math.max(1, this.most / 2) : mostOfOne;
     this.forwarded = forwarded;
-    this.gate = gate;
+    gate.fullIf(() -> open.get() >= this.most);
   }
 
   /** Replaces the proxies of many clients, for later connections. Any thread. */
@@ -96,7 +95,6 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
     // The system may already have accepted a few more. Reading stops after these.
     if (connected >= most) {
       listener.config().setAutoRead(false);
-      gate.full(true);
       tell();
     }
     client
@@ -138,9 +136,6 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
   /** Runs on the loop of the client that disconnected. */
   private void left(Channel listener) {
     int connected = open.decrementAndGet();
-    if (connected < most) {
-      gate.full(false);
-    }
     if (connected == most - 1 && listener.isOpen()) {
       // Runs after a pending stop; otherwise the stop would take effect last.
       listener.eventLoop().execute(() -> resume(listener));

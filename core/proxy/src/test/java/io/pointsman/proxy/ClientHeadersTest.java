@@ -2,6 +2,7 @@ package io.pointsman.proxy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.settings.HeaderSettings;
 import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.proxy.upstream.UpstreamSettings;
@@ -11,6 +12,8 @@ import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -69,6 +72,29 @@ class ClientHeadersTest {
     assertThat(request.values("content-length")).containsExactly(String.valueOf(BODY.length()));
     assertThat(request.values("connection")).isEmpty();
     assertThat(request.bodyText()).isEqualTo(BODY);
+  }
+
+  /** A worker without a right to the engines' key would collect the keys of clients instead. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void replacedKeysOfClientsReachNoWorker(boolean withheld) throws Exception {
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withUpstream(
+            UpstreamSettings.DEFAULTS.withKeys(new EngineKeys("operator", null, null, true)));
+    try (ProxyRig rig = new ProxyRig(Transport.NIO, settings);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      Map<String, String> labels =
+          withheld ? Map.of(EngineKeys.LABEL, EngineKeys.WITHHELD) : Map.of();
+      rig.worker(WorkerSpec.of(engine.url()).withModels(Set.of("m")).withLabels(labels));
+      rig.ask(
+          ProxyRig.post(
+              "/v1/completions", "Authorization: Bearer client\r\nX-Api-Key: k\r\n", BODY));
+      EngineRequest request = engine.awaitRequest();
+
+      assertThat(request.values("authorization"))
+          .isEqualTo(withheld ? List.of() : List.of("Bearer operator"));
+      assertThat(request.values("x-api-key")).isEmpty();
+    }
   }
 
   @Test

@@ -121,6 +121,28 @@ class ConnectionLimitTest {
     }
   }
 
+  @Test
+  void callersOfTheAdminListenerMakeNoRoomForClients() throws Exception {
+    FakeClock clock = new FakeClock();
+    try (ProxyRig rig = new ProxyRig(transport, settings(MOST, FLOOD), clock);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      rig.server().listenForAdmin("127.0.0.1", 0);
+      try (WireClient plane = new WireClient(rig.server().adminPort())) {
+        String call = "GET /x HTTP/1.1\r\nhost: localhost\r\n\r\n";
+        assertThat(plane.send(call).read().status()).isEqualTo(404);
+        clock.advance(Duration.ofSeconds(1));
+        List<WireClient> idle = connect(rig, MOST);
+        Await.until("all are counted", () -> rig.server().clients() == MOST);
+        clock.advance(Duration.ofSeconds(3));
+
+        assertThat(rig.connect().send(REQUEST).read().status()).as("next").isEqualTo(200);
+        assertThat(idle.getFirst().atEnd()).isTrue();
+        assertThat(plane.send(call).read().status()).isEqualTo(404);
+      }
+    }
+  }
+
   private static ProxySettings settings(int most, int ofOne) {
     ClientLimits clients = ClientLimits.DEFAULTS;
     return ProxySettings.DEFAULTS

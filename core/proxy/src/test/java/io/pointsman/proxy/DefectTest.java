@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.local.LocalEndpoint;
+import io.pointsman.proxy.local.LocalRequest;
+import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.proxy.telemetry.RequestReport;
@@ -20,6 +23,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -218,6 +222,60 @@ class DefectTest {
             TimeoutSettings.DEFAULTS.withTotals(Duration.ofMillis(300), Duration.ZERO));
     try (ProxyRig rig = new ProxyRig(Transport.AUTO, settings, routes)) {
       assertThat(rig.ask("GET /slow HTTP/1.1\r\nhost: r\r\n\r\n").status()).isEqualTo(504);
+    } finally {
+      never.countDown();
+    }
+  }
+
+  /** Waits for an event; counts its clients that left. */
+  private static final class Waiting implements LocalEndpoint {
+    private final CountDownLatch event = new CountDownLatch(1);
+    private final CountDownLatch left = new CountDownLatch(1);
+
+    @Override
+    public LocalResponse handle(LocalRequest request) throws InterruptedException {
+      try {
+        event.await();
+      } catch (InterruptedException e) {
+        left.countDown();
+        throw e;
+      }
+      return LocalResponse.text(200, "now");
+    }
+
+    @Override
+    public boolean waits() {
+      return true;
+    }
+  }
+
+  @Test
+  void anEndpointThatWaitsEndsByItselfOrWithItsClient() throws Exception {
+    CountDownLatch never = new CountDownLatch(1);
+    Waiting waiting = new Waiting();
+    LocalRoutes routes =
+        LocalRoutes.builder()
+            .on("GET", "/waits", waiting)
+            .on(
+                "GET",
+                "/slow",
+                request -> {
+                  never.await();
+                  throw new IllegalStateException("given up");
+                })
+            .build();
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withTimeouts(
+            TimeoutSettings.DEFAULTS.withTotals(Duration.ofMillis(300), Duration.ZERO));
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, settings, routes)) {
+      WireClient patient = rig.connect().send("GET /waits HTTP/1.1\r\nhost: r\r\n\r\n");
+      WireClient leaves = rig.connect().send("GET /waits HTTP/1.1\r\nhost: r\r\n\r\n");
+      // Begins later, and has the usual limit.
+      assertThat(rig.ask("GET /slow HTTP/1.1\r\nhost: r\r\n\r\n").status()).isEqualTo(504);
+      leaves.close();
+      assertThat(waiting.left.await(60, TimeUnit.SECONDS)).isTrue();
+      waiting.event.countDown();
+      assertThat(patient.read().status()).isEqualTo(200);
     } finally {
       never.countDown();
     }

@@ -147,6 +147,9 @@ class Http2AbuseTest {
       clock.advance(usual.clientIdle().plus(Duration.ofSeconds(1)));
       assertThat(requireNonNull(client.next(Http2Wire.GOAWAY)).number(4))
           .isEqualTo(Http2Wire.NO_ERROR);
+      assertThat(requireNonNull(client.next(Http2Wire.GOAWAY)).number(0))
+          .as("the last stream that was served")
+          .isEqualTo(1);
       assertThat(client.next()).isNull();
     }
   }

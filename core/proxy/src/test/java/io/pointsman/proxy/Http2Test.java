@@ -471,11 +471,9 @@ class Http2Test {
       idle.frame(Http2Wire.PING, 0, 0, new byte[8]).next(Http2Wire.PING);
       Thread closing = Thread.ofVirtual().start(() -> rig.server().close());
 
-      assertThat(idle.next(Http2Wire.GOAWAY)).isNotNull();
+      assertThat(lastStreams(idle)).containsExactly(Integer.MAX_VALUE, 0);
       assertThat(idle.next()).isNull();
-      Frame away = client.next(Http2Wire.GOAWAY);
-      assertThat(away).isNotNull();
-      assertThat(requireNonNull(away).number(0)).isEqualTo(1);
+      assertThat(lastStreams(client)).containsExactly(Integer.MAX_VALUE, 1);
       assertThat(closing.isAlive()).isTrue();
       end.countDown();
 
@@ -485,6 +483,34 @@ class Http2Test {
       assertThat(client.next()).isNull();
       closing.join(Await.LONG);
       assertThat(closing.isAlive()).isFalse();
+      rig.close();
+    }
+  }
+
+  /** The last streams that two announcements of the end name. */
+  private static List<Integer> lastStreams(Http2Wire client) throws Exception {
+    Frame first = requireNonNull(client.next(Http2Wire.GOAWAY));
+    Frame second = requireNonNull(client.next(Http2Wire.GOAWAY));
+    return List.of(first.number(0), second.number(0));
+  }
+
+  @Test
+  void aRequestAfterTheAnnouncementOfTheEndIsServedAndNamed() throws Exception {
+    ProxyRig rig =
+        new ProxyRig(transport, ProxySettings.DEFAULTS.withDrainTimeout(Duration.ofMinutes(1)));
+    try (ScriptedEngine engine = ScriptedEngine.start(Faults.Answer.ok());
+        Http2Wire client = new Http2Wire(rig.server().port())) {
+      rig.worker(engine.url());
+      assertThat(client.chat(1, BODY).answer(1).status()).isEqualTo("200");
+      Thread closing = Thread.ofVirtual().start(() -> rig.server().close());
+
+      Frame announced = requireNonNull(client.next(Http2Wire.GOAWAY));
+      assertThat(announced.number(0)).isEqualTo(Integer.MAX_VALUE);
+      assertThat(client.chat(3, BODY).answer(3).status()).isEqualTo("200");
+      Frame last = requireNonNull(client.next(Http2Wire.GOAWAY));
+      assertThat(last.number(0)).isEqualTo(3);
+      assertThat(client.next()).isNull();
+      closing.join(Await.LONG);
       rig.close();
     }
   }

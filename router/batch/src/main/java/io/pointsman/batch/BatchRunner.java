@@ -29,10 +29,7 @@ final class BatchRunner {
   private static final Logger LOG = LoggerFactory.getLogger(BatchRunner.class);
 
   /** Maximum number of batches at the same time; further ones wait. */
-  private static final int MOST_AT_ONCE = 8;
-
-  /** Number of results that are read from the store at a time. */
-  private static final int PAGE = 100;
+  private static final int MOST_AT_ONCE = 32;
 
   /** Maximum wait at a stop. */
   private static final Duration STOP = Duration.ofSeconds(10);
@@ -42,7 +39,6 @@ final class BatchRunner {
   private final LineRequests requests;
   private final InstantSource clock;
   private final Semaphore atOnce = new Semaphore(MOST_AT_ONCE, true);
-  private final Semaphore slots;
   private final CountDownLatch started = new CountDownLatch(1);
   private final Map<String, Run> runs = new ConcurrentHashMap<>();
   private volatile boolean stopped;
@@ -53,7 +49,6 @@ final class BatchRunner {
     this.settings = settings;
     this.requests = requests;
     this.clock = clock;
-    slots = new Semaphore(settings.parallelism(), true);
   }
 
   /** Starts to run batches, first those of an earlier process. */
@@ -98,8 +93,15 @@ final class BatchRunner {
   private final class Run {
     private final Thread main = Thread.ofVirtual().name("pointsman-batch").unstarted(this::run);
     private final Set<Thread> senders = ConcurrentHashMap.newKeySet();
+
+    /** Lines in progress. A batch whose requests wait does not keep others from sending. */
+    private final Semaphore lines = new Semaphore(settings.parallelism());
+
     private volatile Batch batch;
     private volatile boolean cancelled;
+
+    /** The reason why a result could not be stored. */
+    private volatile @Nullable RuntimeException fault;
 
     Run(Batch batch) {
       this.batch = batch;
@@ -113,6 +115,14 @@ final class BatchRunner {
 
     private boolean halted() {
       return stopped || cancelled;
+    }
+
+    private boolean sendsNoMore() {
+      return halted() || fault != null;
+    }
+
+    private boolean full() {
+      return store.used() > settings.maxTotalBytes();
     }
 
     synchronized @Nullable Batch cancel() {
@@ -181,22 +191,31 @@ final class BatchRunner {
         return;
       }
       LOG.error("batch {} failed", batch.id(), e);
+      fail(errors("internal", "the router failed on this batch; its log has the reason"));
+      store.deleteResults(batch);
+    }
+
+    private static ArrayNode errors(String code, String message) {
       ArrayNode errors = Answers.MAPPER.createArrayNode();
       ObjectNode error = errors.addObject();
-      error.put("code", "internal");
-      error.put("message", "the router failed on this batch; its log has the reason");
+      error.put("code", code);
+      error.put("message", message);
       error.putNull("param");
       error.putNull("line");
-      fail(errors);
+      return errors;
     }
 
     private void fail(ArrayNode errors) {
+      change(failure(errors));
+      LOG.warn("batch {} has failed: {}", batch.id(), errors.path(0).path("message").asText());
+    }
+
+    private Batch failure(ArrayNode errors) {
       Batch next = batch.with(BatchStatus.FAILED, now());
       ObjectNode list = next.json().putObject("errors");
       list.put("object", "list");
       list.set("data", errors);
-      change(next);
-      LOG.warn("batch {} has failed: {}", batch.id(), errors.path(0).path("message").asText());
+      return next;
     }
 
     private void work() throws IOException, InterruptedException {
@@ -205,6 +224,14 @@ final class BatchRunner {
       }
       if (batch.status() == BatchStatus.IN_PROGRESS) {
         send();
+        RuntimeException unstored = fault;
+        if (unstored != null && !halted()) {
+          throw unstored;
+        }
+        if (full() && !halted()) {
+          finish(failure(errors("storage_full", "the results exceed batch.max-total")));
+          return;
+        }
         if (halted() || !enter(batch.with(BatchStatus.FINALIZING, now()))) {
           return;
         }
@@ -243,11 +270,11 @@ final class BatchRunner {
       BitSet done = store.done(batch);
       try (Lines lines = new Lines(input())) {
         for (String line = lines.next(); line != null; line = lines.next()) {
-          if (halted() || now() >= batch.expiresAt()) {
+          if (sendsNoMore() || full() || now() >= batch.expiresAt()) {
             break;
           }
           if (!done.get(lines.number())) {
-            slots.acquire();
+            this.lines.acquire();
             send(lines.number(), line);
           }
         }
@@ -269,9 +296,11 @@ final class BatchRunner {
               .unstarted(
                   () -> {
                     try {
-                      requests.send(of, number, line, this::halted);
+                      requests.send(of, number, line, this::sendsNoMore);
+                    } catch (RuntimeException e) {
+                      fault = e;
                     } finally {
-                      slots.release();
+                      lines.release();
                       senders.remove(Thread.currentThread());
                     }
                   });
@@ -295,12 +324,15 @@ final class BatchRunner {
       if (end == BatchStatus.EXPIRED) {
         expire();
       }
-      Batch next = batch.with(end, now());
+      finish(batch.with(end, now()));
+    }
+
+    private void finish(Batch next) throws IOException {
       next.json().put("output_file_id", write("output", false));
       next.json().put("error_file_id", write("error", true));
       change(next);
       store.deleteResults(batch);
-      LOG.info("batch {} is {}", batch.id(), end.word());
+      LOG.info("batch {} is {}", batch.id(), next.status().word());
     }
 
     /** Gives each request without a result an error. */
@@ -317,19 +349,18 @@ final class BatchRunner {
 
     /** Writes results to a file. Returns its id, or null if there are none. */
     private @Nullable String write(String kind, boolean failed) throws IOException {
-      List<BatchStore.Result> page = store.results(batch, failed, 0, PAGE);
-      if (page.isEmpty()) {
+      BatchStore.Result result = store.result(batch, failed, 0);
+      if (result == null) {
         return null;
       }
       String id = "file-" + kind + "-" + batch.id().substring("batch_".length());
       Path to = store.unfinished(id);
       try (BufferedWriter out = Files.newBufferedWriter(to)) {
-        while (!page.isEmpty()) {
-          for (BatchStore.Result result : page) {
-            out.write(result.json());
-            out.write('\n');
-          }
-          page = store.results(batch, failed, page.getLast().line() + 1, PAGE);
+        // One at a time, because each can have megabytes.
+        while (result != null) {
+          out.write(result.json());
+          out.write('\n');
+          result = store.result(batch, failed, result.line() + 1);
         }
       }
       StoredFile before = store.file(id);
@@ -337,6 +368,7 @@ final class BatchRunner {
         store.delete(before);
       }
       String name = batch.id() + "_" + kind + ".jsonl";
+      store.take(Files.size(to));
       store.add(new StoredFile(id, Files.size(to), now(), name, "batch_output"));
       return id;
     }

@@ -11,6 +11,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.nio.file.attribute.UserPrincipal;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
@@ -20,6 +23,7 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,10 +52,16 @@ final class BatchStore implements AutoCloseable {
   private final FileChannel lock;
   private final Connection database;
 
+  /** Bytes of files and results, and those that are reserved for uploads. */
+  private final AtomicLong used = new AtomicLong();
+
   private BatchStore(Path files, FileChannel lock, Connection database) {
     this.files = files;
     this.lock = lock;
     this.database = database;
+    used.set(
+        number("SELECT COALESCE(SUM(bytes), 0) FROM files")
+            + number("SELECT COALESCE(SUM(LENGTH(json)), 0) FROM results"));
   }
 
   /**
@@ -63,7 +73,7 @@ final class BatchStore implements AutoCloseable {
     Path files = directory.resolve("files");
     FileChannel lock;
     try {
-      Files.createDirectories(files);
+      ownDirectory(directory, files);
       lock =
           FileChannel.open(
               directory.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
@@ -87,6 +97,38 @@ final class BatchStore implements AutoCloseable {
     }
   }
 
+  /** Creates the directories for this user only: prompts and answers are in them. */
+  private static void ownDirectory(Path directory, Path files) throws IOException {
+    if (!Files.getFileStore(existing(directory)).supportsFileAttributeView("posix")) {
+      Files.createDirectories(files);
+      return;
+    }
+    FileAttribute<?> own =
+        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
+    Files.createDirectories(directory, own);
+    UserPrincipal owner = Files.getOwner(directory);
+    Files.createDirectories(files, own);
+    Path made = Files.createTempFile(files, "owner", UNFINISHED);
+    UserPrincipal user = Files.getOwner(made);
+    Files.delete(made);
+    if (!owner.equals(user) && !owner.getName().equals("root")) {
+      throw new IOException(
+          "it belongs to "
+              + owner.getName()
+              + ", who could replace its files (expected: "
+              + user.getName()
+              + ")");
+    }
+  }
+
+  private static Path existing(Path path) {
+    Path absolute = path.toAbsolutePath();
+    while (absolute.getParent() != null && !Files.exists(absolute)) {
+      absolute = absolute.getParent();
+    }
+    return absolute;
+  }
+
   private static boolean locked(FileChannel lock) throws IOException {
     try {
       return lock.tryLock() != null;
@@ -96,9 +138,9 @@ final class BatchStore implements AutoCloseable {
   }
 
   private static Connection database(Path directory) throws SQLException {
-    // The driver unpacks its library. The usual place for that can be read-only.
+    // The driver unpacks its library. The usual place for that can be read-only, or belong to all.
     if (System.getProperty("org.sqlite.tmpdir") == null) {
-      System.setProperty("org.sqlite.tmpdir", directory.toString());
+      System.setProperty("org.sqlite.tmpdir", directory.resolve("files").toString());
     }
     Connection opened = DriverManager.getConnection("jdbc:sqlite:" + directory.resolve("batch.db"));
     try (Statement statement = opened.createStatement()) {
@@ -170,7 +212,7 @@ final class BatchStore implements AutoCloseable {
     return files.resolve(file.id());
   }
 
-  /** Adds a file whose content is complete at {@link #unfinished}. */
+  /** Adds a file whose content is complete at {@link #unfinished}, and whose room is reserved. */
   void add(StoredFile file) throws IOException {
     Files.move(unfinished(file.id()), content(file), StandardCopyOption.ATOMIC_MOVE);
     update(
@@ -210,9 +252,32 @@ final class BatchStore implements AutoCloseable {
         most);
   }
 
-  /** Size of all files in bytes. */
-  long bytes() {
-    return query("SELECT COALESCE(SUM(bytes), 0) FROM files", row -> row.getLong(1)).getFirst();
+  /** Size of all files and results in bytes, with reserved ones. */
+  long used() {
+    return used.get();
+  }
+
+  /** Reserves room for a file, unless the store would have more than {@code most} bytes. */
+  boolean take(long bytes, long most) {
+    boolean fits = used.addAndGet(bytes) <= most;
+    if (!fits) {
+      release(bytes);
+    }
+    return fits;
+  }
+
+  /** Reserves room for a file in any case. */
+  void take(long bytes) {
+    used.addAndGet(bytes);
+  }
+
+  /** Releases reserved room. */
+  void release(long bytes) {
+    used.addAndGet(-bytes);
+  }
+
+  private long number(String sql, @Nullable Object... values) {
+    return query(sql, row -> row.getLong(1), values).getFirst();
   }
 
   /** Number of files. */
@@ -222,7 +287,9 @@ final class BatchStore implements AutoCloseable {
 
   /** Deletes a file. */
   void delete(StoredFile file) throws IOException {
-    update("DELETE FROM files WHERE id = ?", file.id());
+    if (update("DELETE FROM files WHERE id = ?", file.id()) > 0) {
+      release(file.bytes());
+    }
     Files.deleteIfExists(content(file));
   }
 
@@ -318,6 +385,7 @@ final class BatchStore implements AutoCloseable {
       update(
           "UPDATE batches SET " + column + " = " + column + " + ? WHERE id = ?", added, batch.id());
       update("COMMIT");
+      used.addAndGet(added * (long) json.length());
     } catch (RuntimeException e) {
       update("ROLLBACK");
       throw e;
@@ -332,16 +400,17 @@ final class BatchStore implements AutoCloseable {
     return lines;
   }
 
-  /** Results of a batch from a line on, in order of lines. */
-  List<Result> results(Batch batch, boolean failed, int from, int most) {
-    return query(
-        "SELECT line, json FROM results WHERE batch = ? AND failed = ? AND line >= ?"
-            + " ORDER BY line LIMIT ?",
-        row -> new Result(row.getInt(1), row.getString(2)),
-        batch.id(),
-        failed ? 1 : 0,
-        from,
-        most);
+  /** The first result of a batch from a line on; null if there is none. */
+  @Nullable Result result(Batch batch, boolean failed, int from) {
+    List<Result> found =
+        query(
+            "SELECT line, json FROM results WHERE batch = ? AND failed = ? AND line >= ?"
+                + " ORDER BY line LIMIT 1",
+            row -> new Result(row.getInt(1), row.getString(2)),
+            batch.id(),
+            failed ? 1 : 0,
+            from);
+    return found.isEmpty() ? null : found.getFirst();
   }
 
   /**
@@ -353,7 +422,10 @@ final class BatchStore implements AutoCloseable {
 
   /** Deletes the results of a batch, after they were written to files. */
   void deleteResults(Batch batch) {
+    long bytes =
+        number("SELECT COALESCE(SUM(LENGTH(json)), 0) FROM results WHERE batch = ?", batch.id());
     update("DELETE FROM results WHERE batch = ?", batch.id());
+    release(bytes);
   }
 
   @Override

@@ -16,6 +16,7 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** The endpoints for files. */
 final class FilesApi {
@@ -92,33 +93,44 @@ final class FilesApi {
     }
     Multipart form = new Multipart(body, request.header("content-type"));
     String id = "file-" + ids.get();
-    Path content = store.unfinished(id);
+    Room room = new Room();
     try {
-      return upload(form, id, content, Math.max(0, settings.maxTotalBytes() - store.bytes()));
+      return upload(form, id, room);
     } finally {
-      Files.deleteIfExists(content);
+      Files.deleteIfExists(store.unfinished(id));
+      room.release();
     }
   }
 
-  /**
-   * @param room maximum number of bytes that the store takes
-   */
-  private LocalResponse upload(Multipart form, String id, Path content, long room)
-      throws IOException {
+  /** Room in the store for an upload, reserved while its bytes arrive. */
+  private final class Room {
+    private long bytes;
+
+    boolean take(int more) {
+      boolean fits = store.take(more, settings.maxTotalBytes());
+      bytes += fits ? more : 0;
+      return fits;
+    }
+
+    /** Leaves the room to the stored file. */
+    void keep() {
+      bytes = 0;
+    }
+
+    void release() {
+      store.release(bytes);
+    }
+  }
+
+  private LocalResponse upload(Multipart form, String id, Room room) throws IOException {
     String name = null;
-    long bytes = 0;
     String purpose = UNKNOWN;
     for (Multipart.Part part = form.next(); part != null; part = form.next()) {
       if (part.name().equals("file") && name == null) {
         name = part.file() == null ? id : plain(part.file());
-        bytes = write(form, content, Math.min(room, settings.maxFileBytes()));
-        if (bytes < 0) {
-          return full(
-              room < settings.maxFileBytes()
-                  ? "files: the store is full (expected: at most batch.max-total; delete some)"
-                  : "file: too large (expected: at most "
-                      + settings.maxFileBytes()
-                      + " bytes, batch.max-file)");
+        String problem = write(form, store.unfinished(id), room);
+        if (problem != null) {
+          return full(problem);
         }
       } else if (part.name().equals("purpose")) {
         purpose = plain(form.text(LONGEST_FIELD));
@@ -133,8 +145,10 @@ final class FilesApi {
     if (name == null) {
       return Answers.missing("file");
     }
-    StoredFile file = new StoredFile(id, bytes, clock.instant().getEpochSecond(), name, purpose);
+    long now = clock.instant().getEpochSecond();
+    StoredFile file = new StoredFile(id, room.bytes, now, name, purpose);
     store.add(file);
+    room.keep();
     return Answers.ok(file.json());
   }
 
@@ -142,20 +156,23 @@ final class FilesApi {
     return Answers.error(413, "storage_full", message, "file");
   }
 
-  /** Writes the file of a form. Returns its size, or -1 if it is larger than {@code most}. */
-  private static long write(Multipart form, Path to, long most) throws IOException {
-    long bytes = 0;
+  /** Writes the file of a form. Returns the reason why it does not fit, or null. */
+  private @Nullable String write(Multipart form, Path to, Room room) throws IOException {
     byte[] piece = new byte[FORM];
     try (OutputStream out = Files.newOutputStream(to)) {
       for (int count = form.read(piece); count >= 0; count = form.read(piece)) {
-        bytes += count;
-        if (bytes > most) {
-          return -1;
+        if (room.bytes + count > settings.maxFileBytes()) {
+          return "file: too large (expected: at most "
+              + settings.maxFileBytes()
+              + " bytes, batch.max-file)";
+        }
+        if (!room.take(count)) {
+          return "files: the store is full (expected: at most batch.max-total; delete some)";
         }
         out.write(piece, 0, count);
       }
     }
-    return bytes;
+    return null;
   }
 
   /** A text of a client on one line, of bounded length. */

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /** Sends the requests of batches. */
 interface LineCaller {
   /** Maximum size of an answer in bytes. */
-  int MOST_BYTES = 16 << 20;
+  int MOST_BYTES = 4 << 20;
 
   /**
    * An answer.

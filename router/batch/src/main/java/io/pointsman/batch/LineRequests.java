@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Set;
+import java.util.concurrent.Semaphore;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -35,6 +36,9 @@ final class LineRequests {
   private final InstantSource clock;
   private final Sleeper sleeper;
 
+  /** Requests on the wire. A request that waits for its next attempt has no slot. */
+  private final Semaphore slots;
+
   LineRequests(
       BatchStore store,
       BatchSettings settings,
@@ -46,11 +50,14 @@ final class LineRequests {
     this.caller = caller;
     this.clock = clock;
     this.sleeper = sleeper;
+    slots = new Semaphore(settings.parallelism(), true);
   }
 
   /**
    * Sends the request of a line until it has a result, and stores the result. Without a result it
    * ends if the batch expires or is halted.
+   *
+   * @throws RuntimeException if the result cannot be stored
    */
   void send(Batch batch, int number, String line, BooleanSupplier halted) {
     try {
@@ -60,44 +67,65 @@ final class LineRequests {
       LOG.debug("line {} of batch {} was interrupted", number, batch.id());
     } catch (JsonProcessingException e) {
       throw new IllegalStateException("line " + number + " has changed since its check", e);
-    } catch (RuntimeException e) {
-      LOG.error("line {} of batch {} has no result", number, batch.id(), e);
+    }
+  }
+
+  /**
+   * The end of an attempt.
+   *
+   * @param answer null if there is none
+   * @param problem code of the missing answer
+   * @param patient true if the request is tried until the batch expires
+   */
+  private record Attempt(LineCaller.@Nullable Answer answer, String problem, boolean patient) {
+    boolean again(int attempt, int most) {
+      LineCaller.Answer answer = this.answer;
+      boolean fails = answer == null || answer.status() >= 500 || answer.status() == 408;
+      return patient || (fails && attempt < most);
     }
   }
 
   private void attempts(Batch batch, int number, JsonNode request, BooleanSupplier halted)
       throws InterruptedException {
     String body = Answers.text(request.path("body"));
-    for (int attempt = 1; !halted.getAsBoolean(); attempt++) {
-      Duration left = Duration.between(clock.instant(), Instant.ofEpochSecond(batch.expiresAt()));
-      if (!left.isPositive()) {
-        return;
-      }
-      Duration limit =
-          left.compareTo(settings.requestTimeout()) < 0 ? left : settings.requestTimeout();
-      LineCaller.Answer answer = null;
-      String problem = "connection_failed";
-      boolean patient = true;
+    for (int attempt = 1; !halted.getAsBoolean() && left(batch).isPositive(); attempt++) {
+      Attempt made;
+      slots.acquire();
       try {
-        answer = caller.post(batch.endpoint(), id(batch, number), body, limit);
-        patient = PATIENT.contains(answer.status());
-      } catch (HttpTimeoutException e) {
-        problem = "timeout";
-        patient = false;
-      } catch (IOException e) {
-        LOG.debug("line {} of batch {}: {}", number, batch.id(), e.toString());
+        made = attempt(batch, number, body);
+      } finally {
+        slots.release();
       }
-      boolean again =
-          patient
-              || (attempt < settings.attempts()
-                  && (answer == null || answer.status() >= 500 || answer.status() == 408));
-      if (!again) {
+      if (!made.again(attempt, settings.attempts())) {
         if (!halted.getAsBoolean()) {
-          ended(batch, number, request, answer, problem);
+          ended(batch, number, request, made.answer, made.problem);
         }
         return;
       }
-      sleeper.sleep(1000 * Math.min(wait(answer, attempt), Math.max(1, left.toSeconds())));
+      long left = Math.max(1, left(batch).toSeconds());
+      sleeper.sleep(1000 * Math.min(wait(made.answer, attempt), left));
+    }
+  }
+
+  private Duration left(Batch batch) {
+    return Duration.between(clock.instant(), Instant.ofEpochSecond(batch.expiresAt()));
+  }
+
+  private Attempt attempt(Batch batch, int number, String body) throws InterruptedException {
+    Duration left = left(batch);
+    Duration limit =
+        left.compareTo(settings.requestTimeout()) < 0 ? left : settings.requestTimeout();
+    if (!limit.isPositive()) {
+      return new Attempt(null, "timeout", true);
+    }
+    try {
+      LineCaller.Answer answer = caller.post(batch.endpoint(), id(batch, number), body, limit);
+      return new Attempt(answer, "", PATIENT.contains(answer.status()));
+    } catch (HttpTimeoutException e) {
+      return new Attempt(null, "timeout", false);
+    } catch (IOException e) {
+      LOG.debug("line {} of batch {}: {}", number, batch.id(), e.toString());
+      return new Attempt(null, "connection_failed", true);
     }
   }
 

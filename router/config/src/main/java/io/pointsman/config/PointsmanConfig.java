@@ -182,7 +182,7 @@ public record PointsmanConfig(
         proxy.withLive(next.proxy),
         controlKeys,
         engineTls,
-        next.probes.withLoadInterval(probes.loadInterval()),
+        next.probes,
         metrics,
         log.withLevel(next.log.level()),
         admin,
@@ -294,17 +294,21 @@ public record PointsmanConfig(
       group("workers: " + worker.id(), () -> HealthRequestLabel.of(worker));
     }
     return DisaggRecords.checked(
-        workers.stream().map(each -> resolved(each, values.get(ForwardKeys.RESOLVE))).toList(),
-        disagg);
+        workers.stream().map(each -> resolved(each, values)).toList(), disagg);
   }
 
-  /** The worker with the label for its name exactly if the name stands for several workers. */
-  private static WorkerSpec resolved(WorkerSpec worker, Resolve usual) {
+  /**
+   * The worker with the label for its name exactly if the name stands for several workers. A worker
+   * with a key of its own is one, because keys are found by URLs.
+   */
+  private static WorkerSpec resolved(WorkerSpec worker, ConfigValues values) {
     Map<String, String> labels = new HashMap<>(worker.labels());
     String own = labels.remove(Resolve.LABEL);
     boolean plain = worker.url().startsWith("http://");
     boolean name = !HostPort.ofUrl(worker.url()).bareHost().matches("[0-9.]+|.*:.*");
-    boolean wanted = own == null ? usual == Resolve.ALL : own.equals("all");
+    boolean wanted =
+        own == null ? values.get(ForwardKeys.RESOLVE) == Resolve.ALL : own.equals("all");
+    boolean ownKey = values.get(ForwardKeys.WORKER_KEYS).containsKey(worker.url());
     if (own != null && wanted && !plain) {
       throw new ConfigException(
           "workers: "
@@ -312,7 +316,13 @@ public record PointsmanConfig(
               + ": resolve: all (expected: one, because the certificates of"
               + " https:// name the host)");
     }
-    if (wanted && plain && name) {
+    if (own != null && wanted && ownKey) {
+      throw new ConfigException(
+          "workers: "
+              + worker.id()
+              + ": resolve: all (expected: one, because worker-api-keys has a key of its URL)");
+    }
+    if (wanted && plain && name && !ownKey) {
       labels.put(Resolve.LABEL, "all");
     }
     return worker.labels().equals(labels) ? worker : worker.withLabels(labels);
@@ -532,7 +542,9 @@ public record PointsmanConfig(
 
   private static EngineKeys controlKeys(ConfigValues values, EngineKeys ofRequests) {
     String own = values.get(FleetKeys.HEALTH_API_KEY);
-    return own.isEmpty() ? ofRequests : EngineKeys.of(own).withByUrl(ofRequests.byUrl());
+    return own.isEmpty()
+        ? ofRequests
+        : new EngineKeys(own, null, null, ofRequests.replace(), ofRequests.byUrl());
   }
 
   private static EngineTlsSettings engineTls(ConfigValues values) {
@@ -565,8 +577,7 @@ public record PointsmanConfig(
                 values.get(FleetKeys.HEALTH_FIRST_RETRY),
                 values.get(FleetKeys.HEALTH_MOST_RETRY),
                 values.get(FleetKeys.HEALTH_PARALLELISM),
-                values.get(FleetKeys.MODELS_INTERVAL),
-                values.get(FleetKeys.LOAD_INTERVAL)));
+                values.get(FleetKeys.MODELS_INTERVAL)));
   }
 
   /**

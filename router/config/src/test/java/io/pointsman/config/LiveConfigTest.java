@@ -69,7 +69,7 @@ class LiveConfigTest {
         "http2: {enabled: false}",
         "tls: {certificate-file: a.pem, key-file: b.pem}",
         "limits: {max-connections-per-address: 7}",
-        "health: {load-interval: 7s}",
+        "engine-load: {interval: 7s}",
         "log: {access: all}",
         "admin: {enabled: false}"
       })

@@ -25,6 +25,17 @@ class ResolveTest {
     assertThat(expanded(yaml + "pool: {resolve: all}\n")).containsExactly("a:1", "b:1");
   }
 
+  /** Keys are found by URLs, and each address has another URL. */
+  @Test
+  void aWorkerWithAKeyOfItsOwnIsOne() {
+    String keys = "api-key: k0\nworker-api-keys: {'http://b:1': k1}\n";
+    assertThat(expanded(keys + "workers: ['http://a:1', 'http://b:1']\npool: {resolve: all}\n"))
+        .containsExactly("a:1");
+    assertThatExceptionOfType(ConfigException.class)
+        .isThrownBy(() -> expanded(keys + "workers: [{url: 'http://b:1', resolve: all}]\n"))
+        .withMessageContaining("worker-api-keys");
+  }
+
   @Test
   void addressesAndEncryptedWorkersAreOne() {
     assertThat(

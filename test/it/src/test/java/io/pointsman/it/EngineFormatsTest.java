@@ -2,7 +2,6 @@ package io.pointsman.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.engine.fleet.QueueReport;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
@@ -257,7 +256,7 @@ final class EngineFormatsTest {
             + "]\nlisten: {port: 0}\nmetrics: {port: 0}\nlog: {level: warn}\n"
             + "health: {endpoint: '"
             + format.health
-            + "', load-interval: 100ms}\n");
+            + "'}\nengine-load: {interval: 100ms}\n");
   }
 
   private static HttpAnswer ask(RunningRouter router, Format format, String more)
@@ -291,10 +290,7 @@ final class EngineFormatsTest {
         WaitFor.until(
             "its load",
             WaitFor.LONG,
-            () -> {
-              QueueReport load = worker.queueReport();
-              return load != null && load.requests() == 7;
-            });
+            () -> worker.reported().running() + worker.reported().waiting() == 7);
       }
     }
   }

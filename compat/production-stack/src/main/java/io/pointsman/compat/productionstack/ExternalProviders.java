@@ -3,6 +3,7 @@ package io.pointsman.compat.productionstack;
 import io.pointsman.compat.vllmrouter.Translation;
 import io.pointsman.compat.vllmrouter.Urls;
 import io.pointsman.config.YamlTree;
+import io.pointsman.config.key.AccessKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.value.Nearest;
@@ -93,6 +94,8 @@ final class ExternalProviders {
     into.values().set(RoutingKeys.WORKERS, workers);
     into.values().set(RoutingKeys.MODEL_ALIASES, aliases);
     into.values().set(ForwardKeys.WORKER_KEYS, keys);
+    // Other paths of a provider, with the operator's key, are not for clients.
+    into.values().set(AccessKeys.ALLOWED_PATHS, List.of("api"));
   }
 
   private void provider(Raw given) {

@@ -155,7 +155,7 @@ final class StackLogic {
     String policy =
         wishes.text(StackPdFlags.STRATEGY).equals("least_loaded") ? "least_load" : "round_robin";
     if (policy.equals("least_load")) {
-      values.set(FleetKeys.LOAD_INTERVAL, LOAD_INTERVAL);
+      values.set(FleetKeys.ENGINE_LOAD, LOAD_INTERVAL);
     }
     values.set(RoutingKeys.POLICY, policy);
     values.set(DisaggKeys.PREFILL_POLICY, policy);

@@ -69,6 +69,7 @@ class ExternalProvidersTest {
         .extracting(WorkerSpec::url)
         .containsExactly("http://e:1", "https://api.example", "http://other:1/v1");
     assertThat(config.workers().get(1).models()).containsExactly("gpt-4o");
+    assertThat(config.access().allowedPaths()).containsExactly("api");
     assertThat(launch.values().get(RoutingKeys.MODEL_ALIASES))
         .containsEntry("one", "m1")
         .containsEntry("gpt4o", "gpt-4o")
@@ -76,8 +77,8 @@ class ExternalProvidersTest {
     for (EngineKeys keys : List.of(config.proxy().upstream().keys(), config.controlKeys())) {
       assertThat(keys.of(config.workers().get(1))).isEqualTo("k1");
       assertThat(keys.of(config.workers().get(2))).isEqualTo("k2");
-      assertThat(keys.replaces(config.workers().get(1))).isTrue();
-      assertThat(keys.replaces(config.workers().get(0))).isFalse();
+      assertThat(keys.dropsClients(config.workers().get(1))).isTrue();
+      assertThat(keys.dropsClients(config.workers().get(0))).isFalse();
     }
     assertThat(config.proxy().upstream().keys().of(config.workers().get(0))).isNull();
     assertThat(config.controlKeys().of(config.workers().get(0))).isEqualTo("own");

@@ -278,7 +278,7 @@ class ProductionStackLauncherTest {
     assertThat(values.get(DisaggKeys.THRESHOLD)).isEqualTo(4096);
     assertThat(values.get(DisaggKeys.DECODE_WITHOUT_PREFILL)).isFalse();
     assertThat(values.get(DisaggKeys.STAGE_ERRORS)).isTrue();
-    assertThat(values.get(FleetKeys.LOAD_INTERVAL)).isEqualTo(Duration.ofSeconds(2));
+    assertThat(values.get(FleetKeys.ENGINE_LOAD)).isEqualTo(Duration.ofSeconds(2));
     assertThat(translated(ROUND).get(DisaggKeys.STAGE_ERRORS)).isFalse();
     assertThat(translated(SPLIT + "--routing-threshold -5").get(DisaggKeys.THRESHOLD)).isZero();
     assertThat(values.get(DisaggKeys.PREFILL_POLICY)).isEqualTo("least_load");

@@ -302,8 +302,17 @@ public final class Fleet {
     // Runs after publication. Otherwise a worker would show models for which no snapshot has a
     // pool.
     served.forEach(Worker::shown);
+    RuntimeException failure = null;
     for (FleetListener listener : listeners) {
-      listener.changed(snapshot);
+      try {
+        listener.changed(snapshot);
+      } catch (RuntimeException e) {
+        // The others must see the change, or they would use workers that have left.
+        failure = failure == null ? e : failure;
+      }
+    }
+    if (failure != null) {
+      throw failure;
     }
   }
 }

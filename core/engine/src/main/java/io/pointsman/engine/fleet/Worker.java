@@ -67,7 +67,6 @@ public final class Worker {
   private volatile int others;
   private volatile Map<String, String> labels;
   private volatile int kvTokens;
-  private volatile @Nullable QueueReport queueReport;
   private volatile long restUntil;
   private volatile int restStatus;
 
@@ -214,21 +213,6 @@ public final class Worker {
     kvTokens = tokens;
   }
 
-  /** The engine's own report of its load; null if it has made none. */
-  public @Nullable QueueReport queueReport() {
-    return queueReport;
-  }
-
-  /**
-   * Records the engine's own report of its load.
-   *
-   * @param requests requests running or queued there
-   * @param validNanos time after which the report is too old, in nanoseconds
-   */
-  public void reportQueue(int requests, long validNanos) {
-    queueReport = new QueueReport(requests, inFlight(), now() + validNanos);
-  }
-
   /** Requests placed on it and not settled yet. */
   public int inFlight() {
     return slotReleased ? 0 : board.inFlight(slot);
@@ -348,7 +332,7 @@ public final class Worker {
     adjusted();
   }
 
-  private void adjusted() {
+  private synchronized void adjusted() {
     boolean reports = others > 0 || reported.share() < 1;
     mark(Mark.ADJUSTED, weight != 1 || warms || reports);
   }
@@ -377,7 +361,7 @@ public final class Worker {
    * Begins a slow start, because it has become healthy. Not in the first time of its fleet, when
    * all workers are new.
    */
-  private void warm() {
+  private synchronized void warm() {
     long now = ticker.nanos();
     if (slowStartNanos > 0 && now - fleetBornAt > slowStartNanos) {
       warmsSince = now;
@@ -394,11 +378,18 @@ public final class Worker {
     }
     double warmth = (double) (now - warmsSince) / Math.max(1, slowStartNanos);
     if (warmth >= 1) {
-      warms = false;
-      adjusted();
+      endWarmth(now);
       return own;
     }
     return own * Math.max(COLDEST, warmth);
+  }
+
+  /** Ends the slow start, unless another one has begun. */
+  private synchronized void endWarmth(long now) {
+    if (warms && now - warmsSince >= slowStartNanos) {
+      warms = false;
+      adjusted();
+    }
   }
 
   /**

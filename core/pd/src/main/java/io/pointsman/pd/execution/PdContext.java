@@ -16,6 +16,7 @@ import io.pointsman.pd.telemetry.GuardedListener;
 import io.pointsman.pd.telemetry.SplitListener;
 import io.pointsman.proxy.handler.ClientExchange;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param listener its exceptions are logged and have no other effect
  * @param conversations detection of the turns of a conversation
- * @param namesWorkers true if answers name the workers and the rule in headers
+ * @param namesWorkers true if answers name the workers and the rule in headers; may change
  * @param dice random numbers for the ids of handovers
  * @param labels labels of the workers of a role, for messages
  */
@@ -38,7 +39,7 @@ public record PdContext(
     SplitListener listener,
     WaitingRoom room,
     Conversations conversations,
-    boolean namesWorkers,
+    BooleanSupplier namesWorkers,
     RandomSource dice,
     Map<Role, String> labels) {
   public PdContext {

@@ -421,7 +421,7 @@ final class PdHandler implements RequestHandler {
 
   /** Header lines for the client's answer. */
   String lines() {
-    if (!plane.namesWorkers()) {
+    if (!plane.namesWorkers().getAsBoolean()) {
       return "";
     }
     String by = prefilledBy == null ? "" : "x-pointsman-prefill-worker: " + prefilledBy + "\r\n";
@@ -430,7 +430,7 @@ final class PdHandler implements RequestHandler {
 
   /** A successful answer of the router, with the same headers. */
   Reply told(Reply answer) {
-    if (!plane.namesWorkers()) {
+    if (!plane.namesWorkers().getAsBoolean()) {
       return answer;
     }
     Reply ruled = answer.with("x-pointsman-split", name(rule));

@@ -89,7 +89,7 @@ final class SplitRig implements AutoCloseable {
             new Told(),
             new WaitingRoom(10),
             new Conversations(AffinitySettings.DEFAULT),
-            true,
+            () -> true,
             ScriptedRandomSource.seeded(3)::roll,
             Map.of(Role.PREFILL, "model=pre"));
     return state -> new PdHandlers(state, plane);

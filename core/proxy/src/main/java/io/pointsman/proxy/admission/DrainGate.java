@@ -3,6 +3,7 @@ package io.pointsman.proxy.admission;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 
 /**
  * Counter of client connections. It reports the close of the last one while the server drains.
@@ -10,7 +11,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 public final class DrainGate {
   /** True while all places for clients are taken. */
-  private volatile boolean full;
+  private volatile BooleanSupplier full = () -> false;
 
   private volatile long shortUntil;
   private volatile boolean wasShort;
@@ -65,8 +66,8 @@ public final class DrainGate {
     return empty.await(nanos, TimeUnit.NANOSECONDS);
   }
 
-  /** Reports whether all places for clients are taken. Any thread. */
-  public void full(boolean isFull) {
+  /** Sets the check whether all places for clients are taken. Any thread. */
+  public void fullIf(BooleanSupplier isFull) {
     full = isFull;
   }
 
@@ -78,6 +79,6 @@ public final class DrainGate {
 
   /** True if idle connections must make room for others. */
   public boolean crowded(long now) {
-    return full || (wasShort && shortUntil - now > 0);
+    return full.getAsBoolean() || (wasShort && shortUntil - now > 0);
   }
 }

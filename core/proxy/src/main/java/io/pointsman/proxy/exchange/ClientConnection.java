@@ -223,7 +223,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   @Override
   public long idleNanos(long now) {
-    return current == null && !headComing && !ending() ? now - since : BUSY;
+    return current == null && !headComing && !ending() && !admin ? now - since : BUSY;
   }
 
   @Override
@@ -426,7 +426,9 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
       long length) {
     if (plane().listener().receivesOwnAnswers()) {
       String reason = error == null ? null : error.code();
-      plane().listener().answered(new OwnAnswer(head, requestId, status, reason, nanos, length));
+      plane()
+          .listener()
+          .answered(new OwnAnswer(head, admin, requestId, status, reason, nanos, length));
     }
   }
 

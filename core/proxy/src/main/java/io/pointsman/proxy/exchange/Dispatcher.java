@@ -95,7 +95,8 @@ final class Dispatcher {
    */
   private void beginAdmin(RequestHead head, @Nullable Found found) {
     AdminGuard guard = plane().admin().guard();
-    String problem = guard.problem(head);
+    boolean page = found != null && found.methods.page() && head.method().equals("GET");
+    String problem = guard.problem(head, page);
     boolean forPlanes = found != null && found.methods.forPlanes(head.method());
     Caller caller = guard.caller(head, forPlanes);
     if (problem != null) {

@@ -39,6 +39,10 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
   private final RequestHead head;
   private final LocalEndpoint endpoint;
   private final Caller caller;
+
+  /** Null before the endpoint runs. */
+  private @Nullable Thread handler;
+
   private final String requestId;
   private @Nullable KeptBody body;
 
@@ -213,7 +217,7 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
   }
 
   private void start(LocalRequest request) {
-    Thread.ofVirtual().name("pointsman-local").start(() -> handle(request));
+    handler = Thread.ofVirtual().name("pointsman-local").start(() -> handle(request));
   }
 
   private Map<String, List<String>> headers() {
@@ -239,7 +243,8 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
       reply = new Reply(response.status(), response.headers(), response.body());
       content = response.content();
     } catch (Throwable e) { // includes errors, because the client waits for an answer
-      if (request.stream() instanceof BodyStream in && in.broken()) {
+      boolean left = e instanceof InterruptedException && endpoint.waits();
+      if (left || (request.stream() instanceof BodyStream in && in.broken())) {
         LOG.debug(
             "{} {} ended early, request {}",
             LogText.of(head.method()),
@@ -349,6 +354,10 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
   @Override
   public void clientGone() {
     end();
+    Thread waiting = handler;
+    if (waiting != null && endpoint.waits()) {
+      waiting.interrupt();
+    }
   }
 
   private void end() {
@@ -378,8 +387,9 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
     TimeoutSettings timeouts = client.state().plane().timeouts();
     boolean late = over(now - startedAt, timeouts.total());
     if (sender != null) {
+      boolean longer = over(now - startedAt, timeouts.streamTotal());
       boolean stuck = !client.writable() && over(now - lastSentAt, timeouts.clientIdle());
-      if (late || stuck) {
+      if (longer || stuck) {
         end();
         client.reset();
       }
@@ -390,12 +400,12 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
         upload.tooSlow(
             now,
             !received && !waits,
-            buffered() + dropped,
+            streamed + buffered() + dropped,
             client.state().plane().limits().clients());
     boolean silent = over(now - lastReadAt, timeouts.clientBody());
     if (!received && !waits && (late || slow || silent)) {
       reply(ProxyError.REQUEST_TIMEOUT);
-    } else if (late) {
+    } else if (late && !endpoint.waits()) {
       reply(ProxyError.LOCAL_TIMEOUT);
     }
   }

@@ -8,9 +8,14 @@ import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.request.Endpoint;
 import org.jspecify.annotations.Nullable;
 
-/** Report about a request that the router answered itself. */
+/**
+ * Report about a request that the router answered itself.
+ *
+ * @param admin true if it came to the admin listener
+ */
 record OwnAnswer(
     RequestHead head,
+    boolean admin,
     String requestId,
     int status,
     @Nullable String reason,

@@ -56,6 +56,12 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
   /** Maximum time for a client to read the last frames. */
   private static final long CLOSING_NANOS = 30_000_000_000L;
 
+  /**
+   * Sweeps between the announcement of the end and the end, at least one of them whole. Requests
+   * that were under way at the announcement arrive within them.
+   */
+  private static final int SWEEPS_BEFORE_CLOSING = 2;
+
   private static final WriteBufferWaterMark STREAM_WATER_MARK =
       new WriteBufferWaterMark(32 << 10, 128 << 10);
 
@@ -71,6 +77,10 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
 
   private boolean closing;
   private boolean announced;
+
+  /** Sweeps to the end of the connection; negative unless it is about to close. */
+  private int sweepsLeft = -1;
+
   private long periodStart;
   private int controlFrames;
 
@@ -231,18 +241,34 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
     }
   }
 
-  /** Announces that no further stream is accepted, and closes after the last one. */
+  /** Announces the end of the connection, which comes after two sweeps (RFC 9113, 6.8). */
   private void closeGracefully() {
+    if (!closing && sweepsLeft < 0) {
+      sweepsLeft = SWEEPS_BEFORE_CLOSING;
+      announce();
+    }
+  }
+
+  /** Names the last stream that is served, and closes after it. */
+  private void refuseFurtherStreams() {
     if (!closing) {
       closing = true;
       since = state.now();
+      // The codec itself names the stream only if nothing was announced before.
+      channel.pipeline().writeAndFlush(new DefaultHttp2GoAwayFrame(Http2Error.NO_ERROR));
       channel.close();
     }
   }
 
   /** Reports an answer's head. While the router stops, the client should open no more streams. */
   void answers() {
-    if (state.plane().gate().stopping() && !announced) {
+    if (state.plane().gate().stopping()) {
+      announce();
+    }
+  }
+
+  private void announce() {
+    if (!announced && !closing) {
       announced = true;
       DefaultHttp2GoAwayFrame notice = new DefaultHttp2GoAwayFrame(Http2Error.NO_ERROR);
       channel.pipeline().writeAndFlush(notice.setExtraStreamIds(Integer.MAX_VALUE));
@@ -272,6 +298,9 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
   }
 
   private void check(long now) {
+    if (sweepsLeft > 0 && --sweepsLeft == 0) {
+      refuseFurtherStreams();
+    }
     if (!streams.isEmpty()) {
       if (!closing) {
         since = now;
@@ -290,7 +319,7 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
 
   @Override
   public long idleNanos(long now) {
-    return streams.isEmpty() && !closing ? now - since : BUSY;
+    return streams.isEmpty() && !closing && sweepsLeft < 0 ? now - since : BUSY;
   }
 
   @Override
@@ -300,6 +329,6 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
 
   @Override
   public void cut() {
-    closeGracefully();
+    refuseFurtherStreams();
   }
 }

@@ -49,8 +49,12 @@ public final class AdminGuard {
     return adminKey.length > 0;
   }
 
-  /** The problem with the call's Host or origin; null if there is none. */
-  public @Nullable String problem(RequestHeaders headers) {
+  /**
+   * The problem with the call's Host or origin; null if there is none.
+   *
+   * @param page true if the call gets a page that other pages may link to
+   */
+  public @Nullable String problem(RequestHeaders headers, boolean page) {
     String host = headers.first("host");
     if (host != null && !known(host)) {
       return "host: " + shown(host) + " (expected: an address, localhost, or one of admin.names)";
@@ -59,12 +63,18 @@ public final class AdminGuard {
     boolean otherSite =
         site != null && !site.equalsIgnoreCase("same-origin") && !site.equalsIgnoreCase("none");
     String origin = headers.first("origin");
-    if (otherSite || (origin != null && !own(origin, host))) {
+    if ((otherSite && !(page && followsLink(headers))) || (origin != null && !own(origin, host))) {
       return "origin: "
           + (origin == null ? "another site" : shown(origin))
           + " (expected: a page of this listener, or of one of admin.names)";
     }
     return null;
+  }
+
+  /** True if the browser shows the answer as a page, which the page with the link cannot read. */
+  private static boolean followsLink(RequestHeaders headers) {
+    return "navigate".equals(headers.first("sec-fetch-mode"))
+        && "document".equals(headers.first("sec-fetch-dest"));
   }
 
   private static String shown(String text) {

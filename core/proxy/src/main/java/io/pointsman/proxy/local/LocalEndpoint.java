@@ -28,6 +28,14 @@ public interface LocalEndpoint {
   }
 
   /**
+   * True if the endpoint may wait for longer than {@code timeouts.total}, and bounds its time
+   * itself. Its thread is interrupted when the client leaves.
+   */
+  default boolean waits() {
+    return false;
+  }
+
+  /**
    * True if the first part of a body above the limit for buffering suffices; otherwise it gets
    * status 413. A body above {@link #mostBytes} is refused in both cases.
    */

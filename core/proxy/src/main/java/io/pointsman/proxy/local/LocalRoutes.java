@@ -88,13 +88,16 @@ public final class LocalRoutes {
     private final boolean forAnyOrigin;
     private final Set<String> forPlanes;
     private final boolean ofClient;
+    private final boolean page;
 
     private Methods(
         Map<String, LocalEndpoint> byName,
         boolean forAnyOrigin,
         Set<String> forPlanes,
-        boolean ofClient) {
+        boolean ofClient,
+        boolean page) {
       this.byName = byName;
+      this.page = page;
       this.forAnyOrigin = forAnyOrigin;
       this.forPlanes = forPlanes;
       this.ofClient = ofClient;
@@ -108,6 +111,11 @@ public final class LocalRoutes {
     /** True if a request has the headers of a proxy's client, with the client's key. */
     public boolean ofClient() {
       return ofClient;
+    }
+
+    /** True if other sites may link to the path with GET. */
+    public boolean page() {
+      return page;
     }
 
     /** True if web pages of any origin may use the path, where the configuration allows that. */
@@ -138,6 +146,7 @@ public final class LocalRoutes {
     private final Set<String> forAnyOrigin = new HashSet<>();
     private final Map<String, Set<String>> forPlanes = new HashMap<>();
     private final Set<String> ofClients = new HashSet<>();
+    private final Set<String> pages = new HashSet<>();
 
     private Builder() {}
 
@@ -146,7 +155,8 @@ public final class LocalRoutes {
           Map.copyOf(byName),
           forAnyOrigin.contains(path),
           Set.copyOf(forPlanes.getOrDefault(path, Set.of())),
-          ofClients.contains(path));
+          ofClients.contains(path),
+          pages.contains(path));
     }
 
     /** Adds a route for {@code method} at exactly {@code path}. */
@@ -180,6 +190,12 @@ public final class LocalRoutes {
     /** Declares that requests at {@code path} have the headers of a proxy's client. */
     public Builder ofClients(String path) {
       ofClients.add(path);
+      return this;
+    }
+
+    /** Declares that {@code path} is a page for browsers, which other sites may link to. */
+    public Builder page(String path) {
+      pages.add(path);
       return this;
     }
 

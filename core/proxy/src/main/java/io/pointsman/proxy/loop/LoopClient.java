@@ -10,7 +10,7 @@ public interface LoopClient {
 
   /**
    * Time since which the connection waits for a request in nanoseconds; {@link #BUSY} if it serves
-   * or receives one.
+   * or receives one, or if its place is not one of the clients'.
    */
   long idleNanos(long now);
 

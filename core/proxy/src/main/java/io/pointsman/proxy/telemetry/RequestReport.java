@@ -66,6 +66,11 @@ public interface RequestReport {
     return "unknown";
   }
 
+  /** True if the request came to the admin listener. */
+  default boolean admin() {
+    return false;
+  }
+
   /** Code of the router's own error, in place of an answer or in it; null if there is none. */
   default @Nullable String reason() {
     return null;

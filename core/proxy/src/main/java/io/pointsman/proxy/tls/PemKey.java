@@ -9,7 +9,11 @@ import java.security.KeyFactory;
 import java.security.PrivateKey;
 import java.security.PublicKey;
 import java.security.Signature;
+import java.security.interfaces.RSAKey;
+import java.security.spec.AlgorithmParameterSpec;
+import java.security.spec.MGF1ParameterSpec;
 import java.security.spec.PKCS8EncodedKeySpec;
+import java.security.spec.PSSParameterSpec;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.regex.Matcher;
@@ -23,7 +27,7 @@ import javax.crypto.spec.PBEKeySpec;
 final class PemKey {
   private static final Pattern KEY =
       Pattern.compile(
-          "-----BEGIN ([A-Z ]*)PRIVATE KEY-----([^-]*)-----END [A-Z ]*PRIVATE KEY-----");
+          "-----BEGIN ([A-Z ]*)PRIVATE KEY-----([\\s\\S]*?)-----END [A-Z ]*PRIVATE KEY-----");
 
   /** The algorithm rsaEncryption with its parameters, in DER. */
   private static final byte[] RSA = {
@@ -47,6 +51,10 @@ final class PemKey {
   /** The object identifier of ecPublicKey, in DER. */
   private static final byte[] EC = {0x06, 0x07, 0x2a, (byte) 0x86, 0x48, (byte) 0xce, 0x3d, 2, 1};
 
+  private static final String PSS = "RSASSA-PSS";
+  private static final PSSParameterSpec USUAL_PSS =
+      new PSSParameterSpec("SHA-256", "MGF1", MGF1ParameterSpec.SHA256, 32, 1);
+
   private static final byte[] VERSION = {0x02, 0x01, 0x00};
   private static final int SEQUENCE = 0x30;
   private static final int OCTETS = 0x04;
@@ -67,6 +75,10 @@ final class PemKey {
     Matcher found = KEY.matcher(new String(file, ISO_8859_1));
     if (!found.find()) {
       throw new IOException("there is no private key");
+    }
+    if (found.group(2).contains("DEK-Info")) {
+      throw new IOException(
+          "the key is encrypted in the older form (expected: PKCS#8, see openssl pkcs8 -topk8)");
     }
     byte[] der = Base64.getMimeDecoder().decode(found.group(2));
     PKCS8EncodedKeySpec spec =
@@ -164,19 +176,30 @@ final class PemKey {
 
   private static boolean belongTogether(PrivateKey key, PublicKey owner)
       throws GeneralSecurityException {
-    String algorithm =
-        switch (owner.getAlgorithm()) {
-          case "RSA" -> "SHA256withRSA";
-          case "EC" -> "SHA256withECDSA";
-          default -> owner.getAlgorithm();
-        };
-    Signature made = Signature.getInstance(algorithm);
+    Signature made = signature(owner);
     made.initSign(key);
     made.update(VERSION);
     byte[] signature = made.sign();
-    Signature checked = Signature.getInstance(algorithm);
+    Signature checked = signature(owner);
     checked.initVerify(owner);
     checked.update(VERSION);
     return checked.verify(signature);
+  }
+
+  private static Signature signature(PublicKey owner) throws GeneralSecurityException {
+    String algorithm = owner.getAlgorithm();
+    if (algorithm.equals(PSS)) {
+      Signature made = Signature.getInstance(PSS);
+      // A key can be for certain parameters only.
+      AlgorithmParameterSpec ofKey = owner instanceof RSAKey key ? key.getParams() : null;
+      made.setParameter(ofKey == null ? USUAL_PSS : ofKey);
+      return made;
+    }
+    return Signature.getInstance(
+        switch (algorithm) {
+          case "RSA" -> "SHA256withRSA";
+          case "EC" -> "SHA256withECDSA";
+          default -> algorithm;
+        });
   }
 }

@@ -70,12 +70,17 @@ public record EngineKeys(
     if (own != null) {
       return own;
     }
-    return WITHHELD.equals(worker.labels().get(LABEL)) ? null : of(worker.role());
+    return withheld(worker) ? null : of(worker.role());
   }
 
-  /** True if the token for a worker replaces the client's authorization. */
-  public boolean replaces(WorkerSpec worker) {
-    return replace || byUrl.containsKey(worker.url());
+  private static boolean withheld(WorkerSpec worker) {
+    return WITHHELD.equals(worker.labels().get(LABEL));
+  }
+
+  /** True if the client's keys do not go to a worker, also if the worker gets no token. */
+  public boolean dropsClients(WorkerSpec worker) {
+    boolean hasToken = of(worker.role()) != null;
+    return byUrl.containsKey(worker.url()) || (replace && hasToken);
   }
 
   /** Copy with tokens of single workers. */

@@ -6,6 +6,7 @@ import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SslProvider;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import io.netty.util.NetUtil;
+import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.io.File;
@@ -83,13 +84,23 @@ public final class EngineTls {
   public void follow(Collection<WorkerSpec> workers) {
     Map<String, EngineTlsSettings> own = new HashMap<>();
     for (WorkerSpec worker : workers) {
-      EngineTlsSettings settings = of(worker);
-      if (secure(worker) && !settings.equals(ofAll)) {
+      EngineTlsSettings settings = secure(worker) ? usable(worker) : ofAll;
+      if (!settings.equals(ofAll)) {
         HostPort at = HostPort.ofUrl(worker.url());
         own.put(address(at.bareHost(), at.portOr(443)), settings);
       }
     }
     byAddress = Map.copyOf(own);
+  }
+
+  /** The settings of a worker; those of all workers if its labels are invalid. */
+  private EngineTlsSettings usable(WorkerSpec worker) {
+    try {
+      return of(worker);
+    } catch (IllegalArgumentException e) {
+      log.warn("{}: label {}", worker.id(), LogText.of(e));
+      return ofAll;
+    }
   }
 
   private EngineTlsSettings of(WorkerSpec worker) {

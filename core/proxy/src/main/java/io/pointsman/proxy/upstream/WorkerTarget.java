@@ -25,6 +25,7 @@ record WorkerTarget(boolean tls, String host, int port, RequestHeadWriter heads)
         tls,
         at.bareHost(),
         port,
-        new RequestHeadWriter(base, authority, spec.rank(), keys.of(spec), keys.replaces(spec)));
+        new RequestHeadWriter(
+            base, authority, spec.rank(), keys.of(spec), keys.dropsClients(spec)));
   }
 }

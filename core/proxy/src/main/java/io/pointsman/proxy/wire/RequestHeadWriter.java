@@ -27,23 +27,23 @@ public final class RequestHeadWriter {
 
   private final byte[] rank;
   private final byte[] authorization;
-  private final boolean replacesAuthorization;
+  private final boolean dropsKeys;
 
   /**
    * @param basePath path of the worker's URL, without a slash at its end
    * @param host the worker's {@code host:port}
    * @param rank data-parallel rank; negative for none
    * @param apiKey bearer token; null for none
-   * @param replace true to replace the client's authorization; false to send the token only if the
-   *     client sends none
+   * @param dropsKeys true if the client's keys do not go to the worker; false to send the token
+   *     only if the client sends no authorization
    */
   public RequestHeadWriter(
-      String basePath, String host, int rank, @Nullable String apiKey, boolean replace) {
+      String basePath, String host, int rank, @Nullable String apiKey, boolean dropsKeys) {
     this.basePath = ascii(basePath);
     versionAndHost = ascii(" HTTP/1.1\r\nhost: " + host + "\r\n");
     this.rank = ascii(rank < 0 ? "" : "x-data-parallel-rank: " + rank + "\r\n");
     authorization = ascii(apiKey == null ? "" : "authorization: Bearer " + apiKey + "\r\n");
-    replacesAuthorization = replace && apiKey != null;
+    this.dropsKeys = dropsKeys;
   }
 
   private static byte[] ascii(String text) {
@@ -156,6 +156,7 @@ public final class RequestHeadWriter {
   }
 
   private boolean replacesOwn(HeaderName name, boolean traced) {
-    return name == HeaderName.AUTHORIZATION ? replacesAuthorization : traced && name.trace();
+    boolean key = name == HeaderName.AUTHORIZATION || name == HeaderName.API_KEY;
+    return key ? dropsKeys : traced && name.trace();
   }
 }

@@ -56,7 +56,7 @@ class AdminGuardTest {
         "ROUTER.example.:443"
       })
   void localNamesAddressesAndConfiguredNamesAreAdmitted(String host) {
-    assertThat(GUARD.problem(Headers.of("host", host))).isNull();
+    assertThat(GUARD.problem(Headers.of("host", host), false)).isNull();
   }
 
   @ParameterizedTest
@@ -75,7 +75,7 @@ class AdminGuardTest {
         ":29001"
       })
   void otherNamesAreRefused(String host) {
-    assertThat(GUARD.problem(Headers.of("host", host))).contains("admin.names");
+    assertThat(GUARD.problem(Headers.of("host", host), false)).contains("admin.names");
   }
 
   @ParameterizedTest
@@ -92,7 +92,7 @@ class AdminGuardTest {
     "'', false",
   })
   void onlyPagesOfTheListenerAndOfItsNamesMayCall(String origin, boolean admitted) {
-    String problem = GUARD.problem(Headers.of("host", "127.0.0.1:29001", "origin", origin));
+    String problem = GUARD.problem(Headers.of("host", "127.0.0.1:29001", "origin", origin), true);
 
     assertThat(problem == null).isEqualTo(admitted);
   }
@@ -100,9 +100,32 @@ class AdminGuardTest {
   @ParameterizedTest
   @CsvSource({"same-origin, true", "none, true", "same-site, false", "cross-site, false"})
   void callsOfOtherSitesAreRefusedEvenWithoutAnOrigin(String site, boolean admitted) {
-    String problem = GUARD.problem(Headers.of("host", "localhost", "sec-fetch-site", site));
+    String problem = GUARD.problem(Headers.of("host", "localhost", "sec-fetch-site", site), true);
 
     assertThat(problem == null).isEqualTo(admitted);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "navigate, document, true, true",
+    "navigate, document, false, false",
+    "navigate, iframe, true, false",
+    "no-cors, image, true, false",
+    "cors, empty, true, false"
+  })
+  void anotherSiteMayOnlyLinkToAPage(String mode, String into, boolean page, boolean admitted) {
+    Headers headers =
+        Headers.of(
+            "host",
+            "localhost",
+            "sec-fetch-site",
+            "cross-site",
+            "sec-fetch-mode",
+            mode,
+            "sec-fetch-dest",
+            into);
+
+    assertThat(GUARD.problem(headers, page) == null).isEqualTo(admitted);
   }
 
   @Test

@@ -54,7 +54,7 @@ class PemKeyTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"RSA", "EC", "Ed25519"})
+  @ValueSource(strings = {"RSA", "RSASSA-PSS", "EC", "Ed25519"})
   void readsPkcs8(String algorithm) throws Exception {
     KeyPair pair = KeyPairGenerator.getInstance(algorithm).generateKeyPair();
     byte[] file = pem("PRIVATE KEY", base64(pair.getPrivate().getEncoded()));
@@ -75,6 +75,14 @@ class PemKeyTest {
   void readsTheOlderFormOfEc() throws Exception {
     PrivateKey key = PemKey.read(pem("EC PRIVATE KEY", EC_OLD), publicKey(), "");
     assertThat(key.getAlgorithm()).isEqualTo("EC");
+  }
+
+  @Test
+  void theOlderFormOfEncryptionIsNamed() {
+    String lines = "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,1C6A1C11F8B3\n\n";
+    assertThatThrownBy(() -> PemKey.read(pem("EC PRIVATE KEY", lines + EC_OLD), publicKey(), "x"))
+        .isInstanceOf(IOException.class)
+        .hasMessageContaining("older form (expected: PKCS#8");
   }
 
   @Test

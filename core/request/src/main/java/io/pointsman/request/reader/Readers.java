@@ -29,10 +29,7 @@ public final class Readers {
   private final Supplier<AffinitySettings> affinity;
   private final Supplier<WantedFields> wanted;
 
-  /** The settings of the idle readers. */
-  private volatile Reads ofIdle;
-
-  private final ArrayBlockingQueue<RequestReader> idle = new ArrayBlockingQueue<>(KEPT);
+  private final ArrayBlockingQueue<Idle> idle = new ArrayBlockingQueue<>(KEPT);
 
   /** Readers without fields for policies. */
   public Readers(AffinitySettings affinity) {
@@ -46,7 +43,6 @@ public final class Readers {
   public Readers(Supplier<AffinitySettings> affinity, Supplier<WantedFields> wanted) {
     this.affinity = affinity;
     this.wanted = wanted;
-    ofIdle = new Reads(affinity.get(), wanted.get());
   }
 
   /** Reads one request; see {@link RequestReader#read}. Decodes a compressed body first. */
@@ -100,18 +96,18 @@ public final class Readers {
       int length,
       boolean truncated) {
     Reads now = new Reads(affinity.get(), wanted.get());
-    if (!now.same(ofIdle)) {
-      idle.clear();
-      ofIdle = now;
-    }
-    RequestReader lent = idle.poll();
-    RequestReader reader = lent == null ? new RequestReader(now.affinity, now.wanted) : lent;
+    Idle lent = idle.poll();
+    RequestReader reader =
+        lent != null && now.same(lent.reads)
+            ? lent.reader
+            : new RequestReader(now.affinity, now.wanted);
     RequestFacts facts = reader.read(endpoint, headers, body, offset, length, truncated);
-    if (now.same(ofIdle)) {
-      idle.offer(reader);
-    }
+    idle.offer(new Idle(reader, now));
     return facts;
   }
+
+  /** A reader that is not lent, and its settings. */
+  private record Idle(RequestReader reader, Reads reads) {}
 
   /** The settings of a reader. */
   private record Reads(AffinitySettings affinity, WantedFields wanted) {

@@ -8,6 +8,7 @@ import io.pointsman.config.value.ValueTypes;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
@@ -51,7 +52,20 @@ public final class CordonApi {
 
   /** Adds its routes. */
   public void addTo(LocalRoutes.Builder routes) {
-    routes.below("POST", WORKERS, this::act);
+    routes.below(
+        "POST",
+        WORKERS,
+        new LocalEndpoint() {
+          @Override
+          public LocalResponse handle(LocalRequest request) throws InterruptedException {
+            return act(request);
+          }
+
+          @Override
+          public boolean waits() {
+            return true;
+          }
+        });
     routes.below("PATCH", WORKERS, this::change);
   }
 

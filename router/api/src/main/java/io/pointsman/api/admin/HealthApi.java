@@ -29,7 +29,7 @@ public final class HealthApi {
   private final HealthAnswer answer;
   private final DisaggSettings disagg;
   private final BooleanSupplier draining;
-  private final boolean holds;
+  private final BooleanSupplier holds;
   private final Serviceability serviceability;
   private Supplier<Map<String, String>> dynamicConfig = Map::of;
 
@@ -45,7 +45,7 @@ public final class HealthApi {
       HealthAnswer answer,
       DisaggSettings disagg,
       BooleanSupplier draining,
-      boolean holds) {
+      BooleanSupplier holds) {
     this.holds = holds;
     this.fleet = fleet;
     this.membership = membership;
@@ -86,7 +86,7 @@ public final class HealthApi {
     List<Worker> workers = counted();
     long healthy = workers.stream().filter(HealthApi::usable).count();
     boolean stopping = draining.getAsBoolean();
-    boolean ready = (holds || served(workers)) && !stopping;
+    boolean ready = (holds.getAsBoolean() || served(workers)) && !stopping;
     ObjectNode body = Json.object();
     body.put("status", ready ? "ready" : "not_ready");
     if (ready) {

@@ -8,6 +8,7 @@ import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.proxy.upstream.EngineTlsSettings;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -99,10 +100,19 @@ public final class Membership {
     WorkerSpec described = WorkerSpec.of(base).withModels(models).withRole(role).withLabels(labels);
     WorkerSpec whole = origins.restricted(described);
     problem = disagg.problem(whole);
-    if (problem != null) {
-      return problem;
+    if (problem == null) {
+      problem = tlsProblem(labels);
     }
-    return join(base, specs(whole));
+    return problem == null ? join(base, specs(whole)) : problem;
+  }
+
+  private static @Nullable String tlsProblem(Map<String, String> labels) {
+    try {
+      EngineTlsSettings _ = EngineTlsSettings.DEFAULTS.with(labels);
+      return null;
+    } catch (IllegalArgumentException e) {
+      return "labels: " + e.getMessage();
+    }
   }
 
   private @Nullable String join(String base, List<WorkerSpec> specs) throws InterruptedException {
@@ -204,7 +214,7 @@ public final class Membership {
   private boolean awaitHealthy(List<Worker> workers) throws InterruptedException {
     long deadline = ticker.nanos() + settings.addTimeout().toNanos();
     while (!workers.stream().allMatch(worker -> worker.health().healthy())) {
-      boolean removed = workers.stream().anyMatch(Worker::draining);
+      boolean removed = workers.stream().anyMatch(Worker::withdrawn);
       if (removed || ticker.nanos() - deadline >= 0) {
         return false;
       }

@@ -22,13 +22,14 @@ final class Serviceability {
   private final Fleet fleet;
   private final DisaggSettings disagg;
   private final BooleanSupplier stopping;
-  private final boolean holds;
+  private final BooleanSupplier holds;
 
   /**
    * @param stopping true while the router stops
    * @param holds true if requests can wait for a worker; the router is then ready without one
    */
-  Serviceability(Fleet fleet, DisaggSettings disagg, BooleanSupplier stopping, boolean holds) {
+  Serviceability(
+      Fleet fleet, DisaggSettings disagg, BooleanSupplier stopping, BooleanSupplier holds) {
     this.fleet = fleet;
     this.disagg = disagg;
     this.stopping = stopping;
@@ -40,7 +41,7 @@ final class Serviceability {
     FleetSnapshot now = fleet.snapshot();
     Workers able = Workers.of(now.workers());
     boolean serves = able.any(disagg);
-    boolean ready = (serves || holds) && !stopping.getAsBoolean();
+    boolean ready = (serves || holds.getAsBoolean()) && !stopping.getAsBoolean();
     ObjectNode body = Json.object();
     body.put("status", ready ? "ready" : "not_ready");
     if (ready) {

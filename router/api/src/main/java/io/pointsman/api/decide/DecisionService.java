@@ -26,14 +26,14 @@ public final class DecisionService {
   private final Ticker ticker;
   private final RandomSource dice;
   private final boolean decodeServesWhole;
-  private final AdmissionSettings admission;
+  private final Supplier<AdmissionSettings> admission;
   private final @Nullable SplitPlaces split;
   private final PromptListener prompts;
 
   /**
    * @param affinity session and owner fields of requests; may change
    * @param decodeServesWhole true if decode workers may serve whole requests
-   * @param admission settings of the status for busy workers
+   * @param admission settings of the status for busy workers; may change
    * @param split chooses two workers for a request; null if one worker serves each request
    * @param prompts receives prompts that are about to be sent
    */
@@ -42,7 +42,7 @@ public final class DecisionService {
       Choices choices,
       Supplier<AffinitySettings> affinity,
       boolean decodeServesWhole,
-      AdmissionSettings admission,
+      Supplier<AdmissionSettings> admission,
       @Nullable SplitPlaces split,
       PromptListener prompts,
       Ticker ticker,
@@ -74,7 +74,7 @@ public final class DecisionService {
 
   /** The HTTP status while all workers of {@code model} are busy: 429 or 503. */
   int busyStatus(@Nullable String model) {
-    return admission.busyStatus(model);
+    return admission.get().busyStatus(model);
   }
 
   /**

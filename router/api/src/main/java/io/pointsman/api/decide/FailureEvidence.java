@@ -24,6 +24,11 @@ final class FailureEvidence {
     left = Math.min(BURST, left + share);
   }
 
+  /** Takes back a failure that counted, because it was not one of a lease. */
+  synchronized void back() {
+    left = Math.min(BURST, left + 1);
+  }
+
   /** True if a failure counts now. */
   synchronized boolean counts() {
     if (share == 0 || left < 1) {

@@ -90,6 +90,7 @@ public final class LeasesApi {
     Outcome reported = ending(outcome, body);
     Outcome counted = counted(reported, caller);
     LeaseResult answer = choices.settle(lease, counted, report);
+    ended(answer, reported, counted, caller);
     ObjectNode done = Json.object().put("lease", lease).put("outcome", outcome);
     if (!counted.equals(reported)) {
       done.put("counted", false);
@@ -99,7 +100,11 @@ public final class LeasesApi {
 
   private LocalResponse prefilled(String lease, JsonNode body, Caller.Kind caller) {
     String outcome = word("outcome", body.path("outcome"), OUTCOMES);
-    return goesOn(choices.prefilled(lease, counted(ending(outcome, body), caller)), lease);
+    Outcome reported = ending(outcome, body);
+    Outcome counted = counted(reported, caller);
+    LeaseResult answer = choices.prefilled(lease, counted);
+    ended(answer, reported, counted, caller);
+    return goesOn(answer, lease);
   }
 
   /**
@@ -107,11 +112,22 @@ public final class LeasesApi {
    * plane's key, and for no more than a share of its leases.
    */
   private Outcome counted(Outcome reported, Caller.Kind caller) {
-    if (caller != Caller.Kind.PLANE) {
-      return reported instanceof Outcome.Failed ? Outcome.IGNORED : reported;
+    boolean counts =
+        !(reported instanceof Outcome.Failed) || (caller == Caller.Kind.PLANE && evidence.counts());
+    return counts ? reported : Outcome.IGNORED;
+  }
+
+  /**
+   * Gives credit for a lease or stage that has ended now; a report about another changes nothing.
+   */
+  private void ended(LeaseResult answer, Outcome reported, Outcome counted, Caller.Kind caller) {
+    if (caller == Caller.Kind.PLANE) {
+      if (answer.kind() == LeaseResult.Kind.DONE) {
+        evidence.ended();
+      } else if (reported instanceof Outcome.Failed && counted.equals(reported)) {
+        evidence.back();
+      }
     }
-    evidence.ended();
-    return reported instanceof Outcome.Failed && !evidence.counts() ? Outcome.IGNORED : reported;
   }
 
   private static Outcome ending(String outcome, JsonNode body) {

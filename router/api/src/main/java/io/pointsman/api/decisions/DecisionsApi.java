@@ -36,7 +36,7 @@ public final class DecisionsApi {
 
   /** Adds its routes. */
   public void addTo(LocalRoutes.Builder routes) {
-    routes.on("GET", "/decisions", this::answer);
+    routes.on("GET", "/decisions", this::answer).page("/decisions");
     DecisionsPage.addTo(routes);
   }
 

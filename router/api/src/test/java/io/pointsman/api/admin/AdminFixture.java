@@ -58,6 +58,10 @@ final class AdminFixture {
   final Set<String> asked = ConcurrentHashMap.newKeySet();
 
   boolean draining;
+
+  /** True if requests wait for a worker; may change, as the configuration. */
+  boolean holds;
+
   private Runnable atPause = () -> {};
   private final LocalRoutes routes;
 
@@ -99,7 +103,7 @@ final class AdminFixture {
     WorkersApi workers = new WorkersApi(fleet, membership, clock::nanos);
     workers.addTo(builder);
     new CordonApi(fleet, workers, clock::nanos, this::pass).addTo(builder);
-    new HealthApi(fleet, membership, settings.healthAnswer(), disagg, () -> draining, false)
+    new HealthApi(fleet, membership, settings.healthAnswer(), disagg, () -> draining, () -> holds)
         .addTo(builder);
     new RayProxyApi(fleet, settings.rayApplication(), () -> draining).addTo(builder);
     new ModelsApi(cards, () -> aliases).addTo(builder);

@@ -41,6 +41,14 @@ class HealthApiTest {
   }
 
   @Test
+  void itIsReadyWithoutWorkersOnceRequestsWaitForThem() throws Exception {
+    assertThat(admin.get("/readyz").status()).isEqualTo(503);
+    admin.holds = true;
+    assertThat(admin.get("/readyz").status()).isEqualTo(200);
+    assertThat(admin.get("/readiness").status()).isEqualTo(200);
+  }
+
+  @Test
   void itIsNotReadyWhileItStops() throws Exception {
     admin.healthyWorker("http://a:1");
     admin.draining = true;

@@ -77,6 +77,27 @@ class MembershipTest {
   }
 
   @Test
+  void aCordonDuringTheAdditionKeepsTheWorker() throws Exception {
+    Fleet fleet = fleet(16);
+    Membership membership =
+        new Membership(
+            fleet,
+            SETTINGS,
+            DisaggSettings.DEFAULTS,
+            clock::nanos,
+            pause -> {
+              clock.advance(pause);
+              Worker joining = fleet.snapshot().workers().getFirst();
+              if (joining.cordoned()) {
+                joining.probed(true);
+              }
+              joining.cordon(true);
+            });
+    assertThat(membership.add("http://a:1", Set.of())).isNull();
+    assertThat(fleet.snapshot().workers()).singleElement().matches(Worker::cordoned);
+  }
+
+  @Test
   void aJoiningWorkerIsKnownAsJoining() throws Exception {
     Fleet fleet = fleet(16);
     List<Boolean> joining = new ArrayList<>();

@@ -111,7 +111,7 @@ final class DecideFixture implements EngineListener {
             choices,
             () -> AffinitySettings.DEFAULT,
             true,
-            new AdmissionSettings(1, 0, Duration.ofSeconds(1), 503, 0, busyStatus),
+            () -> new AdmissionSettings(1, 0, Duration.ofSeconds(1), 503, 0, busyStatus),
             null,
             new Prompts(),
             clock::nanos,

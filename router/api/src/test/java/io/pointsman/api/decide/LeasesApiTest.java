@@ -175,6 +175,37 @@ class LeasesApiTest {
     assertThat(worker.inFlight()).isZero();
   }
 
+  /** Otherwise a proxy with invented leases could take all workers out. */
+  @Test
+  void onlyLeasesThatEndGiveCreditForFailures() throws Exception {
+    String failed = "{\"outcome\":\"failed\",\"failure\":\"error\"}";
+    for (int i = 0; i < 50; i++) {
+      say("x", "settle", failed);
+    }
+    assertThat(counts(say(lease(), "settle", failed))).as("others did not use it up").isTrue();
+    int more = 0;
+    while (counts(say(lease(), "settle", failed))) {
+      more++;
+    }
+    assertThat(more).isBetween(10, 40);
+    String ended = lease();
+    say(ended, "settle", "{\"outcome\":\"succeeded\"}");
+    say(lease(), "settle", failed);
+    for (int i = 0; i < 50; i++) {
+      say("x", "settle", "{\"outcome\":\"succeeded\"}");
+      say(ended, "settle", "{\"outcome\":\"succeeded\"}");
+    }
+    int counted = 0;
+    for (int i = 0; i < 10; i++) {
+      counted += counts(say(lease(), "settle", failed)) ? 1 : 0;
+    }
+    assertThat(counted).isBetween(3, 6);
+  }
+
+  private static boolean counts(LocalResponse response) throws Exception {
+    return response.status() == 200 && json(response).path("counted").asBoolean(true);
+  }
+
   @Test
   void onlyAShareOfAProxysFailuresCounts() {
     FailureEvidence evidence = new FailureEvidence(0.5);

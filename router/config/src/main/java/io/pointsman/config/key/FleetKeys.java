@@ -146,17 +146,6 @@ public final class FleetKeys {
           "With a high value, the router finds newly loaded adapters late. `off`: it asks once,"
               + " after the first good probe.");
 
-  public static final Key<Duration> LOAD_INTERVAL =
-      Key.of(
-          "health.load-interval",
-          durationOrOff(Duration.ofMillis(100), DAY),
-          ProbeSettings.DEFAULTS.loadInterval(),
-          "Interval between reads of the engines' running and queued requests (`GET /metrics` of"
-              + " vLLM, SGLang, llama.cpp and TGI). `least_load` then compares these instead of"
-              + " this router's requests in flight, as long as every candidate reports them.",
-          "`off`: requests in flight count. Use it if several routers share the engines. A high"
-              + " value compares old reports.");
-
   public static final Key<Boolean> MODELS_MERGED =
       Key.of(
           "models.merged",
@@ -274,9 +263,10 @@ public final class FleetKeys {
           durationOrOff(Duration.ofMillis(100), DAY),
           Duration.ZERO,
           "Interval at which the router reads the load of each engine from its `GET /metrics`:"
-              + " running and waiting requests and the use of KV memory, with the names of vLLM"
-              + " and SGLang. Requests of other clients and routers then count as load, and an"
-              + " engine with more than 90 % of its KV memory in use as one with less capacity.",
+              + " running and waiting requests (vLLM, SGLang, llama.cpp, TGI) and the use of KV"
+              + " memory (vLLM, SGLang). Requests of other clients and routers then count as load,"
+              + " and an engine with more than 90 % of its KV memory in use as one with less"
+              + " capacity.",
           "`off`: the router counts its own requests only. With a low value, engines spend time on"
               + " their metrics.");
 
@@ -297,7 +287,6 @@ public final class FleetKeys {
         HEALTH_FAILURES,
         HEALTH_SUCCESSES,
         MODELS_INTERVAL,
-        LOAD_INTERVAL,
         MODELS_MERGED,
         BREAKER_ENABLED,
         BREAKER_FAILURES,

@@ -261,7 +261,8 @@ public final class ForwardKeys {
               + " turn. `all`: each address is a worker; addresses are added and removed as the"
               + " name changes (`pool.name-ttl`).",
           "`all` suits headless Services: each engine has its own load, cache and health. Workers"
-              + " with `https://` or an IP address are always one worker.");
+              + " with `https://`, an IP address or a key of their own (`worker-api-keys`) are"
+              + " always one worker.");
 
   public static final Key<String> API_KEY =
       Key.of(
@@ -280,7 +281,8 @@ public final class ForwardKeys {
           "api-key-replaces",
           bool(),
           UPSTREAM.keys().replace(),
-          "Send `api-key` in place of the client's Authorization header.",
+          "Send `api-key` in place of the client's Authorization and X-Api-Key headers. Workers"
+              + " without a right to `api-key` then get no key.",
           "`true`: clients with other keys, or with invalid ones, can reach the engines, and"
               + " engines cannot identify clients.");
 
@@ -290,7 +292,7 @@ public final class ForwardKeys {
               new WorkerKeysType(),
               Map.of(),
               "Bearer tokens of single workers: a group of `URL: key`. They precede `api-key` and"
-                  + " replace the client's Authorization header.",
+                  + " replace the client's Authorization and X-Api-Key headers.",
               "Use it for a provider of models beside your own engines. The other headers of"
                   + " clients pass to it.")
           .secret();

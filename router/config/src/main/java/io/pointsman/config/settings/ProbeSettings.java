@@ -17,7 +17,6 @@ import java.util.List;
  * @param mostRetry maximum pause between probes of an unhealthy worker
  * @param parallelism maximum number of concurrent probes
  * @param modelsInterval time between reads of a worker's models; zero: only at the first good probe
- * @param loadInterval time between reads of an engine's running and queued requests; zero: never
  */
 public record ProbeSettings(
     String endpoint,
@@ -27,8 +26,7 @@ public record ProbeSettings(
     Duration firstRetry,
     Duration mostRetry,
     int parallelism,
-    Duration modelsInterval,
-    Duration loadInterval) {
+    Duration modelsInterval) {
 
   public static final ProbeSettings DEFAULTS =
       new ProbeSettings(
@@ -41,32 +39,9 @@ public record ProbeSettings(
           256,
           Duration.ofSeconds(60));
 
-  /** Settings without reads of engines' loads. */
-  public ProbeSettings(
-      String endpoint,
-      List<Integer> alsoGood,
-      Duration interval,
-      Duration timeout,
-      Duration firstRetry,
-      Duration mostRetry,
-      int parallelism,
-      Duration modelsInterval) {
-    this(
-        endpoint,
-        alsoGood,
-        interval,
-        timeout,
-        firstRetry,
-        mostRetry,
-        parallelism,
-        modelsInterval,
-        Duration.ZERO);
-  }
-
   public ProbeSettings {
     alsoGood = List.copyOf(alsoGood);
     requireNonNull(modelsInterval, "modelsInterval");
-    requireNonNull(loadInterval, "loadInterval");
     if (!endpoint.startsWith("/")) {
       throw new IllegalArgumentException("endpoint: " + endpoint + " (expected: /path)");
     }
@@ -86,20 +61,6 @@ public record ProbeSettings(
     if (parallelism < 1) {
       throw new IllegalArgumentException("parallelism: " + parallelism + " (expected: >= 1)");
     }
-  }
-
-  /** Copy with another interval of reads of engines' loads. */
-  public ProbeSettings withLoadInterval(Duration interval) {
-    return new ProbeSettings(
-        endpoint,
-        alsoGood,
-        this.interval,
-        timeout,
-        firstRetry,
-        mostRetry,
-        parallelism,
-        modelsInterval,
-        interval);
   }
 
   /** True if a probe with this status is good. */

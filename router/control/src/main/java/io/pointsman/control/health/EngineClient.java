@@ -135,14 +135,16 @@ public final class EngineClient {
    *
    * @param worker the worker, which selects the key
    * @param url {@code http://} or {@code https://}, with path
-   * @param authorization Authorization header if the router has no key; null: none
+   * @param authorization the client's Authorization, which is sent if the router has no key and
+   *     clients' keys go to the worker; null: none
    * @throws IOException if there is no complete response in time
    */
   public Answer post(
       WorkerSpec worker, String url, byte[] body, @Nullable String authorization, Duration timeout)
       throws IOException {
     String key = keys.of(worker);
-    return exchange("POST", url, key == null ? authorization : "Bearer " + key, body, timeout);
+    String ofClient = keys.dropsClients(worker) ? null : authorization;
+    return exchange("POST", url, key == null ? ofClient : "Bearer " + key, body, timeout);
   }
 
   /**
@@ -151,7 +153,7 @@ public final class EngineClient {
    * @param worker the worker, which selects the key
    * @param url {@code http://} or {@code https://}, with path and query
    * @param headers header lines by lower-case name, without line breaks; a key of the router
-   *     replaces {@code authorization}
+   *     replaces {@code authorization}, which is left out if clients' keys do not go to the worker
    * @param body null: none
    * @throws IOException if there is no complete response in time
    */
@@ -167,6 +169,8 @@ public final class EngineClient {
     Map<String, String> lines = new TreeMap<>(headers);
     if (key != null) {
       lines.put("authorization", "Bearer " + key);
+    } else if (keys.dropsClients(worker)) {
+      lines.remove("authorization");
     }
     return exchange(method, url, lines, body, timeout);
   }

@@ -14,24 +14,38 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Semaphore;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Reads the load of engines from {@code GET /metrics}: requests that run and wait, and the use of
- * KV memory. It includes the requests of other clients and routers. Knows the names of vLLM and
- * SGLang. An engine without them, or one that fails three times in a row, has no report.
+ * KV memory. It includes the requests of other clients and routers. Knows the names of vLLM,
+ * SGLang, llama.cpp and TGI. An engine without them, or one that fails three times in a row, has no
+ * report.
  */
 public final class EngineLoads {
   private static final Logger log = LoggerFactory.getLogger(EngineLoads.class);
 
   private static final int PARALLELISM = 32;
   private static final int TRIES = 3;
+  private static final Pattern RANK = Pattern.compile("\\b(?:engine|dp_rank)=\"([0-9]{1,4})\"");
   private static final Set<String> RUNNING =
-      Set.of("vllm:num_requests_running", "sglang:num_running_reqs");
+      Set.of(
+          "vllm:num_requests_running",
+          "sglang:num_running_reqs",
+          "sglang_num_running_reqs",
+          "llamacpp:requests_processing",
+          "tgi_batch_current_size");
   private static final Set<String> WAITING =
-      Set.of("vllm:num_requests_waiting", "sglang:num_queue_reqs");
+      Set.of(
+          "vllm:num_requests_waiting",
+          "sglang:num_queue_reqs",
+          "sglang_num_queue_reqs",
+          "llamacpp:requests_deferred",
+          "tgi_queue_size");
   private static final Set<String> KV_USE =
       Set.of("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "sglang:token_usage");
 
@@ -109,7 +123,6 @@ public final class EngineLoads {
     double running = 0;
     double waiting = 0;
     double kvUse = 0;
-    String label = "engine=\"" + rank + "\"";
     for (String line : page.lines().toList()) {
       int space = line.lastIndexOf(' ');
       if (space <= 0 || line.charAt(0) == '#') {
@@ -121,8 +134,11 @@ public final class EngineLoads {
       if (!load && !KV_USE.contains(name)) {
         continue;
       }
+      Matcher named = RANK.matcher(line);
       boolean ofOther =
-          rank != WorkerSpec.NO_RANK && line.contains("engine=\"") && !line.contains(label);
+          rank != WorkerSpec.NO_RANK
+              && named.find()
+              && !named.group(1).equals(Integer.toString(rank));
       double value = number(line.substring(space + 1));
       if (ofOther || !(value >= 0)) {
         continue;

@@ -139,6 +139,22 @@ class EngineClientTest {
   }
 
   @Test
+  void aWorkerWithoutARightToTheKeyGetsNoKeyOfAClientInItsPlace() throws Exception {
+    answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+    WorkerSpec withheld =
+        WorkerSpec.of(url("")).withLabels(Map.of(EngineKeys.LABEL, EngineKeys.WITHHELD));
+    EngineClient client = client(new EngineKeys("all", null, null, true));
+    client.post(withheld, url("/tokenize"), new byte[0], "Bearer client", GENEROUS);
+    assertThat(heads.poll(60, TimeUnit.SECONDS)).noneMatch(line -> line.contains("Bearer"));
+    Map<String, String> headers = Map.of("authorization", "Bearer client");
+    client.forward(withheld, "POST", url("/sleep"), headers, null, GENEROUS);
+    assertThat(heads.poll(60, TimeUnit.SECONDS)).noneMatch(line -> line.contains("Bearer"));
+    client(EngineKeys.of("all"))
+        .post(withheld, url("/tokenize"), new byte[0], "Bearer client", GENEROUS);
+    assertThat(heads.poll(60, TimeUnit.SECONDS)).contains("authorization: Bearer client");
+  }
+
+  @Test
   void theRequestNamesPathHostAndKey() throws Exception {
     answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
     client(EngineKeys.of("sk-1")).send(Role.REGULAR, "POST", url("/a/b?c=d"), GENEROUS);

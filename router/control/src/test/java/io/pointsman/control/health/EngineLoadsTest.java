@@ -51,12 +51,20 @@ class EngineLoadsTest {
   }
 
   @Test
-  void theMetricsOfBothEnginesAreRead() {
+  void theMetricsOfEachEngineAreRead() {
     assertThat(EngineLoads.read(VLLM, WorkerSpec.NO_RANK)).isEqualTo(new ReportedLoad(8, 2, 0.95));
     assertThat(EngineLoads.read(VLLM, 0)).isEqualTo(new ReportedLoad(3, 2, 0.25));
     String sglang =
         "sglang:num_running_reqs{a=\"b c\"} 4\nsglang:num_queue_reqs 1\nsglang:token_usage 0.5\n";
     assertThat(EngineLoads.read(sglang, WorkerSpec.NO_RANK)).isEqualTo(new ReportedLoad(4, 1, 0.5));
+    String llamaCpp =
+        "# TYPE x gauge\nllamacpp:requests_processing 3\nllamacpp:requests_deferred 4\n";
+    assertThat(EngineLoads.read(llamaCpp, 0)).isEqualTo(new ReportedLoad(3, 4, 0));
+    String tgi = "tgi_queue_size 4\ntgi_batch_current_size 3\n";
+    assertThat(EngineLoads.read(tgi, 0)).isEqualTo(new ReportedLoad(3, 4, 0));
+    String ranks =
+        "sglang:num_running_reqs{dp_rank=\"0\"} 1\nsglang:num_running_reqs{dp_rank=\"1\"} 2\n";
+    assertThat(EngineLoads.read(ranks, 1)).isEqualTo(new ReportedLoad(2, 0, 0));
     assertThat(EngineLoads.read("vllm:kv_cache_usage_perc 0.5\nx y\n", 0)).isNull();
     assertThat(EngineLoads.read("vllm:num_requests_running NaN\n", 0)).isNull();
   }

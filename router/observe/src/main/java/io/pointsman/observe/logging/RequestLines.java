@@ -7,10 +7,9 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.proxy.telemetry.ForwardingListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestReport;
-import io.pointsman.proxy.telemetry.RetryReason;
-import io.pointsman.request.Endpoint;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -33,14 +32,12 @@ import org.slf4j.spi.LoggingEventBuilder;
  *       of the original's orchestrated hand-over.
  *   <li>At the end of each request, or of those with an error, a line with its values.
  *   <li>For each change through the router's own paths, and each refused key, a line for auditors.
+ *       Refusals and clients cannot use up the lines of administrators.
  * </ul>
  */
-public final class RequestLines implements ProxyListener {
+public final class RequestLines extends ForwardingListener {
   /** Maximum number of characters of a session id in a line. */
   private static final int LONGEST_ID = 256;
-
-  /** Maximum number of lines for auditors in a second; refused keys could fill the disk. */
-  private static final int MOST_AUDITED = 20;
 
   private static final double NANOS_PER_MILLI = 1e6;
   private static final List<String> READING = List.of("GET", "HEAD", "OPTIONS");
@@ -55,14 +52,13 @@ public final class RequestLines implements ProxyListener {
     void write(String message, List<KeyValuePair> values);
   }
 
-  private final ProxyListener next;
   private final InstantSource clock;
   private final LogSettings settings;
   private final Consumer<String> choices;
   private final Sink lines;
   private final AtomicLong good = new AtomicLong();
-  private final AtomicLong auditedSecond = new AtomicLong();
-  private final AtomicLong audited = new AtomicLong();
+  private final AuditRate refusals = new AuditRate();
+  private final AuditRate ofClients = new AuditRate();
 
   /**
    * A listener with the lines of the settings.
@@ -82,7 +78,7 @@ public final class RequestLines implements ProxyListener {
       LogSettings settings,
       Consumer<String> choices,
       Sink lines) {
-    this.next = next;
+    super(next);
     this.clock = clock;
     this.settings = settings;
     this.choices = choices;
@@ -118,7 +114,7 @@ public final class RequestLines implements ProxyListener {
         about(report, "%s endpoint: %s".formatted(stage, worker.spec().url()));
       }
     }
-    next.chosen(report, session, worker, nanos);
+    super.chosen(report, session, worker, nanos);
   }
 
   @Override
@@ -126,7 +122,7 @@ public final class RequestLines implements ProxyListener {
     if (settings.requests()) {
       about(report, String.format(Locale.ROOT, "Prefill completed in %.4fs (TTFT)", nanos / 1e9));
     }
-    next.prefilled(report, nanos);
+    super.prefilled(report, nanos);
   }
 
   private void about(RequestReport report, String text) {
@@ -146,18 +142,13 @@ public final class RequestLines implements ProxyListener {
   }
 
   @Override
-  public void sessionEnded(String session) {
-    next.sessionEnded(session);
-  }
-
-  @Override
   public boolean readsUsage() {
-    return settings.access() != Access.OFF || next.readsUsage();
+    return settings.access() != Access.OFF || super.readsUsage();
   }
 
   @Override
   public boolean receivesOwnAnswers() {
-    return settings.access() != Access.OFF || settings.audit() || next.receivesOwnAnswers();
+    return settings.access() != Access.OFF || settings.audit() || super.receivesOwnAnswers();
   }
 
   @Override
@@ -166,16 +157,16 @@ public final class RequestLines implements ProxyListener {
       orchestrated(report);
     }
     line(report);
-    next.ended(report);
+    super.ended(report);
   }
 
   @Override
   public void answered(RequestReport report) {
     line(report);
-    if (settings.audit() && audits(report) && withinRate()) {
-      lines.write("audit", values(report));
+    if (settings.audit() && audits(report)) {
+      audit(report);
     }
-    next.answered(report);
+    super.answered(report);
   }
 
   private void line(RequestReport report) {
@@ -209,12 +200,28 @@ public final class RequestLines implements ProxyListener {
         && OF_PLANES.stream().noneMatch(path::startsWith);
   }
 
-  private boolean withinRate() {
-    long second = clock.instant().getEpochSecond();
-    if (auditedSecond.getAndSet(second) != second) {
-      audited.set(0);
+  /** Writes the line, unless it is one of too many that a caller without a key can cause. */
+  private void audit(RequestReport report) {
+    boolean refused = report.status() >= 400;
+    AuditRate rate = refused ? refusals : report.admin() ? null : ofClients;
+    if (rate == null) {
+      lines.write("audit", audited(report, 0));
+      return;
     }
-    return audited.incrementAndGet() <= MOST_AUDITED;
+    int missing = rate.take(clock.instant().getEpochSecond());
+    if (missing >= 0) {
+      lines.write("audit", audited(report, missing));
+    }
+  }
+
+  /**
+   * @param missing number of lines of this kind that were not written before
+   */
+  private static List<KeyValuePair> audited(RequestReport report, int missing) {
+    List<KeyValuePair> values = values(report);
+    add(values, "listener", report.admin() ? "admin" : "clients");
+    add(values, "not_logged", missing == 0 ? null : missing);
+    return values;
   }
 
   /** The path without the query string, which may contain a key. */
@@ -261,31 +268,6 @@ public final class RequestLines implements ProxyListener {
     if (value != null && !value.equals("")) {
       values.add(new KeyValuePair(name, value));
     }
-  }
-
-  @Override
-  public void started(Endpoint endpoint) {
-    next.started(endpoint);
-  }
-
-  @Override
-  public void retried(Endpoint endpoint, RetryReason reason) {
-    next.retried(endpoint, reason);
-  }
-
-  @Override
-  public void waited(long nanos, boolean admitted) {
-    next.waited(nanos, admitted);
-  }
-
-  @Override
-  public void heldBack(long nanos, boolean decided) {
-    next.heldBack(nanos, decided);
-  }
-
-  @Override
-  public void awaitsWorker(@Nullable String model, boolean begins) {
-    next.awaitsWorker(model, begins);
   }
 
   private void orchestrated(RequestReport report) {

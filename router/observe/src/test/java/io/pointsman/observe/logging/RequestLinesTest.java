@@ -1,6 +1,7 @@
 package io.pointsman.observe.logging;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
 import io.pointsman.config.settings.LogSettings;
 import io.pointsman.config.settings.LogSettings.Access;
@@ -131,6 +132,11 @@ class RequestLinesTest {
 
   /** A report with these values; other calls are answered as for a request without a worker. */
   private static RequestReport report(String method, String uri, int status, String reason) {
+    return report(method, uri, status, reason, false);
+  }
+
+  private static RequestReport report(
+      String method, String uri, int status, String reason, boolean admin) {
     return (RequestReport)
         Proxy.newProxyInstance(
             RequestLinesTest.class.getClassLoader(),
@@ -147,6 +153,7 @@ class RequestLinesTest {
                   case "usage" -> new Usage(7, -1, 3);
                   case "attempts" -> 1;
                   case "clientLeft", "streamed" -> false;
+                  case "admin" -> admin;
                   case "nanosToEnd" -> 12_340_000L;
                   case "worker" -> null;
                   default ->
@@ -218,5 +225,28 @@ class RequestLinesTest {
     RequestReport[] reports = new RequestReport[1000];
     Arrays.fill(reports, report("GET", "/v1/models", 401, "invalid_api_key"));
     assertThat(written(Access.OFF, 1, reports)).hasSize(20);
+  }
+
+  @Test
+  void floodsOfRefusalsAndOfClientsHideNoChangeOfAnAdministrator() {
+    RequestReport[] reports = new RequestReport[201];
+    Arrays.fill(reports, 0, 100, report("GET", "/v1/models", 401, "invalid_api_key", true));
+    Arrays.fill(reports, 100, 200, report("POST", "/v1/files", 200, ""));
+    reports[200] = report("POST", "/add_worker", 200, "", true);
+
+    assertThat(written(Access.OFF, 1, reports))
+        .hasSize(41)
+        .last(STRING)
+        .contains("path=\"/add_worker\"", "listener=\"admin\"");
+  }
+
+  @Test
+  void theNextLineCountsThoseThatWereNotWritten() {
+    AuditRate rate = new AuditRate();
+    for (int i = 0; i < 25; i++) {
+      assertThat(rate.take(7)).isEqualTo(i < 20 ? 0 : -1);
+    }
+    assertThat(rate.take(8)).isEqualTo(5);
+    assertThat(rate.take(8)).isZero();
   }
 }

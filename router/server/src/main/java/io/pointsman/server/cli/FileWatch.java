@@ -9,7 +9,8 @@ import java.util.Arrays;
 
 /**
  * Watches the contents of a small file. It reads the file every 2 s, because a ConfigMap is
- * replaced by a link, which notifications of the system miss.
+ * replaced by a link, which notifications of the system miss. A change counts when two looks have
+ * read the same, because a file may be written in place.
  */
 final class FileWatch {
   private static final Duration LOOK = Duration.ofSeconds(2);
@@ -18,10 +19,14 @@ final class FileWatch {
   private final Path file;
   private byte[] seen;
 
+  /** New contents of the last look, which may be a part of a file that is being written. */
+  private byte[] candidate;
+
   /** Reads the file for the first time. */
   FileWatch(Path file) {
     this.file = file;
     seen = contents();
+    candidate = seen;
   }
 
   /**
@@ -33,12 +38,26 @@ final class FileWatch {
     return Rounds.start("dynamic-config", LOOK, () -> look(changed));
   }
 
-  /** Reads the file, and calls the action if its contents differ from those last seen. */
+  /** Reads the file, and calls the action if its contents are new and those of the last look. */
   void look(Runnable changed) {
     byte[] now = contents();
-    if (!Arrays.equals(now, seen)) {
+    boolean complete = Arrays.equals(now, candidate);
+    candidate = now;
+    if (complete && !Arrays.equals(now, seen)) {
       seen = now;
       changed.run();
+    }
+  }
+
+  /** True if the file has been read and contains nothing but white space and comments of YAML. */
+  static boolean hasNoKey(Path file) {
+    try {
+      return Files.readString(file)
+          .lines()
+          .map(String::strip)
+          .allMatch(line -> line.isEmpty() || line.startsWith("#"));
+    } catch (IOException e) {
+      return false; // its reader reports the reason
     }
   }
 

@@ -39,6 +39,18 @@ final class Reload {
 
   /** Reads and applies the configuration; logs the reason if it is not applied. */
   synchronized Outcome run() {
+    return run(true);
+  }
+
+  /**
+   * As {@link #run}, after a change of the file. Logs nothing if the configuration is the same, for
+   * example because a signal has already reloaded it.
+   */
+  synchronized Outcome runAfterChange() {
+    return run(false);
+  }
+
+  private Outcome run(boolean logsNoChange) {
     try {
       ConfigValues next = source.get();
       PointsmanConfig config = PointsmanConfig.from(next);
@@ -49,10 +61,12 @@ final class Reload {
       inForce = next;
       present = config;
       List<String> paths = changed.stream().map(Key::path).toList();
-      log.info(
-          "configuration reloaded, with {} workers; changed: {}",
-          config.workers().size(),
-          paths.isEmpty() ? "nothing" : String.join(", ", paths));
+      if (logsNoChange || !paths.isEmpty()) {
+        log.info(
+            "configuration reloaded, with {} workers; changed: {}",
+            config.workers().size(),
+            paths.isEmpty() ? "nothing" : String.join(", ", paths));
+      }
       return new Outcome(true, paths, List.of());
     } catch (ConfigException e) {
       return refused(e.problems(), String.valueOf(e.getMessage()));

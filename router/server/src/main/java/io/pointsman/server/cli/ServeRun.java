@@ -2,6 +2,7 @@ package io.pointsman.server.cli;
 
 import io.pointsman.api.admin.ReloadApi;
 import io.pointsman.compat.vllmrouter.Launch;
+import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.settings.LogSettings;
@@ -53,22 +54,31 @@ public final class ServeRun {
     FileWatch watch = file == null ? null : new FileWatch(file);
     // Read again, because the file may have changed before the watch began.
     ConfigValues first = watch == null ? values : source.get();
+    boolean mayBeEmpty = file == null || FileWatch.hasNoKey(file);
+    Supplier<ConfigValues> again = mayBeEmpty ? source : () -> notEmpty(file, source);
     List<Rounds> started = new ArrayList<>(1);
     try {
       return until(
           first,
           router -> {
-            Reload reload = new Reload(first, source, router);
+            Reload reload = new Reload(first, again, router);
             router.onReload(reload::run);
             Signals.onHangUp(reload::run);
             if (watch != null) {
-              started.add(watch.start(reload::run));
+              started.add(watch.start(reload::runAfterChange));
             }
           },
           out);
     } finally {
       started.forEach(Rounds::close);
     }
+  }
+
+  private static ConfigValues notEmpty(Path file, Supplier<ConfigValues> source) {
+    if (FileWatch.hasNoKey(file)) {
+      throw new ConfigException(file + ": has no key (expected: a configuration; it had keys)");
+    }
+    return source.get();
   }
 
   /**

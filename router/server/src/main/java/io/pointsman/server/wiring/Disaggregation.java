@@ -34,6 +34,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.BiFunction;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -121,7 +122,7 @@ final class Disaggregation {
       RoutingEngine engine,
       SplitListener listener,
       AffinitySettings affinity,
-      boolean namesWorkers,
+      BooleanSupplier namesWorkers,
       RandomSource dice,
       Map<Role, String> labels) {
     return new PdContext(

@@ -9,7 +9,6 @@ import io.pointsman.control.health.EngineClient;
 import io.pointsman.control.health.EngineLoads;
 import io.pointsman.control.health.FleetJournal;
 import io.pointsman.control.health.KvCapacity;
-import io.pointsman.control.health.LoadReports;
 import io.pointsman.control.health.Prober;
 import io.pointsman.control.health.Rounds;
 import io.pointsman.control.kvevents.KvEventTally;
@@ -30,6 +29,7 @@ import io.pointsman.engine.kv.KnownTexts;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.policy.Insight;
+import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.catalog.PolicyMemory;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
@@ -43,12 +43,14 @@ import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.server.scheduling.SystemScheduling;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
@@ -61,9 +63,18 @@ import org.jspecify.annotations.Nullable;
  */
 final class EngineAssembly {
   private static final Duration LOOK = Duration.ofSeconds(1);
+
+  /** Maximum number of engines that are asked for their memory at a time after a change. */
+  private static final int MOST_AT_ONCE = 32;
+
   private static final Duration LEASE_LOOK = Duration.ofMillis(50);
 
   final PointsmanConfig config;
+
+  /** The configuration in force; {@link #config} is that of the start. */
+  private volatile PointsmanConfig present;
+
+  private final KvCapacity capacity;
   final Ticker ticker = new SystemTicker();
   final RandomSource dice = new ThreadRandomSource();
   final SystemScheduling scheduling;
@@ -102,8 +113,11 @@ final class EngineAssembly {
   volatile Map<String, String> modelPolicies;
 
   private final Tiers tiers;
-  private final PolicyMemory memory = new PolicyMemory();
-  private final Map<String, PolicyMemory> ofModels = new HashMap<>();
+
+  /** What the policies have learned; replaced as a whole when the configuration changes. */
+  private volatile PolicyMemory memory = new PolicyMemory();
+
+  private volatile Map<String, PolicyMemory> ofModels = new HashMap<>();
 
   /** Prefill and decode on separate workers; null if disabled. */
   final @Nullable Disaggregation two;
@@ -124,6 +138,7 @@ final class EngineAssembly {
    */
   EngineAssembly(PointsmanConfig config, Deque<AutoCloseable> opened) throws IOException {
     this.config = config;
+    present = config;
     this.opened = opened;
     JvmNames.forgetAtOnce();
     scheduling = new SystemScheduling(config.systemScheduling());
@@ -152,6 +167,7 @@ final class EngineAssembly {
     fleet.listen(snapshot -> tls.follow(snapshot.workers().stream().map(Worker::spec).toList()));
     client = new EngineClient(config.controlKeys(), ticker, names::await, tls);
     prober = new Prober(fleet, config.probes(), client, ticker, dice);
+    capacity = new KvCapacity(client, config.probes().timeout());
     onModels((_, _) -> {});
     long kvBytes = config.policies().kvAware().maxIndexBytes();
     KvIndex index = new KvIndex(kvBytes, maxWorkers, ticker);
@@ -161,7 +177,7 @@ final class EngineAssembly {
             ticker, dice, maxWorkers, config.policies(), knowledge, scheduling.largePages());
     classes = new PolicyClasses(config.pluginDirectory(), opened);
     tiers = PreferredWorkers.of(config, fleet, dice);
-    PolicySetup regular = regular(config);
+    PolicySetup regular = regular(config, memory);
     two =
         config.disagg().enabled()
             ? new Disaggregation(config.disagg(), fleet, maxWorkers, ticker)
@@ -175,24 +191,32 @@ final class EngineAssembly {
     }
   }
 
-  private PolicySetup regular(PointsmanConfig by) {
-    return tiers.around(classes.create(by.policy(), parts.remembering(by.policies(), memory)));
+  private PolicySetup regular(PointsmanConfig by, PolicyMemory learned) {
+    return tiers.around(classes.create(by.policy(), parts.remembering(by.policies(), learned)));
   }
 
-  /** Policies of a changed configuration, and their names by model. */
-  record Rebuilt(StagePolicies policies, Map<String, String> modelPolicies) {}
+  /** Policies of a changed configuration, their names by model, and their memories. */
+  record Rebuilt(
+      StagePolicies policies,
+      Map<String, String> modelPolicies,
+      PolicyMemory memory,
+      Map<String, PolicyMemory> ofModels) {}
 
   /**
    * Builds the policies of a changed configuration without disaggregation. They take over the
    * prefix indexes and sessions of those they replace, if the sizes are equal. Changes nothing that
-   * is in use.
+   * is in use, nor the memory of the policies in use.
    *
    * @throws IllegalArgumentException if a policy cannot be created
    */
   Rebuilt rebuilt(PointsmanConfig next) {
-    PolicySetup regular = regular(next);
-    ModelPolicies models = new ModelPolicies(next, classes, parts, tiers, ofModels);
-    return new Rebuilt(StagePolicies.same(regular).with(models.setups()), models.names());
+    PolicyMemory learned = memory.copy();
+    Map<String, PolicyMemory> byModel = new HashMap<>();
+    ofModels.forEach((model, kept) -> byModel.put(model, kept.copy()));
+    PolicySetup regular = regular(next, learned);
+    ModelPolicies models = new ModelPolicies(next, classes, parts, tiers, byModel);
+    StagePolicies made = StagePolicies.same(regular).with(models.setups());
+    return new Rebuilt(made, models.names(), learned, byModel);
   }
 
   /** The file with CA certificates that the environment names, unless the JVM has another. */
@@ -227,14 +251,17 @@ final class EngineAssembly {
 
   /** Passes each worker's response about its models to {@code listener}. Call before the start. */
   void onModels(BiConsumer<Worker, byte[]> listener) {
-    KvCapacity capacity = new KvCapacity(client, config.probes().timeout());
     prober.onModels(
         (worker, models) -> {
           listener.accept(worker, models);
-          if (ConfiguredPolicies.needKvCapacity(config, worker.spec().role())) {
-            capacity.learn(worker);
-          }
+          learnCapacity(worker);
         });
+  }
+
+  private void learnCapacity(Worker worker) {
+    if (ConfiguredPolicies.needKvCapacity(present, worker.spec().role())) {
+      capacity.learn(worker);
+    }
   }
 
   /** The insights of policies that predict, each once. */
@@ -313,11 +340,36 @@ final class EngineAssembly {
     }
   }
 
-  /** Uses rebuilt policies for the reports about policies. */
-  void use(Rebuilt next) {
+  /** Uses rebuilt policies for the reports about policies, and their needs. */
+  void use(Rebuilt next, PointsmanConfig by) {
     policies = next.policies;
     modelPolicies = next.modelPolicies;
+    memory = next.memory;
+    ofModels = next.ofModels;
     fallbacks = new FallbackJournal(insights());
+    present = by;
+    Semaphore places = new Semaphore(MOST_AT_ONCE);
+    for (Worker worker : fleet.snapshot().workers()) {
+      if (worker.kvTokens() == 0) {
+        Thread.ofVirtual().name("kv-capacity").start(() -> learnCapacity(worker, places));
+      }
+    }
+  }
+
+  private void learnCapacity(Worker worker, Semaphore places) {
+    places.acquireUninterruptibly();
+    try {
+      learnCapacity(worker);
+    } finally {
+      places.release();
+    }
+  }
+
+  /** Learners of earlier policies that a later policy may take over. */
+  List<Learner> keptLearners() {
+    List<Learner> kept = new ArrayList<>(memory.learners());
+    ofModels.values().forEach(each -> kept.addAll(each.learners()));
+    return kept;
   }
 
   /** Starts probes, stall checks, logs of state changes, and discovery. */
@@ -329,15 +381,6 @@ final class EngineAssembly {
     opened.push(Rounds.start("fleet-journal", LOOK, new FleetJournal(fleet)::look));
     Duration ttl = config.proxy().upstream().nameTtl();
     opened.push(Rounds.start("names", ttl.compareTo(LOOK) < 0 ? LOOK : ttl, nameWorkers::look));
-    Duration loads = config.probes().loadInterval();
-    if (loads.isPositive()) {
-      opened.push(
-          LoadReports.start(
-              fleet,
-              (worker, url, timeout) -> client.send(worker, "GET", url, timeout),
-              loads,
-              config.probes().timeout()));
-    }
     if (config.engineLoad().isPositive()) {
       EngineLoads reported =
           new EngineLoads(

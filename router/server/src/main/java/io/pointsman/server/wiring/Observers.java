@@ -87,10 +87,8 @@ final class Observers {
   void measure(EngineAssembly core, RouterMetrics metrics) {
     List<Insight> insights = core.insights();
     metrics.lostHits(insights.stream().map(Insight::lostHits).toList());
-    if (!insights.isEmpty()) {
-      metrics.cacheModels(insights);
-      metrics.fallbacks(insights);
-    }
+    metrics.cacheModels(insights);
+    metrics.fallbacks(insights);
   }
 
   /** Adds the observers to policies. Call it after {@link #watch}. */

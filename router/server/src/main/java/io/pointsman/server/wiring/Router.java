@@ -53,7 +53,6 @@ import io.pointsman.pd.execution.PdHandlers;
 import io.pointsman.plane.haproxy.SpoeListener;
 import io.pointsman.proxy.ProxyContext;
 import io.pointsman.proxy.ProxyServer;
-import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.local.AdminGuard;
 import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.CallerCheck;
@@ -82,6 +81,7 @@ import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -94,6 +94,9 @@ import org.slf4j.LoggerFactory;
  */
 public final class Router implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Router.class);
+
+  /** Maximum wait for batches after the drain. */
+  private static final Duration BATCHES_STOP = Duration.ofSeconds(10);
 
   private final PointsmanConfig config;
   private final Fleet fleet;
@@ -317,7 +320,7 @@ public final class Router implements AutoCloseable {
               engine,
               metrics.splitListener(),
               config.affinity(),
-              config.proxy().headers().workerHeader(),
+              () -> config.proxy().headers().workerHeader(),
               dice,
               labelsOfRoles());
       metrics.splitWaiting(plane.room()::waiting);
@@ -367,9 +370,7 @@ public final class Router implements AutoCloseable {
       setups.add(policies.regular());
       List<PrefixIndex> indexes =
           setups.stream().map(PolicySetup::prefixes).flatMap(Stream::ofNullable).toList();
-      if (!indexes.isEmpty()) {
-        metrics.prefixIndex(indexes);
-      }
+      metrics.prefixIndex(indexes);
       if (!policies.sessions().isEmpty() && sessionsMeasured.compareAndSet(false, true)) {
         metrics.sessions(
             () -> core.policies.sessions().stream().mapToLong(SessionTable::size).sum());
@@ -385,13 +386,14 @@ public final class Router implements AutoCloseable {
       metrics.expect(next.engine().expectedModels());
       RoutingEngine routing = requireNonNull(engine);
       if (rebuilt != null) {
-        core.use(rebuilt);
+        core.use(rebuilt, next);
         metrics.policiesChanged();
         metrics.policiesOfModels(rebuilt.modelPolicies());
         observers.measure(core, metrics);
         measurePolicies();
       }
-      routing.use(core.captured(observers.watched(core.policies)), next.engine());
+      routing.use(
+          core.captured(observers.watched(core.policies)), next.engine(), core.keptLearners());
       // The start has computed a part of the listener's settings.
       server.use(next.proxy().withListen(server.listen()), next.affinity());
     }
@@ -454,7 +456,7 @@ public final class Router implements AutoCloseable {
 
     private HealthApi healthApi() {
       HealthAnswer answer = config.admin().healthAnswer();
-      boolean holds = config.proxy().holdBack().withoutWorker().isPositive();
+      BooleanSupplier holds = () -> config.proxy().holdBack().withoutWorker().isPositive();
       return new HealthApi(fleet, membership, answer, config.disagg(), draining::get, holds)
           .showing(dynamicConfig::get);
     }
@@ -530,14 +532,13 @@ public final class Router implements AutoCloseable {
       Choices choices = core.choices(engine);
       boolean decodes = two != null && config.disagg().split().decodeServesWhole();
       SplitPlaces split = two == null ? null : two.places(engine, choices, dice);
-      AdmissionSettings lines = config.proxy().admission();
       DecisionService planes =
           new DecisionService(
               engine,
               choices,
               () -> config.affinity(),
               decodes,
-              lines,
+              () -> config.proxy().admission(),
               split,
               prompts,
               ticker,
@@ -662,8 +663,8 @@ public final class Router implements AutoCloseable {
    */
   public void configureWorkers(List<WorkerSpec> before, List<WorkerSpec> next) {
     tls.prepare(next);
-    configured.set(List.copyOf(next));
     new ConfiguredWorkers(fleet).change(NameWorkers.single(before), NameWorkers.single(next));
+    configured.set(List.copyOf(next));
     nameWorkers.configure(next);
   }
 
@@ -699,9 +700,19 @@ public final class Router implements AutoCloseable {
   @Override
   public void close() {
     if (draining.compareAndSet(false, true)) {
-      stopBatches();
+      // Beside the drain, because a batch may take seconds to stop.
+      Thread batchesStop = Thread.ofPlatform().name("stop-batches").start(this::stopBatches);
       server.close();
+      join(batchesStop);
       OpenedParts.closeAll(control);
+    }
+  }
+
+  private static void join(Thread thread) {
+    try {
+      thread.join(BATCHES_STOP);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 }

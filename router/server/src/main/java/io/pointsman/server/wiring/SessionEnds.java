@@ -1,60 +1,21 @@
 package io.pointsman.server.wiring;
 
-import io.pointsman.engine.fleet.Worker;
-import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.proxy.telemetry.ForwardingListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
-import io.pointsman.proxy.telemetry.RequestReport;
-import io.pointsman.proxy.telemetry.RetryReason;
-import io.pointsman.request.Endpoint;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 
-/** Ends the sessions that clients end with their requests. All events also go to {@code next}. */
-record SessionEnds(ProxyListener next, Consumer<String> finish) implements ProxyListener {
+/** Ends the sessions that clients end with their requests. */
+final class SessionEnds extends ForwardingListener {
+  private final Consumer<String> finish;
+
+  SessionEnds(ProxyListener next, Consumer<String> finish) {
+    super(next);
+    this.finish = finish;
+  }
+
   @Override
   public void sessionEnded(String session) {
     finish.accept(session);
-    next.sessionEnded(session);
-  }
-
-  @Override
-  public void started(Endpoint endpoint) {
-    next.started(endpoint);
-  }
-
-  @Override
-  public void chosen(
-      RequestReport report, @Nullable AffinityKey session, Worker worker, long nanos) {
-    next.chosen(report, session, worker, nanos);
-  }
-
-  @Override
-  public void prefilled(RequestReport report, long nanos) {
-    next.prefilled(report, nanos);
-  }
-
-  @Override
-  public void retried(Endpoint endpoint, RetryReason reason) {
-    next.retried(endpoint, reason);
-  }
-
-  @Override
-  public void waited(long nanos, boolean admitted) {
-    next.waited(nanos, admitted);
-  }
-
-  @Override
-  public void heldBack(long nanos, boolean decided) {
-    next.heldBack(nanos, decided);
-  }
-
-  @Override
-  public void awaitsWorker(@Nullable String model, boolean begins) {
-    next.awaitsWorker(model, begins);
-  }
-
-  @Override
-  public void ended(RequestReport report) {
-    next.ended(report);
+    super.sessionEnded(session);
   }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
+import io.pointsman.config.YamlConfig;
 import io.pointsman.config.key.AccessKeys;
 import io.pointsman.config.key.AdminKeys;
 import io.pointsman.config.key.FleetKeys;
@@ -183,6 +184,97 @@ class RouterTest {
     } catch (IOException | InterruptedException e) {
       throw new AssertionError(e);
     }
+  }
+
+  private static PointsmanConfig config(String yaml, String... urls) {
+    return PointsmanConfig.from(
+        YamlConfig.parse(
+            "test",
+            "listen: {port: 0}\nmetrics: {port: 0}\nadmin: {port: 0}\nmax-workers: 2\n"
+                + "health: {first-retry: 10ms, max-retry: 50ms}\n"
+                + yaml
+                + "\nworkers: ['"
+                + String.join("', '", urls)
+                + "']\n"));
+  }
+
+  private Router started(PointsmanConfig config) {
+    Router router = Router.start(config, "test");
+    opened.add(router);
+    return router;
+  }
+
+  @Test
+  void aChangeOfThePolicyAsksTheEnginesForTheirCache() {
+    String url = engine().url();
+    PointsmanConfig before = config("policy: round_robin", url);
+    Router router = started(before);
+    await(() -> allHealthy(router));
+    Worker worker = router.fleet().snapshot().workers().getFirst();
+    assertThat(worker.kvTokens()).isZero();
+
+    router.change(before, config("policy: cost", url));
+
+    await(() -> worker.kvTokens() > 0);
+  }
+
+  @Test
+  void readinessFollowsAChangeOfTheQueue() throws Exception {
+    PointsmanConfig before = config("policy: random", "http://127.0.0.1:1");
+    Router router = started(before);
+    assertThat(get(router.adminUrl() + "/readyz").statusCode()).isEqualTo(503);
+
+    router.change(
+        before, config("policy: random\nqueue: {defer-without-worker: 1m}", "http://127.0.0.1:1"));
+
+    assertThat(get(router.adminUrl() + "/readyz").statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void aRefusedChangeLeavesNoTrace() throws Exception {
+    String url = engine().url();
+    PointsmanConfig before = config("policy: cache_aware", url);
+    Router router = started(before);
+    await(() -> allHealthy(router));
+    assertThat(chat(router).statusCode()).isEqualTo(200);
+    await(() -> body(router.adminUrl() + "/metrics").contains("pointsman_prefix_index_blocks 1"));
+
+    assertThatThrownBy(
+            () ->
+                router.change(
+                    before,
+                    config(
+                        "policy: cache_aware\ncache: {index-max-bytes: 32MiB}",
+                        url,
+                        "http://a.test:1",
+                        "http://b.test:1")))
+        .isInstanceOf(IllegalStateException.class);
+    HttpRequest add =
+        HttpRequest.newBuilder(URI.create(router.adminUrl() + "/workers"))
+            .header("content-type", "application/json")
+            .POST(HttpRequest.BodyPublishers.ofString("{\"url\":\"http://a.test:2\"}"))
+            .build();
+    assertThat(http.send(add, HttpResponse.BodyHandlers.ofString()).statusCode()).isEqualTo(403);
+
+    router.change(before, config("policy: cache_aware\ncache: {threshold: 0.6}", url));
+    assertThat(body(router.adminUrl() + "/metrics")).contains("pointsman_prefix_index_blocks 1");
+  }
+
+  @Test
+  void otherSitesMayLinkToThePageOfDecisions() throws Exception {
+    Router router = started(config("policy: random", engine().url()));
+    assertThat(linked(router.adminUrl() + "/decisions")).isEqualTo(200);
+    assertThat(linked(router.adminUrl() + "/workers")).isEqualTo(403);
+  }
+
+  private int linked(String url) throws Exception {
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(url))
+            .header("sec-fetch-site", "cross-site")
+            .header("sec-fetch-mode", "navigate")
+            .header("sec-fetch-dest", "document")
+            .build();
+    return http.send(request, HttpResponse.BodyHandlers.ofString()).statusCode();
   }
 
   @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.it.support.Cluster;
+import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RouterProcess;
 import io.pointsman.it.support.WaitFor;
@@ -177,15 +178,16 @@ final class LogDiskFullTest {
           "the new worker serves",
           WaitFor.LONG,
           () -> {
-            assertThat(status(router.port())).isEqualTo(200);
+            HttpAnswer answer = ask(router.port());
+            assertThat(answer.status()).as(answer.text()).isEqualTo(200);
             return served(other) > before;
           });
     }
   }
 
-  private static int status(int port) {
+  private static HttpAnswer ask(int port) {
     try {
-      return RawClient.call(port, "POST", "/v1/completions", FaultRig.request(false)).status();
+      return RawClient.call(port, "POST", "/v1/completions", FaultRig.request(false));
     } catch (IOException e) {
       throw new AssertionError(e);
     }

@@ -255,7 +255,8 @@ final class ReloadTest {
     try {
       String body = FaultRig.request(false);
       HttpAnswer answer = RawClient.call(port, "POST", "/v1/completions", body);
-      return answer.status() + (answer.complete() ? "" : ", cut");
+      String text = answer.status() == 200 ? "" : " " + answer.text();
+      return answer.status() + text + (answer.complete() ? "" : ", cut");
     } catch (IOException e) {
       return e.toString();
     }

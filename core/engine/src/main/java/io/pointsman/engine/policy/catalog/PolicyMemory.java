@@ -1,13 +1,17 @@
 package io.pointsman.engine.policy.catalog;
 
 import io.pointsman.engine.kv.KvCredits;
+import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.cache.PrefixLearner;
 import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.engine.policy.kv.KvLearner;
 import io.pointsman.engine.policy.session.SessionTable;
 import io.pointsman.engine.prefix.PrefixIndex;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,6 +43,31 @@ public final class PolicyMemory {
 
   private PolicyMemory(boolean keeps) {
     this.keeps = keeps;
+  }
+
+  /** A memory with the same parts, for policies that may not come into use. */
+  public synchronized PolicyMemory copy() {
+    PolicyMemory copy = new PolicyMemory(keeps);
+    copy.index = index;
+    copy.indexBytes = indexBytes;
+    copy.prefixes = prefixes;
+    copy.cost = cost;
+    copy.costSettings = costSettings;
+    copy.costCredits = costCredits;
+    copy.placements = placements;
+    copy.kvCredits = kvCredits;
+    copy.placementBytes = placementBytes;
+    copy.sessions = sessions;
+    copy.maxSessions = maxSessions;
+    copy.sessionTtl = sessionTtl;
+    return copy;
+  }
+
+  /** The learners that a later policy may take over. */
+  public synchronized List<Learner> learners() {
+    List<Learner> all = new ArrayList<>(cost == null ? List.of() : cost.learners());
+    Stream.of(prefixes, placements, sessions).flatMap(Stream::ofNullable).forEach(all::add);
+    return all;
   }
 
   /** The kept index of this size, or a new one. */

@@ -13,6 +13,7 @@ import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.cache.CacheAwareSettings;
 import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.engine.policy.catalog.PolicyMemory;
 import io.pointsman.engine.policy.catalog.PolicyParts;
@@ -43,8 +44,8 @@ class PolicyChangeTest {
         fleet.fleet, setup, EngineSettings.DEFAULTS, _ -> {}, fleet.clock::nanos, fleet.dice);
   }
 
-  private static void use(RoutingEngine engine, PolicySetup next) {
-    engine.use(StagePolicies.same(next), EngineSettings.DEFAULTS);
+  private void use(RoutingEngine engine, PolicySetup next) {
+    engine.use(StagePolicies.same(next), EngineSettings.DEFAULTS, memory.learners());
   }
 
   private static Lease place(RoutingEngine engine, PrefixBlocks prompt) {
@@ -104,6 +105,7 @@ class PolicyChangeTest {
   private static final class Counting implements Learner {
     private int placed;
     private int ended;
+    private int departures;
 
     @Override
     public void placed(RoutingRequest request, Lease lease) {
@@ -116,7 +118,9 @@ class PolicyChangeTest {
     }
 
     @Override
-    public void forget(Worker worker) {}
+    public void forget(Worker worker) {
+      departures++;
+    }
   }
 
   @Test
@@ -133,6 +137,27 @@ class PolicyChangeTest {
     assertThat(first.ended).isEqualTo(1);
     assertThat(second.placed).isEqualTo(1);
     assertThat(second.ended).isEqualTo(1);
+  }
+
+  /** The engine would otherwise hold the index of each earlier size. */
+  @Test
+  void theEngineLeavesLearnersThatNoPolicyTakesOver() {
+    Counting first = new Counting();
+    RoutingEngine engine = engine(setup("random").with(first));
+    use(engine, setup("least_load"));
+    fleet.fleet.remove(fleet.fleet.snapshot().workers().getFirst());
+    assertThat(first.departures).isZero();
+  }
+
+  @Test
+  void policiesThatAreNotUsedChangeNoMemory() {
+    PolicySetup present = setup("cache_aware");
+    PolicySettings larger =
+        new PolicySettings(
+            160, 0, new CacheAwareSettings(0.3, 64, 1.5, 32L << 20), Duration.ofHours(2), 100_000);
+    PolicySetup refused = Policies.create("cache_aware", parts.remembering(larger, memory.copy()));
+    assertThat(refused.prefixes()).isNotSameAs(present.prefixes());
+    assertThat(setup("cache_aware").prefixes()).isSameAs(present.prefixes());
   }
 
   @Test
