@@ -19,6 +19,7 @@ import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.proxy.body.RequestEdits;
+import io.pointsman.proxy.identity.KeyHolder;
 import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
@@ -296,6 +297,11 @@ public final class ProxyRig implements AutoCloseable {
     @Override
     public Verdict ask(String authorization) {
       return callers.ask(authorization);
+    }
+
+    @Override
+    public @Nullable KeyHolder holder(@Nullable String authorization) {
+      return callers.holder(authorization);
     }
   }
 

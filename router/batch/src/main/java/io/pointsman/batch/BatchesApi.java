@@ -54,6 +54,14 @@ final class BatchesApi {
   }
 
   private LocalResponse create(LocalRequest request) {
+    if (request.client().restricted()) {
+      // The requests of a batch have the key of the batches, which may use other models.
+      return Answers.error(
+          403,
+          "model_not_permitted",
+          "batches: not permitted for an API key that may use only some models",
+          null);
+    }
     JsonNode body;
     try {
       body = Answers.MAPPER.readTree(request.body());

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.config.settings.BatchSettings;
+import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.local.LocalContent;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
@@ -104,6 +105,12 @@ final class BatchRig implements AutoCloseable {
 
   Reply call(String method, String target, byte[] body, Map<String, String> headers)
       throws Exception {
+    return call(method, target, body, headers, ClientIdentity.UNKNOWN);
+  }
+
+  Reply call(
+      String method, String target, byte[] body, Map<String, String> headers, ClientIdentity client)
+      throws Exception {
     int query = target.indexOf('?');
     String path = query < 0 ? target : target.substring(0, query);
     LocalRoutes.Methods methods = requireNonNull(routes.at(path), path);
@@ -115,15 +122,16 @@ final class BatchRig implements AutoCloseable {
     LocalResponse response =
         endpoint.handle(
             new LocalRequest(
-                method,
-                path,
-                query < 0 ? "" : target.substring(query + 1),
-                lists,
-                streams ? new byte[0] : body,
-                false,
-                "id",
-                io.pointsman.proxy.local.Caller.Kind.OPEN,
-                stream));
+                    method,
+                    path,
+                    query < 0 ? "" : target.substring(query + 1),
+                    lists,
+                    streams ? new byte[0] : body,
+                    false,
+                    "id",
+                    io.pointsman.proxy.local.Caller.Kind.OPEN,
+                    stream)
+                .of(client));
     LocalContent content = response.content();
     byte[] bytes = response.body();
     if (content != null) {

@@ -5,9 +5,12 @@ import static io.pointsman.batch.BatchRig.ok;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.pointsman.proxy.identity.ClientIdentity;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -267,6 +270,20 @@ class BatchRunnerTest {
       assertThat(rig.call("DELETE", "/v1/files/" + file, new byte[0], Map.of()).status())
           .isEqualTo(200);
       assertThat(rig.get("/v1/batches?limit=1").json().path("data")).hasSize(1);
+    }
+  }
+
+  @Test
+  void aClientWithModelsCreatesNoBatch() throws Exception {
+    try (BatchRig rig = new BatchRig(directory)) {
+      byte[] body =
+          "{\"input_file_id\":\"%s\",\"endpoint\":\"/v1/chat/completions\"}"
+              .formatted(rig.file(line("a")))
+              .getBytes(StandardCharsets.UTF_8);
+      ClientIdentity client = new ClientIdentity(ClientIdentity.Kind.KEY, "bob", Set.of("m"));
+      BatchRig.Reply refused = rig.call("POST", "/v1/batches", body, Map.of(), client);
+      assertThat(refused.status()).isEqualTo(403);
+      assertThat(refused.text()).contains("model_not_permitted");
     }
   }
 }

@@ -54,15 +54,16 @@ final class AccessRecords {
               + " (expected: 127.0.0.1, because this protocol has no key; or insecure-admin:"
               + " true)");
     }
-    if (!access.adminKey().isEmpty()) {
+    // With a file of keys, such a listener refuses all calls while the file has no administrator.
+    if (!access.adminKey().isEmpty() || !values.get(AdminKeys.KEYS_FILE).isEmpty()) {
       return;
     }
     if (!AccessSettings.isLocal(access.host())) {
       throw new ConfigException(
           "admin.host: "
               + access.host()
-              + " without a key (expected: admin.api-key, admin.api-key-file, 127.0.0.1, or"
-              + " insecure-admin: true)");
+              + " without a key (expected: admin.api-key, admin.api-key-file, auth.keys-file,"
+              + " 127.0.0.1, or insecure-admin: true)");
     }
     String clients = values.get(FrontKeys.HOST);
     if (access.onClientPort() && !AccessSettings.isLocal(clients)) {

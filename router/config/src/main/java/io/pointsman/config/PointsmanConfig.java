@@ -257,7 +257,9 @@ public record PointsmanConfig(
             "auth",
             () ->
                 new AuthSettings(
-                    values.get(AdminKeys.VALIDATION_URLS), values.get(AdminKeys.VERDICT_TTL))),
+                    values.get(AdminKeys.VALIDATION_URLS),
+                    values.get(AdminKeys.KEYS_FILE),
+                    values.get(AdminKeys.VERDICT_TTL))),
         group("decide", () -> decide(values)),
         new DecisionSettings(
             values.get(AdminKeys.DECISIONS_SAMPLE), values.get(AdminKeys.DECISIONS_KEEP)),

@@ -59,6 +59,8 @@ class AccessRecordsTest {
   @ValueSource(
       strings = {
         "admin: {host: 0.0.0.0, api-key: k}",
+        "{auth: {keys-file: keys.yaml}, admin: {host: 0.0.0.0}}",
+        "{auth: {keys-file: keys.yaml}, admin: {on-client-port: true}}",
         "{listen: {host: 0.0.0.0}, admin: {on-client-port: true, api-key: k}}",
         "{auth: {validation-urls: ['http://k/']}, admin: {on-client-port: true, api-key: k}}",
         "admin: {host: '::1'}",

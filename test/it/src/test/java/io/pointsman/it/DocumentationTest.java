@@ -123,9 +123,12 @@ final class DocumentationTest {
       translates(typed, LAUNCHERS.get(name));
       return;
     }
+    String rest = typed.line().substring(typed.line().indexOf(name) + name.length()).strip();
+    CommandLine nested = command.getSubcommands().get(rest.replaceFirst("\\s.*", ""));
+    CommandLine called = nested == null ? command : nested;
     Matcher flags = FLAG.matcher(typed.line().replaceAll("[|&;#].*", ""));
     while (flags.find()) {
-      assertThat(command.getCommandSpec().optionsMap().keySet())
+      assertThat(called.getCommandSpec().optionsMap().keySet())
           .as(typed.page() + ": " + typed.line())
           .contains(flags.group(1));
     }

@@ -45,7 +45,8 @@ public final class RayServeFile {
   private static final int MAX_DEPTH = 32;
   private static final String CLIENTS_KEY = "VLLM_API_KEY";
   private static final String NO_KEYS =
-      "is not supported: use --auth-validation-urls for servers that validate keys";
+      "is not supported: use --auth-keys-file, or --auth-validation-urls for servers that validate"
+          + " keys";
   private static final String SESSION_HEADER = "RAY_SERVE_SESSION_ID_HEADER_KEY";
   private static final String MAX_ONGOING = "RAY_SERVE_LLM_DEFAULT_MAX_ONGOING_REQUESTS";
   private static final String DIRECT_STREAMING = "RAY_SERVE_LLM_ENABLE_DIRECT_STREAMING";
@@ -109,7 +110,9 @@ public final class RayServeFile {
    */
   static Translated translate(
       Path file, String text, Map<String, String> environment, ConfigValues flags) {
-    boolean asksForKeys = !flags.get(AdminKeys.VALIDATION_URLS).isEmpty();
+    boolean asksForKeys =
+        !flags.get(AdminKeys.VALIDATION_URLS).isEmpty()
+            || !flags.get(AdminKeys.KEYS_FILE).isEmpty();
     RayServeFile reader = new RayServeFile(file, environment, asksForKeys);
     Raw root = reader.compose(file, text).orElse(new Raw.Scalar("", file.toString()));
     reader.behaviour();

@@ -86,7 +86,9 @@ public final class VllmRouterLauncher {
    */
   private static ConfigValues withWorkerApi(ConfigValues values) {
     boolean local = AccessSettings.isLocal(values.get(FrontKeys.HOST));
-    boolean keys = !values.get(AdminKeys.VALIDATION_URLS).isEmpty();
+    boolean keys =
+        !values.get(AdminKeys.VALIDATION_URLS).isEmpty()
+            || !values.get(AdminKeys.KEYS_FILE).isEmpty();
     boolean admins = values.has(AccessKeys.API_KEY) || values.has(AccessKeys.API_KEY_FILE);
     if (!values.has(AccessKeys.ON_CLIENT_PORT) && local && (admins || !keys)) {
       values.set(AccessKeys.ON_CLIENT_PORT, true);

@@ -13,6 +13,7 @@ import io.netty.handler.ssl.SslHandler;
 import io.netty.util.ReferenceCountUtil;
 import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.flush.Flushes;
+import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.loop.LoopClient;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.ServerContext;
@@ -151,12 +152,12 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   /** Identity of the client in records of failures: its API key, else this connection. */
   long identity(RequestHead head) {
-    String bearer = head.first("authorization");
-    String key = bearer == null ? head.first("x-api-key") : bearer;
+    boolean named = head.identity().byKey();
+    String key = named ? head.identity().name() : CallerCheck.credentials(head);
     if (key == null) {
       return own().id().hashCode();
     }
-    byte[] bytes = key.getBytes(StandardCharsets.ISO_8859_1);
+    byte[] bytes = key.getBytes(StandardCharsets.UTF_8);
     return BodyHash.of(bytes, bytes.length);
   }
 

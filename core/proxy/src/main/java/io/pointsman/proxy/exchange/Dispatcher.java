@@ -1,8 +1,11 @@
 package io.pointsman.proxy.exchange;
 
 import io.netty.channel.Channel;
+import io.pointsman.proxy.identity.KeyHolder;
+import io.pointsman.proxy.identity.KeyRole;
 import io.pointsman.proxy.local.AdminGuard;
 import io.pointsman.proxy.local.Caller;
+import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.loop.ServerContext;
@@ -101,6 +104,9 @@ final class Dispatcher {
     Caller caller = guard.caller(head, forPlanes);
     if (problem != null) {
       refuse(head, ProxyError.ADMIN_CALL_REFUSED, problem, Map.of());
+    } else if (caller == null && guard.knows(head)) {
+      ProxyError error = ProxyError.KEY_NOT_PERMITTED;
+      refuse(head, error, error.message(), Map.of());
     } else if (caller == null) {
       refuse(head, ProxyError.INVALID_API_KEY, ADMIN_KEY, Map.of("www-authenticate", CHALLENGE));
     } else if (found == null) {
@@ -108,7 +114,8 @@ final class Dispatcher {
     } else if (found.methods.ofClient() && !caller.byAuthorization()) {
       checkCaller(head, caller);
     } else {
-      beginLocal(found.methods, found.head, caller);
+      RequestHead known = caller.holder() == null ? found.head : found.head.of(caller.holder());
+      beginLocal(found.methods, known, caller);
     }
   }
 
@@ -132,22 +139,38 @@ final class Dispatcher {
    *     itself
    */
   private void checkCaller(RequestHead head, @Nullable Caller admin) {
-    String authorization = head.first("authorization");
-    switch (plane().callers().known(authorization)) {
+    CallerCheck callers = plane().callers();
+    String authorization = CallerCheck.credentials(head);
+    KeyHolder holder = callers.holder(authorization);
+    if (holder != null) {
+      RequestHead known = head.of(holder.identity());
+      if (holder.role() == KeyRole.CLIENT) {
+        dispatch(known, admin);
+      } else {
+        refuseCaller(known, ProxyError.KEY_NOT_PERMITTED);
+      }
+      return;
+    }
+    switch (callers.known(authorization)) {
       case ADMITTED -> dispatch(head, admin);
       case REFUSED -> refuseCaller(head);
       case UNKNOWN -> {
         AskingExchange asking = new AskingExchange(client, this, head, admin);
         client.take(asking);
-        asking.ask(plane().callers(), authorization == null ? "" : authorization);
+        asking.ask(callers, authorization == null ? "" : authorization);
       }
     }
   }
 
-  /** Refuses a request because its caller is not permitted. */
+  /** Refuses a request because its caller has no valid key. */
   void refuseCaller(RequestHead head) {
-    ProxyError error = ProxyError.INVALID_API_KEY;
-    Reply reply = Reply.of(error, error.message()).with("www-authenticate", "Bearer");
+    refuseCaller(head, ProxyError.INVALID_API_KEY);
+  }
+
+  private void refuseCaller(RequestHead head, ProxyError error) {
+    Reply refusal = Reply.of(error, error.message());
+    Reply reply =
+        error == ProxyError.INVALID_API_KEY ? refusal.with("www-authenticate", "Bearer") : refusal;
     client.reply(head, plane().requestIds().of(head), reply, client.answering(), error, 0);
   }
 

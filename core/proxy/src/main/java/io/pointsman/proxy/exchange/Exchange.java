@@ -7,6 +7,7 @@ import io.pointsman.proxy.body.BodyDecoder;
 import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.body.RequestBody;
 import io.pointsman.proxy.handler.UpstreamRequest;
+import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.relay.Relay;
@@ -38,6 +39,9 @@ import org.slf4j.LoggerFactory;
  */
 final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecoder.Receiver {
   private static final Logger LOG = LoggerFactory.getLogger(Exchange.class);
+
+  private static final String UNCHECKED =
+      "model: cannot be checked for this API key, because the body is too long";
 
   private enum Phase {
     RECEIVING,
@@ -287,6 +291,7 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
   private void readPlain() {
     byte[] bytes = buffered();
     RequestFacts read = facts(bytes);
+    String asked = read.model();
     Splice edit = plane.edits().edit(read, bytes, body.buffered(), body.complete());
     if (edit != null) {
       body.edit(edit);
@@ -295,6 +300,9 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
     }
     facts = read;
     report.asks(read);
+    if (head.identity().restricted() && refusesModel(asked, read)) {
+      return;
+    }
     StoredResponse stored = StoredResponse.of(plane.owners(), endpoint, plainHead, read);
     String refusal = read.refusal();
     if (refusal == null && (stored == null || !stored.ownedByAMember(plane.engine()))) {
@@ -337,6 +345,31 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
       }
     }
     admit(read.model());
+  }
+
+  /**
+   * Refuses a request whose model the client may not use; true if it was refused, or if more of its
+   * body is needed. The engine takes the last model that a body names, so all of it must be read.
+   * Without a model a client may only read.
+   *
+   * @param asked the model by the client's name, which may be an alias
+   */
+  private boolean refusesModel(@Nullable String asked, RequestFacts read) {
+    ClientIdentity identity = head.identity();
+    if (!body.complete() && head.hasBody()) {
+      if (body.keepsMore()) {
+        client.setReading(true);
+      } else {
+        reply(ProxyError.MODEL_NOT_PERMITTED, Reply.of(ProxyError.MODEL_NOT_PERMITTED, UNCHECKED));
+      }
+      return true;
+    }
+    boolean reads = asked == null && head.safe() && !head.webSocket();
+    if (reads || identity.mayUse(asked) || identity.mayUse(read.model())) {
+      return false;
+    }
+    reply(ProxyError.MODEL_NOT_PERMITTED);
+    return true;
   }
 
   /** Refuses a body without vllm-router's types; true if it was refused. */

@@ -213,6 +213,8 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
         dropped > 0,
         requestId,
         caller.kind(),
+        caller.name(),
+        head.identity(),
         in);
   }
 

@@ -2,6 +2,9 @@ package io.pointsman.proxy.local;
 
 import static java.util.Objects.requireNonNull;
 
+import io.pointsman.proxy.identity.KeyHolder;
+import io.pointsman.proxy.identity.KeyRing;
+import io.pointsman.proxy.identity.KeyRole;
 import io.pointsman.request.RequestHeaders;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -31,6 +34,8 @@ public final class AdminGuard {
   private final List<String> names;
   private final byte[] adminKey;
   private final byte[] planeKey;
+  private final KeyRing ring;
+  private final boolean closed;
 
   /**
    * @param names names in {@code Host} and {@code Origin} besides local ones and addresses
@@ -39,14 +44,33 @@ public final class AdminGuard {
    *     set
    */
   public AdminGuard(List<String> names, String adminKey, String planeKey) {
+    this(names, adminKey, planeKey, KeyRing.NONE, false);
+  }
+
+  /**
+   * @param names names in {@code Host} and {@code Origin} besides local ones and addresses
+   * @param adminKey key for all paths; empty: none is needed, unless {@code ring} has one
+   * @param planeKey key for the paths of proxies; empty: none is needed, unless one for all paths
+   *     is, or {@code ring} has one
+   * @param ring further keys
+   * @param closed true if a key is needed although there may be none at the moment
+   */
+  public AdminGuard(
+      List<String> names, String adminKey, String planeKey, KeyRing ring, boolean closed) {
+    this.ring = requireNonNull(ring, "ring");
+    this.closed = closed;
     this.names = names.stream().map(name -> name.toLowerCase(Locale.ROOT)).toList();
     this.adminKey = requireNonNull(adminKey, "adminKey").getBytes(StandardCharsets.UTF_8);
     this.planeKey = requireNonNull(planeKey, "planeKey").getBytes(StandardCharsets.UTF_8);
   }
 
-  /** True if a key for all paths is set. */
-  public boolean hasAdminKey() {
-    return adminKey.length > 0;
+  /** True if calls need a key for all paths. */
+  private boolean needsAdmin() {
+    return adminKey.length > 0 || closed || ring.guards(KeyRole.ADMIN);
+  }
+
+  private boolean needsPlane() {
+    return planeKey.length > 0 || ring.guards(KeyRole.PLANE);
   }
 
   /**
@@ -122,11 +146,19 @@ public final class AdminGuard {
       caller = byKey(key(headers.first("authorization")), true);
     }
     if (caller == null) {
-      boolean needsKey = hasAdminKey() || (forPlanes && planeKey.length > 0);
+      boolean needsKey = needsAdmin() || (forPlanes && needsPlane());
       return needsKey ? null : Caller.OPEN;
     }
-    boolean mayAll = caller.kind() == Caller.Kind.ADMIN || !hasAdminKey();
+    boolean mayAll = caller.kind() == Caller.Kind.ADMIN || !needsAdmin();
     return mayAll || forPlanes ? caller : null;
+  }
+
+  /** True if the call has a valid key of the router, of any role. */
+  public boolean knows(RequestHeaders headers) {
+    String own = headers.first(KEY_HEADER);
+    String bearer = key(headers.first("authorization"));
+    return (own != null && ring.holderOf(own) != null)
+        || (bearer != null && ring.holderOf(bearer) != null);
   }
 
   private @Nullable Caller byKey(@Nullable String given, boolean byAuthorization) {
@@ -137,7 +169,18 @@ public final class AdminGuard {
     if (same(adminKey, bytes)) {
       return new Caller(Caller.Kind.ADMIN, byAuthorization);
     }
-    return same(planeKey, bytes) ? new Caller(Caller.Kind.PLANE, byAuthorization) : null;
+    if (same(planeKey, bytes)) {
+      return new Caller(Caller.Kind.PLANE, byAuthorization);
+    }
+    KeyHolder holder = ring.holderOf(given);
+    if (holder == null) {
+      return null;
+    }
+    return switch (holder.role()) {
+      case ADMIN -> new Caller(Caller.Kind.ADMIN, byAuthorization, holder.identity());
+      case PLANE -> new Caller(Caller.Kind.PLANE, byAuthorization, holder.identity());
+      case CLIENT -> null;
+    };
   }
 
   private static boolean same(byte[] key, byte[] given) {

@@ -1,13 +1,17 @@
 package io.pointsman.proxy.local;
 
+import io.pointsman.proxy.identity.ClientIdentity;
+import org.jspecify.annotations.Nullable;
+
 /**
  * The caller of an endpoint of the router.
  *
  * @param kind its right
  * @param byAuthorization true if its key was in {@code Authorization}, which is then no header of
  *     the request itself
+ * @param holder holder of its key, if the key has a name; null otherwise
  */
-public record Caller(Kind kind, boolean byAuthorization) {
+public record Caller(Kind kind, boolean byAuthorization, @Nullable ClientIdentity holder) {
   /** Kind of a caller. */
   public enum Kind {
     /** A caller without a key of the router. */
@@ -20,4 +24,14 @@ public record Caller(Kind kind, boolean byAuthorization) {
 
   /** A caller without a key of the router. */
   public static final Caller OPEN = new Caller(Kind.OPEN, false);
+
+  /** A caller whose key has no name, or without a key. */
+  public Caller(Kind kind, boolean byAuthorization) {
+    this(kind, byAuthorization, null);
+  }
+
+  /** Name of its key; empty if it has none. */
+  public String name() {
+    return holder == null ? "" : holder.name();
+  }
 }

@@ -1,8 +1,10 @@
 package io.pointsman.proxy.local;
 
+import io.pointsman.proxy.identity.KeyHolder;
+import io.pointsman.request.RequestHeaders;
 import org.jspecify.annotations.Nullable;
 
-/** Check of the {@code Authorization} header, before any other handling of a request. */
+/** Check of a client's key, before any other handling of a request. */
 public interface CallerCheck {
   /** Admits all callers. */
   CallerCheck NONE =
@@ -15,6 +17,20 @@ public interface CallerCheck {
         @Override
         public Verdict ask(String authorization) {
           return Verdict.ADMITTED;
+        }
+      };
+
+  /** Admits nobody. */
+  CallerCheck NOBODY =
+      new CallerCheck() {
+        @Override
+        public Verdict known(@Nullable String authorization) {
+          return Verdict.REFUSED;
+        }
+
+        @Override
+        public Verdict ask(String authorization) {
+          return Verdict.REFUSED;
         }
       };
 
@@ -39,4 +55,27 @@ public interface CallerCheck {
    * are in progress. Called on a virtual thread; may block for a bounded time.
    */
   Verdict ask(String authorization);
+
+  /**
+   * The holder of a key of the router, of any role; null if the router has no such key. Called on
+   * event loops; must neither block nor throw.
+   *
+   * @param authorization value of the header; null if it is absent
+   */
+  default @Nullable KeyHolder holder(@Nullable String authorization) {
+    return null;
+  }
+
+  /**
+   * The value of {@code Authorization}, or the same for a key in {@code x-api-key}, as clients of
+   * Anthropic send it; null if there is neither.
+   */
+  static @Nullable String credentials(RequestHeaders headers) {
+    return credentials(headers.first("authorization"), headers.first("x-api-key"));
+  }
+
+  /** The same of the values of both headers. */
+  static @Nullable String credentials(@Nullable String authorization, @Nullable String key) {
+    return authorization == null && key != null ? "Bearer " + key : authorization;
+  }
 }

@@ -1,5 +1,6 @@
 package io.pointsman.proxy.local;
 
+import io.pointsman.proxy.identity.ClientIdentity;
 import java.io.InputStream;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
@@ -19,6 +20,8 @@ import org.jspecify.annotations.Nullable;
  * @param truncated true if the client's body continues after {@code body}
  * @param requestId value of {@code x-request-id} in the answer
  * @param caller right of the caller
+ * @param callerName name of the caller's key; empty if it has none
+ * @param client the client whose headers the request has
  * @param stream the body of an endpoint that reads it as a stream, to be read on the endpoint's
  *     thread; null for all others
  */
@@ -32,7 +35,34 @@ public record LocalRequest(
     boolean truncated,
     String requestId,
     Caller.Kind caller,
+    String callerName,
+    ClientIdentity client,
     @Nullable InputStream stream) {
+
+  /** A request of a caller without a name. */
+  public LocalRequest(
+      String method,
+      String path,
+      String query,
+      Map<String, List<String>> headers,
+      byte[] body,
+      boolean truncated,
+      String requestId,
+      Caller.Kind caller,
+      @Nullable InputStream stream) {
+    this(
+        method,
+        path,
+        query,
+        headers,
+        body,
+        truncated,
+        requestId,
+        caller,
+        "",
+        ClientIdentity.UNKNOWN,
+        stream);
+  }
 
   /** A request with its body in memory, of a caller without a key of the router. */
   public LocalRequest(
@@ -55,6 +85,22 @@ public record LocalRequest(
       byte[] body,
       String requestId) {
     this(method, path, query, headers, body, false, requestId);
+  }
+
+  /** The same request of this client. */
+  public LocalRequest of(ClientIdentity other) {
+    return new LocalRequest(
+        method,
+        path,
+        query,
+        headers,
+        body,
+        truncated,
+        requestId,
+        caller,
+        callerName,
+        other,
+        stream);
   }
 
   /** The first value of a header; null if it is absent. */

@@ -16,6 +16,9 @@ public enum ProxyError {
       Blame.CLIENT,
       "authorization: missing or invalid (expected: Bearer and a valid API key)"),
   ORIGIN_REFUSED(403, Blame.CLIENT, "origin: not allowed for WebSockets"),
+  KEY_NOT_PERMITTED(
+      403, Blame.CLIENT, "authorization: the role of this API key does not permit this call"),
+  MODEL_NOT_PERMITTED(403, Blame.CLIENT, "model: not permitted for this API key"),
   ADMIN_CALL_REFUSED(403, Blame.CLIENT, "the call's Host or Origin is not allowed"),
   NOT_FOUND(404, Blame.CLIENT, "path: unknown on the admin listener"),
   UNKNOWN_MODEL(404, "invalid_request_error", "model_not_found", Blame.CLIENT, "model: not found"),

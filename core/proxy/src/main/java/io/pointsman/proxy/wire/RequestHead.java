@@ -2,6 +2,7 @@ package io.pointsman.proxy.wire;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.util.AsciiString;
+import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.request.RequestHeaders;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -61,8 +62,20 @@ public final class RequestHead implements RequestHeaders {
   /** True if {@code Content-Encoding} does not apply to the body any more. */
   private final boolean decoded;
 
+  /** This head as received from this client. It hides a key of the router. */
+  public RequestHead of(ClientIdentity known) {
+    return new RequestHead(this, uri, decoded, client, known);
+  }
+
+  /** The client that sent the request. */
+  public ClientIdentity identity() {
+    return identity;
+  }
+
   /** Address of the client for workers; null if it is unknown. */
   private final @Nullable ClientAddress client;
+
+  private final ClientIdentity identity;
 
   /**
    * Takes the result of the parser for {@code source}, which is copied.
@@ -92,10 +105,15 @@ public final class RequestHead implements RequestHeaders {
         fault == null && http11 && method.equals("GET") && !hasBody() && framing.asksForWebSocket();
     decoded = false;
     client = null;
+    identity = ClientIdentity.UNKNOWN;
   }
 
   private RequestHead(
-      RequestHead from, String uri, boolean decoded, @Nullable ClientAddress client) {
+      RequestHead from,
+      String uri,
+      boolean decoded,
+      @Nullable ClientAddress client,
+      ClientIdentity identity) {
     bytes = from.bytes;
     lines = from.lines;
     names = from.names;
@@ -114,6 +132,7 @@ public final class RequestHead implements RequestHeaders {
     fault = from.fault;
     this.decoded = decoded;
     this.client = client;
+    this.identity = identity;
   }
 
   private RequestHead(Fault fault) {
@@ -134,6 +153,7 @@ public final class RequestHead implements RequestHeaders {
     this.fault = fault;
     decoded = false;
     client = null;
+    identity = ClientIdentity.UNKNOWN;
   }
 
   /** The head of a request that did not arrive in time. */
@@ -312,14 +332,22 @@ public final class RequestHead implements RequestHeaders {
     };
   }
 
+  /** True if the method only reads (RFC 9110, 9.2.1). */
+  public boolean safe() {
+    return switch (method) {
+      case "GET", "HEAD", "OPTIONS" -> true;
+      default -> false;
+    };
+  }
+
   /** This head with another path and query string. */
   public RequestHead at(String otherUri) {
-    return new RequestHead(this, otherUri, decoded, client);
+    return new RequestHead(this, otherUri, decoded, client, identity);
   }
 
   /** This head as received from a client with this address. */
   public RequestHead from(ClientAddress address) {
-    return new RequestHead(this, uri, decoded, address);
+    return new RequestHead(this, uri, decoded, address, identity);
   }
 
   /** Address of the client for workers; null if it is unknown. */
@@ -329,7 +357,7 @@ public final class RequestHead implements RequestHeaders {
 
   /** This head for the decoded body, without {@code Content-Encoding}. */
   public RequestHead decoded() {
-    return new RequestHead(this, uri, true, client);
+    return new RequestHead(this, uri, true, client, identity);
   }
 
   /** Path and query string, percent-encoded as received. */
@@ -459,7 +487,9 @@ public final class RequestHead implements RequestHeaders {
 
   /** True if the header in {@code line} does not belong to the head any more. */
   boolean hides(int line) {
-    return decoded && names[line] == HeaderName.CONTENT_ENCODING;
+    HeaderName name = names[line];
+    return (decoded && name == HeaderName.CONTENT_ENCODING)
+        || (identity.byKey() && (name == HeaderName.AUTHORIZATION || name == HeaderName.API_KEY));
   }
 
   HeaderName name(int line) {

@@ -5,6 +5,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.api.admin.Json;
 import io.pointsman.api.decide.RayRouteApi;
+import io.pointsman.proxy.identity.KeyHolder;
+import io.pointsman.proxy.identity.KeyRole;
 import io.pointsman.proxy.local.Caller;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalEndpoint;
@@ -33,7 +35,7 @@ final class SpoeAnswers {
   private static final byte[] NOTHING = {};
 
   /** Statuses that the client gets; after any other, HAProxy balances by its own checks. */
-  private static final Set<Integer> REFUSALS = Set.of(400, 401, 404, 413, 429, 503);
+  private static final Set<Integer> REFUSALS = Set.of(400, 401, 403, 404, 413, 429, 503);
 
   private final LocalEndpoint route;
   private final CallerCheck callers;
@@ -95,24 +97,36 @@ final class SpoeAnswers {
     return headers;
   }
 
+  private static @Nullable String credentials(LocalRequest question) {
+    return CallerCheck.credentials(question.header("authorization"), question.header("x-api-key"));
+  }
+
   /** True if the response needs no query to a validation server. */
   boolean atOnce(LocalRequest question) {
-    return callers.known(question.header("authorization")) != CallerCheck.Verdict.UNKNOWN;
+    String authorization = credentials(question);
+    return callers.known(authorization) != CallerCheck.Verdict.UNKNOWN;
   }
 
   /** Sets the variables; none if HAProxy must balance by itself. */
   void answer(LocalRequest question, SpoeWriter variables) {
-    ProxyError refusal = refusal(question.header("authorization"));
+    String authorization = credentials(question);
+    KeyHolder holder = callers.holder(authorization);
+    ProxyError refusal = holder == null ? refusal(authorization) : refusal(holder);
     if (refusal != null) {
       tellOnce(refusal.status());
       variables.set("status", refusal.status()).set("body", refusal.json(refusal.message()));
       return;
     }
     try {
-      tell(route.handle(question), variables);
+      LocalRequest asked = holder == null ? question : question.of(holder.identity());
+      tell(route.handle(asked), variables);
     } catch (Exception e) {
       log.error("a request of HAProxy failed", e);
     }
+  }
+
+  private static @Nullable ProxyError refusal(KeyHolder holder) {
+    return holder.role() == KeyRole.CLIENT ? null : ProxyError.KEY_NOT_PERMITTED;
   }
 
   private @Nullable ProxyError refusal(@Nullable String authorization) {

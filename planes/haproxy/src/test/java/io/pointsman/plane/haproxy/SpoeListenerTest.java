@@ -3,6 +3,9 @@ package io.pointsman.plane.haproxy;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.identity.KeyHolder;
+import io.pointsman.proxy.identity.KeyRole;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
@@ -19,6 +22,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -272,6 +276,45 @@ class SpoeListenerTest {
       Frame admitted = client.read();
       assertThat(admitted.id()).isEqualTo(1);
       assertThat(admitted.said()).containsEntry("worker", "w1");
+    }
+  }
+
+  @Test
+  void aKeyOfTheRouterNamesTheClientAndOtherRolesAreRefused() throws Exception {
+    CallerCheck callers =
+        new CallerCheck() {
+          @Override
+          public Verdict known(@Nullable String authorization) {
+            return Verdict.REFUSED;
+          }
+
+          @Override
+          public Verdict ask(String authorization) {
+            return Verdict.REFUSED;
+          }
+
+          @Override
+          public @Nullable KeyHolder holder(@Nullable String authorization) {
+            boolean client = "Bearer alice".equals(authorization);
+            KeyRole role = client ? KeyRole.CLIENT : KeyRole.ADMIN;
+            return new KeyHolder(
+                new ClientIdentity(ClientIdentity.Kind.KEY, client ? "alice" : "ops", Set.of()),
+                role);
+          }
+        };
+    LocalEndpoint route =
+        request -> {
+          questions.add(request);
+          return LocalResponse.json(200, CHOSEN);
+        };
+    try (Client client = client(route, callers)) {
+      client.hello("2.0", 16_380, false);
+      assertThat(asked(client, "x-api-key", "alice").said()).containsEntry("worker", "w1");
+      assertThat(questions.element().client().name()).isEqualTo("alice");
+      Frame refused = asked(client, "authorization", "Bearer ops");
+      assertThat(refused.said()).containsEntry("status", "403");
+      assertThat(String.valueOf(refused.said().get("body"))).contains("key_not_permitted");
+      assertThat(questions).hasSize(1);
     }
   }
 

@@ -160,7 +160,7 @@ public final class KeyValidation implements CallerCheck {
   }
 
   /** The key in a bearer token; null if the header has no usable one. */
-  private static @Nullable String key(@Nullable String authorization) {
+  public static @Nullable String key(@Nullable String authorization) {
     if (authorization == null || authorization.length() > LONGEST_KEY) {
       return null;
     }

@@ -2,6 +2,7 @@ package io.pointsman.api.admin;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 import java.util.Map;
@@ -25,21 +26,21 @@ public final class ModelsApi {
 
   /** Adds its routes. */
   public void addTo(LocalRoutes.Builder routes) {
-    routes.on("GET", "/v1/models", _ -> all());
-    routes.below("GET", MODELS, request -> one(request.pathAfter(MODELS)));
+    routes.on("GET", "/v1/models", request -> all(request.client()));
+    routes.below("GET", MODELS, request -> one(request.pathAfter(MODELS), request.client()));
     routes.forAnyOrigin("/v1/models").forAnyOrigin(MODELS);
   }
 
-  private LocalResponse all() {
+  private LocalResponse all(ClientIdentity client) {
     ObjectNode body = Json.object();
     body.put("object", "list");
     ArrayNode data = body.putArray("data");
-    listed().values().forEach(data::add);
+    listed(client).values().forEach(data::add);
     return Json.answer(200, body);
   }
 
-  /** The cards by name; an alias has its model's card under its own name. */
-  private Map<String, ObjectNode> listed() {
+  /** The cards of the client's models by name; an alias has its model's card under its own name. */
+  private Map<String, ObjectNode> listed(ClientIdentity client) {
     Map<String, ObjectNode> merged = cards.merged();
     Map<String, String> known = aliases.get();
     Map<String, ObjectNode> further = new TreeMap<>();
@@ -51,11 +52,12 @@ public final class ModelsApi {
           }
         });
     merged.putAll(further);
+    merged.keySet().removeIf(name -> !client.mayUse(name));
     return merged;
   }
 
-  private LocalResponse one(String model) {
-    Map<String, ObjectNode> merged = listed();
+  private LocalResponse one(String model, ClientIdentity client) {
+    Map<String, ObjectNode> merged = listed(client);
     ObjectNode card = merged.get(model);
     if (card == null) {
       // Ray Serve's convention for clients that cannot put a slash in a path: they send "--".

@@ -58,9 +58,13 @@ public final class DecisionService {
     readers = new Readers(affinity, engine::wanted);
   }
 
-  /** The owner of a caller's leases: all callers of one kind share the part of one owner. */
+  /**
+   * The owner of a caller's leases: each key with a name is one, and all other callers of one kind
+   * together.
+   */
   static String owner(LocalRequest request) {
-    return request.caller().name();
+    String name = request.callerName();
+    return name.isEmpty() ? request.caller().name() : request.caller().name() + ":" + name;
   }
 
   /** The role of workers that serve a whole request for {@code model}. */

@@ -148,6 +148,10 @@ public final class RayRouteApi implements LocalEndpoint {
     if (problem != null) {
       return hold == null ? error(400, problem) : Refusal.malformed(problem);
     }
+    if (!permitted(request, model)) {
+      ProxyError error = ProxyError.MODEL_NOT_PERMITTED;
+      return hold == null ? error(error.status(), error.message()) : Refusal.of(error);
+    }
     PrefixBlocks key = read ? facts.prefix() : PrefixBlocks.NONE;
     if (key.count() == 0) {
       warnOnce(request);
@@ -226,6 +230,19 @@ public final class RayRouteApi implements LocalEndpoint {
   private static String method(LocalRequest request) {
     String method = request.header(METHOD_HEADER);
     return method == null || method.isEmpty() ? "POST" : method;
+  }
+
+  /**
+   * True if the client may use the model. The whole body must be known, because a later member can
+   * name another model. Without a model a client may only read.
+   */
+  private static boolean permitted(LocalRequest request, @Nullable String model) {
+    if (!request.client().restricted()) {
+      return true;
+    }
+    String method = method(request);
+    boolean reads = model == null && (method.equals("GET") || method.equals("HEAD"));
+    return reads || (!cut(request) && request.client().mayUse(model));
   }
 
   private static boolean posts(LocalRequest request) {

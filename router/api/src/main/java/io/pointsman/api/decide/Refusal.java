@@ -4,6 +4,7 @@ import io.pointsman.api.admin.Json;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.choice.Choice;
 import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Rejections;
 import io.pointsman.proxy.reply.Reply;
 import org.jspecify.annotations.Nullable;
@@ -11,6 +12,12 @@ import org.jspecify.annotations.Nullable;
 /** Error responses of the decision endpoints, in OpenAI's format. */
 final class Refusal {
   private Refusal() {}
+
+  /** A refusal that needs no further data. */
+  static LocalResponse of(ProxyError error) {
+    Reply reply = Reply.of(error, error.message());
+    return new LocalResponse(reply.status(), reply.headers(), reply.body());
+  }
 
   static LocalResponse malformed(String message) {
     return Json.error(400, "invalid_request_error", "invalid_body", message);

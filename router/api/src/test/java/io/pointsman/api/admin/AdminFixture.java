@@ -19,6 +19,7 @@ import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.policy.session.SessionTable;
+import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
@@ -145,6 +146,12 @@ final class AdminFixture {
 
   LocalResponse get(String target) throws Exception {
     return send("GET", target, "");
+  }
+
+  LocalResponse get(String path, ClientIdentity client) throws Exception {
+    LocalEndpoint endpoint = requireNonNull(routes.at(path), path).forMethod("GET");
+    return requireNonNull(endpoint, path)
+        .handle(new LocalRequest("GET", path, "", Map.of(), new byte[0], "req-1").of(client));
   }
 
   LocalResponse post(String target) throws Exception {

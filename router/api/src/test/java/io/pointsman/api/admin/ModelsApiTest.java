@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.local.LocalResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
@@ -113,5 +114,16 @@ class ModelsApiTest {
     assertThat(card.path("id").asText()).isEqualTo("gpt-4");
     assertThat(card.path("x").asInt()).isEqualTo(1);
     assertThat(admin.get("/v1/models/lost").status()).isEqualTo(404);
+  }
+
+  @Test
+  void aClientWithModelsSeesNoOther() throws Exception {
+    admin.healthyWorker("http://a:1", "llama", "mistral");
+    ClientIdentity client =
+        new ClientIdentity(ClientIdentity.Kind.KEY, "bob", Set.of("mistral", "unknown"));
+    assertThat(json(admin.get("/v1/models", client)).path("data").findValuesAsText("id"))
+        .containsExactly("mistral");
+    assertThat(admin.get("/v1/models/mistral", client).status()).isEqualTo(200);
+    assertThat(admin.get("/v1/models/llama", client).status()).isEqualTo(404);
   }
 }

@@ -185,6 +185,11 @@ final class DecideFixture implements EngineListener {
     return post(Caller.Kind.PLANE, path, body, headers);
   }
 
+  /** The endpoint for POST at a path. */
+  LocalEndpoint endpoint(String path) {
+    return requireNonNull(requireNonNull(routes.at(path), path).forMethod("POST"), path);
+  }
+
   /** Sends a request of another caller than a proxy with the plane's key. */
   LocalResponse post(Caller.Kind caller, String path, byte[] body, String... headers)
       throws Exception {
@@ -192,8 +197,7 @@ final class DecideFixture implements EngineListener {
     for (int i = 0; i < headers.length; i += 2) {
       named.put(headers[i], List.of(headers[i + 1]));
     }
-    LocalEndpoint endpoint = requireNonNull(routes.at(path), path).forMethod("POST");
-    return requireNonNull(endpoint, path)
+    return endpoint(path)
         .handle(new LocalRequest("POST", path, "", named, body, false, "req-1", caller, null));
   }
 

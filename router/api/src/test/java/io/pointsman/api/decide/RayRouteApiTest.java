@@ -12,6 +12,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
@@ -404,5 +405,24 @@ class RayRouteApiTest {
     routed(CHAT, "x-body-truncated", "true");
 
     assertThat(plane.prompts).containsExactly("10.0.0.7:8123 null " + CHAT);
+  }
+
+  @Test
+  void aClientWithModelsMayUseNoOther() throws Exception {
+    plane.withWorkers(1);
+    LocalEndpoint route = plane.endpoint(ROUTE);
+    ClientIdentity client =
+        new ClientIdentity(ClientIdentity.Kind.KEY, "bob", Set.of(DecideFixture.MODEL));
+    assertThat(route.handle(of(client, DecideFixture.MODEL, false)).status()).isEqualTo(200);
+    assertThat(route.handle(of(client, "other", false)).status()).isEqualTo(403);
+    // The rest of a body may name another model.
+    assertThat(route.handle(of(client, DecideFixture.MODEL, true)).status()).isEqualTo(403);
+    assertThat(route.handle(of(ClientIdentity.UNKNOWN, DecideFixture.MODEL, true)).status())
+        .isEqualTo(200);
+  }
+
+  private static LocalRequest of(ClientIdentity client, String model, boolean truncated) {
+    byte[] body = "{\"model\":\"%s\",\"messages\":[]}".formatted(model).getBytes(UTF_8);
+    return new LocalRequest("POST", ROUTE, "", Map.of(), body, truncated, "req-1").of(client);
   }
 }

@@ -19,7 +19,8 @@ public final class AccessKeys {
           STANDARD.host(),
           "Address of the admin listener: worker API, decision service, decisions, control calls to"
               + " engines, and metrics.",
-          "An address that other machines reach needs `admin.api-key`, or `insecure-admin`.");
+          "An address that other machines reach needs `admin.api-key`, a key with role `admin`"
+              + " in `auth.keys-file`, or `insecure-admin`.");
 
   public static final Key<Integer> PORT =
       Key.of(
@@ -64,8 +65,8 @@ public final class AccessKeys {
           STANDARD.onClientPort(),
           "Serve the admin paths on the client port too, with the same checks.",
           "`true`: every client without a key can change the fleet. A client port that other"
-              + " machines reach, or keys of clients (`auth.validation-urls`), need"
-              + " `admin.api-key`, or `insecure-admin`.");
+              + " machines reach, or keys of clients (`auth.*`), need `admin.api-key`, a key with"
+              + " role `admin` in `auth.keys-file`, or `insecure-admin`.");
 
   public static final Key<Boolean> INSECURE =
       Key.of(

@@ -89,7 +89,7 @@ public final class BatchKeys {
               text("<key>", "a key", true),
               DEFAULTS.apiKey(),
               "Bearer token of the batches' requests. It is needed if clients need one"
-                  + " (`auth.validation-urls`), or if engines do and `api-key` is empty.",
+                  + " (`auth.*`), or if engines do and `api-key` is empty.",
               "Empty: the requests have no token.")
           .secret();
 

@@ -8,10 +8,17 @@ import java.util.List;
  *
  * @param validationUrls servers that validate client keys; each gets a GET with the client's bearer
  *     token and confirms it with status 200; empty: every client is admitted
+ * @param keysFile file with keys of the router; empty: none
  * @param ttl validity of a cached verdict
  */
-public record AuthSettings(List<String> validationUrls, Duration ttl) {
-  public static final AuthSettings DEFAULTS = new AuthSettings(List.of(), Duration.ofMinutes(1));
+public record AuthSettings(List<String> validationUrls, String keysFile, Duration ttl) {
+  public static final AuthSettings DEFAULTS =
+      new AuthSettings(List.of(), "", Duration.ofMinutes(1));
+
+  /** Settings without a file of keys. */
+  public AuthSettings(List<String> validationUrls, Duration ttl) {
+    this(validationUrls, "", ttl);
+  }
 
   public AuthSettings {
     validationUrls = List.copyOf(validationUrls);

@@ -1,5 +1,6 @@
 package io.pointsman.server.cli;
 
+import io.pointsman.api.keys.KeyFile;
 import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigText;
 import io.pointsman.config.ConfigValues;
@@ -64,6 +65,9 @@ final class CheckConfigCommand implements Callable<Integer> {
         file.isEmpty() ? new ConfigValues() : YamlConfig.read(Path.of(file), System.getenv());
     values.setAll(ConfigFlags.read(given));
     PointsmanConfig config = PointsmanConfig.from(values);
+    if (!config.auth().keysFile().isEmpty()) {
+      KeyFile.read(Path.of(config.auth().keysFile()));
+    }
     PrintWriter out = spec.commandLine().getOut();
     if (given.hasMatchedOption(ALL)) {
       out.print(ConfigText.of(values));

@@ -32,6 +32,7 @@ public final class Commands {
     makers.put("ray-serve", RayServeCommand::commandLine);
     makers.put("production-stack", OtherRouterCommand::productionStack);
     makers.put("haproxy", () -> new CommandLine(new HaproxyCommand()));
+    makers.put("key", () -> new CommandLine(new KeyCommand()));
     makers.put("version", () -> new CommandLine(new VersionCommand()));
     return makers;
   }

@@ -53,6 +53,7 @@ import io.pointsman.pd.execution.PdHandlers;
 import io.pointsman.plane.haproxy.SpoeListener;
 import io.pointsman.proxy.ProxyContext;
 import io.pointsman.proxy.ProxyServer;
+import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.local.AdminGuard;
 import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.CallerCheck;
@@ -258,10 +259,11 @@ public final class Router implements AutoCloseable {
               observers.watch(core, metrics, control),
               metrics.engineListener(),
               observers.log()::draws);
-      CallerCheck callers = callers();
+      RouterKeys keys = RouterKeys.open(config, this::servers, control);
+      CallerCheck callers = keys.callers();
       PromptListener prompts = core.prompts(metrics::kvTokens);
       LocalRoutes ofClients = routes();
-      AdminPaths admin = admin(engine, callers, prompts, ofClients);
+      AdminPaths admin = admin(engine, keys, prompts, ofClients);
       ProxyContext context =
           new ProxyContext(
               engine,
@@ -398,13 +400,11 @@ public final class Router implements AutoCloseable {
       server.use(next.proxy().withListen(server.listen()), next.affinity());
     }
 
-    private CallerCheck callers() {
-      return config.auth().validationUrls().isEmpty()
-          ? CallerCheck.NONE
-          : new KeyValidation(
-              config.auth(),
-              new KeyServers(ticker, core.names::await, EngineAssembly.systemCaFile()),
-              ticker);
+    private CallerCheck servers() {
+      return new KeyValidation(
+          config.auth(),
+          new KeyServers(ticker, core.names::await, EngineAssembly.systemCaFile()),
+          ticker);
     }
 
     private void openAdmin(ProxyServer server) throws IOException {
@@ -462,18 +462,18 @@ public final class Router implements AutoCloseable {
     }
 
     private AdminPaths admin(
-        RoutingEngine engine, CallerCheck callers, PromptListener prompts, LocalRoutes ofClients)
+        RoutingEngine engine, RouterKeys keys, PromptListener prompts, LocalRoutes ofClients)
         throws IOException {
       AccessSettings access = config.access();
       List<String> refused = config.admin().refusedPaths();
-      LocalRoutes routes = adminRoutes(engine, callers, prompts);
+      LocalRoutes routes = adminRoutes(engine, keys.callers(), prompts);
       Set<String> notForClients = new HashSet<>(ofClients.paths());
       notForClients.addAll(refused);
       return new AdminPaths(
           routes,
           access.onClientPort() ? routes.without(notForClients) : LocalRoutes.NONE,
           ClientPaths.closed(refused, routes.paths(), access.allowedPaths(), ofClients.paths()),
-          new AdminGuard(access.names(), access.adminKey(), access.planeKey()));
+          keys.guard(access));
     }
 
     /** Builds the routes of the admin listener. */

@@ -134,6 +134,7 @@ class AdminDefaultsTest {
 
   @Test
   void vllmRouterWithKeysOfClients() {
+    assertThat(vllm("--auth-keys-file", "keys.yaml").get(AccessKeys.ON_CLIENT_PORT)).isFalse();
     ConfigValues values = vllm("--api-key-validation-urls", "http://127.0.0.1:1/check");
 
     assertThat(PointsmanConfig.from(values).access().onClientPort()).isFalse();

@@ -1,0 +1,197 @@
+package io.pointsman.api.keys;
+
+import io.pointsman.api.admin.KeyValidation;
+import io.pointsman.config.ConfigException;
+import io.pointsman.engine.env.LogText;
+import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.identity.KeyHolder;
+import io.pointsman.proxy.identity.KeyRing;
+import io.pointsman.proxy.identity.KeyRole;
+import io.pointsman.proxy.local.CallerCheck;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.security.MessageDigest;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The keys of a file. Clients with other keys are for a further check. {@link #refresh} reads a
+ * changed file again; an invalid one changes nothing. Thread-safe.
+ */
+public final class FileKeys implements CallerCheck, KeyRing {
+  private static final Logger log = LoggerFactory.getLogger(FileKeys.class);
+
+  /** A file can change twice within the resolution of its time, which is at most this. */
+  private static final Duration RESOLUTION = Duration.ofSeconds(3);
+
+  private final Path file;
+  private final CallerCheck others;
+  private final InstantSource clock;
+  private volatile Table table;
+
+  /** Roles of all keys since the start. */
+  private volatile Set<KeyRole> roles = Set.of();
+
+  /** State of the file before it was last read. Only for {@link #refresh}. */
+  private @Nullable Version version;
+
+  /** The last problem with the file, logged once. Only for {@link #refresh}. */
+  private String problem = "";
+
+  /** The last warning about the file's permissions, logged once. Only for {@link #refresh}. */
+  private String warning = "";
+
+  /** The state of a file by which a change is noticed. */
+  private record Version(Instant modified, long size, @Nullable Object id) {
+    boolean before(Instant time) {
+      return modified.isBefore(time);
+    }
+
+    /** Null if the file cannot be examined; reading it then gives the reason. */
+    static @Nullable Version of(Path file) {
+      try {
+        BasicFileAttributes now = Files.readAttributes(file, BasicFileAttributes.class);
+        return new Version(now.lastModifiedTime().toInstant(), now.size(), now.fileKey());
+      } catch (IOException e) {
+        return null;
+      }
+    }
+  }
+
+  /** A key with its digest, for the comparison in constant time. */
+  @SuppressWarnings("ArrayRecordComponent") // never compared as a record
+  private record Entry(byte[] digest, StoredKey key, KeyHolder holder) {}
+
+  /**
+   * The keys by the first bytes of their digests. A client cannot choose the digest of its key, so
+   * the time of this lookup reveals nothing about other keys.
+   */
+  private record Table(List<StoredKey> keys, Map<Long, List<Entry>> byStart) {
+    static Table of(List<StoredKey> keys) {
+      Map<Long, List<Entry>> byStart = new HashMap<>();
+      for (StoredKey key : keys) {
+        byte[] digest = HexFormat.of().parseHex(key.hash());
+        ClientIdentity identity =
+            new ClientIdentity(ClientIdentity.Kind.KEY, key.name(), Set.copyOf(key.models()));
+        byStart
+            .computeIfAbsent(start(digest), _ -> new ArrayList<>(1))
+            .add(new Entry(digest, key, new KeyHolder(identity, key.role())));
+      }
+      return new Table(keys, byStart);
+    }
+
+    static long start(byte[] digest) {
+      return ByteBuffer.wrap(digest).getLong();
+    }
+
+    @Nullable Entry find(byte[] digest) {
+      Entry found = null;
+      for (Entry each : byStart.getOrDefault(start(digest), List.of())) {
+        found = MessageDigest.isEqual(each.digest, digest) ? each : found;
+      }
+      return found;
+    }
+  }
+
+  /**
+   * Reads the file.
+   *
+   * @param others check of clients without a key of the file
+   * @throws ConfigException if the file is unreadable or invalid
+   */
+  public FileKeys(Path file, CallerCheck others, InstantSource clock) {
+    this.file = file;
+    this.others = others;
+    this.clock = clock;
+    version = Version.of(file);
+    table = Table.of(KeyFile.read(file));
+    use(table);
+    warnOfReaders();
+    log.info("{}: {} keys", LogText.of(file.toString()), table.keys.size());
+  }
+
+  private void use(Table next) {
+    EnumSet<KeyRole> seen = EnumSet.noneOf(KeyRole.class);
+    seen.addAll(roles);
+    next.keys.forEach(key -> seen.add(key.role()));
+    roles = Set.copyOf(seen);
+    table = next;
+  }
+
+  /** Reads the file again if it has changed. Must not be called by two threads; may block. */
+  public void refresh() {
+    Version now = Version.of(file);
+    if (now != null && now.equals(version) && now.before(clock.instant().minus(RESOLUTION))) {
+      return;
+    }
+    try {
+      List<StoredKey> found = KeyFile.read(file);
+      if (!found.equals(table.keys)) {
+        use(Table.of(found));
+        log.info("{}: changed, {} keys", LogText.of(file.toString()), found.size());
+      }
+      problem = "";
+      warnOfReaders();
+    } catch (ConfigException e) {
+      String message = String.valueOf(e.getMessage());
+      if (!message.equals(problem)) {
+        problem = message;
+        log.warn("keys not read again, the previous ones stay: {}", LogText.of(message));
+      }
+    }
+    version = now;
+  }
+
+  private void warnOfReaders() {
+    String found = KeyFile.problemOfPermissions(file);
+    if (!found.isEmpty() && !found.equals(warning)) {
+      log.warn("{}", LogText.of(found));
+    }
+    warning = found;
+  }
+
+  @Override
+  public @Nullable KeyHolder holder(@Nullable String authorization) {
+    String key = KeyValidation.key(authorization);
+    return key == null ? null : holderOf(key);
+  }
+
+  @Override
+  public @Nullable KeyHolder holderOf(String key) {
+    Entry found = table.find(StoredKey.digest(key));
+    return found != null && found.key.validAt(clock.instant()) ? found.holder : null;
+  }
+
+  @Override
+  public boolean guards(KeyRole role) {
+    return roles.contains(role);
+  }
+
+  @Override
+  public Verdict known(@Nullable String authorization) {
+    KeyHolder found = holder(authorization);
+    if (found == null) {
+      return others.known(authorization);
+    }
+    return found.role() == KeyRole.CLIENT ? Verdict.ADMITTED : Verdict.REFUSED;
+  }
+
+  @Override
+  public Verdict ask(String authorization) {
+    return others.ask(authorization);
+  }
+}

@@ -1,0 +1,244 @@
+package io.pointsman.api.keys;
+
+import io.pointsman.config.ConfigException;
+import io.pointsman.config.YamlTree;
+import io.pointsman.config.value.Raw;
+import io.pointsman.proxy.identity.KeyRole;
+import java.io.IOException;
+import java.nio.file.AtomicMoveNotSupportedException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.DateTimeException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** The file with the stored keys, in YAML. */
+public final class KeyFile {
+  /** Maximum number of keys. */
+  static final int MOST_KEYS = 100_000;
+
+  private static final int DEPTH = 6;
+  private static final String ALGORITHM = "sha256:";
+  private static final Set<String> FIELDS = Set.of("name", "role", "hash", "models", "expires");
+  private static final String HEADER =
+      """
+      # Keys of clients. The hash is SHA-256 of the key; the key itself is nowhere.
+      # 'pointsman key create' adds one. To revoke a key, remove it.
+      keys:
+      """;
+
+  private KeyFile() {}
+
+  /**
+   * The keys of a file.
+   *
+   * @throws ConfigException if the file is unreadable or invalid
+   */
+  public static List<StoredKey> read(Path file) {
+    return parse(file.toString(), YamlTree.text(file));
+  }
+
+  static List<StoredKey> parse(String name, String text) {
+    List<String> problems = new ArrayList<>();
+    Raw root =
+        YamlTree.compose(name, text, DEPTH, problems).orElse(new Raw.Entries(Map.of(), name));
+    if (!problems.isEmpty()) {
+      throw new ConfigException(String.join("\n", problems));
+    }
+    if (!(root instanceof Raw.Entries(Map<String, Raw> entries, String where))) {
+      throw new ConfigException(name + ": not a group of keys (expected: keys: and a list)");
+    }
+    for (String field : entries.keySet()) {
+      if (!field.equals("keys")) {
+        throw new ConfigException(where + ": " + field + ": unknown (expected: keys)");
+      }
+    }
+    Raw list = entries.get("keys");
+    if (list == null || (list instanceof Raw.Scalar(String scalar, _) && scalar.isEmpty())) {
+      return List.of();
+    }
+    if (!(list instanceof Raw.Items(List<Raw> items, _))) {
+      throw new ConfigException(list.where() + ": keys: not a list");
+    }
+    if (items.size() > MOST_KEYS) {
+      throw new ConfigException(list.where() + ": keys: more than " + MOST_KEYS);
+    }
+    List<StoredKey> keys = new ArrayList<>();
+    Set<String> names = new HashSet<>();
+    Set<String> hashes = new HashSet<>();
+    for (Raw item : items) {
+      StoredKey key = key(item);
+      if (!names.add(key.name()) || !hashes.add(key.hash())) {
+        throw new ConfigException(
+            item.where() + ": " + key.name() + ": the name or the hash occurs twice");
+      }
+      keys.add(key);
+    }
+    return List.copyOf(keys);
+  }
+
+  private static StoredKey key(Raw item) {
+    if (!(item instanceof Raw.Entries(Map<String, Raw> fields, String where))) {
+      throw new ConfigException(item.where() + ": not a group (expected: name, role, hash)");
+    }
+    for (String field : fields.keySet()) {
+      if (!FIELDS.contains(field)) {
+        throw new ConfigException(
+            where + ": " + field + ": unknown (expected: name, role, hash, models or expires)");
+      }
+    }
+    String hash = text(fields, "hash", where);
+    if (!hash.startsWith(ALGORITHM)) {
+      throw new ConfigException(where + ": hash: (expected: sha256: and 64 hexadecimal digits)");
+    }
+    try {
+      return new StoredKey(
+          text(fields, "name", where),
+          KeyRole.of(text(fields, "role", where)),
+          hash.substring(ALGORITHM.length()),
+          models(fields.get("models"), where),
+          expires(fields.containsKey("expires") ? text(fields, "expires", where) : ""));
+    } catch (IllegalArgumentException e) {
+      throw new ConfigException(where + ": " + e.getMessage());
+    }
+  }
+
+  private static String text(Map<String, Raw> fields, String name, String where) {
+    if (fields.get(name) instanceof Raw.Scalar(String text, _) && !text.isEmpty()) {
+      return text;
+    }
+    throw new ConfigException(where + ": " + name + ": missing or not a text");
+  }
+
+  private static List<String> models(@Nullable Raw raw, String where) {
+    if (raw == null) {
+      return List.of();
+    }
+    if (!(raw instanceof Raw.Items(List<Raw> items, _)) || items.isEmpty()) {
+      // An empty list could be meant as no model; a missing one means all.
+      throw new ConfigException(where + ": models: (expected: a list with names)");
+    }
+    List<String> models = new ArrayList<>();
+    for (Raw item : items) {
+      if (!(item instanceof Raw.Scalar(String text, _))) {
+        throw new ConfigException(item.where() + ": models: not a name");
+      }
+      models.add(text);
+    }
+    return models;
+  }
+
+  private static @Nullable Instant expires(String text) {
+    try {
+      return text.isEmpty() ? null : Instant.parse(text);
+    } catch (DateTimeException e) {
+      throw new IllegalArgumentException(
+          "expires: " + text + " (expected: a time such as 2027-01-31T00:00:00Z)", e);
+    }
+  }
+
+  /**
+   * Adds a key to a file, which is created if it does not exist. A reader sees the earlier or the
+   * new contents. Only the user can read a created file.
+   *
+   * @throws ConfigException if the file is invalid, or has a key of this name
+   */
+  public static void add(Path file, StoredKey key) throws IOException {
+    boolean exists = Files.exists(file);
+    String before = exists ? YamlTree.text(file) : HEADER;
+    List<StoredKey> present = parse(file.toString(), before);
+    if (present.stream().anyMatch(each -> each.name().equals(key.name()))) {
+      throw new ConfigException("--name: " + key.name() + ": there is a key of this name");
+    }
+    String start = present.isEmpty() ? HEADER : before;
+    String after = (start.endsWith("\n") ? start : start + "\n") + format(key);
+    // Also checks that an unusual style of the file still gives the same list.
+    List<StoredKey> expected = new ArrayList<>(present);
+    expected.add(key);
+    if (!expected.equals(parse(file.toString(), after))) {
+      throw new ConfigException(
+          file + ": cannot be extended (expected: a list in block style at its end)");
+    }
+    replace(file, exists, after);
+  }
+
+  private static void replace(Path file, boolean exists, String text) throws IOException {
+    Path target = exists ? file.toRealPath() : file.toAbsolutePath();
+    boolean posix = target.getFileSystem().supportedFileAttributeViews().contains("posix");
+    FileAttribute<?>[] owner =
+        posix
+            ? new FileAttribute<?>[] {
+              PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
+            }
+            : new FileAttribute<?>[0];
+    Path next = Files.createTempFile(target.getParent(), ".keys-", ".yaml", owner);
+    try {
+      Files.writeString(next, text, StandardOpenOption.TRUNCATE_EXISTING);
+      if (exists && posix) {
+        Files.setPosixFilePermissions(next, Files.getPosixFilePermissions(target));
+      }
+      move(next, target);
+    } finally {
+      Files.deleteIfExists(next);
+    }
+  }
+
+  private static void move(Path from, Path to) throws IOException {
+    try {
+      Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
+    } catch (AtomicMoveNotSupportedException e) {
+      Files.move(from, to, StandardCopyOption.REPLACE_EXISTING);
+    }
+  }
+
+  /** A warning if other users of the machine can read or change the file; empty otherwise. */
+  static String problemOfPermissions(Path file) {
+    Set<PosixFilePermission> permissions;
+    try {
+      permissions = Files.getPosixFilePermissions(file);
+    } catch (IOException | UnsupportedOperationException e) {
+      return "";
+    }
+    boolean written =
+        permissions.contains(PosixFilePermission.OTHERS_WRITE)
+            || permissions.contains(PosixFilePermission.GROUP_WRITE);
+    boolean read = permissions.contains(PosixFilePermission.OTHERS_READ);
+    if (!written && !read) {
+      return "";
+    }
+    return file
+        + ": other users can "
+        + (written ? "change" : "read")
+        + " the file with keys (expected: permissions 600)";
+  }
+
+  private static String format(StoredKey key) {
+    StringBuilder out = new StringBuilder();
+    out.append("  - name: ").append(quoted(key.name())).append('\n');
+    out.append("    role: ").append(key.role().text()).append('\n');
+    out.append("    hash: ").append(ALGORITHM).append(key.hash()).append('\n');
+    if (!key.models().isEmpty()) {
+      out.append("    models: [");
+      out.append(String.join(", ", key.models().stream().map(KeyFile::quoted).toList()));
+      out.append("]\n");
+    }
+    if (key.expires() != null) {
+      out.append("    expires: ").append(key.expires()).append('\n');
+    }
+    return out.toString();
+  }
+
+  private static String quoted(String text) {
+    return "'" + text.replace("'", "''") + "'";
+  }
+}
