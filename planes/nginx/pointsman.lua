@@ -288,16 +288,37 @@ local function model_at_end(tail)
   end
 end
 
--- Removes headers that only the router may set.
+-- Beginnings of headers that only routers may set. A client could name any address.
+local OF_ROUTERS = {
+  "x-pointsman-",
+  "x-serve-router-",
+  "x-serve-request-",
+  "x-body-truncated",
+  "x-data-parallel-host-port",
+  "x-encoder-host",
+  "x-forwarded-",
+  "x-gateway-destination-endpoint",
+  "x-kv-",
+  "x-prefiller-",
+  "x-real-ip",
+  "forwarded",
+  "http2-settings",
+  RANK,
+}
+
+local function of_routers(name)
+  for _, beginning in ipairs(OF_ROUTERS) do
+    if name:sub(1, #beginning) == beginning then
+      return true
+    end
+  end
+  return false
+end
+
+-- Removes them from the request.
 local function strip(headers)
   for name in pairs(headers) do
-    if
-      name:find("^x%-pointsman%-")
-      or name:find("^x%-serve%-router%-")
-      or name:find("^x%-serve%-request%-")
-      or name == "x-body-truncated"
-      or name == RANK
-    then
+    if of_routers(name) then
       ngx.req.clear_header(name)
       headers[name] = nil
     end

@@ -18,6 +18,7 @@ import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.telemetry.ConnectionTally;
 import io.pointsman.proxy.tls.ServerTls;
 import io.pointsman.proxy.tls.ServerTlsSettings;
+import javax.net.ssl.SSLEngine;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -102,11 +103,24 @@ final class FrontDoor {
         return;
       }
       SslHandler handler = ctx.pipeline().get(SslHandler.class);
+      if (handler != null) {
+        refuseRenegotiation(handler.engine());
+      }
       String protocol = handler == null ? null : handler.applicationProtocol();
       if (ApplicationProtocolNames.HTTP_2.equals(protocol)) {
         toHttp2(ctx, null);
       } else {
         toHttp1(ctx, null);
+      }
+    }
+
+    /**
+     * Makes a second handshake fail. With TLS 1.2 a client could ask for them without end, each at
+     * the cost of a signature.
+     */
+    private static void refuseRenegotiation(SSLEngine engine) {
+      if (engine.getSession().getProtocol().equals("TLSv1.2")) {
+        engine.setEnabledCipherSuites(new String[0]);
       }
     }
 

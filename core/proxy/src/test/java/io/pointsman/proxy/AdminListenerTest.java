@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The admin listener, and the paths that the client port refuses. */
@@ -41,6 +42,7 @@ class AdminListenerTest {
           .close("/admin", _ -> LocalResponse.text(404, "closed"))
           .close("/sleep", _ -> LocalResponse.text(404, "closed"))
           .close("/adapters/", _ -> LocalResponse.text(404, "closed"))
+          .close("/metrics*", _ -> LocalResponse.text(404, "closed"))
           .build();
 
   private static LocalResponse seen(LocalRequest request) {
@@ -111,9 +113,8 @@ class AdminListenerTest {
     }
   }
 
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
+  static List<String> spellings() {
+    return List.of(
         "/sleep",
         "/sleep?level=1",
         "/%73leep",
@@ -135,8 +136,22 @@ class AdminListenerTest {
         "HTTP://other//%73leep",
         "/adapters/sql",
         "/%61dapters/sql",
-        "/adapters/a%2Fb"
-      })
+        "/adapters/a%2Fb",
+        "/sleep/.",
+        "/x/..//sleep",
+        "/SLEEP%3Blevel=1",
+        "/metrics",
+        "/Metrics/",
+        "/metricsfoo",
+        "/metrics/x",
+        "/metrics/../v1/other",
+        "/metrics%2F..%2Fother",
+        "/adapters/../other",
+        "//metrics/..;/other");
+  }
+
+  @ParameterizedTest
+  @MethodSource("spellings")
   void noSpellingOfAClosedPathReachesAWorker(String target) throws Exception {
     try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok());
         ProxyRig rig = rig()) {
@@ -151,8 +166,69 @@ class AdminListenerTest {
     }
   }
 
+  /** With HTTP/2 a target is a path; a complete URL is malformed. */
   @ParameterizedTest
-  @ValueSource(strings = {"/sleep#f", "/#", "/a#/sleep", "/a\u0080", "/\u00ff", "/a\u0001", "/a\t"})
+  @MethodSource("spellings")
+  void noSpellingReachesAWorkerWithHttp2(String target) throws Exception {
+    try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok());
+        ProxyRig rig = rig();
+        Http2Wire client = new Http2Wire(rig.port())) {
+      rig.worker(engine.url());
+
+      Http2Wire.Answer answer = client.head(1, true, Http2Wire.post(target)).answer(1);
+      if (target.startsWith("/")) {
+        assertThat(answer.status()).isEqualTo("404");
+        assertThat(answer.body()).isEqualTo("closed");
+      } else {
+        assertThat(answer.reset()).isEqualTo(Http2Wire.PROTOCOL_ERROR);
+      }
+      assertThat(engine.requests()).isEmpty();
+    }
+  }
+
+  /** Engines find {@code /sleep} there. */
+  @ParameterizedTest
+  @ValueSource(strings = {"/sleep%0A", "/sleep%0a?level=1", "/adapters%0A", "/sleep%00"})
+  void encodedControlCharactersAreMalformedWithHttp2(String target) throws Exception {
+    try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok());
+        ProxyRig rig = rig();
+        Http2Wire client = new Http2Wire(rig.port())) {
+      rig.worker(engine.url());
+
+      assertThat(client.head(1, true, Http2Wire.post(target)).answer(1).status()).isEqualTo("400");
+      assertThat(engine.requests()).isEmpty();
+    }
+  }
+
+  /** Another server would not find the path either, so it is no closed one. */
+  @ParameterizedTest
+  @ValueSource(strings = {"/sleep.", "/sleep%20", "/%2573leep", "/sleep,x", "/v1/sleep"})
+  void otherPathsAreNotClosed(String target) throws Exception {
+    try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok());
+        ProxyRig rig = rig()) {
+      rig.worker(engine.url());
+
+      assertThat(rig.ask(call("POST", target)).status()).isEqualTo(200);
+      assertThat(engine.awaitRequest().line()).isEqualTo("POST " + target + " HTTP/1.1");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "/sleep#f",
+        "/#",
+        "/a#/sleep",
+        "/a\u0080",
+        "/\u00ff",
+        "/a\u0001",
+        "/a\t",
+        "/sleep%0A",
+        "/sleep%0d%0a",
+        "/sleep%00",
+        "/%09sleep",
+        "http://other/sleep%0a"
+      })
   void targetsThatServersReadDifferentlyAreMalformed(String target) throws Exception {
     try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok());
         ProxyRig rig = rig()) {

@@ -150,6 +150,23 @@ class ClientHeadersTest {
     assertThat(request.values("x-last")).containsExactly("1");
   }
 
+  /** Otherwise an engine could change the protocol of a connection that the router keeps. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n",
+        "Connection: Upgrade\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n",
+        "Upgrade: h2c, websocket\r\nHTTP2-SETTINGS: a\r\nhttp2-settings: b\r\n",
+        "Connection: HTTP2-Settings\r\nHTTP2-Settings: AAMAAABk\r\n",
+      })
+  void workersGetNoRequestForAnotherProtocol(String headers) throws Exception {
+    EngineRequest request = sent(ProxySettings.DEFAULTS, headers);
+
+    assertThat(request.values("connection")).isEmpty();
+    assertThat(request.values("upgrade")).isEmpty();
+    assertThat(request.values("http2-settings")).isEmpty();
+  }
+
   @Test
   void theAddressThatAClientNamesIsReplaced() throws Exception {
     EngineRequest request = sent(forwarding(true, "10.0.0.0/8", "::1"), EARLIER);

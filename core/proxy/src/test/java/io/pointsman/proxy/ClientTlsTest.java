@@ -242,6 +242,43 @@ class ClientTlsTest {
     }
   }
 
+  /** On virtual threads a flood of handshakes would hold up probes and the router's own answers. */
+  @Test
+  void handshakesHaveThreadsOfTheirOwn() throws Exception {
+    try (ProxyRig rig = rig(tls("first"));
+        ScriptedEngine engine = ScriptedEngine.start(Faults.Answer.ok())) {
+      rig.worker(engine.url());
+      try (SSLSocket client = socket(rig, trusting(null, first), List.of("TLSv1.3"), List.of())) {
+        assertThat(ask(client)).startsWith("HTTP/1.1 200 ");
+        assertThat(Thread.getAllStackTraces().keySet())
+            .filteredOn(thread -> thread.getName().startsWith("pointsman-tls"))
+            .isNotEmpty()
+            .allMatch(thread -> thread.isDaemon() && !thread.isVirtual());
+      }
+    }
+  }
+
+  /** A handshake costs the server more than the client. */
+  @Test
+  void aSecondHandshakeIsRefused() throws Exception {
+    try (ProxyRig rig = rig(tls("first"));
+        ScriptedEngine engine = ScriptedEngine.start(Faults.Answer.ok())) {
+      rig.worker(engine.url());
+      SSLContext context = trusting(null, first);
+      try (SSLSocket again = socket(rig, context, List.of("TLSv1.2"), List.of())) {
+        assertThat(ask(again)).startsWith("HTTP/1.1 200 ");
+        assertThatThrownBy(
+                () -> {
+                  again.startHandshake();
+                  ask(again);
+                })
+            .isInstanceOf(IOException.class);
+      }
+      ProxyRig.await("closed", () -> rig.server().clients() == 0);
+      assertThat(engine.requests()).hasSize(1);
+    }
+  }
+
   @Test
   void aRequiredCertificateOfTheClientIsVerified() throws Exception {
     try (ProxyRig rig = rig(mutual(ClientCertificates.REQUIRED));

@@ -10,18 +10,21 @@ import io.pointsman.proxy.Http2Wire.Frame;
 import io.pointsman.proxy.http2.Http2FrontSettings;
 import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.testkit.FakeClock;
+import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Clients that misuse HTTP/2: floods end with their connection, malformed requests with a reset.
@@ -133,6 +136,51 @@ class Http2AbuseTest {
     }
   }
 
+  /** A table that grows with each answer. The client's decoder fails above the usual size. */
+  @Test
+  void aLargeTableForHeadersIsNotUsed() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine = ScriptedEngine.start(Faults.Answer.ok());
+        Http2Wire client = new Http2Wire(rig.server().port())) {
+      rig.worker(engine.url());
+      byte[] table = ByteBuffer.allocate(6).putShort((short) 1).putInt(1 << 30).array();
+      client.frame(Http2Wire.SETTINGS, 0, 0, table);
+      for (int i = 0; i < 200; i++) {
+        String id = i + "-".repeat(50);
+        client.head(2 * i + 1, true, get("/v1/other", "x-request-id", id));
+        assertThat(client.answer(2 * i + 1).header("x-request-id")).isEqualTo(id);
+      }
+    }
+  }
+
+  static List<Frame> errors() {
+    byte[] most = Http2Wire.number(Integer.MAX_VALUE);
+    return List.of(
+        new Frame(Http2Wire.CONTINUATION, 4, 1, Http2Wire.block(get("/")), "1"),
+        new Frame(Http2Wire.WINDOW, 0, 0, most, "3"),
+        new Frame(Http2Wire.DATA, 0, 1, new byte[Http2Wire.MOST + 1], "6"));
+  }
+
+  /** More bytes follow, so a close without care would be a reset. */
+  @ParameterizedTest
+  @MethodSource("errors")
+  void anErrorOfTheConnectionIsNamed(Frame wrong) throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        Http2Wire client = new Http2Wire(rig.server().port())) {
+      client.frame(wrong.type(), wrong.flags(), wrong.stream(), wrong.payload());
+      try {
+        client.frame(wrong.type(), wrong.flags(), wrong.stream(), wrong.payload());
+      } catch (IOException _) {
+        // The router has closed its side.
+      }
+      Frame away = requireNonNull(client.next(Http2Wire.GOAWAY));
+      assertThat(away.number(4)).isEqualTo(Integer.parseInt(wrong.lines()));
+      assertThat(client.next()).isNull();
+      client.close();
+      ProxyRig.await("closed", () -> rig.server().clients() == 0);
+    }
+  }
+
   @Test
   void idleConnectionsClose() throws Exception {
     FakeClock clock = new FakeClock();
@@ -170,6 +218,13 @@ class Http2AbuseTest {
         List.of(get("/x", "upgrade", "websocket")),
         List.of(get("/x", "te", "gzip")),
         List.of(get("/x", "host", "other")),
+        List.of(get("/x", "host", "router", "host", "other")),
+        List.of(get("/x", ":authority", "other")),
+        List.of(get("http://router/x")),
+        List.of(get("*")),
+        List.of(get("/x", "te", "trailers, chunked")),
+        List.of(post("/x", "content-length", "0", "content-length", "5")),
+        List.of(post("/x", "content-length", "-1")),
         List.of(get("/x", ":path", "/late")),
         List.of(get("/x", ":unknown", "y")),
         List.of(post("/x", "content-length", "5")));
@@ -196,6 +251,80 @@ class Http2AbuseTest {
         assertThat(next.status()).isEqualTo("200");
         assertThat(engine.requests()).hasSize(1);
       }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "12", "1234"})
+  void aBodyOfAnotherLengthThanAnnouncedIsReset(String body) throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine = ScriptedEngine.start(Faults.Answer.ok());
+        Http2Wire client = new Http2Wire(rig.server().port())) {
+      rig.worker(engine.url());
+      client.head(1, false, post("/v1/other", "content-length", "3")).data(1, true, body);
+      assertThat(client.answer(1).reset()).isEqualTo(Http2Wire.PROTOCOL_ERROR);
+      assertThat(client.chat(3, BODY).answer(3).status()).isEqualTo("200");
+      assertThat(engine.requests()).hasSize(1);
+    }
+  }
+
+  /** The body and the trailers look like the end of a body and a second request in HTTP/1.1. */
+  @Test
+  void noPartOfABodyBecomesARequest() throws Exception {
+    String body = "0\r\n\r\nPOST /sleep HTTP/1.1\r\nhost: r\r\ncontent-length: 0\r\n\r\n";
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine = ScriptedEngine.start(Faults.Answer.ok());
+        Http2Wire client = new Http2Wire(rig.server().port())) {
+      rig.worker(engine.url());
+      client.head(1, false, post("/v1/other")).data(1, false, body).data(1, false, "\r\n0\r\n\r\n");
+      client.head(1, true, "content-length", "5", "host", "other", "authorization", "other");
+      assertThat(client.answer(1).status()).isEqualTo("200");
+      EngineRequest sent = engine.awaitRequest();
+      assertThat(sent.bodyText()).isEqualTo(body + "\r\n0\r\n\r\n");
+      assertThat(sent.values("content-length")).containsExactly(String.valueOf(body.length() + 7));
+      assertThat(sent.values("host")).containsExactly(engine.id());
+      assertThat(sent.values("authorization")).isEmpty();
+      assertThat(client.chat(3, BODY).answer(3).status()).isEqualTo("200");
+      assertThat(engine.requests()).hasSize(2);
+    }
+  }
+
+  /** A few bytes name a large header again and again. */
+  @Test
+  void headsAreBoundedByTheirDecodedSize() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine = ScriptedEngine.start(Faults.Answer.ok());
+        Http2Wire client = new Http2Wire(rig.server().port())) {
+      rig.worker(engine.url());
+      byte[] start = Http2Wire.block(get("/v1/other", "a", "b".repeat(4000)));
+      int last = start.length - Http2Wire.block("a", "b".repeat(4000)).length;
+      start[last] = 0x40; // the header enters the table
+      byte[] block = Arrays.copyOf(start, start.length + 10_000);
+      Arrays.fill(block, start.length, block.length, (byte) (0x80 | 62));
+      client.frame(Http2Wire.HEADERS, Http2Wire.END_STREAM | Http2Wire.END_HEADERS, 1, block);
+      Frame frame = client.next();
+      while (frame != null
+          && frame.type() != Http2Wire.GOAWAY
+          && frame.type() != Http2Wire.RESET
+          && !(frame.type() == Http2Wire.HEADERS && frame.lines().startsWith("431"))) {
+        frame = client.next();
+      }
+      assertThat(frame).isNotNull();
+      assertThat(engine.requests()).isEmpty();
+    }
+  }
+
+  @Test
+  void aHeadThatDoesNotEndIsClosed() throws Exception {
+    FakeClock clock = new FakeClock();
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS, clock);
+        Http2Wire client = new Http2Wire(rig.server().port())) {
+      client.frame(Http2Wire.PING, 0, 0, new byte[8]).next(Http2Wire.PING);
+      client.frame(Http2Wire.HEADERS, 0, 1, Http2Wire.block(get("/")));
+      clock.advance(TimeoutSettings.DEFAULTS.clientIdle().plus(Duration.ofSeconds(1)));
+      assertThat(client.next(Http2Wire.GOAWAY)).isNotNull();
+      assertThat(client.next(Http2Wire.GOAWAY)).isNotNull();
+      assertThat(client.next()).isNull();
     }
   }
 }

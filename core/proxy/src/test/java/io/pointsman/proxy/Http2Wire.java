@@ -46,7 +46,7 @@ final class Http2Wire implements AutoCloseable {
   static final int CALM = 11;
 
   /** Maximum size of a frame's payload. */
-  private static final int MOST = 16_384;
+  static final int MOST = 16_384;
 
   private static final String PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 

@@ -170,6 +170,30 @@ class LocalEndpointTest {
     }
   }
 
+  /** Many engines permit pages of every origin. */
+  @Test
+  void permissionsOfEnginesAreRemoved() throws Exception {
+    String permitting =
+        "HTTP/1.1 200 OK\r\nAccess-Control-Allow-Origin: *\r\naccess-control-allow-methods: *\r\n"
+            + "vary: origin\r\ncontent-length: 2\r\n\r\n{}";
+    try (ProxyRig rig = rig(ProxySettings.DEFAULTS);
+        ScriptedEngine engine =
+            ScriptedEngine.start((_, connection) -> connection.send(permitting))) {
+      rig.worker(engine.url());
+      for (String method : List.of("GET", "OPTIONS")) {
+        WireResponse answer =
+            rig.ask(
+                method
+                    + " /v1/x HTTP/1.1\r\nhost: r\r\norigin: https://evil.example\r\n"
+                    + "access-control-request-method: POST\r\n\r\n");
+        assertThat(answer.status()).isEqualTo(200);
+        assertThat(answer.header("vary")).isEqualTo("origin");
+        assertThat(answer.values("access-control-allow-origin")).isEmpty();
+        assertThat(answer.values("access-control-allow-methods")).isEmpty();
+      }
+    }
+  }
+
   @Test
   void preflightIsAnsweredForAllowedOrigins() throws Exception {
     String preflight =

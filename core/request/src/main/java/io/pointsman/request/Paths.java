@@ -64,6 +64,36 @@ public final class Paths {
     return normal.equals(uri) ? uri : normal;
   }
 
+  /**
+   * The path as a server compares it that resolves no dot segments: percent-encoded bytes decoded
+   * once, without the query string. Like {@link #normal} it is for comparisons.
+   *
+   * @param uri path, with or without a query string
+   */
+  public static String literal(String uri) {
+    int query = uri.indexOf('?');
+    return decoded(uri, query < 0 ? uri.length() : query);
+  }
+
+  /**
+   * True if the path has a percent-encoded control character. Servers compare it differently: for
+   * example, some ignore a line feed at the end.
+   *
+   * @param uri path, with or without a query string
+   */
+  public static boolean hidesControl(String uri) {
+    for (int i = 0; i + 2 < uri.length() && uri.charAt(i) != '?'; i++) {
+      if (uri.charAt(i) == '%') {
+        char high = uri.charAt(i + 1);
+        int low = Character.digit(uri.charAt(i + 2), 16);
+        if (((high == '0' || high == '1') && low >= 0) || (high == '7' && low == 15)) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
   /** True if a normalised path consists of characters that need no encoding. */
   public static boolean sendable(String uri) {
     for (int i = 0; i < uri.length(); i++) {

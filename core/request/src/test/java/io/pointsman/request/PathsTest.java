@@ -52,6 +52,38 @@ class PathsTest {
     assertThat(Paths.normal(given)).isEqualTo(normal);
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "/%73leep/../x?a=%2F, /sleep/../x",
+    "/metrics%2F..%2Fx, /metrics/../x",
+    "/%2573leep, /%73leep",
+    "/a;b, /a;b",
+    "*, *",
+  })
+  void aLiteralPathKeepsDotSegments(String given, String literal) {
+    assertThat(Paths.literal(given)).isEqualTo(literal);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "/sleep%0A, true",
+    "/sleep%0a?x, true",
+    "/%00, true",
+    "/a%1fb, true",
+    "/%7F, true",
+    "/%7f, true",
+    "/sleep?x=%0A, false",
+    "/%20%2F%70%80%ff, false",
+    "/%0, false",
+    "/%, false",
+    "/%0g, false",
+    "/%250A, false",
+    "/a, false",
+  })
+  void encodedControlCharactersAreFound(String given, boolean hides) {
+    assertThat(Paths.hidesControl(given)).isEqualTo(hides);
+  }
+
   @Test
   void aNormalPathIsNotCopied() {
     String uri = "/v1/chat/completions?a=%2F";

@@ -25,12 +25,13 @@ public final class BatchService implements AutoCloseable {
 
   private BatchService(
       BatchStore store,
+      RouterCaller caller,
       BatchSettings settings,
       InstantSource clock,
       Supplier<String> ids,
       Sleep sleep) {
     this.store = store;
-    caller = new RouterCaller(settings.apiKey());
+    this.caller = caller;
     LineRequests requests = new LineRequests(store, settings, caller, clock, sleep::millis);
     runner = new BatchRunner(store, settings, requests, clock);
     files = new FilesApi(store, settings, clock, ids);
@@ -40,14 +41,21 @@ public final class BatchService implements AutoCloseable {
   /**
    * Opens the store.
    *
+   * @param certificateFile file with the certificate of the router's port; empty: it has no TLS
    * @param ids source of unique ids: letters and digits
    * @throws IOException if the directory cannot be used
+   * @throws IllegalArgumentException if the file has no certificate
    */
   public static BatchService open(
-      BatchSettings settings, InstantSource clock, Supplier<String> ids, Sleep sleep)
+      BatchSettings settings,
+      String certificateFile,
+      InstantSource clock,
+      Supplier<String> ids,
+      Sleep sleep)
       throws IOException {
+    RouterCaller caller = new RouterCaller(settings.apiKey(), certificateFile);
     BatchStore store = BatchStore.open(Path.of(settings.directory()).toAbsolutePath());
-    return new BatchService(store, settings, clock, ids, sleep);
+    return new BatchService(store, caller, settings, clock, ids, sleep);
   }
 
   /** Adds its routes. */

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -24,6 +25,7 @@ final class BatchesApi {
   /** Maximum number of batches; the oldest finished ones are forgotten beyond it. */
   static final int MOST_BATCHES = 10_000;
 
+  private static final String JSON = "application/json";
   private static final String PATH = "/v1/batches";
   private static final String BATCH = "/v1/batches/";
   private static final String CANCEL = "/cancel";
@@ -61,6 +63,11 @@ final class BatchesApi {
           "model_not_permitted",
           "batches: not permitted for an API key that may use only some models",
           null);
+    }
+    String type = request.header("content-type");
+    if (type == null || !type.strip().toLowerCase(Locale.ROOT).startsWith(JSON)) {
+      // Pages of other origins can send every other type without permission.
+      return invalid("content-type: " + type + " (expected: application/json)", null);
     }
     JsonNode body;
     try {

@@ -23,20 +23,26 @@ final class RouterCaller implements LineCaller, AutoCloseable {
 
   private final String apiKey;
   private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
-  private final HttpClient http =
-      HttpClient.newBuilder()
-          .version(HttpClient.Version.HTTP_1_1)
-          .connectTimeout(CONNECT)
-          .executor(threads)
-          .build();
+  private final HttpClient http;
 
   private volatile @Nullable URI router;
 
   /**
    * @param apiKey bearer token; empty: none
+   * @param certificateFile file with the certificate of the router's port; empty: it has no TLS
+   * @throws IllegalArgumentException if the file has no certificate
    */
-  RouterCaller(String apiKey) {
+  RouterCaller(String apiKey, String certificateFile) {
     this.apiKey = apiKey;
+    HttpClient.Builder client =
+        HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .connectTimeout(CONNECT)
+            .executor(threads);
+    if (!certificateFile.isEmpty()) {
+      client.sslContext(OwnCertificate.context(certificateFile));
+    }
+    http = client.build();
   }
 
   /** Sets the router's address, before the first request. */

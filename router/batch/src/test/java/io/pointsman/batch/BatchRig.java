@@ -151,7 +151,11 @@ final class BatchRig implements AutoCloseable {
   }
 
   Reply post(String target, String body) throws Exception {
-    return call("POST", target, body.getBytes(StandardCharsets.UTF_8), Map.of());
+    return post(target, body, Map.of("content-type", "application/json; charset=utf-8"));
+  }
+
+  Reply post(String target, String body, Map<String, String> headers) throws Exception {
+    return call("POST", target, body.getBytes(StandardCharsets.UTF_8), headers);
   }
 
   Reply upload(String parts) throws Exception {

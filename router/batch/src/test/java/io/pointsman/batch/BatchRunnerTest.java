@@ -85,6 +85,9 @@ class BatchRunnerTest {
       String batch =
           rig.batch(rig.file(line("a") + line("b") + line("c") + line("d") + line("e")), "");
       rig.await(batch, "in_progress");
+      while (most.get() < 2) {
+        Thread.onSpinWait();
+      }
       answers.release(3);
       JsonNode shown;
       do {

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import org.assertj.core.api.Assertions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -39,6 +40,26 @@ class FilesApiTest {
       try (var files = Files.list(directory.resolve("files"))) {
         assertThat(files).isEmpty();
       }
+    }
+  }
+
+  /** A page of another origin can send these types without permission. */
+  @Test
+  void aWebPageCannotStartABatch() throws Exception {
+    try (BatchRig rig = new BatchRig(directory)) {
+      String file = rig.file(BatchRig.line("a"));
+      String body = "{\"input_file_id\":\"" + file + "\",\"endpoint\":\"/v1/chat/completions\"}";
+      for (Map<String, String> headers :
+          List.of(
+              Map.<String, String>of(),
+              Map.of("content-type", "text/plain"),
+              Map.of("content-type", "text/plain; application/json"),
+              Map.of("content-type", "application/x-www-form-urlencoded"))) {
+        BatchRig.Reply refused = rig.post("/v1/batches", body, headers);
+        assertThat(refused.status()).isEqualTo(400);
+        assertThat(refused.text()).contains("application/json");
+      }
+      assertThat(rig.get("/v1/batches").json().path("data")).isEmpty();
     }
   }
 

@@ -13,6 +13,7 @@ import io.pointsman.config.key.KubernetesKeys;
 import io.pointsman.config.key.KvAwareKeys;
 import io.pointsman.config.key.KvEventKeys;
 import io.pointsman.config.key.KvTokenKeys;
+import io.pointsman.config.key.ListenerKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.PeerKeys;
 import io.pointsman.config.key.RoutingKeys;
@@ -61,6 +62,7 @@ import io.pointsman.engine.policy.tier.AdapterSettings;
 import io.pointsman.engine.policy.tier.LocalitySettings;
 import io.pointsman.engine.policy.tier.TierSettings;
 import io.pointsman.proxy.ProxySettings;
+import io.pointsman.proxy.tls.ServerTlsSettings.ClientCertificates;
 import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.proxy.upstream.EngineTlsSettings;
 import io.pointsman.request.AffinitySettings;
@@ -390,6 +392,14 @@ public record PointsmanConfig(
   }
 
   private static BatchSettings batch(ConfigValues values) {
+    boolean everybody =
+        !values.get(ListenerKeys.CLIENT_CA_FILE).isEmpty()
+            && values.get(ListenerKeys.CLIENT_CERTIFICATES) == ClientCertificates.REQUIRED;
+    if (values.get(BatchKeys.ENABLED) && everybody) {
+      throw new IllegalArgumentException(
+          "enabled: true while tls.client-certificates is required (expected: optional, because the"
+              + " requests of batches have no certificate)");
+    }
     return new BatchSettings(
         values.get(BatchKeys.ENABLED),
         values.get(BatchKeys.DIRECTORY),

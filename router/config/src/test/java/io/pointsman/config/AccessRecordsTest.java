@@ -51,6 +51,20 @@ class AccessRecordsTest {
     assertThatCode(() -> PointsmanConfig.from(insecure(yaml))).doesNotThrowAnyException();
   }
 
+  /** The requests of batches go through the port of clients. */
+  @Test
+  void batchesHaveNoCertificateOfAClient() {
+    String tls = "tls: {certificate-file: a, client-ca-file: b, client-certificates: %s}\n";
+    String batches = "batch: {enabled: true}\n";
+
+    assertThatThrownBy(() -> access(batches + tls.formatted("required")))
+        .isInstanceOf(ConfigException.class)
+        .hasMessageContaining("batch")
+        .hasMessageContaining("tls.client-certificates");
+    assertThatCode(() -> access(batches + tls.formatted("optional"))).doesNotThrowAnyException();
+    assertThatCode(() -> access(tls.formatted("required"))).doesNotThrowAnyException();
+  }
+
   private static ConfigValues insecure(String yaml) {
     return YamlConfig.parse("test", yaml).set(AccessKeys.INSECURE, true);
   }

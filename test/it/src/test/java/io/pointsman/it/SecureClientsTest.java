@@ -4,6 +4,8 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.it.support.RunningRouter;
 import io.pointsman.it.support.WaitFor;
 import io.pointsman.server.wiring.StartException;
@@ -30,7 +32,10 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** A router with a certificate for clients: its keys, changed files, and metrics. */
 @Timeout(120)
+@SuppressWarnings("StringConcatToTextBlock") // line ends matter
 class SecureClientsTest {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
   @TempDir private static Path directory = Path.of(".");
   private static @Nullable TestCertificate first;
   private static @Nullable TestCertificate second;
@@ -120,6 +125,72 @@ class SecureClientsTest {
           });
       assertThat(certificate(chat(old, running))).isEqualTo("CN=first");
     }
+  }
+
+  /** The requests of batches go to the router's own port. */
+  @Test
+  void batchesRunOverTls() throws Exception {
+    install("first");
+    try (ScriptedEngine engine = ScriptedEngine.start(new Faults.Healthy("m", Faults.Answer.ok()));
+        RunningRouter running =
+            RunningRouter.start(
+                settings("", engine)
+                    + "batch: {enabled: true, directory: '"
+                    + directory.resolve("files")
+                    + "'}\n");
+        HttpClient client = client()) {
+      WaitFor.until("all workers are healthy", WaitFor.LONG, running::allHealthy);
+      String part = "--b\r\nContent-Disposition: form-data; name=";
+      String line =
+          "{\"custom_id\":\"a\",\"method\":\"POST\",\"url\":\"/v1/chat/completions\","
+              + "\"body\":{\"model\":\"m\",\"messages\":[]}}";
+      String upload =
+          part
+              + "\"purpose\"\r\n\r\nbatch\r\n"
+              + part
+              + "\"file\"; filename=\"in.jsonl\"\r\n\r\n"
+              + line
+              + "\r\n--b--\r\n";
+      String file = id(client, running, "/v1/files", "multipart/form-data; boundary=b", upload);
+      String batch =
+          id(
+              client,
+              running,
+              "/v1/batches",
+              "application/json",
+              "{\"input_file_id\":\"" + file + "\",\"endpoint\":\"/v1/chat/completions\"}");
+      URI shown = URI.create("https://localhost:" + running.port() + "/v1/batches/" + batch);
+      WaitFor.until(
+          "the batch is completed",
+          WaitFor.LONG,
+          () -> {
+            try {
+              JsonNode found =
+                  JSON.readTree(
+                      client
+                          .send(HttpRequest.newBuilder(shown).build(), BodyHandlers.ofString())
+                          .body());
+              return found.path("status").asText().equals("completed")
+                  && found.at("/request_counts/completed").asInt() == 1;
+            } catch (Exception e) {
+              throw new IllegalStateException(e);
+            }
+          });
+    }
+  }
+
+  private static String id(
+      HttpClient client, RunningRouter running, String path, String type, String body)
+      throws Exception {
+    HttpResponse<String> answer =
+        client.send(
+            HttpRequest.newBuilder(URI.create("https://localhost:" + running.port() + path))
+                .header("content-type", type)
+                .POST(HttpRequest.BodyPublishers.ofString(body))
+                .build(),
+            BodyHandlers.ofString());
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+    return JSON.readTree(answer.body()).path("id").asText();
   }
 
   @Test

@@ -80,9 +80,8 @@ final class AnswerWriter {
       lines += "x-pointsman-worker: " + shownId(worker) + "\r\n";
     }
     lines += answer.relocate(() -> new Locations(worker.spec().url()));
-    if (plane.cors().enabled()) {
-      answer.leaveOut("access-control-");
-    }
+    // The router decides on pages of other origins. Many engines permit all of them.
+    answer.leaveOut("access-control-");
     boolean keep = client.mayKeep(head, received);
     BodyRewrite stageError =
         plane.headers().stageErrors() ? StageErrorBody.of(worker, head, answer) : null;

@@ -6,6 +6,7 @@ import io.pointsman.proxy.identity.KeyRole;
 import io.pointsman.proxy.local.AdminGuard;
 import io.pointsman.proxy.local.Caller;
 import io.pointsman.proxy.local.CallerCheck;
+import io.pointsman.proxy.local.ClosedPaths;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.loop.ServerContext;
@@ -187,16 +188,29 @@ final class Dispatcher {
     }
     String normal = Paths.normal(head.uri());
     RequestHead compared = normal.equals(head.uri()) ? head : head.at(normal);
-    LocalEndpoint refusal = plane().admin().closed().at(head.method(), compared.path());
-    if (refusal != null) {
-      start(new LocalExchange(client, head, refusal, Caller.OPEN), head);
-      return;
-    }
     boolean known =
         Paths.sendable(normal)
             && Endpoint.of(compared.method(), compared.uri()) != Endpoint.TRANSPARENT;
     RequestHead sent = known ? compared : head;
-    start(new Exchange(client, sent), sent);
+    LocalEndpoint refusal = refusal(compared, sent);
+    if (refusal != null) {
+      start(new LocalExchange(client, head, refusal, Caller.OPEN), head);
+    } else {
+      start(new Exchange(client, sent), sent);
+    }
+  }
+
+  /**
+   * The endpoint that refuses a closed path; null if it is open. A path that goes to a worker as it
+   * was received must be open in both readings, because not every server resolves dot segments.
+   */
+  @SuppressWarnings("ReferenceEquality") // tests for the same object
+  private @Nullable LocalEndpoint refusal(RequestHead compared, RequestHead sent) {
+    ClosedPaths closed = plane().admin().closed();
+    LocalEndpoint refusal = closed.at(compared.method(), compared.path());
+    return refusal != null || sent == compared
+        ? refusal
+        : closed.at(sent.method(), Paths.plain(Paths.literal(sent.uri())));
   }
 
   private void beginLocal(LocalRoutes.Methods local, RequestHead head, Caller caller) {

@@ -76,6 +76,10 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
   private long since;
 
   private boolean closing;
+
+  /** True after an error of the connection. Its streams do not hold up the end. */
+  private boolean failed;
+
   private boolean announced;
 
   /** Sweeps to the end of the connection; negative unless it is about to close. */
@@ -225,9 +229,17 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
     state.flushes().readEnds();
   }
 
+  /** After an error of the connection the codec names it to the client, and then closes. */
   @Override
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-    closeNow();
+    if (!(cause instanceof Http2Exception)) {
+      closeNow();
+    } else if (!failed) {
+      failed = true;
+      closing = true;
+      since = state.now();
+      channel.pipeline().addFirst(new LastWords());
+    }
   }
 
   /** Closes the connection without waiting for streams. */
@@ -301,7 +313,7 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
     if (sweepsLeft > 0 && --sweepsLeft == 0) {
       refuseFurtherStreams();
     }
-    if (!streams.isEmpty()) {
+    if (!streams.isEmpty() && !failed) {
       if (!closing) {
         since = now;
       }

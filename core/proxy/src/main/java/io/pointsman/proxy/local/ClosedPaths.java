@@ -16,6 +16,8 @@ public final class ClosedPaths {
   /** Closes no path. */
   public static final ClosedPaths NONE = builder().build();
 
+  private static final String ANYTHING = "*";
+
   private final Map<String, LocalEndpoint> exact;
   private final List<Below> prefixes;
   private final @Nullable AllowList allowList;
@@ -63,11 +65,14 @@ public final class ClosedPaths {
     private Builder() {}
 
     /**
-     * Closes a path, or all paths below it if it ends in a slash. The first call for a path counts.
+     * Closes a path, all paths below it if it ends in a slash, or all that begin like it if it ends
+     * in {@code *}. The first call for a path counts.
      */
     public Builder close(String path, LocalEndpoint refusal) {
       String lower = path.toLowerCase(Locale.ROOT);
-      if (lower.length() > 1 && lower.endsWith("/")) {
+      if (lower.endsWith(ANYTHING)) {
+        prefixes.add(new Below(lower.substring(0, lower.length() - 1), refusal));
+      } else if (lower.length() > 1 && lower.endsWith("/")) {
         prefixes.add(new Below(lower, refusal));
       } else {
         exact.putIfAbsent(lower, refusal);

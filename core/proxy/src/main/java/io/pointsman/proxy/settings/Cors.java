@@ -38,11 +38,6 @@ public final class Cors {
     this.routes = routes;
   }
 
-  /** True if the router answers for origins. The workers' own header lines are then removed. */
-  public boolean enabled() {
-    return settings.enabled();
-  }
-
   /** True if the request is a preflight request. */
   public boolean preflight(RequestHead head) {
     return settings.enabled()

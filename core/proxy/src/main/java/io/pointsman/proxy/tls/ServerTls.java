@@ -15,6 +15,7 @@ import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SslProvider;
 import io.netty.handler.ssl.SupportedCipherSuiteFilter;
+import io.netty.util.concurrent.DefaultThreadFactory;
 import io.pointsman.proxy.tls.ServerTlsSettings.ClientCertificates;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -26,8 +27,9 @@ import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.Executor;
-import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -46,9 +48,16 @@ public final class ServerTls {
   private final ServerTlsSettings settings;
   private final boolean http2;
 
-  /** Runs the computations of handshakes, which would hold up an event loop. */
-  private final Executor handshakes =
-      Executors.newThreadPerTaskExecutor(Thread.ofVirtual().name("pointsman-tls").factory());
+  /** Maximum number of computations that wait. The connection of a further one closes. */
+  private static final int MOST_WAITING = 1024;
+
+  private static final long THREAD_SECONDS = 10;
+
+  /**
+   * Runs the computations of handshakes, which would hold up an event loop. They have threads of
+   * their own: a flood of handshakes must not hold up virtual threads, for example probes.
+   */
+  private final Executor handshakes = handshakes();
 
   private volatile Loaded loaded;
 
@@ -74,6 +83,20 @@ public final class ServerTls {
   }
 
   private record Loaded(Contents contents, SslContext context) {}
+
+  private static Executor handshakes() {
+    int threads = Math.max(1, Runtime.getRuntime().availableProcessors() / 2);
+    ThreadPoolExecutor pool =
+        new ThreadPoolExecutor(
+            threads,
+            threads,
+            THREAD_SECONDS,
+            TimeUnit.SECONDS,
+            new ArrayBlockingQueue<>(MOST_WAITING),
+            new DefaultThreadFactory("pointsman-tls", true));
+    pool.allowCoreThreadTimeOut(true);
+    return pool;
+  }
 
   private ServerTls(ServerTlsSettings settings, boolean http2) {
     this.settings = settings;
@@ -196,6 +219,15 @@ public final class ServerTls {
         SelectorFailureBehavior.NO_ADVERTISE,
         SelectedListenerFailureBehavior.ACCEPT,
         names);
+  }
+
+  /**
+   * The certificate of a server in a file that may also have its chain and its key.
+   *
+   * @throws IllegalArgumentException if there is none
+   */
+  public static X509Certificate certificate(String file) {
+    return certificates("certificate-file", file, bytes("certificate-file", file))[0];
   }
 
   private static X509Certificate[] certificates(String name, String file, byte[] bytes) {

@@ -16,6 +16,7 @@ enum HeaderName {
   /** Any other header with a name that begins with {@code x-forwarded-}. */
   FORWARDED_OTHER("", false),
   HOST("host", true),
+  HTTP2_SETTINGS("http2-settings", true),
   KEEP_ALIVE("keep-alive", true),
 
   /** A header that only routers set, for engines, other proxies or the router itself. */
@@ -103,7 +104,7 @@ enum HeaderName {
       case 11 -> is(bytes, from, to, TRACEPARENT);
       case 12 -> is(bytes, from, to, REQUEST_ID);
       case 13 -> is(bytes, from, to, AUTHORIZATION);
-      case 14 -> is(bytes, from, to, CONTENT_LENGTH);
+      case 14 -> is(bytes, from, to, CONTENT_LENGTH, HTTP2_SETTINGS);
       case 15 -> is(bytes, from, to, ACCEPT_ENCODING, FORWARDED_FOR);
       case 16 -> is(bytes, from, to, PROXY_CONNECTION, CONTENT_ENCODING);
       case 17 -> is(bytes, from, to, TRANSFER_ENCODING, FORWARDED_PROTO);

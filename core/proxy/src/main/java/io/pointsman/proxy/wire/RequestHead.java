@@ -3,6 +3,7 @@ package io.pointsman.proxy.wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.util.AsciiString;
 import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.request.Paths;
 import io.pointsman.request.RequestHeaders;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -298,7 +299,7 @@ public final class RequestHead implements RequestHeaders {
   }
 
   private boolean targetFits() {
-    return uri.startsWith("/")
+    return (uri.startsWith("/") && !Paths.hidesControl(uri))
         || (uri.equals("*") && method.equals("OPTIONS"))
         || method.equals("CONNECT");
   }
@@ -433,7 +434,7 @@ public final class RequestHead implements RequestHeaders {
     for (int i = 0; i < names.length; i++) {
       int name = lines[i * NUMBERS];
       int colon = lines[i * NUMBERS + 1];
-      boolean ofSettings = Bytes.is(bytes, name, colon, "http2-settings");
+      boolean ofSettings = names[i] == HeaderName.HTTP2_SETTINGS;
       if (!ofSettings && names[i] != HeaderName.UPGRADE) {
         continue;
       }

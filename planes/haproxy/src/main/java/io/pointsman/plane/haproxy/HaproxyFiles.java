@@ -9,11 +9,11 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -22,6 +22,7 @@ import org.slf4j.LoggerFactory;
 final class HaproxyFiles implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(HaproxyFiles.class);
   private static final int BUFFER = 131_072;
+  private static final int PATHS_OF_A_LINE = 40;
   private static final List<String> NAMES =
       List.of("haproxy.cfg", "give-up.lua", "first-token.lua", "spoe.cfg");
 
@@ -90,10 +91,22 @@ final class HaproxyFiles implements AutoCloseable {
     return names;
   }
 
+  /** Conditions of one name, of which one must hold. HAProxy takes at most 64 words in a line. */
   private static String controlPaths(boolean prefixes) {
-    return ClientPaths.unserved().stream()
-        .filter(each -> each.endsWith("/") == prefixes)
-        .collect(Collectors.joining(" "));
+    List<String> paths =
+        ClientPaths.unserved().stream()
+            .filter(each -> (each.endsWith("/") || each.endsWith("*")) == prefixes)
+            .map(each -> each.replace("*", ""))
+            .toList();
+    List<String> lines = new ArrayList<>();
+    for (int from = 0; from < paths.size(); from += PATHS_OF_A_LINE) {
+      int to = Math.min(paths.size(), from + PATHS_OF_A_LINE);
+      lines.add(
+          "  acl control var(txn.pm.path) -m "
+              + (prefixes ? "beg " : "str ")
+              + String.join(" ", paths.subList(from, to)));
+    }
+    return String.join("\n", lines);
   }
 
   private static String numeric(String host, int port) throws IOException {

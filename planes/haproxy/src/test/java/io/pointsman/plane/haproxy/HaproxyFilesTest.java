@@ -43,6 +43,17 @@ class HaproxyFilesTest {
     assertThat(written(SETTINGS)).doesNotContainPattern("@[A-Z_]+@");
   }
 
+  /** HAProxy refuses longer lines. */
+  @Test
+  void noLineHasMoreThan64Words() throws IOException {
+    assertThat(heeded(SETTINGS)).allMatch(line -> line.split("\\s+").length <= 64);
+    assertThat(heeded(SETTINGS))
+        .filteredOn(line -> line.startsWith("acl control "))
+        .anyMatch(line -> line.contains(" /sleep "))
+        .anyMatch(line -> line.endsWith(" /slow_down") || line.contains(" /slow_down "))
+        .anyMatch(line -> line.contains(" -m beg ") && line.contains(" /metrics"));
+  }
+
   /** The configuration lines that HAProxy applies, before HAProxy 3.1. */
   private static List<String> heeded(HaproxySettings settings) throws IOException {
     List<String> heeded = new ArrayList<>();

@@ -32,17 +32,22 @@ public final class ClientPaths {
           "/v1/decide",
           "/v1/leases/",
           "/internal/route",
-          "/metrics");
+          // Engines serve their metrics at every path that begins so.
+          "/metrics*");
 
   private static final String BELOW = "/*";
 
   private ClientPaths() {}
 
-  /** The paths that are never for clients; one that ends in a slash stands for those below it. */
+  /**
+   * The paths that are never for clients. One that ends in a slash stands for those below it, one
+   * that ends in {@code *} for all that begin like it.
+   */
   public static List<String> unserved() {
     List<String> all = new ArrayList<>(OWN);
     ControlPath.ALL.stream()
         .map(ControlPath::path)
+        .distinct()
         .filter(each -> !OWN.contains(each))
         .forEach(all::add);
     return all;
@@ -85,7 +90,8 @@ public final class ClientPaths {
     return closed.build();
   }
 
-  private static Refusal ofAdmin(String path) {
+  private static Refusal ofAdmin(String closed) {
+    String path = closed.endsWith("*") ? closed.substring(0, closed.length() - 1) : closed;
     return new Refusal(
         404,
         "admin_path",

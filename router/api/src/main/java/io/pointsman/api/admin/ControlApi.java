@@ -18,6 +18,7 @@ import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -448,7 +449,20 @@ public final class ControlApi {
         each.put("error", result.error());
       }
     }
-    return Json.answer(results.values().stream().allMatch(Result::done) ? 200 : 502, body);
+    return Json.answer(status(results.values()), body);
+  }
+
+  /**
+   * 200 if all engines did it. If all refuse with the same status, that status; but 401 would mean
+   * the key of the admin listener. Otherwise 502.
+   */
+  private static int status(Collection<Result> results) {
+    if (results.stream().allMatch(Result::done)) {
+      return 200;
+    }
+    int first = results.iterator().next().status();
+    boolean refused = (first / 100 == 4 && first != 401) || first == 501 || first == 503;
+    return refused && results.stream().allMatch(each -> each.status() == first) ? first : 502;
   }
 
   /** Repeats members that all engines answer alike, for example {@code is_sleeping}. */

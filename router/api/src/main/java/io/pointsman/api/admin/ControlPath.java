@@ -38,6 +38,7 @@ public record ControlPath(String method, String path, Effect effect) {
           post("/adapters", Effect.MODELS),
           new ControlPath("DELETE", "/adapters/", Effect.MODELS),
           post("/abort_requests", Effect.NONE),
+          post("/inference/v1/abort_requests", Effect.NONE),
           post("/reset_prefix_cache", Effect.NONE),
           post("/reset_mm_cache", Effect.NONE),
           post("/reset_encoder_cache", Effect.NONE),
@@ -52,6 +53,8 @@ public record ControlPath(String method, String path, Effect effect) {
           post("/finish_weight_update", Effect.NONE),
           post("/update_weight_version", Effect.NONE),
           get("/weight_info"),
+          get("/get_world_size"),
+          get("/kv_event_sources"),
           post("/weight_checker", Effect.NONE),
           post("/scale_elastic_ep", Effect.NONE),
           post("/is_scaling_elastic_ep", Effect.NONE),
@@ -83,6 +86,13 @@ public record ControlPath(String method, String path, Effect effect) {
           post("/send_weights_to_remote_instance", Effect.NONE),
           get("/get_remote_instance_transfer_engine_info"),
           post("/clear_hicache_storage_backend", Effect.NONE),
+          new ControlPath("PUT", "/hicache/storage-backend", Effect.NONE),
+          new ControlPath("DELETE", "/hicache/storage-backend", Effect.NONE),
+          get("/hicache/storage-backend"),
+          post("/hicache/storage-backend/clear", Effect.NONE),
+          post("/add_external_corpus", Effect.NONE),
+          post("/remove_external_corpus", Effect.NONE),
+          get("/list_external_corpora"),
           post("/start_expert_distribution_record", Effect.NONE),
           post("/stop_expert_distribution_record", Effect.NONE),
           post("/dump_expert_distribution_record", Effect.NONE),
@@ -106,7 +116,7 @@ public record ControlPath(String method, String path, Effect effect) {
 
   /** True for a request that aborts other requests. */
   boolean aborts() {
-    return path.startsWith("/abort_request");
+    return path.contains("/abort_request");
   }
 
   /** True for a request that loads or removes an adapter. */

@@ -40,9 +40,10 @@ class ClientPathsTest {
   @ParameterizedTest
   @MethodSource("closedPaths")
   void controlPathsAndTheRoutersOwnAreClosedForEveryMethod(String path) throws Exception {
-    String asked = path.endsWith("/") ? path + "x" : path;
+    String begun = path.replace("*", "");
+    String asked = path.endsWith("/") ? path + "x" : begun;
     for (String method : List.of("GET", "POST", "PUT", "DELETE", "HEAD")) {
-      assertThat(answer(STANDARD, method, asked)).startsWith("404").contains("admin_path", path);
+      assertThat(answer(STANDARD, method, asked)).startsWith("404").contains("admin_path", begun);
     }
     assertThat(answer(STANDARD, "POST", asked.toUpperCase(Locale.ROOT))).startsWith("404");
   }
@@ -65,6 +66,13 @@ class ClientPathsTest {
   void pathsOfClientsAreOpen(String path) {
     assertThatCode(() -> assertThat(answer(STANDARD, "POST", path)).isEmpty())
         .doesNotThrowAnyException();
+  }
+
+  /** vLLM and SGLang serve their metrics at all paths that begin so. */
+  @ParameterizedTest
+  @ValueSource(strings = {"/metrics", "/metricsx", "/metrics/", "/METRICS/a/b", "/metrics/../x"})
+  void allPathsOfAnEnginesMetricsAreClosed(String path) throws Exception {
+    assertThat(answer(STANDARD, "GET", path)).startsWith("404").contains("/metrics is not served");
   }
 
   @Test

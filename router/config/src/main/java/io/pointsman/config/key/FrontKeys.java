@@ -436,7 +436,8 @@ public final class FrontKeys {
           bool(),
           CorsSettings.DEFAULTS.enabled(),
           "Allow web pages from other origins to call the router.",
-          "`false`: preflight requests (`OPTIONS`) go to the engines.");
+          "`false`: preflight requests (`OPTIONS`) go to the engines, and permissions of engines"
+              + " (`Access-Control-*`) are removed.");
 
   public static final Key<List<String>> CORS_ORIGINS =
       Key.of(

@@ -515,6 +515,7 @@ public final class Router implements AutoCloseable {
       BatchService opened =
           BatchService.open(
               config.batch(),
+              config.proxy().listen().tls().certificateFile(),
               InstantSource.system(),
               () -> UUID.randomUUID().toString().replace("-", ""),
               Thread::sleep);
@@ -575,7 +576,8 @@ public final class Router implements AutoCloseable {
 
   private void startBatches() {
     if (batches != null) {
-      batches.start(URI.create(url("http", local(config.proxy().listen().host()), server.port())));
+      String host = local(config.proxy().listen().host());
+      batches.start(URI.create(url(scheme(), host, server.port())));
     }
   }
 
@@ -596,8 +598,11 @@ public final class Router implements AutoCloseable {
 
   /** The base URL for clients. */
   public String url() {
-    String scheme = config.proxy().listen().tls().enabled() ? "https" : "http";
-    return url(scheme, config.proxy().listen().host(), server.port());
+    return url(scheme(), config.proxy().listen().host(), server.port());
+  }
+
+  private String scheme() {
+    return config.proxy().listen().tls().enabled() ? "https" : "http";
   }
 
   /** The base URL of the admin listener. */

@@ -228,6 +228,20 @@ final class ControlCallsTest {
     }
   }
 
+  @ParameterizedTest
+  @CsvSource({"404, 404", "400, 400", "501, 501", "503, 503", "401, 502", "500, 502"})
+  void aRefusalOfAllEnginesKeepsItsStatus(int ofEngines, int status) throws Exception {
+    start("base", 2, false);
+    route("policy: round_robin\n");
+    engines.forEach(engine -> engine.answerCallsWith(ofEngines));
+    HttpAnswer answer = post("/update_weights", "{}");
+    assertThat(answer.status()).isEqualTo(status);
+    assertThat(answer.text()).contains("\"status\":" + ofEngines);
+
+    engines.getFirst().answerCallsWith(409);
+    assertThat(post("/update_weights", "{}").status()).isEqualTo(502);
+  }
+
   @Test
   void anUnknownWorkerIsRefused() throws Exception {
     start("base", 1, false);

@@ -214,6 +214,17 @@ final class PlaneBytesTest {
       "x-serve-router-kv-token-key: 1",
       "X-Body-Truncated: 1/2",
       "X-Data-Parallel-Rank: 7",
+      "X-Prefiller-Host-Port: 9.9.9.9:1",
+      "X-Encoder-Hosts-Ports: 9.9.9.9:1",
+      "X-Data-Parallel-Host-Port: 9.9.9.9:1",
+      "X-Gateway-Destination-Endpoint: 9.9.9.9:1",
+      "X-KV-Transfer-Params: 1",
+      "HTTP2-Settings: AAMAAABk",
+      "X-Forwarded-For: 9.9.9.9",
+      "X-Forwarded-Host: a.example",
+      "X-Forwarded-Proto: https",
+      "X-Real-IP: 9.9.9.9",
+      "Forwarded: for=9.9.9.9",
       "x-session-id: s1",
       "Authorization: Bearer k",
       "x-mine: kept"
@@ -222,8 +233,21 @@ final class PlaneBytesTest {
     Set<String> names = names(engine.last().headers());
     assertThat(names).contains("x-session-id", "authorization", "x-mine");
     assertThat(names)
-        .doesNotContain("x-body-truncated", "x-data-parallel-rank")
+        .doesNotContain(
+            "x-body-truncated",
+            "x-data-parallel-rank",
+            "x-prefiller-host-port",
+            "x-encoder-hosts-ports",
+            "x-data-parallel-host-port",
+            "x-gateway-destination-endpoint",
+            "x-kv-transfer-params",
+            "http2-settings",
+            "x-forwarded-host",
+            "forwarded")
         .noneMatch(name -> name.startsWith("x-pointsman-") || name.startsWith("x-serve-"));
+    assertThat(engine.last().header("x-forwarded-for")).isEqualTo("127.0.0.1");
+    assertThat(engine.last().header("x-real-ip")).isEqualTo("127.0.0.1");
+    assertThat(engine.last().header("x-forwarded-proto")).isEqualTo("http");
 
     assertThat(rig.send("{\"model\":\"ranked\",\"prompt\":\"x\"}", forged).status()).isEqualTo(200);
     assertThat(engine.last().header("x-data-parallel-rank")).isEqualTo("3");

@@ -51,6 +51,10 @@ final class PlaneControlTest {
         "/v1%2Fload_lora_adapter",
         "/adapters/sql",
         "/metrics",
+        "/metricsx",
+        "/metrics/x",
+        "/metrics/../v1/other",
+        "/metrics/%2e%2E/v1/other",
         "/workers"
       })
   void clientsCannotControlEngines(String target) throws Exception {
@@ -68,6 +72,20 @@ final class PlaneControlTest {
     assertThat(rig.send(PlaneRig.completion("p")).status()).isEqualTo(200);
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"/sleep%0A", "/sleep%0d%0a", "/sleep%00"})
+  void encodedControlCharactersAreMalformed(String target) throws Exception {
+    ControlledEngine engine = new ControlledEngine(PlaneRig.MODEL, true);
+    rig.worker(WorkerSpec.of(rig.opened(ScriptedEngine.start(engine)).url()));
+    rig.router("round_robin");
+    rig.carrier();
+
+    HttpAnswer answer = RawClient.call(rig.port(), "POST", target, "");
+
+    assertThat(answer.status()).as(answer.text()).isEqualTo(400);
+    assertThat(engine.asleep()).isFalse();
+  }
+
   /** nginx's file is written by hand. */
   @Test
   void nginxRefusesEachControlPath() throws Exception {
@@ -78,11 +96,12 @@ final class PlaneControlTest {
             .filter(line -> line.contains("location ~*"))
             .findFirst()
             .orElseThrow();
-    String pattern = location.replaceAll(".*location ~\\* (\\S+) \\{", "$1");
+    String pattern = location.replaceAll(".*location ~\\* \"(\\S+)\" \\{", "$1");
     for (ControlPath each : ControlPath.ALL) {
       String path = each.prefix() ? each.path() + "one" : each.path();
       assertThat(path).as("%s, %s", way, each).matches(pattern);
     }
+    assertThat("/metricsx").matches(pattern);
     assertThat("/v1/completions").doesNotMatch(pattern);
   }
 }

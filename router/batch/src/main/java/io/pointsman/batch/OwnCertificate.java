@@ -1,0 +1,95 @@
+package io.pointsman.batch;
+
+import io.pointsman.proxy.tls.ServerTls;
+import java.net.Socket;
+import java.security.GeneralSecurityException;
+import java.security.cert.CertificateException;
+import java.security.cert.X509Certificate;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLEngine;
+import javax.net.ssl.TrustManager;
+import javax.net.ssl.X509ExtendedTrustManager;
+
+/**
+ * Trusts only the certificate of the router's own listener, whatever names it has and whoever
+ * issued it. The file is read in each handshake. If it cannot be used, the last certificate counts,
+ * as for the listener. Thread-safe.
+ */
+final class OwnCertificate extends X509ExtendedTrustManager {
+  private final String file;
+  private volatile X509Certificate last;
+
+  /**
+   * @throws IllegalArgumentException if the file has no certificate
+   */
+  OwnCertificate(String file) {
+    this.file = file;
+    last = ServerTls.certificate(file);
+  }
+
+  /** A context for connections to the listener. */
+  static SSLContext context(String file) {
+    try {
+      SSLContext context = SSLContext.getInstance("TLS");
+      context.init(null, new TrustManager[] {new OwnCertificate(file)}, null);
+      return context;
+    } catch (GeneralSecurityException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private void check(X509Certificate[] chain) throws CertificateException {
+    if (chain.length > 0 && chain[0].equals(last)) {
+      return;
+    }
+    X509Certificate found;
+    try {
+      found = ServerTls.certificate(file);
+    } catch (IllegalArgumentException e) {
+      throw new CertificateException(e);
+    }
+    if (chain.length == 0 || !chain[0].equals(found)) {
+      throw new CertificateException("not the certificate of " + file);
+    }
+    last = found;
+  }
+
+  @Override
+  public void checkServerTrusted(X509Certificate[] chain, String type) throws CertificateException {
+    check(chain);
+  }
+
+  @Override
+  public void checkServerTrusted(X509Certificate[] chain, String type, Socket socket)
+      throws CertificateException {
+    check(chain);
+  }
+
+  @Override
+  public void checkServerTrusted(X509Certificate[] chain, String type, SSLEngine engine)
+      throws CertificateException {
+    check(chain);
+  }
+
+  @Override
+  public void checkClientTrusted(X509Certificate[] chain, String type) throws CertificateException {
+    throw new CertificateException("no server");
+  }
+
+  @Override
+  public void checkClientTrusted(X509Certificate[] chain, String type, Socket socket)
+      throws CertificateException {
+    throw new CertificateException("no server");
+  }
+
+  @Override
+  public void checkClientTrusted(X509Certificate[] chain, String type, SSLEngine engine)
+      throws CertificateException {
+    throw new CertificateException("no server");
+  }
+
+  @Override
+  public X509Certificate[] getAcceptedIssuers() {
+    return new X509Certificate[0];
+  }
+}
