@@ -241,6 +241,42 @@ public final class RoutingEngine {
     return picked != null && request.admits(picked, now) ? picked : null;
   }
 
+  /**
+   * Decides like {@link #decide} and explains the choice in the request's notes. Places, binds and
+   * reports nothing, and gives no trial to a worker that is out. A policy that counts its picks
+   * counts this one too.
+   */
+  public Preview explain(RoutingRequest request) {
+    request.previewOnly();
+    long now = ticker.nanos();
+    Pickers current = pickers;
+    PooledPicker pooled = current.forRequest(request, settings.unknownModel());
+    if (pooled == null) {
+      return new Preview.Refused(noPool(current.snapshot(), request));
+    }
+    Worker worker = previewed(current, pooled, request, now);
+    if (worker == null) {
+      return new Preview.Refused(rejectByState(request, now));
+    }
+    explain(pooled.pool(), request, worker, now);
+    return new Preview.Chosen(worker);
+  }
+
+  private @Nullable Worker previewed(
+      Pickers current, PooledPicker pooled, RoutingRequest request, long now) {
+    if (request.pinnedWorker() != null) {
+      request.notes().because(PickReason.PINNED);
+      Worker pinned = pinned(current.snapshot(), pooled.pool(), request);
+      return pinned != null && request.admits(pinned, now) ? pinned : null;
+    }
+    Worker picked = pick(pooled.picker(), request, now);
+    if (picked != null && request.admits(picked, now)) {
+      return picked;
+    }
+    request.notes().because(PickReason.FALLBACK);
+    return pooled.pool().leastLoaded(now, request.tried(), dice);
+  }
+
   /** Runs before placement, so the explanation shows the workers as the policy saw them. */
   private void explain(Pool pool, RoutingRequest request, Worker chosen, long now) {
     if (!request.explained() && !listener.explains(request)) {
@@ -377,7 +413,7 @@ public final class RoutingEngine {
     return Refusals.noPool(snapshot, request, mayCome);
   }
 
-  private Decision rejectByState(RoutingRequest request, long now) {
+  private Decision.Rejected rejectByState(RoutingRequest request, long now) {
     Pickers current = pickers;
     PooledPicker pooled = current.forRequest(request, settings.unknownModel());
     if (pooled == null) {

@@ -483,4 +483,25 @@ class RoutingEngineTest {
       news.add("forget " + worker);
     }
   }
+
+  @Test
+  void explainedRequestIsNotPlaced() {
+    RoutingEngine engine = leastLoad();
+    RoutingRequest pinned = Requests.pinned("w1");
+    assertThat(engine.explain(pinned)).isEqualTo(new Preview.Chosen(fleet.worker(1)));
+    assertThat(pinned.notes().reason()).isEqualTo(PickReason.PINNED);
+    fleet.kill(fleet.worker(1));
+    assertThat(engine.explain(Requests.pinned("w1"))).isInstanceOf(Preview.Refused.class);
+    assertThat(engine.explain(RoutingRequest.builder().model("unknown").build()))
+        .isInstanceOfSatisfying(
+            Preview.Refused.class,
+            refused ->
+                assertThat(refused.rejection().reason()).isEqualTo(RejectReason.UNKNOWN_MODEL));
+    fleet.load(fleet.worker(0), 1);
+    assertThat(engine.explain(Requests.bare())).isEqualTo(new Preview.Chosen(fleet.worker(2)));
+
+    assertThat(fleet.worker(2).inFlight()).isZero();
+    assertThat(events.routed).isEmpty();
+    assertThat(events.rejected).isEmpty();
+  }
 }

@@ -34,6 +34,8 @@ class AdminListenerTest {
           .on("POST", "/route", AdminListenerTest::seen)
           .forPlanes("POST", "/route")
           .ofClients("/route")
+          .on("GET", "/page", r -> LocalResponse.text(200, "page " + r.caller()))
+          .withoutKey("/page")
           .below("GET", "/workers/", r -> LocalResponse.text(200, r.pathAfter("/workers/")))
           .build();
 
@@ -337,6 +339,17 @@ class AdminListenerTest {
       assertThat(admin(rig, call("POST", "/route", plane, "authorization: Bearer x")).status())
           .isEqualTo(401);
       assertThat(admin(rig, call("POST", "/route", client)).status()).isEqualTo(401);
+    }
+  }
+
+  /** The files of a page contain no data; the page asks for the key. */
+  @Test
+  void aPathWithoutKeyIsServedToAllButOtherSites() throws Exception {
+    try (ProxyRig rig = rig("the-key", "", LocalRoutes.NONE)) {
+      assertThat(admin(rig, call("GET", "/page")).text()).isEqualTo("page OPEN");
+      assertThat(admin(rig, call("POST", "/admin")).status()).isEqualTo(401);
+      assertThat(admin(rig, call("GET", "/page", "sec-fetch-site: cross-site")).status())
+          .isEqualTo(403);
     }
   }
 }

@@ -29,6 +29,8 @@ public final class RoutingRequest {
   private final boolean explained;
   private final RequestFields fields;
   private boolean heard;
+  private boolean preview;
+  private @Nullable String id;
   private final PickNotes notes = new PickNotes();
   private List<Worker> tried = List.of();
 
@@ -52,16 +54,43 @@ public final class RoutingRequest {
 
   /** Returns a copy without tried workers and notes. */
   public RoutingRequest copy() {
-    return builder()
-        .model(model)
-        .role(role)
-        .prefix(prefix)
-        .affinity(affinity)
-        .pinnedWorker(pinnedWorker)
-        .stream(heard)
-        .explained(explained)
-        .fields(fields)
-        .build();
+    RoutingRequest copy =
+        builder()
+            .model(model)
+            .role(role)
+            .prefix(prefix)
+            .affinity(affinity)
+            .pinnedWorker(pinnedWorker)
+            .stream(heard)
+            .explained(explained)
+            .fields(fields)
+            .build();
+    copy.id = id;
+    copy.preview = preview;
+    return copy;
+  }
+
+  /** The client's request id, for logs; null if it is unknown. */
+  public @Nullable String id() {
+    return id;
+  }
+
+  /** Sets the client's request id. */
+  public void named(@Nullable String requestId) {
+    id = requestId;
+  }
+
+  /**
+   * Marks a request that nobody sends. It is explained, it opens and moves no session, and it is
+   * not logged.
+   */
+  public void previewOnly() {
+    preview = true;
+  }
+
+  /** Returns true if nobody sends the request. */
+  public boolean isPreview() {
+    return preview;
   }
 
   /** The requested model; null if the request names none and any worker qualifies. */
@@ -113,7 +142,7 @@ public final class RoutingRequest {
 
   /** Returns true if an explanation of the decision is requested. */
   public boolean explained() {
-    return explained;
+    return explained || preview;
   }
 
   /**

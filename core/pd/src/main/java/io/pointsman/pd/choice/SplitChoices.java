@@ -95,6 +95,15 @@ public final class SplitChoices {
   }
 
   /**
+   * Shows the workers for a request that nobody sends. The leases end before the answer, and the
+   * prompt does not count as cached.
+   */
+  public SplitChoice preview(Asked asked) {
+    asked.request.previewOnly();
+    return decide(asked, null);
+  }
+
+  /**
    * @param hold null if no lease is held
    */
   private SplitChoice decide(Asked asked, @Nullable LeaseTerms hold) {
@@ -108,7 +117,9 @@ public final class SplitChoices {
           return whole(request, lease, rule, needsRouter, hold);
         }
         case SplitDecision.Refused refused -> {
-          router.refused(request, refused);
+          if (!request.isPreview()) {
+            router.refused(request, refused);
+          }
           return none(asked, new Choice.Refused(refused.rejection()));
         }
         case SplitDecision.Placed(Placement.Split split) -> {
@@ -166,6 +177,10 @@ public final class SplitChoices {
           case DECODE -> request.decode();
           case PREFILL -> request.wholeByPrefill();
         };
+    if (request.isPreview()) {
+      lease.ignored();
+      return new SplitChoice.One(new Choice.Pointed(lease.worker()), by, rule, needsRouter);
+    }
     Choice choice = hold == null ? Choices.pointed(lease) : choices.hold(lease, hold);
     boolean placed = choice instanceof Choice.Held || choice instanceof Choice.Pointed;
     return new SplitChoice.One(choice, by, placed ? rule : null, needsRouter);
@@ -175,6 +190,10 @@ public final class SplitChoices {
       Asked asked, Placement.Split split, PdPlan plan, @Nullable LeaseTerms hold) {
     Worker prefill = split.prefill().worker();
     Worker decode = split.decode().worker();
+    if (asked.request.isPreview()) {
+      giveBack(split);
+      return new SplitChoice.Two(prefill, decode, plan, null, 0);
+    }
     if (hold == null) {
       split.prefill().settle(Outcome.POINTED);
       split.decode().settle(Outcome.POINTED);

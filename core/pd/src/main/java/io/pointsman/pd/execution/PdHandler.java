@@ -97,6 +97,7 @@ final class PdHandler implements RequestHandler {
     this.body = facts.unsplittable() == null ? body : null;
     var read = served.facts();
     request = new SplitRequest(read.model(), read.prefix(), read.affinity(), facts, read.fields());
+    request.named(served.requestId());
     if (SingleWorkerRequests.hidden(read)) {
       request.onlyForRegular();
     }

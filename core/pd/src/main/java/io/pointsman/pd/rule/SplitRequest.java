@@ -77,6 +77,29 @@ public final class SplitRequest {
     wholeByPrefill.passesElsewhere();
   }
 
+  /** Sets the client's request id on each part. */
+  public void named(@Nullable String id) {
+    whole.named(id);
+    prefill.named(id);
+    decode.named(id);
+    wholeByDecode.named(id);
+    wholeByPrefill.named(id);
+  }
+
+  /** Marks that nobody sends the request; to be called before any part is placed. */
+  public void previewOnly() {
+    whole.previewOnly();
+    prefill.previewOnly();
+    decode.previewOnly();
+    wholeByDecode.previewOnly();
+    wholeByPrefill.previewOnly();
+  }
+
+  /** Returns true if nobody sends the request. */
+  public boolean isPreview() {
+    return whole.isPreview();
+  }
+
   /**
    * Restricts the request to regular workers, because it cannot be split. To be called before any
    * part is placed.

@@ -282,4 +282,24 @@ class SplitChoicesTest {
             one -> assertThat(one.choice()).isInstanceOf(Choice.Refused.class));
     assertThat(none.rejected).containsExactly(RejectReason.NO_WORKERS);
   }
+
+  @Test
+  void previewHoldsNothing() {
+    SplitChoices.Asked asked = asked(4);
+
+    SplitChoice shown = split(fleet, choices, "nixl").preview(asked);
+
+    assertThat(shown)
+        .isInstanceOfSatisfying(SplitChoice.Two.class, two -> assertThat(two.lease()).isNull());
+    assertThat(asked.request().decode().explained()).isTrue();
+    assertThat(fleet.inFlight()).isZero();
+    assertThat(choices.open()).isZero();
+
+    SplitChoice whole = split(fleet, choices, "lmcache").preview(asked(4));
+    assertThat(whole)
+        .isInstanceOfSatisfying(
+            SplitChoice.One.class,
+            one -> assertThat(one.choice()).isInstanceOf(Choice.Pointed.class));
+    assertThat(fleet.inFlight()).isZero();
+  }
 }

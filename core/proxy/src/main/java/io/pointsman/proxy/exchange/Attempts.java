@@ -107,6 +107,7 @@ final class Attempts implements DeferredRequest.Holder {
             facts.model());
     pinned = plane.pins().worker(exchange.head().uri());
     routing = search == null ? facts.toRoutingRequest(Role.REGULAR, pinned) : search.begin();
+    routing.named(exchange.report().requestId());
   }
 
   /** The current attempt; null before the first, between two, and after the last. */
@@ -173,6 +174,7 @@ final class Attempts implements DeferredRequest.Holder {
     if (!absence.begin(() -> plane.engine().mayServe(anew), this::decide)) {
       return false;
     }
+    anew.named(exchange.report().requestId());
     routing = anew;
     return true;
   }
@@ -286,6 +288,7 @@ final class Attempts implements DeferredRequest.Holder {
   void noWorker(Decision.Rejected rejected) {
     RoutingRequest next = search == null ? null : search.next(rejected);
     if (next != null) {
+      next.named(exchange.report().requestId());
       routing = next;
       decide();
       return;

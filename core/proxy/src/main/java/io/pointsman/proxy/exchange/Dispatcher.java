@@ -102,7 +102,8 @@ final class Dispatcher {
     boolean page = found != null && found.methods.page() && head.method().equals("GET");
     String problem = guard.problem(head, page);
     boolean forPlanes = found != null && found.methods.forPlanes(head.method());
-    Caller caller = guard.caller(head, forPlanes);
+    Caller caller =
+        found != null && found.methods.withoutKey() ? Caller.OPEN : guard.caller(head, forPlanes);
     if (problem != null) {
       refuse(head, ProxyError.ADMIN_CALL_REFUSED, problem, Map.of());
     } else if (caller == null && guard.knows(head)) {

@@ -89,13 +89,16 @@ public final class LocalRoutes {
     private final Set<String> forPlanes;
     private final boolean ofClient;
     private final boolean page;
+    private final boolean withoutKey;
 
     private Methods(
         Map<String, LocalEndpoint> byName,
         boolean forAnyOrigin,
         Set<String> forPlanes,
         boolean ofClient,
-        boolean page) {
+        boolean page,
+        boolean withoutKey) {
+      this.withoutKey = withoutKey;
       this.byName = byName;
       this.page = page;
       this.forAnyOrigin = forAnyOrigin;
@@ -116,6 +119,11 @@ public final class LocalRoutes {
     /** True if other sites may link to the path with GET. */
     public boolean page() {
       return page;
+    }
+
+    /** True if the path needs no key: its content is the same in every router. */
+    public boolean withoutKey() {
+      return withoutKey;
     }
 
     /** True if web pages of any origin may use the path, where the configuration allows that. */
@@ -147,6 +155,7 @@ public final class LocalRoutes {
     private final Map<String, Set<String>> forPlanes = new HashMap<>();
     private final Set<String> ofClients = new HashSet<>();
     private final Set<String> pages = new HashSet<>();
+    private final Set<String> withoutKey = new HashSet<>();
 
     private Builder() {}
 
@@ -156,7 +165,8 @@ public final class LocalRoutes {
           forAnyOrigin.contains(path),
           Set.copyOf(forPlanes.getOrDefault(path, Set.of())),
           ofClients.contains(path),
-          pages.contains(path));
+          pages.contains(path),
+          withoutKey.contains(path));
     }
 
     /** Adds a route for {@code method} at exactly {@code path}. */
@@ -196,6 +206,15 @@ public final class LocalRoutes {
     /** Declares that {@code path} is a page for browsers, which other sites may link to. */
     public Builder page(String path) {
       pages.add(path);
+      return this;
+    }
+
+    /**
+     * Opens the routes at {@code path} to callers without a key. Only for content that is the same
+     * in every router, for example the files of a page.
+     */
+    public Builder withoutKey(String path) {
+      withoutKey.add(path);
       return this;
     }
 

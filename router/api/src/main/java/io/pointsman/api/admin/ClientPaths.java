@@ -1,5 +1,6 @@
 package io.pointsman.api.admin;
 
+import io.pointsman.api.page.OperatorPage;
 import io.pointsman.config.settings.AccessSettings;
 import io.pointsman.proxy.local.ClosedPaths;
 import io.pointsman.proxy.local.LocalEndpoint;
@@ -28,6 +29,10 @@ public final class ClientPaths {
           "/scheduling/diagnostics",
           "/decisions",
           "/decisions/",
+          "/activity",
+          "/activity/",
+          "/ui",
+          "/ui/",
           "/shadow",
           "/v1/decide",
           "/v1/leases/",
@@ -78,7 +83,7 @@ public final class ClientPaths {
       closed.close(path, ofAdmin(path));
     }
     for (String path : admin) {
-      if (!open.contains(path)) {
+      if (!open.contains(path) && !path.equals(OperatorPage.ROOT)) {
         closed.close(path, ofAdmin(path));
       }
     }

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.ReportedLoad;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
@@ -109,6 +110,7 @@ public final class WorkersApi {
     node.put("weight", worker.weight());
     node.put("share", worker.share(ticker.nanos()));
     ObjectNode engine = node.putObject("engine");
+    engine.put("reported", reports(worker));
     engine.put("running", worker.reported().running());
     engine.put("waiting", worker.reported().waiting());
     engine.put("kv_use", worker.reported().kvUse());
@@ -118,6 +120,12 @@ public final class WorkersApi {
     node.put("asleep", worker.asleep());
     node.put("available", worker.eligible(ticker.nanos()));
     return node;
+  }
+
+  /** True if the engine has reported its load. */
+  @SuppressWarnings("ReferenceEquality") // this constant is compared by identity
+  private static boolean reports(Worker worker) {
+    return worker.reported() != ReportedLoad.NONE;
   }
 
   private static double number(Worker worker, String label, double standard) {

@@ -3,6 +3,8 @@ package io.pointsman.api.decide;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.api.admin.Json;
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.Preview;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.choice.Alternatives;
 import io.pointsman.engine.choice.Choice;
@@ -90,9 +92,19 @@ public final class DecideApi implements LocalEndpoint {
       return ofTwo(split.choose(question, facts, DecisionService.owner(request)), question, facts);
     }
     RoutingRequest routing = routing(question, facts);
+    if (question.dryRun) {
+      return ofOne(previewed(routing), routing, question, facts, Json.object());
+    }
     LeaseTerms hold = question.hold(DecisionService.owner(request));
     Choice choice = hold == null ? choices.point(routing) : choices.choose(routing, hold);
     return ofOne(choice, routing, question, facts, Json.object());
+  }
+
+  private Choice previewed(RoutingRequest routing) {
+    return switch (engine.explain(routing)) {
+      case Preview.Chosen(Worker worker) -> new Choice.Pointed(worker);
+      case Preview.Refused(Decision.Rejected rejection) -> new Choice.Refused(rejection);
+    };
   }
 
   /**
@@ -145,6 +157,9 @@ public final class DecideApi implements LocalEndpoint {
         body.set("prefill", named(prefill));
         body.set("decode", named(decode));
         body.set("plan", PlanJson.of(placed.protocol(), plan, decode));
+        if (question.dryRun) {
+          explain(body.putObject("prefill_explanation"), prefill, placed.request().prefill());
+        }
         return chosen(body, decode, placed.request().decode(), facts, question);
       }
     }
@@ -172,6 +187,7 @@ public final class DecideApi implements LocalEndpoint {
             .fields(facts.fields())
             .explained(question.explain)
             .build();
+    routing.named(new ListedHeaders(question.headers).first("x-request-id"));
     question.excluded(engine.fleet().snapshot()).forEach(routing::exclude);
     return routing;
   }
@@ -182,7 +198,9 @@ public final class DecideApi implements LocalEndpoint {
       RoutingRequest routing,
       RequestFacts facts,
       DecideQuestion question) {
-    if (!question.truncated) {
+    if (question.dryRun) {
+      body.put("dry_run", true);
+    } else if (!question.truncated) {
       String authorization = new ListedHeaders(question.headers).first("authorization");
       planes.sent(facts, worker, authorization, question.body, question.from, question.length);
     }

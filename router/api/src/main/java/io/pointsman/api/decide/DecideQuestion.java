@@ -48,7 +48,8 @@ final class DecideQuestion {
           "lease",
           "alternatives",
           "exclude",
-          "explain");
+          "explain",
+          "dry_run");
 
   private final byte[] bytes;
   private final ExternalLeaseSettings bounds;
@@ -73,6 +74,9 @@ final class DecideQuestion {
 
   /** True if the response must contain the policy's view of each worker. */
   boolean explain;
+
+  /** True if nobody sends the request: the choice is shown and leaves no trace. */
+  boolean dryRun;
 
   /** Ids of workers that must not be chosen. */
   List<String> exclude = List.of();
@@ -141,6 +145,9 @@ final class DecideQuestion {
       throw new IllegalArgumentException(
           "request body: more data after its end (expected: one JSON object)");
     }
+    if (dryRun && lease != null) {
+      throw new IllegalArgumentException("lease: set (expected: no lease if dry_run is true)");
+    }
     if (!hold && lease != null) {
       throw new IllegalArgumentException("lease: set (expected: no lease if hold is false)");
     }
@@ -158,6 +165,7 @@ final class DecideQuestion {
       case "lease" -> lease = new LeaseTerms(ttl, text(field, value, json)).id();
       case "alternatives" -> alternatives = (int) whole(field, value, json, Alternatives.MOST);
       case "explain" -> explain = flag(field, value, json);
+      case "dry_run" -> dryRun = flag(field, value, json);
       case "exclude" -> exclude = texts(field, value, json);
       default -> throw unknown(field);
     }

@@ -164,6 +164,7 @@ public final class RayRouteApi implements LocalEndpoint {
             .affinity(facts.affinity())
             .fields(facts.fields())
             .build();
+    routing.named(request.requestId());
     return switch (hold == null ? choices.point(routing) : choices.choose(routing, hold)) {
       case Choice.Pointed(Worker worker) ->
           Json.answer(200, pointed(worker, model, facts, request));

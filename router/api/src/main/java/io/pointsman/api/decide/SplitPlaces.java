@@ -65,6 +65,10 @@ public final class SplitPlaces {
       request.decode().exclude(worker);
     }
     SplitChoices.Asked asked = new SplitChoices.Asked(request, question.path, id(question));
+    request.named(asked.id());
+    if (question.dryRun) {
+      return new Placed(choices.preview(asked), request, protocol);
+    }
     LeaseTerms hold = question.hold(owner);
     SplitChoice choice = hold == null ? choices.point(asked) : choices.choose(asked, hold);
     return new Placed(choice, request, protocol);

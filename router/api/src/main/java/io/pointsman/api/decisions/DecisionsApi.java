@@ -3,6 +3,7 @@ package io.pointsman.api.decisions;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.api.admin.Json;
+import io.pointsman.api.page.OperatorPage;
 import io.pointsman.config.settings.DecisionSettings;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Usage;
@@ -12,13 +13,12 @@ import io.pointsman.observe.decisions.LoggedDecision;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
-import java.io.IOException;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
  * {@code GET /decisions}: the most recent explained decisions and their outcomes. The response is
- * JSON, or an HTML page for browsers.
+ * JSON. Browsers are led to the operator's page.
  */
 public final class DecisionsApi {
   private static final int USUAL = 20;
@@ -37,11 +37,10 @@ public final class DecisionsApi {
   /** Adds its routes. */
   public void addTo(LocalRoutes.Builder routes) {
     routes.on("GET", "/decisions", this::answer).page("/decisions");
-    DecisionsPage.addTo(routes);
   }
 
-  private LocalResponse answer(LocalRequest request) throws IOException {
-    return DecisionsPage.wanted(request) ? DecisionsPage.page() : decisions(request);
+  private LocalResponse answer(LocalRequest request) {
+    return OperatorPage.wanted(request) ? OperatorPage.redirect() : decisions(request);
   }
 
   private LocalResponse decisions(LocalRequest request) {
@@ -59,7 +58,8 @@ public final class DecisionsApi {
     body.put("keep", log.settings().keep());
     ArrayNode all = body.putArray("decisions");
     long now = log.now();
-    for (LoggedDecision decision : log.newest(most)) {
+    String search = request.parameter("search");
+    for (LoggedDecision decision : log.newest(most, search == null ? "" : search)) {
       add(all.addObject(), decision, now);
     }
     return Json.answer(200, body).withHeader("vary", "accept");
@@ -78,6 +78,8 @@ public final class DecisionsApi {
   private void add(ObjectNode node, LoggedDecision decision, long now) {
     node.put("number", decision.number);
     node.put("age_ms", (now - decision.placedAt) / 1_000_000);
+    node.put("request_id", decision.requestId);
+    node.put("session", decision.session);
     node.put("role", Explained.name(decision.role));
     node.put("model", decision.model);
     node.put("policy", policies.apply(decision.role, decision.model));

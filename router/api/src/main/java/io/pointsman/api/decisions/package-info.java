@@ -1,4 +1,4 @@
-/** The page of decisions, and the decisions of the shadow policy. */
+/** The log of decisions, and the decisions of the shadow policy. */
 @NullMarked
 package io.pointsman.api.decisions;
 

@@ -441,4 +441,39 @@ class DecideApiTest {
 
     assertThat(plane.prompts).isEmpty();
   }
+
+  @Test
+  void aDryRunShowsTheChoiceAndLeavesNoTrace() throws Exception {
+    DecideFixture plane = new DecideFixture("cost").withWorkers(3);
+
+    JsonNode answer = plane.decided(question(LONG, ",\"dry_run\":true"));
+
+    assertThat(answer.path("dry_run").asBoolean()).isTrue();
+    assertThat(answer.has("lease")).isFalse();
+    assertThat(answer.path("alternatives")).hasSize(2);
+    assertThat(answer.path("explanation").path("candidates")).hasSize(3);
+    assertThat(answer.path("explanation").path("loads").path("chosen").asInt()).isZero();
+    assertThat(plane.inFlight()).isZero();
+    assertThat(plane.choices.open()).isZero();
+    assertThat(plane.prompts).isEmpty();
+    assertThat(plane.signals).isEmpty();
+    JsonNode again = plane.decided(question(LONG, ",\"dry_run\":true"));
+    assertThat(again.path("explanation").path("cached_tokens").asInt()).isZero();
+  }
+
+  @Test
+  void aDryRunShowsTheRefusal() throws Exception {
+    DecideFixture plane = new DecideFixture("cost").withWorkers(1);
+    plane.fleet.snapshot().workers().getFirst().cordon(true);
+
+    LocalResponse refused = plane.post(DECIDE, question(CHAT, ",\"dry_run\":true"));
+
+    assertThat(refused.status()).isEqualTo(503);
+    assertThat(text(refused)).contains("none_available");
+    LocalResponse named =
+        plane.post(
+            DECIDE, question(CHAT, ",\"dry_run\":true,\"lease\":\"" + "a".repeat(32) + "\""));
+    assertThat(named.status()).isEqualTo(400);
+    assertThat(text(named)).contains("lease: set (expected: no lease if dry_run is true)");
+  }
 }

@@ -5,6 +5,7 @@ import static io.pointsman.api.decide.DecideFixture.json;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.choice.ExternalLeaseSettings;
 import io.pointsman.engine.fleet.CircuitBreaker;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
@@ -21,6 +22,10 @@ class LeasesApiTest {
   private final Worker worker = plane.fleet.snapshot().workers().getFirst();
 
   private String lease() throws Exception {
+    return lease(plane);
+  }
+
+  private static String lease(DecideFixture plane) throws Exception {
     return plane.decided("{\"body\":" + CHAT + "}").path("lease").asText();
   }
 
@@ -178,28 +183,35 @@ class LeasesApiTest {
   /** Otherwise a proxy with invented leases could take all workers out. */
   @Test
   void onlyLeasesThatEndGiveCreditForFailures() throws Exception {
+    DecideFixture many =
+        new DecideFixture("round_robin", ExternalLeaseSettings.DEFAULTS).withWorkers(90);
     String failed = "{\"outcome\":\"failed\",\"failure\":\"error\"}";
     for (int i = 0; i < 50; i++) {
-      say("x", "settle", failed);
+      settle(many, "x", failed);
     }
-    assertThat(counts(say(lease(), "settle", failed))).as("others did not use it up").isTrue();
+    assertThat(counts(settle(many, lease(many), failed))).as("others did not use it up").isTrue();
     int more = 0;
-    while (counts(say(lease(), "settle", failed))) {
+    while (counts(settle(many, lease(many), failed))) {
       more++;
     }
     assertThat(more).isBetween(10, 40);
-    String ended = lease();
-    say(ended, "settle", "{\"outcome\":\"succeeded\"}");
-    say(lease(), "settle", failed);
+    String ended = lease(many);
+    settle(many, ended, "{\"outcome\":\"succeeded\"}");
+    settle(many, lease(many), failed);
     for (int i = 0; i < 50; i++) {
-      say("x", "settle", "{\"outcome\":\"succeeded\"}");
-      say(ended, "settle", "{\"outcome\":\"succeeded\"}");
+      settle(many, "x", "{\"outcome\":\"succeeded\"}");
+      settle(many, ended, "{\"outcome\":\"succeeded\"}");
     }
     int counted = 0;
     for (int i = 0; i < 10; i++) {
-      counted += counts(say(lease(), "settle", failed)) ? 1 : 0;
+      counted += counts(settle(many, lease(many), failed)) ? 1 : 0;
     }
     assertThat(counted).isBetween(3, 6);
+  }
+
+  private static LocalResponse settle(DecideFixture plane, String lease, String body)
+      throws Exception {
+    return plane.post("/v1/leases/" + lease + "/settle", body);
   }
 
   private static boolean counts(LocalResponse response) throws Exception {

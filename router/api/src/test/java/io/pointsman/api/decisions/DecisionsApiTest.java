@@ -16,29 +16,25 @@ import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.WorkerSpec;
-import io.pointsman.engine.policy.Candidate;
-import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.engine.policy.AffinityKey.Kind;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.observe.decisions.DecisionLog;
-import io.pointsman.observe.decisions.Explained;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.ScriptedRandomSource;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -79,8 +75,7 @@ class DecisionsApiTest implements EngineListener {
   }
 
   private Lease place(PrefixBlocks prefix, String model) {
-    RoutingRequest request = RoutingRequest.builder().model(model).prefix(prefix).build();
-    return ((Decision.Routed) engine.decide(request)).lease();
+    return place(RoutingRequest.builder().model(model).prefix(prefix).build());
   }
 
   private static PrefixBlocks prefix(long prompt) {
@@ -195,12 +190,8 @@ class DecisionsApiTest implements EngineListener {
   @Test
   void configuredShareIsSampled() {
     log = log(new DecisionSettings(0.1, 10_000));
-    int drawn = 0;
-    for (int i = 0; i < 10_000; i++) {
-      drawn += log.draws() ? 1 : 0;
-    }
-
-    assertThat(drawn).isBetween(900, 1100);
+    drawn(1000);
+    assertThat(drawn(10_000)).isBetween(900, 1100);
     assertThat(log(new DecisionSettings(1, 1)).draws()).isTrue();
     assertThat(log(new DecisionSettings(0, 100)).draws()).isFalse();
     assertThat(log(new DecisionSettings(1, 0)).draws()).isFalse();
@@ -238,22 +229,13 @@ class DecisionsApiTest implements EngineListener {
   }
 
   @Test
-  void browserGetsThePageAndItsParts() throws Exception {
+  void browserIsLedToThePage() throws Exception {
     String browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
     LocalResponse page = ask("/decisions", "", browser);
-    assertThat(page.headers())
-        .containsEntry("content-type", "text/html; charset=utf-8")
-        .containsEntry("vary", "accept");
-    assertThat(page.headers().get("content-security-policy"))
-        .contains("default-src 'none'", "script-src 'self'");
-    Matcher parts = Pattern.compile("(?:href|src)=\"([^\"]+)\"").matcher(text(page));
-    List<String> types = new ArrayList<>();
-    while (parts.find()) {
-      types.add(ask("/" + parts.group(1), "", "*/*").headers().get("content-type"));
-    }
-    assertThat(types)
-        .containsExactlyInAnyOrder("text/css; charset=utf-8", "text/javascript; charset=utf-8");
+
+    assertThat(page.status()).isEqualTo(302);
+    assertThat(page.headers()).containsEntry("location", "ui").containsEntry("vary", "accept");
   }
 
   @ParameterizedTest
@@ -265,25 +247,66 @@ class DecisionsApiTest implements EngineListener {
   }
 
   @Test
-  void pageDescribesEachReasonAndVerdict() throws Exception {
-    String script = text(ask("/decisions/page.js", "", "*/*"));
+  void requestIdAndSessionAreShownAndFound() throws Exception {
+    place(request("req-A", new AffinityKey(Kind.SESSION, "header:x-session-id", "Alice")))
+        .ignored();
+    place(request("req-B", new AffinityKey(Kind.REQUEST, "header:x-request-id", "req-B")))
+        .ignored();
+    place(request("x".repeat(300), new AffinityKey(Kind.SESSION, "header:x-api-key", "sk-1")))
+        .ignored();
 
-    for (PickReason reason : PickReason.values()) {
-      assertThat(words(script, "REASONS")).contains("  " + Explained.name(reason) + ": \"");
-    }
-    for (Candidate.Verdict verdict : Candidate.Verdict.values()) {
-      assertThat(words(script, "VERDICTS")).contains("  " + Explained.name(verdict) + ": \"");
-    }
+    JsonNode all = decisions("");
+    assertThat(all.get(2).path("request_id").asText()).isEqualTo("req-A");
+    assertThat(all.get(2).path("session").asText()).isEqualTo("Alice");
+    assertThat(all.get(1).path("session").isNull()).isTrue();
+    assertThat(all.get(0).path("request_id").asText()).isEqualTo("x".repeat(200));
+    assertThat(all.get(0).path("session").asText()).startsWith("hash:").doesNotContain("sk-1");
+    assertThat(decisions("search=alice")).hasSize(1);
+    assertThat(decisions("search=REQ-")).hasSize(2);
+    assertThat(decisions("search=w")).hasSize(3);
+    assertThat(decisions("search=nothing")).isEmpty();
   }
 
-  /** A table in the page's script. */
-  private static String words(String script, String name) {
-    int begin = script.indexOf("const " + name + " = {");
-    return script.substring(begin, script.indexOf("};", begin));
+  @Test
+  void previewIsNotLogged() throws Exception {
+    engine.explain(request("req-A", null));
+    RoutingRequest preview = request("req-B", null);
+    preview.previewOnly();
+    place(preview).ignored();
+
+    assertThat(decisions("")).isEmpty();
   }
 
-  private static String text(LocalResponse answer) {
-    return new String(answer.body(), StandardCharsets.UTF_8);
+  /** A router with few requests has decisions to show. */
+  @Test
+  void someAreExplainedInAdditionToTheSample() {
+    log = log(new DecisionSettings(0.000_001, 100));
+    assertThat(drawn(100)).isEqualTo(32);
+    log.refill();
+    assertThat(drawn(100)).isEqualTo(2);
+    for (int i = 0; i < 100; i++) {
+      log.refill();
+    }
+    assertThat(drawn(100)).isEqualTo(32);
+  }
+
+  private int drawn(int decisions) {
+    int drawn = 0;
+    for (int i = 0; i < decisions; i++) {
+      drawn += log.draws() ? 1 : 0;
+    }
+    return drawn;
+  }
+
+  private static RoutingRequest request(String id, @Nullable AffinityKey affinity) {
+    RoutingRequest request =
+        RoutingRequest.builder().model("m").prefix(prefix(1)).affinity(affinity).build();
+    request.named(id);
+    return request;
+  }
+
+  private Lease place(RoutingRequest request) {
+    return ((Decision.Routed) engine.decide(request)).lease();
   }
 
   @Override

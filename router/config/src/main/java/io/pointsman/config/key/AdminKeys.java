@@ -83,7 +83,8 @@ public final class AdminKeys {
           "decisions.sample",
           decimal(0, 1),
           DecisionSettings.DEFAULTS.sample(),
-          "Random share of decisions that are explained and kept for `GET /decisions`.",
+          "Random share of decisions that are explained and kept for `GET /decisions`. In addition"
+              + " the first 32 decisions are explained, and then up to 2 per second.",
           "`0`: only if a caller of `/v1/decide` asks for it. Each explained decision costs a"
               + " prediction for every worker.");
 

@@ -3,8 +3,8 @@ package io.pointsman.config.settings;
 /**
  * Settings of the decision log.
  *
- * @param sample random share of decisions that are explained and kept, 0 to 1; each costs a
- *     prediction for every worker
+ * @param sample random share of decisions that are explained and kept, 0 to 1; above 0, a few per
+ *     second are explained in addition. Each costs a prediction for every worker
  * @param keep maximum number of kept decisions, 0 to 10,000; 0: no log; each takes up to 10 KiB
  */
 public record DecisionSettings(double sample, int keep) {

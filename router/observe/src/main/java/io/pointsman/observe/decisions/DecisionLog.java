@@ -10,18 +10,27 @@ import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.RoutingRequest;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The most recent explained decisions. Decisions are explained at random or on request. Registered
+ * The most recent explained decisions. Decisions are explained at random or on request. A few per
+ * second are explained in addition, so a router with few requests has decisions to show. Registered
  * as a learner after those of the policy. Thread-safe. An unexplained request costs one check of a
  * flag.
  */
 public final class DecisionLog implements AnswerLearner {
+  /** Decisions that are explained in addition to the random sample, each second. */
+  static final int EACH_SECOND = 2;
+
+  /** Maximum number of decisions that are explained in addition, in a row. */
+  static final int IN_A_ROW = 32;
+
   private static final int WHOLE = 1 << 20;
 
   private final DecisionSettings settings;
@@ -30,6 +39,9 @@ public final class DecisionLog implements AnswerLearner {
   private final RandomSource dice;
   private final AtomicReferenceArray<@Nullable LoggedDecision> ring;
   private final AtomicLong next = new AtomicLong();
+
+  /** Decisions that may be explained in addition; below 0 for a moment. */
+  private final AtomicInteger credits = new AtomicInteger(IN_A_ROW);
 
   /** Logged decisions in flight. */
   private final Map<Lease, LoggedDecision> open = new ConcurrentHashMap<>();
@@ -50,14 +62,23 @@ public final class DecisionLog implements AnswerLearner {
     return ticker.nanos();
   }
 
-  /** True if the next decision is in the random sample. */
+  /** True if the next decision is in the random sample, or is one of the additional ones. */
   public boolean draws() {
-    return threshold > 0 && dice.roll(WHOLE) < threshold;
+    return threshold > 0 && (dice.roll(WHOLE) < threshold || takesCredit());
+  }
+
+  private boolean takesCredit() {
+    return credits.get() > 0 && credits.getAndDecrement() > 0;
+  }
+
+  /** Allows the additional decisions of one second; to be called once a second. */
+  public void refill() {
+    credits.updateAndGet(left -> Math.min(IN_A_ROW, Math.max(0, left) + EACH_SECOND));
   }
 
   @Override
   public void placed(RoutingRequest request, Lease lease) {
-    if (request.notes().explained() && ring.length() > 0) {
+    if (request.notes().explained() && ring.length() > 0 && !request.isPreview()) {
       long number = next.getAndIncrement();
       LoggedDecision decision = new LoggedDecision(number, request, lease);
       open.put(lease, decision);
@@ -87,13 +108,22 @@ public final class DecisionLog implements AnswerLearner {
 
   /** The most recent decisions, newest first. */
   public List<LoggedDecision> newest(int most) {
+    return newest(most, "");
+  }
+
+  /**
+   * The most recent decisions with {@code text} in their request id, session, model or worker,
+   * newest first. Upper and lower case do not count.
+   */
+  public List<LoggedDecision> newest(int most, String text) {
+    String wanted = text.toLowerCase(Locale.ROOT);
     List<LoggedDecision> found = new ArrayList<>();
     long end = next.get();
     for (long number = end - 1;
         number >= 0 && number >= end - ring.length() && found.size() < most;
         number--) {
       LoggedDecision decision = ring.get((int) (number % ring.length()));
-      if (decision != null && decision.number == number) {
+      if (decision != null && decision.number == number && decision.mentions(wanted)) {
         found.add(decision);
       }
     }

@@ -5,6 +5,7 @@ import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Usage;
+import io.pointsman.engine.policy.AffinityKey;
 import io.pointsman.engine.policy.Candidate;
 import io.pointsman.engine.policy.PickNotes;
 import io.pointsman.engine.policy.PickReason;
@@ -18,8 +19,12 @@ import org.jspecify.annotations.Nullable;
  * and settle the request; any thread can read it.
  */
 public final class LoggedDecision {
-  /** Maximum length of a model name in characters; clients choose the names. */
+  /** Maximum length of a model name, request id or session in characters; clients choose them. */
   private static final int LONGEST_NAME = 200;
+
+  /** Parts of names of headers and fields whose values may be secret. */
+  private static final List<String> SECRET =
+      List.of("authorization", "key", "cookie", "token", "secret", "password");
 
   /**
    * The end of a request.
@@ -33,6 +38,16 @@ public final class LoggedDecision {
   public final long placedAt;
   public final Role role;
   public final @Nullable String model;
+
+  /** The client's request id; null if it is unknown. */
+  public final @Nullable String requestId;
+
+  /**
+   * The session or user that the request belongs to; null if there is none. A hash if the value may
+   * be secret.
+   */
+  public final @Nullable String session;
+
   public final PickReason reason;
   public final String worker;
 
@@ -56,9 +71,10 @@ public final class LoggedDecision {
     PickNotes notes = request.notes();
     placedAt = lease.placedAt();
     role = request.role();
-    String asked = request.model();
-    model =
-        asked == null || asked.length() <= LONGEST_NAME ? asked : asked.substring(0, LONGEST_NAME);
+    model = cut(request.model());
+    requestId = cut(request.id());
+    AffinityKey key = request.affinity();
+    session = key == null || key.kind() != AffinityKey.Kind.SESSION ? null : shown(key);
     reason = notes.reason();
     worker = lease.worker().id();
     predictedMillis = notes.predictedMillis();
@@ -67,6 +83,26 @@ public final class LoggedDecision {
     promptTokens =
         chosen == null ? lease.promptTokens() : chosen.heldTokens() + chosen.uncachedTokens();
     cachedTokens = chosen == null ? lease.cachedTokens() : chosen.heldTokens();
+  }
+
+  private static @Nullable String cut(@Nullable String text) {
+    return text == null || text.length() <= LONGEST_NAME ? text : text.substring(0, LONGEST_NAME);
+  }
+
+  private static @Nullable String shown(AffinityKey key) {
+    String source = key.source().toLowerCase(Locale.ROOT);
+    return SECRET.stream().anyMatch(source::contains)
+        ? "hash:" + Long.toHexString(key.hash())
+        : cut(key.value());
+  }
+
+  /** True if one of its texts contains {@code part}, which is in lower case. */
+  boolean mentions(String part) {
+    return has(requestId, part) || has(session, part) || has(model, part) || has(worker, part);
+  }
+
+  private static boolean has(@Nullable String text, String part) {
+    return part.isEmpty() || (text != null && text.toLowerCase(Locale.ROOT).contains(part));
   }
 
   public void firstToken(long now) {

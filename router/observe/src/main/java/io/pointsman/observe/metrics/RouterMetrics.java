@@ -174,9 +174,6 @@ public final class RouterMetrics {
 
   /** Sums over prefix indexes: memory, limit, blocks and evictions. A later call replaces them. */
   public RouterMetrics prefixIndex(List<PrefixIndex> all) {
-    if (all.isEmpty() && indexes.get() == null) {
-      return this;
-    }
     if (indexes.getAndSet(List.copyOf(all)) != null) {
       return this;
     }
@@ -189,9 +186,6 @@ public final class RouterMetrics {
 
   /** The fallbacks of policies to least load. A later call replaces them. */
   public RouterMetrics fallbacks(List<Insight> all) {
-    if (all.isEmpty() && fallbacks.get() == null) {
-      return this;
-    }
     if (fallbacks.getAndSet(List.copyOf(all)) != null) {
       return this;
     }
@@ -202,9 +196,6 @@ public final class RouterMetrics {
 
   /** The memory of cache models and its limit. A later call replaces them. */
   public RouterMetrics cacheModels(List<Insight> all) {
-    if (all.isEmpty() && cacheModels.get() == null) {
-      return this;
-    }
     if (cacheModels.getAndSet(List.copyOf(all)) != null) {
       return this;
     }

@@ -54,8 +54,8 @@ public final class ServeRun {
     FileWatch watch = file == null ? null : new FileWatch(file);
     // Read again, because the file may have changed before the watch began.
     ConfigValues first = watch == null ? values : source.get();
-    boolean mayBeEmpty = file == null || FileWatch.hasNoKey(file);
-    Supplier<ConfigValues> again = mayBeEmpty ? source : () -> notEmpty(file, source);
+    Supplier<ConfigValues> again =
+        file == null || FileWatch.hasNoKey(file) ? source : refusingEmpty(file, source);
     List<Rounds> started = new ArrayList<>(1);
     try {
       return until(
@@ -74,11 +74,13 @@ public final class ServeRun {
     }
   }
 
-  private static ConfigValues notEmpty(Path file, Supplier<ConfigValues> source) {
-    if (FileWatch.hasNoKey(file)) {
-      throw new ConfigException(file + ": has no key (expected: a configuration; it had keys)");
-    }
-    return source.get();
+  private static Supplier<ConfigValues> refusingEmpty(Path file, Supplier<ConfigValues> source) {
+    return () -> {
+      if (FileWatch.hasNoKey(file)) {
+        throw new ConfigException(file + ": has no key (expected: a configuration; it had keys)");
+      }
+      return source.get();
+    };
   }
 
   /**

@@ -2,6 +2,8 @@ package io.pointsman.server.wiring;
 
 import io.pointsman.api.decisions.DecisionsApi;
 import io.pointsman.api.decisions.ShadowApi;
+import io.pointsman.api.page.ActivityApi;
+import io.pointsman.api.page.OperatorPage;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.control.health.Rounds;
 import io.pointsman.engine.StagePolicies;
@@ -10,11 +12,13 @@ import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.policy.AnswerLearner;
+import io.pointsman.engine.policy.CacheMissAttribution;
 import io.pointsman.engine.policy.Insight;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.engine.shadow.ShadowPolicy;
+import io.pointsman.observe.activity.FleetActivity;
 import io.pointsman.observe.capture.TraceCapture;
 import io.pointsman.observe.decisions.DecisionLog;
 import io.pointsman.observe.metrics.RouterMetrics;
@@ -23,6 +27,8 @@ import java.time.Duration;
 import java.util.Deque;
 import java.util.List;
 import java.util.function.BiFunction;
+import java.util.function.IntSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,29 +39,41 @@ final class Observers {
   /** Interval at which the shadow policy processes recorded events. */
   private static final Duration SHADOW_PAUSE = Duration.ofMillis(10);
 
+  /** Interval at which further decisions may be explained. */
+  private static final Duration LOG_PAUSE = Duration.ofSeconds(1);
+
   /** Memory in bytes for each of the two models that evaluate a shadow policy. */
   private static final long SHADOW_BYTES = 32L << 20;
 
   private final PointsmanConfig config;
   private final DecisionLog log;
+  private final FleetActivity activity;
+  private volatile List<CacheMissAttribution> misses = List.of();
   private @Nullable ShadowPolicy shadow;
 
   /** Compares predictions with measurements; null before {@link #watch}. */
   private @Nullable AnswerLearner predictions;
 
   private final BiFunction<Role, @Nullable String, String> policyNames;
+  private boolean insightsMeasured;
 
   /**
    * @param policyNames configured name of the policy for a role and a model
    */
   Observers(
       PointsmanConfig config,
+      Fleet fleet,
       BiFunction<Role, @Nullable String, String> policyNames,
       Ticker ticker,
       RandomSource dice) {
     this.config = config;
     this.policyNames = policyNames;
     log = new DecisionLog(config.decisions(), ticker, dice);
+    activity = new FleetActivity(fleet, config.fleet().maxWorkers(), ticker);
+  }
+
+  FleetActivity activity() {
+    return activity;
   }
 
   DecisionLog log() {
@@ -69,6 +87,8 @@ final class Observers {
    */
   StagePolicies watch(EngineAssembly core, RouterMetrics metrics, Deque<AutoCloseable> control) {
     predictions = metrics.predictions();
+    control.push(Rounds.start("activity", FleetActivity.STEP, activity::sample));
+    control.push(Rounds.start("decision-log", LOG_PAUSE, log::refill));
     measure(core, metrics);
     TraceCapture capture = core.capture;
     if (capture != null) {
@@ -86,9 +106,14 @@ final class Observers {
   /** Reports what the present policies learn. */
   void measure(EngineAssembly core, RouterMetrics metrics) {
     List<Insight> insights = core.insights();
-    metrics.lostHits(insights.stream().map(Insight::lostHits).toList());
-    metrics.cacheModels(insights);
-    metrics.fallbacks(insights);
+    misses = insights.stream().map(Insight::lostHits).toList();
+    metrics.lostHits(misses);
+    insightsMeasured |= !insights.isEmpty();
+    if (insightsMeasured) {
+      // An empty list releases the memory of the policies before.
+      metrics.cacheModels(insights);
+      metrics.fallbacks(insights);
+    }
   }
 
   /** Adds the observers to policies. Call it after {@link #watch}. */
@@ -124,15 +149,31 @@ final class Observers {
    */
   private PolicySetup watched(PolicySetup setup) {
     AnswerLearner compared = predictions;
+    PolicySetup counted = setup.with(activity);
     return setup.answerLearners().isEmpty() || compared == null
-        ? setup.with(log)
-        : setup.withAnswers(compared).withAnswers(log);
+        ? counted.with(log)
+        : counted.withAnswers(compared).withAnswers(log);
   }
 
-  /** Adds the observers' routes. */
-  void addTo(LocalRoutes.Builder routes) {
+  /**
+   * Adds the observers' routes and the page.
+   *
+   * @param policy name of the present policy
+   * @param waiting number of requests that wait for admission or a worker
+   */
+  void addTo(
+      LocalRoutes.Builder routes, Fleet fleet, Supplier<String> policy, IntSupplier waiting) {
+    OperatorPage.addTo(routes);
     new DecisionsApi(log, policyNames).addTo(routes);
     ShadowPolicy second = shadow;
+    String shadowName = second == null ? null : config.shadowPolicy();
+    new ActivityApi(
+            fleet,
+            activity,
+            () -> misses,
+            waiting,
+            new ActivityApi.Parts(policy, shadowName, config.decide().enabled()))
+        .addTo(routes);
     if (second != null) {
       new ShadowApi(second::report, config.policy(), config.shadowPolicy()).addTo(routes);
     }

@@ -23,6 +23,7 @@ import io.pointsman.api.decide.DecisionService;
 import io.pointsman.api.decide.LeasesApi;
 import io.pointsman.api.decide.RayRouteApi;
 import io.pointsman.api.decide.SplitPlaces;
+import io.pointsman.api.page.OperatorPage;
 import io.pointsman.batch.BatchService;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.settings.AccessSettings;
@@ -188,12 +189,16 @@ public final class Router implements AutoCloseable {
     /** Null before the proxy is open. */
     private @Nullable RoutingEngine engine;
 
+    /** Null before the proxy is open. */
+    private volatile @Nullable ProxyServer proxy;
+
     /** Null before the routes are built. */
     private @Nullable HealthApi health;
 
     private final AtomicReference<Map<String, String>> dynamicConfig =
         new AtomicReference<>(Map.of());
     private final AtomicBoolean sessionsMeasured = new AtomicBoolean();
+    private boolean indexesMeasured;
     private final ReloadApi reloads = new ReloadApi();
 
     Assembly(PointsmanConfig config, String version, Deque<AutoCloseable> control)
@@ -214,7 +219,7 @@ public final class Router implements AutoCloseable {
       changes = new BodyChanges(config);
       this.version = version;
       engineIds = config.stackEndpoints() ? new EngineIds(fleet, InstantSource.system()) : null;
-      observers = new Observers(config, this::policyOf, ticker, dice);
+      observers = new Observers(config, fleet, this::policyOf, ticker, dice);
       membership =
           new Membership(
               fleet, config.admin(), config.disagg(), ticker, Thread::sleep, core.origins);
@@ -285,6 +290,7 @@ public final class Router implements AutoCloseable {
           ProxyServer.start(
               DefaultConnectionLimit.in(config.proxy()), context, core.scheduling.waiting(ticker));
       control.push(server);
+      proxy = server;
       openAdmin(server);
       core.scheduling.prefer(server);
       if (config.proxy().listen().tls().enabled()) {
@@ -296,10 +302,8 @@ public final class Router implements AutoCloseable {
     }
 
     private ProxyListener listener() {
-      ProxyListener all =
-          config.wakeSleeping()
-              ? new WakingListener(metrics.proxyListener(), wakes())
-              : metrics.proxyListener();
+      ProxyListener counted = observers.activity().around(metrics.proxyListener());
+      ProxyListener all = config.wakeSleeping() ? new WakingListener(counted, wakes()) : counted;
       // The policies and their sessions may change at run time.
       ProxyListener measured =
           new SessionEnds(all, id -> core.policies.sessions().forEach(table -> table.finish(id)));
@@ -314,6 +318,12 @@ public final class Router implements AutoCloseable {
           config.admin().controlTimeout(),
           ticker,
           Thread::startVirtualThread);
+    }
+
+    /** Number of requests that wait for admission or a worker. */
+    private int waiting() {
+      ProxyServer opened = proxy;
+      return opened == null ? 0 : opened.queued() + opened.heldBack();
     }
 
     private RequestHandlerFactory courses(Disaggregation two, RoutingEngine engine) {
@@ -372,7 +382,11 @@ public final class Router implements AutoCloseable {
       setups.add(policies.regular());
       List<PrefixIndex> indexes =
           setups.stream().map(PolicySetup::prefixes).flatMap(Stream::ofNullable).toList();
-      metrics.prefixIndex(indexes);
+      indexesMeasured |= !indexes.isEmpty();
+      if (indexesMeasured) {
+        // An empty list releases the memory of the policies before.
+        metrics.prefixIndex(indexes);
+      }
       if (!policies.sessions().isEmpty() && sessionsMeasured.compareAndSet(false, true)) {
         metrics.sessions(
             () -> core.policies.sessions().stream().mapToLong(SessionTable::size).sum());
@@ -469,6 +483,7 @@ public final class Router implements AutoCloseable {
       LocalRoutes routes = adminRoutes(engine, keys.callers(), prompts);
       Set<String> notForClients = new HashSet<>(ofClients.paths());
       notForClients.addAll(refused);
+      notForClients.add(OperatorPage.ROOT);
       return new AdminPaths(
           routes,
           access.onClientPort() ? routes.without(notForClients) : LocalRoutes.NONE,
@@ -487,7 +502,7 @@ public final class Router implements AutoCloseable {
         new CordonApi(fleet, workers, ticker, Thread::sleep).addTo(routes);
         new MaintenanceApi(fleet, core.client::send, () -> core.policies.sessions()).addTo(routes);
         reloads.addTo(routes);
-        observers.addTo(routes);
+        observers.addTo(routes, fleet, () -> config.policy(), this::waiting);
       } else if (config.decide().enabled()) {
         new WorkerList(fleet).addTo(routes);
       }

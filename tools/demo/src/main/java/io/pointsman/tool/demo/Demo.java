@@ -155,9 +155,9 @@ public final class Demo implements AutoCloseable {
     return haproxy == null ? router.url() : haproxy.url();
   }
 
-  /** The URL of the page that explains decisions. */
-  String decisionsUrl() {
-    return router.url() + "/decisions";
+  /** The URL of the operator's page. */
+  String pageUrl() {
+    return router.url() + "/ui";
   }
 
   /** A shell command that sends a request. */

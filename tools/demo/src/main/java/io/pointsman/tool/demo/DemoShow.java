@@ -47,7 +47,7 @@ public final class DemoShow {
             %s
           Send a request of your own:
             %s
-          Why each of them goes where it goes, in a browser:
+          The fleet, and why each request goes where it goes, in a browser:
             %s
           Ctrl-C ends everything. Compare: ./pointsman demo --policy %s
 
@@ -56,7 +56,7 @@ public final class DemoShow {
           settings.policy(),
           demo.url(),
           demo.curl(),
-          demo.decisionsUrl(),
+          demo.pageUrl(),
           settings.policy().equals("round_robin") ? "cost" : "round_robin");
     }
     out.flush();

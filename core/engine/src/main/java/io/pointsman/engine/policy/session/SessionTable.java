@@ -111,13 +111,16 @@ public final class SessionTable implements Learner {
 
   /**
    * Binds the request's session to {@code target}, unless another thread has just bound it to a
-   * worker that the request can use.
+   * worker that the request can use. A preview binds nothing.
    *
    * @param members the workers of the request's pool
    * @return the bound worker; null if all sessions that could make room are in use
    */
   synchronized @Nullable Worker bind(
       RoutingRequest request, Home target, Set<Worker> members, long now) {
+    if (request.isPreview()) {
+      return target.worker();
+    }
     expire(now);
     Session session = find(request);
     if (session == null) {
@@ -133,7 +136,7 @@ public final class SessionTable implements Learner {
 
   /** Moves the request's session, unless another thread has just moved or ended it. */
   synchronized void move(RoutingRequest request, Worker from, Home target) {
-    Session session = find(request);
+    Session session = request.isPreview() ? null : find(request);
     if (session != null && session.home().worker() == from) {
       session.moveTo(target);
     }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import io.pointsman.engine.Decision.Routed;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.Preview;
 import io.pointsman.engine.Requests;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.TestFleet;
@@ -331,5 +332,23 @@ class SessionAffinityTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> setup("sticky_least_loaded", Mode.SOFT))
         .withMessageStartingWith("session-affinity: soft (expected: off");
+  }
+
+  @Test
+  void explainedRequestOpensAndMovesNoSession() {
+    RoutingEngine engine = engine(Mode.SOFT);
+    RoutingRequest first = Requests.session("s");
+    assertThat(engine.explain(first)).isEqualTo(new Preview.Chosen(fleet.worker(0)));
+    assertThat(first.notes().reason()).isEqualTo(PickReason.STICKY_BIND);
+    assertThat(first.notes().explained()).isTrue();
+    assertThat(table.size()).isZero();
+
+    serve(engine, "s");
+    chosen = fleet.worker(1);
+    fleet.load(fleet.worker(0), 20);
+    assertThat(engine.explain(Requests.session("s"))).isEqualTo(new Preview.Chosen(chosen));
+    assertThat(table.sessions(fleet.worker(0))).isEqualTo(1);
+    assertThat(table.sessions(chosen)).isZero();
+    assertThat(chosen.inFlight()).isZero();
   }
 }

@@ -1,0 +1,265 @@
+package io.pointsman.observe.activity;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.UnknownModel;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Usage;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.Policies;
+import io.pointsman.engine.policy.catalog.PolicyParts;
+import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.proxy.telemetry.Blame;
+import io.pointsman.proxy.telemetry.ProxyListener;
+import io.pointsman.proxy.telemetry.RequestReport;
+import io.pointsman.request.Endpoint;
+import io.pointsman.testkit.FakeClock;
+import io.pointsman.testkit.ScriptedRandomSource;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+class FleetActivityTest implements EngineListener {
+  private static final long MILLI = 1_000_000;
+
+  private final FakeClock clock = new FakeClock();
+  private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
+  private final FleetActivity activity = new FleetActivity(fleet, 64, clock::nanos);
+  private final ProxyListener proxy = activity.around(ProxyListener.NONE);
+  private final RoutingEngine engine = engine();
+  private final Worker worker = fleet.add(WorkerSpec.of("http://w:1"));
+
+  private RoutingEngine engine() {
+    ScriptedRandomSource dice = ScriptedRandomSource.seeded(5);
+    PolicyParts parts = new PolicyParts(clock::nanos, dice::roll, 64, PolicySettings.DEFAULTS);
+    return new RoutingEngine(
+        fleet,
+        Policies.create("cache_aware", parts).with(activity),
+        new EngineSettings(UnknownModel.ANY_WORKER),
+        this,
+        clock::nanos,
+        dice::roll);
+  }
+
+  @Override
+  public void policyFailed(RuntimeException failure) {
+    throw failure;
+  }
+
+  private Lease place() {
+    worker.probed(true);
+    long[] pieces = {1, 2, 3, 4};
+    PrefixBlocks prefix = PrefixBlocks.chain(1, pieces, 4, 64, 16, 64);
+    RoutingRequest request = RoutingRequest.builder().prefix(prefix).build();
+    return ((Decision.Routed) engine.decide(request)).lease();
+  }
+
+  private record Ended(
+      @Nullable Worker worker, Blame blame, boolean streamed, long nanosToFirstByte, Usage usage)
+      implements RequestReport {
+    @Override
+    public Endpoint endpoint() {
+      return Endpoint.CHAT_COMPLETIONS;
+    }
+
+    @Override
+    public String method() {
+      return "POST";
+    }
+
+    @Override
+    public String uri() {
+      return "/v1/chat/completions";
+    }
+
+    @Override
+    public String requestId() {
+      return "req-1";
+    }
+
+    @Override
+    public @Nullable String model() {
+      return null;
+    }
+
+    @Override
+    public int status() {
+      return 200;
+    }
+
+    @Override
+    public int attempts() {
+      return 1;
+    }
+
+    @Override
+    public boolean clientLeft() {
+      return false;
+    }
+
+    @Override
+    public long nanosToHead() {
+      return NEVER;
+    }
+
+    @Override
+    public long nanosToEnd() {
+      return 0;
+    }
+
+    @Override
+    public long bytesIn() {
+      return 0;
+    }
+
+    @Override
+    public long bytesOut() {
+      return 0;
+    }
+
+    @Override
+    public long chunksOut() {
+      return 7;
+    }
+  }
+
+  private void stream(long millis, Usage usage) {
+    proxy.ended(new Ended(worker, Blame.NONE, true, millis * MILLI, usage));
+  }
+
+  @Test
+  void hitsAreThoseOfThePolicyAndOfTheEngine() {
+    place().succeeded();
+    Lease second = place();
+    second.reported(new Usage(80, 20, 5));
+    second.succeeded();
+    place().ignored();
+
+    Figures figures = activity.recent(worker);
+    assertThat(figures.placed()).isEqualTo(3);
+    // The first prompt of 64 tokens was new, the second one of 80 was expected in the cache.
+    assertThat(figures.predictedHits()).isCloseTo(80 / 144.0, within(1e-9));
+    assertThat(figures.reportedHits()).isEqualTo(0.25);
+    assertThat(figures.tokens()).isEqualTo(5);
+    assertThat(activity.recent().predictedHits()).isEqualTo(figures.predictedHits());
+  }
+
+  @Test
+  void streamsWithoutCountsHaveAboutOneTokenInEachEvent() {
+    place();
+    stream(100, Usage.UNKNOWN);
+    stream(100, new Usage(10, 0, 9));
+
+    assertThat(activity.recent(worker).tokens()).as("counts come with the lease").isEqualTo(7);
+  }
+
+  @Test
+  void percentilesAreOfStreamsOnly() {
+    place();
+    for (int i = 1; i <= 98; i++) {
+      stream(200, Usage.UNKNOWN);
+    }
+    stream(4000, Usage.UNKNOWN);
+    stream(4000, Usage.UNKNOWN);
+    proxy.ended(new Ended(worker, Blame.NONE, false, 60_000 * MILLI, Usage.UNKNOWN));
+
+    Figures figures = activity.recent(worker);
+    assertThat(figures.firstTokenP50()).isCloseTo(200, within(25.0));
+    assertThat(figures.firstTokenP99()).isCloseTo(4000, within(500.0));
+    assertThat(activity.recent().ended()).isEqualTo(101);
+  }
+
+  @Test
+  void errorsOfClientsDoNotCount() {
+    proxy.ended(new Ended(null, Blame.CLIENT, false, RequestReport.NEVER, Usage.UNKNOWN));
+    proxy.ended(new Ended(null, Blame.ROUTER, false, RequestReport.NEVER, Usage.UNKNOWN));
+    proxy.ended(new Ended(worker, Blame.UPSTREAM, false, RequestReport.NEVER, Usage.UNKNOWN));
+
+    assertThat(activity.recent().ended()).isEqualTo(3);
+    assertThat(activity.recent().errors()).isEqualTo(2);
+  }
+
+  @Test
+  void figuresAreOfTheLastMinute() {
+    place();
+    stream(100, Usage.UNKNOWN);
+    for (int i = 0; i < 5; i++) {
+      clock.advance(FleetActivity.STEP);
+      activity.sample();
+    }
+    assertThat(activity.recent(worker).placed()).isEqualTo(1);
+    assertThat(activity.recent().seconds()).isEqualTo(50);
+    clock.advance(FleetActivity.STEP);
+    activity.sample();
+
+    assertThat(activity.recent(worker).placed()).isZero();
+    assertThat(activity.recent(worker).firstTokenP50()).isNaN();
+    assertThat(activity.recent().seconds()).isEqualTo(50);
+  }
+
+  @Test
+  void aPointHasTheFiguresOfItsStepAndTheHourIsBounded() {
+    place();
+    proxy.ended(new Ended(worker, Blame.NONE, false, RequestReport.NEVER, Usage.UNKNOWN));
+    clock.advance(FleetActivity.STEP);
+    activity.sample();
+    FleetActivity.Point first = activity.hour().getFirst();
+    assertThat(first.inFlight()).isEqualTo(1);
+    assertThat(first.figures().perSecond(first.figures().ended())).isEqualTo(0.1);
+    for (int i = 0; i < 2 * FleetActivity.POINTS; i++) {
+      clock.advance(FleetActivity.STEP);
+      activity.sample();
+    }
+
+    assertThat(activity.hour()).hasSize(360).doesNotContain(first);
+    assertThat(activity.hour().getLast().at()).isEqualTo(clock.nanos());
+    assertThat(activity.hour().getLast().figures().ended()).isZero();
+  }
+
+  @Test
+  void aWorkerInAReusedSlotBeginsAnew() {
+    place().succeeded();
+    fleet.remove(worker.id());
+    Worker next = fleet.add(WorkerSpec.of("http://next:1"));
+    next.probed(true);
+    RoutingRequest request = RoutingRequest.builder().build();
+    ((Decision.Routed) engine.decide(request)).lease();
+
+    assertThat(activity.recent(next).placed()).isEqualTo(1);
+  }
+
+  @Test
+  void previewsDoNotCount() {
+    worker.probed(true);
+    RoutingRequest request = RoutingRequest.builder().build();
+    engine.explain(request);
+    ((Decision.Routed) engine.decide(request)).lease().ignored();
+
+    assertThat(activity.recent().placed()).isZero();
+  }
+
+  @Test
+  void everyTimeIsInABucketNearIt() {
+    for (long millis = 1; millis < 1_000_000; millis = millis * 5 / 4 + 1) {
+      TimeCounts counts = new TimeCounts();
+      int[] before = counts.read();
+      counts.add(Duration.ofMillis(millis).toNanos());
+      assertThat(TimeCounts.percentile(before, counts.read(), 0.99) / millis).isBetween(0.88, 1.13);
+    }
+    TimeCounts counts = new TimeCounts();
+    counts.add(-1);
+    counts.add(Long.MAX_VALUE);
+    assertThat(counts.read()[0]).isEqualTo(1);
+    assertThat(counts.read()[99]).isEqualTo(1);
+  }
+}
