@@ -45,12 +45,30 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- default .Release.Namespace .Values.discovery.namespace }}
 {{- end }}
 
-{{/* The configuration file: the values, and discovery. */}}
+{{/* Not empty if the admin listener is on the pod's address. */}}
+{{- define "pointsman.adminOpen" -}}
+{{- if or .Values.admin.secret.name .Values.admin.insecure }}true{{ end }}
+{{- end }}
+
+{{- define "pointsman.adminService" -}}
+{{- include "pointsman.fullname" . | trunc 57 }}-admin
+{{- end }}
+
+{{/* The configuration file: the values, names of the admin listener, and discovery. */}}
 {{- define "pointsman.config" -}}
 {{- $config := deepCopy .Values.config }}
+{{- if and .Values.admin.service (include "pointsman.adminOpen" .) }}
+{{- $admin := default dict $config.admin }}
+{{- $service := include "pointsman.adminService" . }}
+{{- $in := printf "%s.%s" $service .Release.Namespace }}
+{{- $names := concat (default list $admin.names) (list $service $in (printf "%s.svc" $in) (printf "%s.svc.cluster.local" $in)) }}
+{{- $_ := set $config "admin" (merge (dict "names" $names) $admin) }}
+{{- end }}
 {{- with .Values.discovery }}
 {{- if .enabled }}
 {{- $found := dict "find" .find "port" (int .port) }}
+{{- with .ports }}{{ $_ := set $found "ports" . }}{{ end }}
+{{- if .expectModels }}{{ $_ := set $found "expect-models" true }}{{ end }}
 {{- if not .allNamespaces }}{{ $_ := set $found "namespace" (include "pointsman.enginesNamespace" $) }}{{ end }}
 {{- with .selector }}{{ $_ := set $found "selector" . }}{{ end }}
 {{- with .prefillSelector }}{{ $_ := set $found "prefill-selector" . }}{{ end }}

@@ -28,11 +28,15 @@ public record EngineSettings(UnknownModel unknownModel, Set<String> expectedMode
 
   /** Returns true if {@code model}, or the base of this adapter, is expected. */
   boolean expects(@Nullable String model) {
-    if (model == null || expectedModels.isEmpty()) {
+    return expects(expectedModels, model);
+  }
+
+  /** Returns true if {@code model}, or the base of this adapter, is one of {@code expected}. */
+  static boolean expects(Set<String> expected, @Nullable String model) {
+    if (model == null || expected.isEmpty()) {
       return false;
     }
     int colon = model.indexOf(':');
-    return expectedModels.contains(model)
-        || (colon > 0 && expectedModels.contains(model.substring(0, colon)));
+    return expected.contains(model) || (colon > 0 && expected.contains(model.substring(0, colon)));
   }
 }

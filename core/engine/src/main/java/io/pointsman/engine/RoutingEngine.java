@@ -49,6 +49,10 @@ public final class RoutingEngine {
   private final Fleet fleet;
   private volatile StagePolicies policies;
   private volatile EngineSettings settings;
+
+  /** Models that were found beside the settings and may have no worker for a time. */
+  private volatile Set<String> discovered = Set.of();
+
   private final EngineListener listener;
 
   /** The learners of all policies, and those that a later policy may take over. */
@@ -135,6 +139,11 @@ public final class RoutingEngine {
           policies = next;
           pickers = made;
         });
+  }
+
+  /** Replaces the models that are expected beside those of the settings. */
+  public void expect(Set<String> models) {
+    discovered = Set.copyOf(models);
   }
 
   private @Nullable Picker build(Policy policy, Pool pool) {
@@ -409,7 +418,10 @@ public final class RoutingEngine {
 
   private Decision.Rejected noPool(FleetSnapshot snapshot, RoutingRequest request) {
     String model = request.model();
-    boolean mayCome = settings.expects(model) || missed.contains(request.role(), model);
+    boolean mayCome =
+        settings.expects(model)
+            || EngineSettings.expects(discovered, model)
+            || missed.contains(request.role(), model);
     return Refusals.noPool(snapshot, request, mayCome);
   }
 

@@ -248,6 +248,18 @@ class RoutingEngineTest {
   }
 
   @Test
+  void aModelThatWasDiscoveredMayComeUntilItIsNot() {
+    RoutingEngine engine = leastLoad();
+    RoutingRequest request = RoutingRequest.builder().model("scaled").build();
+    RoutingRequest adapter = RoutingRequest.builder().model("scaled:lora").build();
+    engine.expect(Set.of("scaled"));
+    assertRejected(engine.decide(request), RejectReason.NONE_AVAILABLE);
+    assertRejected(engine.decide(adapter), RejectReason.NONE_AVAILABLE);
+    engine.expect(Set.of());
+    assertRejected(engine.decide(request), RejectReason.UNKNOWN_MODEL);
+  }
+
+  @Test
   void eachModelHasItsOwnWorkersAndNoModelMeansAny() {
     Worker other = fleet.add(spec("other", SECOND));
     RoutingEngine engine = leastLoad();

@@ -5,13 +5,11 @@ import static io.pointsman.config.PointsmanConfig.group;
 import io.pointsman.config.key.DisaggKeys;
 import io.pointsman.config.key.Key;
 import io.pointsman.config.settings.DisaggSettings;
-import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.pd.execution.StageSettings;
 import io.pointsman.pd.peer.PeerLabels;
 import io.pointsman.pd.protocol.ProtocolSettings;
 import io.pointsman.pd.protocol.Protocols;
 import io.pointsman.pd.rule.SplitSettings;
-import java.util.List;
 
 /** Builds the settings of prefill and decode on separate workers. */
 final class DisaggRecords {
@@ -29,21 +27,6 @@ final class DisaggRecords {
                 protocols(values),
                 stages(values),
                 values.get(DisaggKeys.INDEX_MAX_BYTES)));
-  }
-
-  /**
-   * Returns the workers unchanged.
-   *
-   * @throws ConfigException if the settings do not support a worker's role
-   */
-  static List<WorkerSpec> checked(List<WorkerSpec> workers, DisaggSettings settings) {
-    for (WorkerSpec worker : workers) {
-      String problem = settings.problem(worker);
-      if (problem != null) {
-        throw new ConfigException("workers: " + worker.id() + ": " + problem);
-      }
-    }
-    return workers;
   }
 
   private static SplitSettings split(ConfigValues values) {

@@ -4,6 +4,7 @@ import io.pointsman.config.key.AdminKeys;
 import io.pointsman.config.key.BatchKeys;
 import io.pointsman.config.key.DecideKeys;
 import io.pointsman.config.key.DisaggKeys;
+import io.pointsman.config.key.DiscoveryKeys;
 import io.pointsman.config.key.EngineTlsKeys;
 import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.ForwardKeys;
@@ -27,7 +28,8 @@ import io.pointsman.config.settings.CaptureSettings;
 import io.pointsman.config.settings.DecideSettings;
 import io.pointsman.config.settings.DecisionSettings;
 import io.pointsman.config.settings.DisaggSettings;
-import io.pointsman.config.settings.HealthRequestLabel;
+import io.pointsman.config.settings.DiscoverySettings;
+import io.pointsman.config.settings.DiscoverySettings.DnsName;
 import io.pointsman.config.settings.KubernetesSettings;
 import io.pointsman.config.settings.KvEventLimits;
 import io.pointsman.config.settings.KvEventSettings;
@@ -82,6 +84,7 @@ import java.util.regex.Pattern;
  * flags into {@link ConfigValues}; this record is built from them.
  *
  * @param workers engines configured at the start
+ * @param discovery further workers from a file and from DNS
  * @param kubernetes discovery of pods as further workers
  * @param policy name or class of the policy
  * @param shadowPolicy name or class of the policy that decides without effect; {@code none}: no
@@ -106,6 +109,7 @@ import java.util.regex.Pattern;
  */
 public record PointsmanConfig(
     List<WorkerSpec> workers,
+    DiscoverySettings discovery,
     KubernetesSettings kubernetes,
     String policy,
     String shadowPolicy,
@@ -166,6 +170,7 @@ public record PointsmanConfig(
     boolean two = disagg.enabled();
     return new PointsmanConfig(
         next.workers,
+        discovery,
         kubernetes,
         two ? policy : next.policy,
         shadowPolicy,
@@ -216,6 +221,7 @@ public record PointsmanConfig(
     ProxySettings proxy = ProxyRecords.from(values);
     return new PointsmanConfig(
         workers(values, disagg),
+        discovery(values, disagg),
         group("kubernetes", () -> kubernetes(values, disagg)),
         values.get(RoutingKeys.POLICY),
         values.get(RoutingKeys.SHADOW_POLICY),
@@ -289,16 +295,22 @@ public record PointsmanConfig(
 
   /** The workers, without exact repetitions. */
   private static List<WorkerSpec> workers(ConfigValues values, DisaggSettings disagg) {
-    List<WorkerSpec> workers = values.get(RoutingKeys.WORKERS).stream().distinct().toList();
-    Set<String> ids = new HashSet<>();
-    for (WorkerSpec worker : workers) {
-      if (!ids.add(worker.id())) {
-        throw new ConfigException("workers: " + worker.id() + " (expected: each id once)");
+    List<WorkerSpec> workers =
+        WorkerFile.checked("workers", values.get(RoutingKeys.WORKERS), disagg);
+    return workers.stream().map(each -> resolved(each, values)).toList();
+  }
+
+  private static DiscoverySettings discovery(ConfigValues values, DisaggSettings disagg) {
+    List<DnsName> names = values.get(DiscoveryKeys.DNS);
+    Set<String> shown = new HashSet<>();
+    for (DnsName each : names) {
+      if (!shown.add(each.shown())) {
+        throw new ConfigException(
+            "discovery: dns: " + each.shown() + " (expected: each name and port once)");
       }
-      group("workers: " + worker.id(), () -> HealthRequestLabel.of(worker));
+      List<WorkerSpec> _ = WorkerFile.checked("discovery: dns", List.of(each.worker()), disagg);
     }
-    return DisaggRecords.checked(
-        workers.stream().map(each -> resolved(each, values)).toList(), disagg);
+    return new DiscoverySettings(values.get(DiscoveryKeys.FILE), names);
   }
 
   /**
@@ -372,12 +384,6 @@ public record PointsmanConfig(
   }
 
   private static KvEventSettings kvEvents(ConfigValues values) {
-    for (WorkerSpec worker : values.get(RoutingKeys.WORKERS)) {
-      String problem = KvEventLabels.problem(worker.labels());
-      if (!problem.isEmpty()) {
-        throw new ConfigException("workers: " + worker.id() + ": " + problem);
-      }
-    }
     return new KvEventSettings(
         values.get(KvEventKeys.MODE),
         values.get(KvEventKeys.ENDPOINT),
@@ -442,7 +448,11 @@ public record PointsmanConfig(
         values.get(KubernetesKeys.PORT),
         values.get(KubernetesKeys.DATA_PARALLEL_SIZE),
         values.get(KubernetesKeys.URL),
-        values.get(KubernetesKeys.FIND));
+        values.get(KubernetesKeys.FIND),
+        values.get(KubernetesKeys.PORTS),
+        values.get(KubernetesKeys.MODEL_LABEL),
+        values.get(KubernetesKeys.ALIASES_LABEL),
+        values.get(KubernetesKeys.EXPECT_MODELS));
   }
 
   private static PolicySettings policies(ConfigValues values) {

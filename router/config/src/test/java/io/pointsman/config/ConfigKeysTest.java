@@ -9,6 +9,7 @@ import io.pointsman.config.key.BatchKeys;
 import io.pointsman.config.key.ConfigKeys;
 import io.pointsman.config.key.DecideKeys;
 import io.pointsman.config.key.DisaggKeys;
+import io.pointsman.config.key.DiscoveryKeys;
 import io.pointsman.config.key.EngineTlsKeys;
 import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.ForwardKeys;
@@ -30,6 +31,7 @@ import io.pointsman.config.settings.CaptureSettings;
 import io.pointsman.config.settings.DecideSettings;
 import io.pointsman.config.settings.DecisionSettings;
 import io.pointsman.config.settings.DisaggSettings;
+import io.pointsman.config.settings.DiscoverySettings;
 import io.pointsman.config.settings.KubernetesSettings;
 import io.pointsman.config.settings.KvEventSettings;
 import io.pointsman.config.settings.LogSettings;
@@ -124,6 +126,7 @@ class ConfigKeysTest {
   void defaultsAreThoseOfTheRecords() {
     PointsmanConfig config = PointsmanConfig.from(new ConfigValues());
     assertThat(config.workers()).isEmpty();
+    assertThat(config.discovery()).isEqualTo(DiscoverySettings.DEFAULTS);
     assertThat(config.kubernetes()).isEqualTo(KubernetesSettings.DEFAULTS);
     assertThat(config.policy()).isEqualTo("cost");
     assertThat(config.policies()).isEqualTo(PolicySettings.DEFAULTS);
@@ -235,6 +238,7 @@ class ConfigKeysTest {
         ForwardKeys.class,
         EngineTlsKeys.class,
         FleetKeys.class,
+        DiscoveryKeys.class,
         KubernetesKeys.class,
         PeerKeys.class,
         KvEventKeys.class,

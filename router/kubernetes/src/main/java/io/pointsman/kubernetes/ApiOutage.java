@@ -8,8 +8,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * State of the connection to the API. It logs once when pods cannot be watched, and once when they
- * can again. Any thread may call {@link #failed}; only the discovery thread calls {@link #look}.
+ * State of the connection to the API. It logs once when objects cannot be watched, and once when
+ * they can again. Any thread may call {@link #failed}; only the discovery thread calls {@link
+ * #look}.
  */
 final class ApiOutage {
   private static final Logger log = LoggerFactory.getLogger(ApiOutage.class);
@@ -22,13 +23,25 @@ final class ApiOutage {
   static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private final String url;
+  private final String watched;
+  private final String effect;
   private final Ticker ticker;
   private volatile String cause = NO_ANSWER;
   private volatile boolean away;
   private long goodAt;
 
   ApiOutage(String url, Ticker ticker) {
+    this(url, "pods", "the workers stay unchanged until it answers", ticker);
+  }
+
+  /**
+   * @param watched the kind of objects
+   * @param effect the effect of the outage
+   */
+  ApiOutage(String url, String watched, String effect, Ticker ticker) {
     this.url = url;
+    this.watched = watched;
+    this.effect = effect;
     this.ticker = ticker;
     goodAt = ticker.nanos();
   }
@@ -51,7 +64,7 @@ final class ApiOutage {
     return text.length() > LONGEST_CAUSE ? text.substring(0, LONGEST_CAUSE) + "..." : text;
   }
 
-  /** Records if pods are watched at this moment. */
+  /** Records if the objects are watched at this moment. */
   void look(boolean watching) {
     long now = ticker.nanos();
     Duration since = Duration.ofNanos(now - goodAt);
@@ -60,14 +73,11 @@ final class ApiOutage {
       cause = NO_ANSWER;
       if (away) {
         away = false;
-        log.info("{}: watching pods again after {} s", url, since.toSeconds());
+        log.info("{}: watching {} again after {} s", url, watched, since.toSeconds());
       }
     } else if (!away && since.compareTo(PATIENCE) >= 0) {
       away = true;
-      log.warn(
-          "{}: cannot watch pods: {}; the workers stay unchanged until it answers",
-          url,
-          LogText.of(cause));
+      log.warn("{}: cannot watch {}: {}; {}", url, watched, LogText.of(cause), effect);
     }
   }
 
@@ -76,7 +86,7 @@ final class ApiOutage {
     return cause;
   }
 
-  /** True if pods were not watched for longer than the restart of a watch takes. */
+  /** True if the objects were not watched for longer than the restart of a watch takes. */
   boolean away() {
     return away;
   }

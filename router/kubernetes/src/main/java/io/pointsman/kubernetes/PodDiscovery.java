@@ -4,6 +4,7 @@ import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.KubernetesResourceList;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.Service;
+import io.fabric8.kubernetes.api.model.discovery.v1.EndpointSlice;
 import io.fabric8.kubernetes.client.Config;
 import io.fabric8.kubernetes.client.ConfigBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
@@ -15,13 +16,19 @@ import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
 import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
 import io.pointsman.config.settings.KubernetesSettings;
 import io.pointsman.config.settings.PodSelector;
+import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.WorkerSources;
+import io.pointsman.kubernetes.DeclaredModels.Declared;
+import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
@@ -30,10 +37,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Discovery of workers as pods or Services with certain labels. An informer per role lists and
- * watches them. Its callbacks only signal a change; a separate thread then compares the pods with
- * the fleet. It starts even if the API does not answer; until then there are no pods. During an
- * outage the known pods stay.
+ * Discovery of workers as pods, Services or EndpointSlices with certain labels, and of models that
+ * have no pod by Deployments and StatefulSets. An informer per role lists and watches the objects.
+ * Its callbacks only signal a change; a separate thread then compares the pods with the fleet. It
+ * starts even if the API does not answer; until then there are no pods. During an outage the known
+ * pods stay.
  */
 public final class PodDiscovery implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(PodDiscovery.class);
@@ -44,22 +52,67 @@ public final class PodDiscovery implements AutoCloseable {
   private final KubernetesClient client;
   private final Map<Role, SharedIndexInformer<Pod>> ofPods = new EnumMap<>(Role.class);
   private final Map<Role, SharedIndexInformer<Service>> ofServices = new EnumMap<>(Role.class);
+  private final Map<Role, SharedIndexInformer<EndpointSlice>> ofSlices = new EnumMap<>(Role.class);
+  private final Workloads workloads = new Workloads();
+  private final DeclaredModels names;
   private final PodFleet pods;
   private final ApiOutage outage;
+  private final ApiOutage outageOfWorkloads;
+  private final Listener listener;
   private final Semaphore changed = new Semaphore(0);
   private volatile boolean closed;
 
+  /** Belongs to the discovery thread. */
+  private boolean reportedAway;
+
+  /** Belong to the discovery thread. */
+  private Set<String> reportedModels = Set.of();
+
+  private Map<String, String> reportedAliases = Map.of();
+
+  /** Receives news about the cluster, on the discovery thread. */
+  public interface Listener {
+    /** Ignores everything. */
+    Listener NONE = new Listener() {};
+
+    /** The API cannot be used, or can be used again. */
+    default void away(boolean away) {}
+
+    /** The models that Deployments and StatefulSets name have changed. */
+    default void models(Set<String> models) {}
+
+    /** The models by alias have changed. */
+    default void aliases(Map<String, String> aliases) {}
+  }
+
   private PodDiscovery(
-      KubernetesClient client, KubernetesSettings settings, PodFleet pods, ApiOutage outage) {
+      KubernetesClient client,
+      KubernetesSettings settings,
+      PodFleet pods,
+      ApiOutage outage,
+      ApiOutage outageOfWorkloads,
+      Listener listener) {
     this.client = client;
     this.pods = pods;
     this.outage = outage;
+    this.outageOfWorkloads = outageOfWorkloads;
+    this.listener = listener;
+    names = new DeclaredModels(settings);
+    Set<PodSelector> selectors = new LinkedHashSet<>();
     for (Role role : Role.values()) {
       if (settings.finds(role)) {
         PodSelector selector = settings.selector(role);
         switch (settings.find()) {
           case PODS -> ofPods.put(role, informer(client.pods(), settings, selector));
           case SERVICES -> ofServices.put(role, informer(client.services(), settings, selector));
+          case ENDPOINTSLICES ->
+              ofSlices.put(
+                  role, informer(client.discovery().v1().endpointSlices(), settings, selector));
+        }
+        if (settings.expectModels() && selectors.add(selector)) {
+          workloads.add(
+              informer(client.apps().deployments(), settings, selector),
+              informer(client.apps().statefulSets(), settings, selector));
         }
       }
     }
@@ -68,15 +121,22 @@ public final class PodDiscovery implements AutoCloseable {
   /**
    * Starts the discovery, without waiting for the API.
    *
+   * @param sources the sources of the fleet's workers
    * @throws IllegalArgumentException if the configuration of the cluster is unusable
    */
-  public static PodDiscovery start(KubernetesSettings settings, Fleet fleet, Ticker ticker) {
+  public static PodDiscovery start(
+      KubernetesSettings settings,
+      Fleet fleet,
+      WorkerSources sources,
+      Ticker ticker,
+      Listener listener) {
     try {
       return beginWith(
           new KubernetesClientBuilder().withConfig(config(settings)).build(),
           settings,
-          fleet,
-          ticker);
+          new PodFleet(fleet, sources, new PodWorkers(settings)),
+          ticker,
+          listener);
     } catch (KubernetesClientException e) {
       throw new IllegalArgumentException("kubernetes: " + e.getMessage(), e);
     }
@@ -84,14 +144,29 @@ public final class PodDiscovery implements AutoCloseable {
 
   /** Owns the client. It closes the client with the discovery, or if the start fails. */
   private static PodDiscovery beginWith(
-      KubernetesClient client, KubernetesSettings settings, Fleet fleet, Ticker ticker) {
+      KubernetesClient client,
+      KubernetesSettings settings,
+      PodFleet pods,
+      Ticker ticker,
+      Listener listener) {
     try {
+      String url = client.getMasterUrl().toString();
       PodDiscovery discovery =
           new PodDiscovery(
               client,
               settings,
-              new PodFleet(fleet, new PodWorkers(settings)),
-              new ApiOutage(client.getMasterUrl().toString(), ticker));
+              pods,
+              new ApiOutage(
+                  url,
+                  settings.find().name().toLowerCase(Locale.ROOT),
+                  "the workers stay unchanged until it answers",
+                  ticker),
+              new ApiOutage(
+                  url,
+                  "deployments and statefulsets",
+                  "the models without pods stay unchanged until it answers",
+                  ticker),
+              listener);
       discovery.begin(settings);
       return discovery;
     } catch (RuntimeException e) {
@@ -129,6 +204,8 @@ public final class PodDiscovery implements AutoCloseable {
   private void begin(KubernetesSettings settings) {
     ofPods.forEach((role, informer) -> begin(role, informer, settings));
     ofServices.forEach((role, informer) -> begin(role, informer, settings));
+    ofSlices.forEach((role, informer) -> begin(role, informer, settings));
+    workloads.informers().forEach(informer -> begin(informer, outageOfWorkloads));
     Thread.ofVirtual().name("kubernetes-discovery").start(this::run);
   }
 
@@ -140,10 +217,14 @@ public final class PodDiscovery implements AutoCloseable {
         settings.selector(role),
         settings.namespace().isEmpty() ? "all namespaces" : "namespace " + settings.namespace(),
         client.getMasterUrl());
+    begin(informer, outage);
+  }
+
+  private <T> void begin(SharedIndexInformer<T> informer, ApiOutage failures) {
     informer.addEventHandler(new Signal<>(changed));
     informer.exceptionHandler(
         (_, failure) -> {
-          outage.failed(failure);
+          failures.failed(failure);
           return !closed;
         });
     informer.start();
@@ -167,11 +248,42 @@ public final class PodDiscovery implements AutoCloseable {
       // Waits until all informers have all their pods. Otherwise pods of another role could take
       // the place of missing ones.
       if (all(each -> each.hasSynced()) && !closed) {
-        pods.follow(listed(ofPods), listed(ofServices));
+        pods.follow(listed(ofPods), listed(ofServices), listed(ofSlices));
+        report();
       }
       outage.look(all(each -> each.isWatching()));
+      if (!workloads.informers().isEmpty()) {
+        outageOfWorkloads.look(workloads.informers().stream().allMatch(each -> each.isWatching()));
+      }
+      boolean away = outage.away() || outageOfWorkloads.away();
+      if (away != reportedAway) {
+        reportedAway = away;
+        listener.away(away);
+      }
     } catch (RuntimeException e) {
       log.error("cannot process the list of pods", e);
+    }
+  }
+
+  /** Reports models without pods, and aliases, if they have changed. */
+  private void report() {
+    List<Declared> all = new ArrayList<>();
+    if (workloads.informers().stream().allMatch(each -> each.hasSynced())) {
+      all.addAll(workloads.declared(names));
+      Set<String> models = DeclaredModels.models(all);
+      if (!models.equals(reportedModels)) {
+        reportedModels = models;
+        log.info("models of deployments and statefulsets: {}", LogText.ofNames(models));
+        listener.models(models);
+      }
+    }
+    informers()
+        .flatMap(each -> each.getStore().list().stream())
+        .forEach(each -> all.add(names.of(((HasMetadata) each).getMetadata(), null)));
+    Map<String, String> aliases = DeclaredModels.aliases(all);
+    if (!aliases.equals(reportedAliases)) {
+      reportedAliases = aliases;
+      listener.aliases(aliases);
     }
   }
 
@@ -182,7 +294,7 @@ public final class PodDiscovery implements AutoCloseable {
   }
 
   private Stream<SharedIndexInformer<?>> informers() {
-    return Stream.concat(ofPods.values().stream(), ofServices.values().stream());
+    return Stream.of(ofPods, ofServices, ofSlices).flatMap(each -> each.values().stream());
   }
 
   private boolean all(Predicate<SharedIndexInformer<?>> holds) {
@@ -200,6 +312,7 @@ public final class PodDiscovery implements AutoCloseable {
     closed = true;
     changed.release();
     informers().forEach(SharedIndexInformer::stop);
+    workloads.informers().forEach(SharedIndexInformer::stop);
     client.close();
   }
 

@@ -2,13 +2,17 @@ package io.pointsman.kubernetes;
 
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.Service;
+import io.fabric8.kubernetes.api.model.discovery.v1.EndpointSlice;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSource;
+import io.pointsman.engine.fleet.WorkerSources;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
@@ -17,6 +21,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,11 +40,23 @@ final class PodFleet {
 
   private static final List<Role> PRECEDENCE = List.of(Role.PREFILL, Role.DECODE, Role.REGULAR);
 
+  private static final WorkerSource SELF = WorkerSource.KUBERNETES;
+
+  /** Slices with IPv4 first, in an order that does not change. */
+  private static final Comparator<EndpointSlice> BY_TYPE =
+      Comparator.comparing((EndpointSlice slice) -> "FQDN".equals(slice.getAddressType()))
+          .thenComparing(slice -> String.valueOf(slice.getAddressType()))
+          .thenComparing(slice -> String.valueOf(slice.getMetadata().getName()));
+
   private final Fleet fleet;
+  private final WorkerSources sources;
   private final PodWorkers workers;
   private final Map<String, Own> own = new HashMap<>();
 
-  /** Ids of workers with an address that another source has added to the fleet. */
+  /** Workers of other sources at the addresses of pods, by the ids of the pods' workers. */
+  private final Map<String, Joined> joined = new HashMap<>();
+
+  /** Ids of pods' workers with an address that is a worker already. */
   private final Set<String> knownOtherwise = new TreeSet<>();
 
   private int leftOut;
@@ -50,8 +67,17 @@ final class PodFleet {
   /** A worker and its requested spec; the fleet may have added limits to the spec. */
   private record Own(WorkerSpec wanted, Worker worker) {}
 
+  /** A worker of another source that a pod names, too. */
+  private record Joined(WorkerSpec wanted, String id) {}
+
+  /** For a fleet without other sources. */
   PodFleet(Fleet fleet, PodWorkers workers) {
+    this(fleet, new WorkerSources(fleet), workers);
+  }
+
+  PodFleet(Fleet fleet, WorkerSources sources, PodWorkers workers) {
     this.fleet = fleet;
+    this.sources = sources;
     this.workers = workers;
   }
 
@@ -75,6 +101,17 @@ final class PodFleet {
   void follow(
       Map<Role, ? extends Collection<Pod>> pods,
       Map<Role, ? extends Collection<Service>> services) {
+    follow(pods, services, Map.of());
+  }
+
+  /**
+   * The same, with EndpointSlices. A pod in several of them, for example for two families of
+   * addresses, is one worker.
+   */
+  void follow(
+      Map<Role, ? extends Collection<Pod>> pods,
+      Map<Role, ? extends Collection<Service>> services,
+      Map<Role, ? extends Collection<EndpointSlice>> slices) {
     Map<String, Wanted> wanted = new TreeMap<>();
     for (Role role : PRECEDENCE) {
       Collection<Pod> selected = pods.get(role);
@@ -97,7 +134,19 @@ final class PodFleet {
         }
       }
     }
+    for (Role role : PRECEDENCE) {
+      Collection<EndpointSlice> selected = slices.get(role);
+      if (selected != null) {
+        selected.stream()
+            .sorted(BY_TYPE)
+            .flatMap(slice -> workers.of(slice, role).stream())
+            .forEach(
+                each ->
+                    wanted.putIfAbsent(each.spec().id(), new Wanted(each.spec(), each.ready())));
+      }
+    }
     removeWhatIsNot(wanted);
+    leaveWhatIsNot(wanted);
     add(missing(wanted.values().stream().filter(Wanted::ready).map(Wanted::spec).toList()));
   }
 
@@ -109,14 +158,35 @@ final class PodFleet {
       Wanted now = wanted.get(worker.id());
       boolean busy = !worker.left() && worker.inFlight() > 0;
       if (now != null && now.spec().equals(each.wanted()) && (now.ready() || busy)) {
-        drain(worker, !now.ready());
+        drain(worker, !now.ready() && !sources.heldByOthers(SELF, worker));
       } else {
         all.remove();
-        if (fleet.remove(worker)) {
+        if (sources.release(SELF, worker.id())) {
           log.info("pod {} was removed; its current requests continue", worker);
         }
       }
     }
+  }
+
+  /** Ends the interest in workers of other sources. */
+  private void leaveWhatIsNot(Map<String, Wanted> wanted) {
+    FleetSnapshot snapshot = fleet.snapshot();
+    joined
+        .entrySet()
+        .removeIf(
+            each -> {
+              Wanted now = wanted.get(each.getKey());
+              String id = each.getValue().id();
+              boolean stays =
+                  now != null
+                      && now.ready()
+                      && now.spec().equals(each.getValue().wanted())
+                      && snapshot.worker(id) != null;
+              if (!stays) {
+                sources.release(SELF, id);
+              }
+              return !stays;
+            });
   }
 
   private static void drain(Worker worker, boolean draining) {
@@ -131,18 +201,18 @@ final class PodFleet {
 
   private List<WorkerSpec> missing(Collection<WorkerSpec> wanted) {
     List<WorkerSpec> missing = new ArrayList<>();
-    Set<String> known = new TreeSet<>();
-    Set<String> taken = null;
+    Set<String> known = new TreeSet<>(joined.keySet());
+    Set<String> taken = new HashSet<>();
+    Map<String, Worker> present = null;
     for (WorkerSpec spec : wanted) {
-      if (!own.containsKey(spec.id())) {
-        taken = taken == null ? addresses() : taken;
-        if (taken.add(address(spec))) {
+      if (!own.containsKey(spec.id()) && !joined.containsKey(spec.id())) {
+        present = present == null ? byAddress() : present;
+        Worker other = present.get(address(spec));
+        if (other == null && taken.add(address(spec))) {
           missing.add(spec);
         } else {
           known.add(spec.id());
-          if (!knownOtherwise.contains(spec.id())) {
-            log.info("pod {} is not added: {} is already a worker", spec.id(), address(spec));
-          }
+          join(spec, other);
         }
       }
     }
@@ -151,14 +221,25 @@ final class PodFleet {
     return missing;
   }
 
-  private Set<String> addresses() {
-    Set<String> addresses = new HashSet<>();
-    fleet.snapshot().workers().forEach(worker -> addresses.add(address(worker.spec())));
-    return addresses;
+  /** Shares the worker of another source; no pod's worker is shared. */
+  private void join(WorkerSpec spec, @Nullable Worker other) {
+    if (!knownOtherwise.contains(spec.id())) {
+      log.info("pod {} is not added: {} is already a worker", spec.id(), address(spec));
+    }
+    if (other != null && own.values().stream().noneMatch(each -> each.worker() == other)) {
+      sources.hold(SELF, other, spec);
+      joined.put(spec.id(), new Joined(spec, other.id()));
+    }
+  }
+
+  private Map<String, Worker> byAddress() {
+    Map<String, Worker> found = new HashMap<>();
+    fleet.snapshot().workers().forEach(each -> found.put(address(each.spec()), each));
+    return found;
   }
 
   private static String address(WorkerSpec spec) {
-    return spec.url() + "@" + spec.rank();
+    return spec.base() + "@" + spec.rank();
   }
 
   /** True if both specs are of the same pod. The pod's unique id is among the labels. */
@@ -171,7 +252,7 @@ final class PodFleet {
     String reason = "their names are in use";
     if (!missing.isEmpty()) {
       try {
-        fleet.addAll(missing);
+        sources.add(SELF, missing);
       } catch (IllegalStateException full) {
         reason = String.valueOf(full.getMessage());
       }
@@ -195,7 +276,7 @@ final class PodFleet {
     }
   }
 
-  /** Ids of pods' workers that are not added because another source has added their engines. */
+  /** Ids of pods' workers whose engines are workers of another source or pod. */
   Set<String> knownOtherwise() {
     return Set.copyOf(knownOtherwise);
   }

@@ -1,13 +1,18 @@
 package io.pointsman.kubernetes;
 
 import io.fabric8.kubernetes.api.model.ObjectMeta;
+import io.fabric8.kubernetes.api.model.ObjectReference;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodStatus;
 import io.fabric8.kubernetes.api.model.Service;
+import io.fabric8.kubernetes.api.model.discovery.v1.Endpoint;
+import io.fabric8.kubernetes.api.model.discovery.v1.EndpointConditions;
+import io.fabric8.kubernetes.api.model.discovery.v1.EndpointSlice;
 import io.pointsman.config.settings.KubernetesSettings;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.pd.peer.PeerLabels;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,13 +33,23 @@ final class PodWorkers {
   /** Label of a pod with its zone. Kubernetes 1.35 and later copy it from the node. */
   static final String ZONE = "topology.kubernetes.io/zone";
 
+  /** Label of a slice with the name of its Service. */
+  private static final String SERVICE_NAME = "kubernetes.io/service-name";
+
+  /** Type of a slice with host names. */
+  private static final String FQDN = "FQDN";
+
+  private static final Pattern HOST = Pattern.compile("[0-9A-Za-z.-]{1,253}");
+
   private static final Pattern ADDRESS = Pattern.compile("[0-9A-Fa-f.:]{2,45}");
 
-  private final int port;
+  private final PodPorts ports;
+  private final DeclaredModels names;
   private final int dataParallelSize;
 
   PodWorkers(KubernetesSettings settings) {
-    port = settings.port();
+    ports = new PodPorts(settings);
+    names = new DeclaredModels(settings);
     dataParallelSize = settings.dataParallelSize();
   }
 
@@ -43,17 +58,15 @@ final class PodWorkers {
     return of(pod, Role.REGULAR);
   }
 
-  /** The workers of a pod, one per rank of its engine. Their models are unknown. */
+  /**
+   * The workers of a pod, one per port and rank of its engines. Their models are unknown if the pod
+   * does not name them.
+   */
   List<WorkerSpec> of(Pod pod, Role role) {
     if (!runs(pod)) {
       return List.of();
     }
-    String namespace = orEmpty(pod.getMetadata().getNamespace());
-    String name = orEmpty(pod.getMetadata().getName());
-    Map<String, String> labels = new HashMap<>();
-    labels.put("namespace", namespace);
-    labels.put("pod", name);
-    labels.put("uid", orEmpty(pod.getMetadata().getUid()));
+    Map<String, String> labels = labels(pod.getMetadata(), "pod");
     if (pod.getSpec() != null && pod.getSpec().getNodeName() != null) {
       labels.put(WorkerSpec.NODE_LABEL, pod.getSpec().getNodeName());
     }
@@ -65,38 +78,131 @@ final class PodWorkers {
     if (role == Role.PREFILL && !bootstrap.isEmpty()) {
       labels.put(PeerLabels.BOOTSTRAP_PORT, bootstrap);
     }
-    WorkerSpec whole =
-        new WorkerSpec(
-            namespace + "/" + name,
-            url(pod.getStatus().getPodIP()),
-            role,
-            Set.of(),
-            WorkerSpec.NO_RANK,
-            0,
-            labels);
-    return ranks(whole);
+    return at(
+        id(pod.getMetadata()),
+        host(pod.getStatus().getPodIP()),
+        ports.of(pod),
+        role,
+        names.models(pod.getMetadata()),
+        labels);
   }
 
-  /** The workers of a Service, one per rank, at its DNS name. None while it is deleted. */
+  /** The workers of a Service, one per port and rank, at its DNS name. None while it is deleted. */
   List<WorkerSpec> of(Service service, Role role) {
     ObjectMeta meta = service.getMetadata();
     if (meta.getDeletionTimestamp() != null) {
       return List.of();
     }
-    String namespace = orEmpty(meta.getNamespace());
-    String name = orEmpty(meta.getName());
-    Map<String, String> labels =
-        Map.of("namespace", namespace, "service", name, "uid", orEmpty(meta.getUid()));
-    WorkerSpec whole =
-        new WorkerSpec(
-            namespace + "/" + name,
-            "http://" + name + "." + namespace + ".svc:" + port,
-            role,
-            Set.of(),
-            WorkerSpec.NO_RANK,
-            0,
-            labels);
-    return ranks(whole);
+    return at(
+        id(meta),
+        orEmpty(meta.getName()) + "." + orEmpty(meta.getNamespace()) + ".svc",
+        ports.of(service),
+        role,
+        names.models(meta),
+        labels(meta, "service"));
+  }
+
+  /** A worker of a slice, and if it may get new requests. */
+  record OfSlice(WorkerSpec spec, boolean ready) {}
+
+  /** The workers of an EndpointSlice, ready or not. None while it is deleted. */
+  List<OfSlice> of(EndpointSlice slice, Role role) {
+    ObjectMeta meta = slice.getMetadata();
+    if (meta.getDeletionTimestamp() != null) {
+      return List.of();
+    }
+    List<Integer> numbers = ports.of(slice);
+    List<OfSlice> workers = new ArrayList<>();
+    for (Endpoint endpoint : slice.getEndpoints()) {
+      // All addresses of an endpoint mean the same; the API asks to use the first.
+      String address = endpoint.getAddresses().isEmpty() ? "" : endpoint.getAddresses().getFirst();
+      boolean named = FQDN.equals(slice.getAddressType());
+      if ((named ? HOST : ADDRESS).matcher(address).matches()) {
+        boolean ready = ready(endpoint);
+        at(
+                idOf(meta, endpoint, address),
+                host(address),
+                numbers,
+                role,
+                names.models(meta),
+                labels(meta, endpoint))
+            .forEach(spec -> workers.add(new OfSlice(spec, ready)));
+      }
+    }
+    return workers;
+  }
+
+  /** Unknown counts as ready, as the API asks. */
+  private static boolean ready(Endpoint endpoint) {
+    EndpointConditions conditions = endpoint.getConditions();
+    return conditions == null || !Boolean.FALSE.equals(conditions.getReady());
+  }
+
+  private static @Nullable ObjectReference podOf(Endpoint endpoint) {
+    ObjectReference target = endpoint.getTargetRef();
+    return target != null && "Pod".equals(target.getKind()) ? target : null;
+  }
+
+  /** The pod's id, or the address if there is no pod, for example outside of the cluster. */
+  private static String idOf(ObjectMeta slice, Endpoint endpoint, String address) {
+    ObjectReference pod = podOf(endpoint);
+    return orEmpty(slice.getNamespace()) + "/" + (pod == null ? address : orEmpty(pod.getName()));
+  }
+
+  private static Map<String, String> labels(ObjectMeta slice, Endpoint endpoint) {
+    Map<String, String> labels = new HashMap<>();
+    labels.put("namespace", orEmpty(slice.getNamespace()));
+    String service = slice.getLabels() == null ? null : slice.getLabels().get(SERVICE_NAME);
+    if (service != null) {
+      labels.put("service", service);
+    }
+    ObjectReference pod = podOf(endpoint);
+    if (pod != null) {
+      labels.put("pod", orEmpty(pod.getName()));
+      labels.put("uid", orEmpty(pod.getUid()));
+    }
+    if (endpoint.getNodeName() != null) {
+      labels.put(WorkerSpec.NODE_LABEL, endpoint.getNodeName());
+    }
+    if (endpoint.getZone() != null && !endpoint.getZone().isEmpty()) {
+      labels.put(WorkerSpec.ZONE_LABEL, endpoint.getZone());
+    }
+    return labels;
+  }
+
+  private static Map<String, String> labels(ObjectMeta meta, String kind) {
+    Map<String, String> labels = new HashMap<>();
+    labels.put("namespace", orEmpty(meta.getNamespace()));
+    labels.put(kind, orEmpty(meta.getName()));
+    labels.put("uid", orEmpty(meta.getUid()));
+    return labels;
+  }
+
+  private static String id(ObjectMeta meta) {
+    return orEmpty(meta.getNamespace()) + "/" + orEmpty(meta.getName());
+  }
+
+  private List<WorkerSpec> at(
+      String id,
+      String host,
+      List<Integer> numbers,
+      Role role,
+      Set<String> models,
+      Map<String, String> labels) {
+    List<WorkerSpec> workers = new ArrayList<>();
+    for (int port : numbers) {
+      WorkerSpec whole =
+          new WorkerSpec(
+              ports.several() ? id + ":" + port : id,
+              "http://" + host + ":" + port,
+              role,
+              models,
+              WorkerSpec.NO_RANK,
+              0,
+              labels);
+      workers.addAll(ranks(whole));
+    }
+    return workers;
   }
 
   private List<WorkerSpec> ranks(WorkerSpec whole) {
@@ -131,8 +237,8 @@ final class PodWorkers {
             .anyMatch(each -> "Ready".equals(each.getType()) && "True".equals(each.getStatus()));
   }
 
-  private String url(String address) {
-    return "http://" + (address.contains(":") ? "[" + address + "]" : address) + ":" + port;
+  private static String host(String address) {
+    return address.contains(":") ? "[" + address + "]" : address;
   }
 
   private static String orEmpty(@Nullable String text) {

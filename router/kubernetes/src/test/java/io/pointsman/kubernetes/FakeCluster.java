@@ -1,5 +1,6 @@
 package io.pointsman.kubernetes;
 
+import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.StatusBuilder;
 import io.fabric8.kubernetes.api.model.WatchEvent;
@@ -30,6 +31,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import java.util.regex.Matcher;
@@ -100,6 +102,25 @@ final class FakeCluster implements AutoCloseable {
     }
   }
 
+  /** Creates or replaces an object of another kind. */
+  void put(HasMetadata object) {
+    var resource = client.resource(object).inNamespace(object.getMetadata().getNamespace());
+    if (resource.get() == null) {
+      resource.create();
+    } else {
+      resource.update();
+    }
+  }
+
+  void delete(HasMetadata object) {
+    client.resource(object).inNamespace(object.getMetadata().getNamespace()).delete();
+  }
+
+  /** Answers requests whose path contains {@code part} with 403; an empty part ends that. */
+  void forbid(String part) {
+    door.forbidden.set(part);
+  }
+
   /** Creates the pod. The client repeats a late request, although the pod exists by then. */
   private static void create(Resource<Pod> resource) {
     try {
@@ -164,6 +185,7 @@ final class FakeCluster implements AutoCloseable {
 
   private final class Door extends Dispatcher {
     private final AtomicInteger refusal = new AtomicInteger();
+    private final AtomicReference<String> forbidden = new AtomicReference<>("");
     private final AtomicInteger lists = new AtomicInteger();
     private final AtomicBoolean compacted = new AtomicBoolean();
     private final List<WebSocket> watches = new CopyOnWriteArrayList<>();
@@ -181,7 +203,8 @@ final class FakeCluster implements AutoCloseable {
       if (request.getPath().contains("watch=true") && compacted.get()) {
         return new MockResponse().withWebSocketUpgrade(new TooOld());
       }
-      int status = refusal.get();
+      String closed = forbidden.get();
+      int status = !closed.isEmpty() && request.getPath().contains(closed) ? 403 : refusal.get();
       if (status > 0) {
         return new MockResponse()
             .setResponseCode(status)

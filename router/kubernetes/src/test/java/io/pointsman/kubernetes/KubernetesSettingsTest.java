@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.pointsman.config.settings.KubernetesSettings;
 import io.pointsman.config.settings.LabelSyntax;
 import io.pointsman.config.settings.PodSelector;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -80,5 +81,19 @@ class KubernetesSettingsTest {
     assertThatThrownBy(() -> new KubernetesSettings(PodSelector.NONE, "", 8000, 1, url))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith("url: ");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"0", "65536", "Http", "a_b", "-a", "abcdefghijklmnop", "123456"})
+  void invalidPortsAreRefused(String port) {
+    assertThatThrownBy(() -> KubernetesSettings.DEFAULTS.withPorts(List.of(port)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("ports: " + port + " (expected: 1 to 65535, or the name of a port)");
+  }
+
+  @Test
+  void portsAreNumbersOrNames() {
+    assertThat(KubernetesSettings.DEFAULTS.withPorts(List.of("8000", "http-2", "1a")).ports())
+        .containsExactly("8000", "http-2", "1a");
   }
 }

@@ -4,12 +4,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
+import io.fabric8.kubernetes.api.model.apps.Deployment;
+import io.fabric8.kubernetes.api.model.apps.DeploymentBuilder;
+import io.fabric8.kubernetes.api.model.apps.StatefulSet;
+import io.fabric8.kubernetes.api.model.apps.StatefulSetBuilder;
+import io.fabric8.kubernetes.api.model.discovery.v1.EndpointSlice;
 import io.pointsman.config.settings.KubernetesSettings;
 import io.pointsman.config.settings.PodSelector;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSources;
 import io.pointsman.testkit.Await;
 import io.pointsman.testkit.FakeClock;
 import java.time.Duration;
@@ -29,7 +35,30 @@ class PodDiscoveryTest {
   private final FakeClock clock = new FakeClock();
   private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
   private final List<PodDiscovery> started = new ArrayList<>();
+  private final Heard heard = new Heard();
   private FakeCluster cluster;
+
+  /** The newest reports. */
+  private static final class Heard implements PodDiscovery.Listener {
+    private volatile Set<String> models = Set.of();
+    private volatile Map<String, String> aliases = Map.of();
+    private volatile boolean away;
+
+    @Override
+    public void models(Set<String> all) {
+      models = all;
+    }
+
+    @Override
+    public void aliases(Map<String, String> all) {
+      aliases = all;
+    }
+
+    @Override
+    public void away(boolean now) {
+      away = now;
+    }
+  }
 
   @BeforeEach
   void build() throws Exception {
@@ -50,9 +79,13 @@ class PodDiscoveryTest {
     KubernetesSettings settings =
         new KubernetesSettings(
             PodSelector.of(Map.of("app", "vllm")), namespace, 8000, 1, cluster.url());
-    PodDiscovery discovery = PodDiscovery.start(settings, fleet, clock::nanos);
+    PodDiscovery discovery = start(settings, fleet);
     started.add(discovery);
     return discovery;
+  }
+
+  private PodDiscovery start(KubernetesSettings settings, Fleet fleet) {
+    return PodDiscovery.start(settings, fleet, new WorkerSources(fleet), clock::nanos, heard);
   }
 
   /** Opens the cluster and waits until its pods are watched. */
@@ -109,7 +142,7 @@ class PodDiscoveryTest {
             8000,
             1,
             cluster.url());
-    started.add(PodDiscovery.start(settings, fleet, clock::nanos));
+    started.add(start(settings, fleet));
     await("both", () -> fleet.snapshot().workers().size() == 2);
     assertThat(fleet.snapshot().workers())
         .extracting(worker -> worker.id() + " " + worker.spec().role())
@@ -138,7 +171,7 @@ class PodDiscoveryTest {
             8000,
             1,
             cluster.url());
-    started.add(PodDiscovery.start(settings, fleet, clock::nanos));
+    started.add(start(settings, fleet));
     await("two watches", () -> cluster.openWatches() == 2);
     assertThat(cluster.asked())
         .containsExactlyInAnyOrder(
@@ -298,5 +331,103 @@ class PodDiscoveryTest {
     await("the witness saw both", () -> ids(witness).equals(List.of("a/two")));
     assertThat(cluster.openWatches()).isEqualTo(1);
     assertThat(ids()).containsExactly("a/one");
+  }
+
+  private KubernetesSettings settings(KubernetesSettings.Find find, boolean expects) {
+    return new KubernetesSettings(
+            PodSelector.of(Map.of("app", "vllm")), "a", 8000, 1, cluster.url())
+        .with(find, expects);
+  }
+
+  private static Deployment deployment(String name, String model, int replicas) {
+    return new DeploymentBuilder()
+        .withNewMetadata()
+        .withNamespace("a")
+        .withName(name)
+        .addToLabels("app", "vllm")
+        .addToAnnotations("pointsman.io/model", model)
+        .endMetadata()
+        .withNewSpec()
+        .withReplicas(replicas)
+        .endSpec()
+        .build();
+  }
+
+  private static StatefulSet statefulSet(String name, String model) {
+    return new StatefulSetBuilder()
+        .withNewMetadata()
+        .withNamespace("a")
+        .withName(name)
+        .addToLabels("app", "vllm")
+        .endMetadata()
+        .withNewSpec()
+        .withReplicas(0)
+        .withNewTemplate()
+        .withNewMetadata()
+        .addToAnnotations("pointsman.io/model", model)
+        .addToAnnotations("pointsman.io/model-aliases", "fast")
+        .endMetadata()
+        .endTemplate()
+        .endSpec()
+        .build();
+  }
+
+  @Test
+  void endpointsOfSlicesAreWorkers() {
+    cluster.open();
+    EndpointSlice slice = Slices.with(Slices.empty("s", "IPv4"), "one", "10.0.0.1", true);
+    cluster.put(slice);
+    started.add(start(settings(KubernetesSettings.Find.ENDPOINTSLICES, false), fleet));
+    awaitWorkers("a/one");
+    cluster.put(Slices.with(slice, "two", "10.0.0.2", true));
+    awaitWorkers("a/one", "a/two");
+    cluster.delete(slice);
+    awaitWorkers();
+  }
+
+  @Test
+  void workloadsNameModelsThatHaveNoPod() {
+    cluster.open();
+    cluster.put(deployment("llama", "org/llama", 0));
+    started.add(start(settings(KubernetesSettings.Find.PODS, true), fleet));
+    await("llama", () -> heard.models.equals(Set.of("org/llama")));
+    await("three watches", () -> cluster.openWatches() == 3);
+    cluster.put(statefulSet("qwen", "qwen"));
+    await("both", () -> heard.models.equals(Set.of("org/llama", "qwen")));
+    await("an alias", () -> heard.aliases.equals(Map.of("fast", "qwen")));
+    cluster.delete(deployment("llama", "org/llama", 0));
+    await("qwen", () -> heard.models.equals(Set.of("qwen")));
+    assertThat(ids()).isEmpty();
+  }
+
+  @Test
+  void podsAreFoundAlthoughWorkloadsAreForbidden() {
+    cluster.forbid("/apis/apps/");
+    cluster.open();
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    cluster.put(deployment("llama", "llama", 0));
+    started.add(start(settings(KubernetesSettings.Find.PODS, true), fleet));
+    awaitWorkers("a/one");
+    await(
+        "the outage is reported",
+        () -> {
+          clock.advance(Duration.ofSeconds(1));
+          return heard.away;
+        });
+    cluster.put(Pods.ready("two", "10.0.0.2"));
+    awaitWorkers("a/one", "a/two");
+    cluster.forbid("");
+    await("llama", () -> heard.models.equals(Set.of("llama")));
+    await("the API is back", () -> !heard.away);
+  }
+
+  @Test
+  void podsNameAliasesOfTheirModels() {
+    watched("a");
+    Pod pod = Pods.annotated(Pods.ready("one", "10.0.0.1"), "pointsman.io/model", "llama");
+    cluster.put(Pods.annotated(pod, "pointsman.io/model-aliases", "gpt-4,fast"));
+    await("aliases", () -> heard.aliases.equals(Map.of("gpt-4", "llama", "fast", "llama")));
+    cluster.delete("one");
+    await("no alias", () -> heard.aliases.isEmpty());
   }
 }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.Service;
 import io.fabric8.kubernetes.api.model.ServiceBuilder;
+import io.fabric8.kubernetes.api.model.discovery.v1.EndpointSlice;
 import io.pointsman.config.settings.KubernetesSettings;
 import io.pointsman.config.settings.PodSelector;
 import io.pointsman.engine.fleet.Fleet;
@@ -13,6 +14,8 @@ import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSource;
+import io.pointsman.engine.fleet.WorkerSources;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.testkit.FakeClock;
 import java.util.List;
@@ -252,5 +255,52 @@ class PodFleetTest {
     assertThat(worker("a/llm-1").spec().url()).isEqualTo("http://llm-1.a.svc:8000");
     pods.follow(Map.of(), Map.of(Role.REGULAR, List.of(service("llm-2"))));
     assertThat(ids(fleet)).containsExactly("a/llm-2");
+  }
+
+  @Test
+  void aPodWithTwoFamiliesOfAddressesIsOneWorker() {
+    EndpointSlice six = Slices.with(Slices.empty("six", "IPv6"), "one", "fd00::1", true);
+    EndpointSlice four = Slices.with(Slices.empty("four", "IPv4"), "one", "10.0.0.1", true);
+    pods.follow(Map.of(), Map.of(), Map.of(Role.REGULAR, List.of(six, four)));
+    assertThat(fleet.snapshot().workers())
+        .extracting(worker -> worker.spec().url())
+        .containsExactly("http://10.0.0.1:9000");
+  }
+
+  @Test
+  void anEndpointThatIsNotReadyGetsNothingNew() {
+    EndpointSlice empty = Slices.empty("four", "IPv4");
+    pods.follow(
+        Map.of(),
+        Map.of(),
+        Map.of(Role.REGULAR, List.of(Slices.with(empty, "one", "10.0.0.1", true))));
+    Worker worker = worker("a/one");
+    Lease lease = lease(worker);
+    pods.follow(
+        Map.of(),
+        Map.of(),
+        Map.of(Role.REGULAR, List.of(Slices.with(empty, "one", "10.0.0.1", false))));
+    assertThat(worker.eligible(clock.nanos())).isFalse();
+    lease.ignored();
+  }
+
+  @Test
+  void aWorkerOfThePodAndOfAnotherSourceLeavesWithTheLast() {
+    WorkerSources sources = new WorkerSources(fleet);
+    PodFleet follower = new PodFleet(fleet, sources, new PodWorkers(SETTINGS));
+    Pod pod = Pods.ready("one", "10.0.0.1");
+    sources.add(WorkerSource.CONFIGURATION, List.of(WorkerSpec.of("http://10.0.0.1:8000")));
+    follower.follow(List.of(pod));
+    sources.release(WorkerSource.CONFIGURATION, "10.0.0.1:8000");
+    assertThat(ids(fleet)).containsExactly("10.0.0.1:8000");
+    follower.follow(List.of());
+    assertThat(ids(fleet)).isEmpty();
+    follower.follow(List.of(pod));
+    sources.hold(
+        WorkerSource.CONFIGURATION, worker("a/one"), WorkerSpec.of("http://10.0.0.1:8000"));
+    follower.follow(List.of());
+    assertThat(ids(fleet)).containsExactly("a/one");
+    sources.release(WorkerSource.CONFIGURATION, "a/one");
+    assertThat(ids(fleet)).isEmpty();
   }
 }

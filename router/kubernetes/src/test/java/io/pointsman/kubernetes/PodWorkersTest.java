@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
+import io.fabric8.kubernetes.api.model.discovery.v1.EndpointSlice;
+import io.fabric8.kubernetes.api.model.discovery.v1.EndpointSliceBuilder;
 import io.pointsman.config.settings.KubernetesSettings;
 import io.pointsman.config.settings.PodSelector;
 import io.pointsman.engine.fleet.Role;
@@ -128,5 +130,100 @@ class PodWorkersTest {
   @ValueSource(strings = {"", "host.example", "10.0.0.7/x", "1@2"})
   void aPodWithoutAnAddressIsNoWorker(String address) {
     assertThat(workers(Pods.ready("p", address))).isEmpty();
+  }
+
+  private static PodWorkers ofPorts(String... ports) {
+    return new PodWorkers(KubernetesSettings.DEFAULTS.withPorts(List.of(ports)));
+  }
+
+  private static Pod withPorts() {
+    return new PodBuilder(Pods.ready("p", "10.0.0.7"))
+        .withNewSpec()
+        .addNewContainer()
+        .addNewPort()
+        .withName("first")
+        .withContainerPort(8000)
+        .endPort()
+        .addNewPort()
+        .withName("second")
+        .withContainerPort(8001)
+        .endPort()
+        .endContainer()
+        .endSpec()
+        .build();
+  }
+
+  @Test
+  void eachPortOfAPodIsAWorker() {
+    assertThat(ofPorts("first", "8001", "second", "none").of(withPorts()))
+        .extracting(spec -> spec.id() + " " + spec.url())
+        .containsExactly("a/p:8000 http://10.0.0.7:8000", "a/p:8001 http://10.0.0.7:8001");
+    assertThat(ofPorts("second").of(withPorts()))
+        .extracting(spec -> spec.id() + " " + spec.url())
+        .containsExactly("a/p http://10.0.0.7:8001");
+    assertThat(ofPorts("none").of(withPorts())).isEmpty();
+  }
+
+  @Test
+  void aPodNamesItsModels() {
+    Pod pod = Pods.annotated(Pods.ready("p", "10.0.0.7"), "pointsman.io/model", "org/m, n");
+    assertThat(workers(pod).getFirst().models()).containsExactlyInAnyOrder("org/m", "n");
+  }
+
+  @Test
+  void eachEndpointOfASliceIsAWorkerAtItsPort() {
+    EndpointSlice slice = Slices.empty("s", "IPv4");
+    slice = Slices.with(slice, "one", "10.0.0.1", true);
+    slice = Slices.with(slice, "two", "10.0.0.2", false);
+    slice = Slices.with(slice, "three", "10.0.0.3", null);
+    List<PodWorkers.OfSlice> found =
+        new PodWorkers(KubernetesSettings.DEFAULTS).of(slice, Role.DECODE);
+    assertThat(found)
+        .extracting(each -> each.spec().id() + " " + each.spec().url() + " " + each.ready())
+        .containsExactly(
+            "a/one http://10.0.0.1:9000 true",
+            "a/two http://10.0.0.2:9000 false",
+            "a/three http://10.0.0.3:9000 true");
+    assertThat(found.getFirst().spec().role()).isEqualTo(Role.DECODE);
+    assertThat(found.getFirst().spec().labels())
+        .isEqualTo(
+            Map.of(
+                "namespace", "a",
+                "pod", "one",
+                "uid", "uid-of-one",
+                "service", "vllm",
+                "node", "node-1",
+                "zone", "z1"));
+  }
+
+  @Test
+  void theUsualPortOrWantedPortsOfASliceCount() {
+    EndpointSlice two =
+        Slices.port(
+            Slices.with(Slices.empty("s", "IPv4"), "one", "10.0.0.1", true), "metrics", 9001);
+    assertThat(new PodWorkers(KubernetesSettings.DEFAULTS).of(two, Role.REGULAR)).isEmpty();
+    assertThat(ofPorts("http", "metrics").of(two, Role.REGULAR))
+        .extracting(each -> each.spec().id())
+        .containsExactly("a/one:9000", "a/one:9001");
+    EndpointSlice usual = Slices.port(two, "http2", 8000);
+    assertThat(new PodWorkers(KubernetesSettings.DEFAULTS).of(usual, Role.REGULAR))
+        .extracting(each -> each.spec().url())
+        .containsExactly("http://10.0.0.1:8000");
+  }
+
+  @Test
+  void anEndpointOutsideOfTheClusterIsAWorkerToo() {
+    EndpointSlice slice =
+        new EndpointSliceBuilder(Slices.empty("s", "FQDN"))
+            .addNewEndpoint()
+            .withAddresses("gpu.example")
+            .endEndpoint()
+            .addNewEndpoint()
+            .withAddresses("not a host")
+            .endEndpoint()
+            .build();
+    assertThat(new PodWorkers(KubernetesSettings.DEFAULTS).of(slice, Role.REGULAR))
+        .extracting(each -> each.spec().id() + " " + each.spec().url())
+        .containsExactly("a/gpu.example http://gpu.example:9000");
   }
 }

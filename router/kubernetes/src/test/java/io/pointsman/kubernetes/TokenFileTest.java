@@ -7,6 +7,7 @@ import io.pointsman.config.settings.KubernetesSettings;
 import io.pointsman.config.settings.PodSelector;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.WorkerSources;
 import io.pointsman.testkit.Await;
 import io.pointsman.testkit.FakeClock;
 import java.io.IOException;
@@ -80,7 +81,9 @@ class TokenFileTest {
     KubernetesSettings settings =
         new KubernetesSettings(PodSelector.of(Map.of("app", "vllm")), "default", 8000, 1, "");
     Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
-    try (PodDiscovery _ = PodDiscovery.start(settings, fleet, clock::nanos)) {
+    try (PodDiscovery _ =
+        PodDiscovery.start(
+            settings, fleet, new WorkerSources(fleet), clock::nanos, PodDiscovery.Listener.NONE)) {
       Await.until("the token is sent", () -> seen.contains("Bearer first"));
       Files.writeString(directory.resolve("token"), "second");
       Await.until("the new token is sent", () -> seen.contains("Bearer second"));

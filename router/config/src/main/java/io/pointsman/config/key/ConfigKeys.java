@@ -30,6 +30,7 @@ public final class ConfigKeys {
           new Section("Forwarding", ForwardKeys.all()),
           new Section("TLS to engines", EngineTlsKeys.all()),
           new Section("Worker health", FleetKeys.all()),
+          new Section("Workers from a file and from DNS", DiscoveryKeys.all()),
           new Section("Kubernetes", KubernetesKeys.all()),
           new Section("Admin listener and paths of clients", AccessKeys.all()),
           new Section("Administration, decision log and authentication", AdminKeys.all()),

@@ -1,7 +1,9 @@
 package io.pointsman.config.key;
 
+import static io.pointsman.config.value.ValueTypes.bool;
 import static io.pointsman.config.value.ValueTypes.constant;
 import static io.pointsman.config.value.ValueTypes.integer;
+import static io.pointsman.config.value.ValueTypes.texts;
 
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.settings.KubernetesSettings;
@@ -15,6 +17,9 @@ import java.util.List;
 /** Keys of the discovery of Kubernetes pods as workers. */
 public final class KubernetesKeys {
   private static final KubernetesSettings DEFAULTS = KubernetesSettings.DEFAULTS;
+  private static final CheckedText KEY =
+      new CheckedText(
+          "<name>", "the key of an annotation or a label, or empty", LabelSyntax::isKey);
 
   public static final Key<PodSelector> SELECTOR =
       Key.of(
@@ -50,7 +55,9 @@ public final class KubernetesKeys {
           constant(Find.class),
           DEFAULTS.find(),
           "`pods`: each ready pod with the labels is a worker. `services`: each Service with the"
-              + " labels is a worker, at its DNS name and `kubernetes.port`.",
+              + " labels is a worker, at its DNS name and `kubernetes.port`. `endpointslices`: each"
+              + " ready endpoint of the EndpointSlices with the labels is a worker. A slice has the"
+              + " labels of its Service, and `kubernetes.io/service-name`.",
           "`services` is for Services with one pod. Behind a Service with several pods, the router"
               + " cannot choose the pod, so caches and loads are unknown.");
 
@@ -72,6 +79,44 @@ public final class KubernetesKeys {
           DEFAULTS.port(),
           "Port of the engine in each pod.",
           "If the port is wrong, no pod gets requests.");
+
+  public static final Key<List<String>> PORTS =
+      Key.of(
+          "kubernetes.ports",
+          texts("<port>", "numbers or names of ports"),
+          DEFAULTS.ports(),
+          "Ports of several engines in each pod, by number or name. Each port is a worker. The"
+              + " worker's id then ends in the port.",
+          "An empty list: `kubernetes.port`; with `endpointslices` the only port of a slice. A pod"
+              + " without a port of this name has no worker there.");
+
+  public static final Key<String> MODEL_LABEL =
+      Key.of(
+          "kubernetes.model-label",
+          KEY,
+          DEFAULTS.modelKey(),
+          "Annotation or label of a pod with the models that it serves, separated by commas. An"
+              + " annotation wins.",
+          "Empty, or an object without it: the engine is asked.");
+
+  public static final Key<String> ALIASES_LABEL =
+      Key.of(
+          "kubernetes.aliases-label",
+          KEY,
+          DEFAULTS.aliasesKey(),
+          "Annotation or label of a pod with further names of its first model, separated by commas."
+              + " Needs the annotation or label of `kubernetes.model-label` beside it.",
+          "Empty: none. `model-aliases` wins over an alias of a pod.");
+
+  public static final Key<Boolean> EXPECT_MODELS =
+      Key.of(
+          "kubernetes.expect-models",
+          bool(),
+          DEFAULTS.expectModels(),
+          "Deployments and StatefulSets with the labels of the selectors name models, by"
+              + " `kubernetes.model-label`. Without a pod, requests for such a model are answered"
+              + " as those for `expected-models`.",
+          "`true`: the router needs the right to list and watch both kinds.");
 
   public static final Key<Integer> DATA_PARALLEL_SIZE =
       Key.of(
@@ -112,6 +157,10 @@ public final class KubernetesKeys {
         FIND,
         NAMESPACE,
         PORT,
+        PORTS,
+        MODEL_LABEL,
+        ALIASES_LABEL,
+        EXPECT_MODELS,
         DATA_PARALLEL_SIZE,
         URL);
   }

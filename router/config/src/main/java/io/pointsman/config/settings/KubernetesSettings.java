@@ -2,6 +2,8 @@ package io.pointsman.config.settings;
 
 import io.pointsman.engine.fleet.Role;
 import java.net.URI;
+import java.util.List;
+import java.util.regex.Pattern;
 
 /**
  * Settings of the discovery of workers as pods.
@@ -16,6 +18,11 @@ import java.net.URI;
  * @param url base URL of the cluster's API. Empty means the cluster in {@code KUBECONFIG} or {@code
  *     ~/.kube/config}, else the router's own cluster
  * @param find kind of the objects that are workers
+ * @param ports numbers or names of the engines' ports in each object, each a worker; empty: {@code
+ *     port} alone
+ * @param modelKey annotation or label with the models of an object; empty: none
+ * @param aliasesKey annotation or label with further names of its first model; empty: none
+ * @param expectModels true if Deployments and StatefulSets name models that may have no pod
  */
 public record KubernetesSettings(
     PodSelector selector,
@@ -25,12 +32,24 @@ public record KubernetesSettings(
     int port,
     int dataParallelSize,
     String url,
-    Find find) {
+    Find find,
+    List<String> ports,
+    String modelKey,
+    String aliasesKey,
+    boolean expectModels) {
   /** Kind of the objects that are workers. */
   public enum Find {
     PODS,
-    SERVICES
+    SERVICES,
+    ENDPOINTSLICES
   }
+
+  private static final Pattern PORT_NAME =
+      Pattern.compile("(?=.*[a-z])[a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?");
+  private static final int LARGEST_PORT = 65_535;
+  private static final String KEY = "the key of an annotation or a label";
+  private static final String MODEL = "pointsman.io/model";
+  private static final String ALIASES = "pointsman.io/model-aliases";
 
   public static final KubernetesSettings DEFAULTS =
       new KubernetesSettings(PodSelector.NONE, "", 8000, 1, "");
@@ -52,7 +71,49 @@ public record KubernetesSettings(
         port,
         dataParallelSize,
         url,
-        Find.PODS);
+        Find.PODS,
+        List.of(),
+        MODEL,
+        ALIASES,
+        false);
+  }
+
+  /** A copy with other names and numbers of ports. */
+  public KubernetesSettings withPorts(List<String> next) {
+    return new KubernetesSettings(
+        selector,
+        prefillSelector,
+        decodeSelector,
+        namespace,
+        port,
+        dataParallelSize,
+        url,
+        find,
+        next,
+        modelKey,
+        aliasesKey,
+        expectModels);
+  }
+
+  /**
+   * A copy with another kind of objects.
+   *
+   * @param expects true if Deployments and StatefulSets name models
+   */
+  public KubernetesSettings with(Find next, boolean expects) {
+    return new KubernetesSettings(
+        selector,
+        prefillSelector,
+        decodeSelector,
+        namespace,
+        port,
+        dataParallelSize,
+        url,
+        next,
+        ports,
+        modelKey,
+        aliasesKey,
+        expects);
   }
 
   /** Settings for pods that serve complete requests only. */
@@ -67,7 +128,17 @@ public record KubernetesSettings(
         "namespace",
         namespace,
         "lower-case letters, digits and hyphens");
-    check(port >= 1 && port <= 65_535, "port", "" + port, "1 to 65535");
+    check(port >= 1 && port <= LARGEST_PORT, "port", "" + port, "1 to 65535");
+    ports = List.copyOf(ports);
+    for (String each : ports) {
+      boolean valid =
+          each.matches("\\d{1,5}")
+              ? Integer.parseInt(each) >= 1 && Integer.parseInt(each) <= LARGEST_PORT
+              : PORT_NAME.matcher(each).matches();
+      check(valid, "ports", each, "1 to 65535, or the name of a port");
+    }
+    check(modelKey.isEmpty() || LabelSyntax.isKey(modelKey), "modelLabel", modelKey, KEY);
+    check(aliasesKey.isEmpty() || LabelSyntax.isKey(aliasesKey), "aliasesLabel", aliasesKey, KEY);
     check(dataParallelSize >= 1, "dataParallelSize", "" + dataParallelSize, ">= 1");
     check(url.isEmpty() || isUrl(url), "url", url, "https://host:port");
   }

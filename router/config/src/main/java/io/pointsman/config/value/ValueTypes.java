@@ -1,5 +1,6 @@
 package io.pointsman.config.value;
 
+import io.pointsman.config.settings.DiscoverySettings.DnsName;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.math.BigDecimal;
 import java.time.Duration;
@@ -278,6 +279,11 @@ public final class ValueTypes {
       }
     }
     return parts;
+  }
+
+  /** A list of names in DNS that stand for workers. */
+  public static ValueType<List<DnsName>> dnsNames() {
+    return DnsNamesType.list();
   }
 
   /** A list of workers; a flag can be repeated or contain several URLs, separated by commas. */

@@ -32,10 +32,12 @@ final class WorkerType implements ValueType<WorkerSpec> {
 
   private static final List<String> KEYS =
       Stream.concat(
-              Stream.of("url", "id", "role", "models", "max-in-flight", "rank", "labels"),
+              Stream.of("url", "id", "role", "model", "models", "max-in-flight", "rank", "labels"),
               LABELS.stream())
           .toList();
   private static final ValueType<List<String>> MODELS = ValueTypes.texts("<model>", "model names");
+  private static final ValueType<String> MODEL =
+      ValueTypes.text("<model>", "the name of a model", false);
   private static final ValueType<Role> ROLE = ValueTypes.constant(Role.class);
   private static final ValueType<Resolve> RESOLVE = ValueTypes.constant(Resolve.class);
   private static final ValueType<Double> WEIGHT =
@@ -47,9 +49,9 @@ final class WorkerType implements ValueType<WorkerSpec> {
   static ValueType<List<WorkerSpec>> list() {
     return new ValueTypes.ListType<>(
         "<url>",
-        "a list of workers, each a URL or a group with url, id, role, models, max-in-flight, rank,"
-            + " weight, bootstrap-port, kv-address, receiver, node, zone, resolve, tls-ca-file and"
-            + " other tls keys, labels",
+        "a list of workers, each a URL or a group with url, id, role, model or models,"
+            + " max-in-flight, rank, weight, bootstrap-port, kv-address, receiver, node, zone,"
+            + " resolve, tls-ca-file and other tls keys, labels",
         new WorkerType(),
         scalar -> {
           List<Raw> urls = new ArrayList<>();
@@ -91,7 +93,7 @@ final class WorkerType implements ValueType<WorkerSpec> {
         id == null ? defaultId : named("id", TEXT, id),
         url,
         role == null ? Role.REGULAR : named("role", ROLE, role),
-        models(entries.get("models")),
+        models(entries.get("model"), entries.get("models")),
         rank,
         number(entries, "max-in-flight"),
         peerLabels(entries, labels(entries.get("labels"))));
@@ -124,7 +126,14 @@ final class WorkerType implements ValueType<WorkerSpec> {
     return raw == null ? 0 : named(key, COUNT, raw);
   }
 
-  private static Set<String> models(@Nullable Raw raw) {
+  /** One name in the short form, or a list. */
+  private static Set<String> models(@Nullable Raw one, @Nullable Raw raw) {
+    if (one != null) {
+      if (raw != null) {
+        throw new IllegalArgumentException("model: set with models (expected: one of them)");
+      }
+      return Set.of(named("model", MODEL, one));
+    }
     return raw == null ? Set.of() : Set.copyOf(named("models", MODELS, raw));
   }
 
@@ -165,6 +174,17 @@ final class WorkerType implements ValueType<WorkerSpec> {
     Map<String, String> parts = new LinkedHashMap<>();
     parts.put("url", ValueTypes.quoted(worker.url()));
     parts.put("id", ValueTypes.quoted(worker.id()));
+    parts.putAll(properties(worker));
+    StringBuilder out = new StringBuilder("{");
+    parts.forEach(
+        (key, value) ->
+            out.append(out.length() > 1 ? ", " : "").append(key).append(": ").append(value));
+    return out.append("}").toString();
+  }
+
+  /** The printed properties beside id and URL, by key; those with their default are left out. */
+  static Map<String, String> properties(WorkerSpec worker) {
+    Map<String, String> parts = new LinkedHashMap<>();
     if (worker.role() != Role.REGULAR) {
       parts.put("role", ROLE.format(worker.role()));
     }
@@ -180,11 +200,7 @@ final class WorkerType implements ValueType<WorkerSpec> {
     if (!worker.labels().isEmpty()) {
       parts.put("labels", flow(new TreeMap<>(worker.labels())));
     }
-    StringBuilder out = new StringBuilder("{");
-    parts.forEach(
-        (key, value) ->
-            out.append(out.length() > 1 ? ", " : "").append(key).append(": ").append(value));
-    return out.append("}").toString();
+    return parts;
   }
 
   private static String flow(Map<String, String> labels) {
@@ -200,9 +216,9 @@ final class WorkerType implements ValueType<WorkerSpec> {
 
   @Override
   public String expected() {
-    return "http://host:port, or a group with url, id, role, models, max-in-flight, rank, weight,"
-        + " bootstrap-port, kv-address, receiver, node, zone, resolve, tls-ca-file and other"
-        + " tls keys, labels";
+    return "http://host:port, or a group with url, id, role, model or models, max-in-flight, rank,"
+        + " weight, bootstrap-port, kv-address, receiver, node, zone, resolve, tls-ca-file"
+        + " and other tls keys, labels";
   }
 
   @Override

@@ -5,6 +5,8 @@ import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSource;
+import io.pointsman.engine.fleet.WorkerSources;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -35,7 +37,10 @@ public final class NameWorkers {
     List<InetAddress> addresses(String host) throws IOException;
   }
 
+  private static final WorkerSource SELF = WorkerSource.NAMES;
+
   private final Fleet fleet;
+  private final WorkerSources sources;
   private final Names names;
 
   /** Guarded by this. */
@@ -60,8 +65,9 @@ public final class NameWorkers {
   /**
    * @param configured all configured workers; others than those of {@link #expanded} do not count
    */
-  public NameWorkers(Fleet fleet, Names names, List<WorkerSpec> configured) {
+  public NameWorkers(Fleet fleet, WorkerSources sources, Names names, List<WorkerSpec> configured) {
     this.fleet = fleet;
+    this.sources = sources;
     this.names = names;
     specs = expanded(configured);
   }
@@ -93,7 +99,7 @@ public final class NameWorkers {
     for (WorkerSpec spec : gone) {
       Map<String, Member> left = members.remove(spec);
       if (left != null) {
-        left.values().forEach(member -> fleet.remove(member.worker));
+        left.values().forEach(member -> sources.release(SELF, member.worker.id()));
       }
     }
     for (WorkerSpec spec : specs) {
@@ -127,19 +133,37 @@ public final class NameWorkers {
       wanted.put(one.id(), one);
     }
     Map<String, Member> present = members.computeIfAbsent(spec, _ -> new LinkedHashMap<>());
-    for (Iterator<Member> each = present.values().iterator(); each.hasNext(); ) {
-      Member member = each.next();
-      member.misses = wanted.containsKey(member.worker.id()) ? 0 : member.misses + 1;
+    for (Iterator<Map.Entry<String, Member>> all = present.entrySet().iterator(); all.hasNext(); ) {
+      Map.Entry<String, Member> each = all.next();
+      Member member = each.getValue();
+      member.misses = wanted.containsKey(each.getKey()) ? 0 : member.misses + 1;
       if (member.misses >= MISSES || member.worker.left()) {
-        fleet.remove(member.worker);
-        each.remove();
+        sources.release(SELF, member.worker.id());
+        all.remove();
       }
     }
     for (WorkerSpec one : wanted.values()) {
-      if (!present.containsKey(one.id()) && fleet.snapshot().sameEngine(one) == null) {
-        present.put(one.id(), new Member(fleet.add(one)));
+      if (!present.containsKey(one.id())) {
+        Worker worker = joined(one);
+        if (worker != null) {
+          present.put(one.id(), new Member(worker));
+        }
       }
     }
+  }
+
+  /** The new or present worker; null if another engine has the id. */
+  private @Nullable Worker joined(WorkerSpec spec) {
+    Worker known = fleet.snapshot().sameEngine(spec);
+    if (known == null) {
+      sources.add(SELF, List.of(spec));
+      return fleet.snapshot().worker(spec.id());
+    }
+    if (!known.spec().base().equals(spec.base())) {
+      return null;
+    }
+    sources.hold(SELF, known, spec);
+    return known;
   }
 
   /** The worker at one address of the name. */

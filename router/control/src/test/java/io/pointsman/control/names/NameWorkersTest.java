@@ -10,6 +10,7 @@ import io.pointsman.engine.fleet.HealthSettings;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.StallSettings;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSources;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.testkit.FakeClock;
 import java.io.IOException;
@@ -30,7 +31,7 @@ class NameWorkersTest {
   private boolean fails;
 
   private NameWorkers workers(WorkerSpec... specs) {
-    return new NameWorkers(fleet, this::lookUp, List.of(specs));
+    return new NameWorkers(fleet, new WorkerSources(fleet), this::lookUp, List.of(specs));
   }
 
   private List<InetAddress> lookUp(String host) throws IOException {
@@ -141,7 +142,7 @@ class NameWorkersTest {
                 1, HealthSettings.DEFAULTS, BreakerSettings.DEFAULTS, StallSettings.DEFAULTS),
             new FakeClock()::nanos);
     known("10.0.0.1", "10.0.0.2");
-    new NameWorkers(small, this::lookUp, List.of(NAMED)).look();
+    new NameWorkers(small, new WorkerSources(small), this::lookUp, List.of(NAMED)).look();
     assertThat(small.snapshot().workers()).hasSize(1);
   }
 }

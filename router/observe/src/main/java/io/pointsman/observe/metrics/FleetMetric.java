@@ -2,6 +2,24 @@ package io.pointsman.observe.metrics;
 
 /** Metrics of workers, sessions and leases. */
 enum FleetMetric implements Metric {
+  DISCOVERY_WORKERS(
+      Kind.GAUGE,
+      "pointsman_discovery_workers",
+      "workers",
+      "Workers in the fleet that this source names. An engine of several sources counts for each.",
+      "source"),
+  DISCOVERY_FAILING(
+      Kind.GAUGE,
+      "pointsman_discovery_failing",
+      "parts",
+      "Files, names or APIs of this source that cannot be used at present. Their workers stay.",
+      "source"),
+  DISCOVERY_FAILURES(
+      Kind.COUNTER,
+      "pointsman_discovery_failures_total",
+      "looks",
+      "Looks at this source that failed.",
+      "source"),
   SESSIONS(
       Kind.GAUGE, "pointsman_sessions", "sessions", "Sticky sessions that are bound to a worker."),
   HELD_LEASES(

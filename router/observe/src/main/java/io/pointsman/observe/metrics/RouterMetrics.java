@@ -1,5 +1,6 @@
 package io.pointsman.observe.metrics;
 
+import io.pointsman.control.discovery.DiscoveryTally;
 import io.pointsman.control.kvevents.KvEventTally;
 import io.pointsman.control.kvevents.KvEvents;
 import io.pointsman.control.kvtokens.TokenTally;
@@ -9,6 +10,8 @@ import io.pointsman.engine.choice.ExternalLeaseTally;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.WorkerSource;
+import io.pointsman.engine.fleet.WorkerSources;
 import io.pointsman.engine.kv.KnownTexts;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvTally;
@@ -157,6 +160,24 @@ public final class RouterMetrics {
   public RouterMetrics poison(PoisonMemory memory) {
     meters.pulled(RequestMetric.POISON_REFUSED, sink -> sink.put(memory.refused()));
     return this;
+  }
+
+  /** Adds the sources of workers and their problems. Call once. */
+  public RouterMetrics discovery(WorkerSources sources, DiscoveryTally tally) {
+    perSource(FleetMetric.DISCOVERY_WORKERS, sources::count);
+    perSource(FleetMetric.DISCOVERY_FAILING, tally::failing);
+    perSource(FleetMetric.DISCOVERY_FAILURES, tally::failures);
+    return this;
+  }
+
+  private void perSource(Metric metric, ToLongFunction<WorkerSource> value) {
+    meters.pulled(
+        metric,
+        sink -> {
+          for (WorkerSource source : WorkerSource.values()) {
+            sink.put(value.applyAsLong(source), EngineMetrics.label(source));
+          }
+        });
   }
 
   /** Adds the memory of buffered request bodies. Call once. */

@@ -25,7 +25,8 @@ final class WorkerNotes {
     List<WorkerSpec> written = values.get(RoutingKeys.WORKERS);
     if (written.isEmpty() && !foundElsewhere(config)) {
       notes.add(
-          "no workers: requests get 503 (expected: workers, kubernetes.selector"
+          "no workers: requests get 503 (expected: workers, discovery.file, discovery.dns,"
+              + " kubernetes.selector"
               + (config.admin().enabled() ? ", or a worker added with POST /add_worker)" : ")"));
     }
     Map<String, WorkerSpec> byEngine = new HashMap<>();
@@ -75,6 +76,8 @@ final class WorkerNotes {
   }
 
   private static boolean foundElsewhere(PointsmanConfig config) {
-    return config.kubernetes().enabled() || !config.peers().registrationAddress().isEmpty();
+    return config.kubernetes().enabled()
+        || config.discovery().enabled()
+        || !config.peers().registrationAddress().isEmpty();
   }
 }

@@ -11,6 +11,7 @@ import io.pointsman.request.splice.BodyEditor;
 import io.pointsman.request.splice.RawJson;
 import io.pointsman.request.splice.Splice;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -27,10 +28,18 @@ final class BodyChanges implements RequestEdits {
   /** Null if engines get no priority. */
   private volatile @Nullable PrioritySettings priority;
 
+  /** Aliases of the configuration. Guarded by this. */
+  private Map<String, String> configured;
+
+  /** Aliases that discovery has found. Guarded by this. */
+  private Map<String, String> discovered = Map.of();
+
+  /** All aliases; configured ones win. */
   private volatile Map<String, String> aliases;
 
   BodyChanges(PointsmanConfig config) {
-    aliases = config.modelAliases();
+    configured = config.modelAliases();
+    aliases = configured;
     priority = priority(config);
   }
 
@@ -40,7 +49,7 @@ final class BodyChanges implements RequestEdits {
 
   /** Takes over a changed configuration. */
   void use(PointsmanConfig next) {
-    aliases = next.modelAliases();
+    aliases(next.modelAliases());
     priority = priority(next);
   }
 
@@ -49,9 +58,22 @@ final class BodyChanges implements RequestEdits {
     return aliases;
   }
 
-  /** Replaces all aliases. */
-  void aliases(Map<String, String> next) {
-    aliases = Map.copyOf(next);
+  /** Replaces the configured aliases. */
+  synchronized void aliases(Map<String, String> next) {
+    configured = Map.copyOf(next);
+    merge();
+  }
+
+  /** Replaces the aliases that discovery has found. */
+  synchronized void discovered(Map<String, String> next) {
+    discovered = Map.copyOf(next);
+    merge();
+  }
+
+  private void merge() {
+    Map<String, String> all = new HashMap<>(discovered);
+    all.putAll(configured);
+    aliases = Map.copyOf(all);
   }
 
   @Override

@@ -2,6 +2,7 @@ package io.pointsman.server.wiring;
 
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.settings.WorkerNetworks;
+import io.pointsman.control.discovery.DiscoveryTally;
 import io.pointsman.control.env.SecureRandomSource;
 import io.pointsman.control.env.SystemTicker;
 import io.pointsman.control.env.ThreadRandomSource;
@@ -24,6 +25,8 @@ import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSource;
+import io.pointsman.engine.fleet.WorkerSources;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.kv.KnownTexts;
 import io.pointsman.engine.kv.KvIndex;
@@ -54,6 +57,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -79,6 +83,12 @@ final class EngineAssembly {
   final RandomSource dice = new ThreadRandomSource();
   final SystemScheduling scheduling;
   final Fleet fleet;
+
+  /** The sources that keep each worker in the fleet. */
+  final WorkerSources sources;
+
+  /** The problems of these sources. */
+  final DiscoveryTally discovery = new DiscoveryTally();
 
   /** Addresses of workers' names, for probes and requests. */
   final NameTable names;
@@ -128,6 +138,12 @@ final class EngineAssembly {
   /** Logs fallbacks of policies; null before the start. */
   private volatile @Nullable FallbackJournal fallbacks;
 
+  /** The engine; null before it is created. */
+  private volatile @Nullable RoutingEngine routing;
+
+  private Consumer<Set<String>> onExpected = _ -> {};
+  private Consumer<Map<String, String>> onAliases = _ -> {};
+
   /** Resources to close, newest first. */
   private final Deque<AutoCloseable> opened;
 
@@ -150,6 +166,7 @@ final class EngineAssembly {
             configured::get);
     int maxWorkers = config.fleet().maxWorkers();
     fleet = new Fleet(config.fleet(), ticker);
+    sources = new WorkerSources(fleet);
     addWorkers(maxWorkers);
     names =
         new NameTable(
@@ -160,6 +177,7 @@ final class EngineAssembly {
     nameWorkers =
         new NameWorkers(
             fleet,
+            sources,
             host -> names.await(host, config.proxy().upstream().connectTimeout().toNanos()),
             config.workers());
     tls = new EngineTls(config.engineTls(), systemCaFile());
@@ -227,7 +245,7 @@ final class EngineAssembly {
 
   private void addWorkers(int maxWorkers) {
     try {
-      fleet.addAll(NameWorkers.single(config.workers()));
+      sources.add(WorkerSource.CONFIGURATION, NameWorkers.single(config.workers()));
     } catch (IllegalStateException full) {
       int workers = config.workers().size();
       throw new IllegalArgumentException(
@@ -283,13 +301,35 @@ final class EngineAssembly {
    * @param explained returns true if the next decision must be explained
    */
   RoutingEngine engine(StagePolicies observed, EngineListener listener, BooleanSupplier explained) {
-    return new RoutingEngine(
-        fleet,
-        captured(observed),
-        config.engine(),
-        new WatchfulListener(listener, prober, explained),
-        ticker,
-        dice);
+    RoutingEngine created =
+        new RoutingEngine(
+            fleet,
+            captured(observed),
+            config.engine(),
+            new WatchfulListener(listener, prober, explained),
+            ticker,
+            dice);
+    routing = created;
+    return created;
+  }
+
+  /**
+   * Sets the receivers of names that discovery finds. Call before the start.
+   *
+   * @param expected receives models that may have no worker, all each time
+   * @param aliases receives the models by alias, all each time
+   */
+  void onNames(Consumer<Set<String>> expected, Consumer<Map<String, String>> aliases) {
+    onExpected = expected;
+    onAliases = aliases;
+  }
+
+  private void expect(Set<String> models) {
+    RoutingEngine engine = routing;
+    if (engine != null) {
+      engine.expect(models);
+    }
+    onExpected.accept(models);
   }
 
   /** The policies with the capture of traffic, if it is on. */
@@ -387,8 +427,19 @@ final class EngineAssembly {
               fleet, client::send, config.probes().timeout(), Thread::startVirtualThread);
       opened.push(Rounds.start("engine-loads", config.engineLoad(), reported::look));
     }
+    if (config.discovery().enabled()) {
+      OtherSources.start(config, sources, tls, ticker, discovery, opened);
+    }
     if (config.kubernetes().enabled()) {
-      opened.push(Discovery.start(config.kubernetes(), fleet, ticker));
+      opened.push(
+          Discovery.start(
+              config.kubernetes(),
+              fleet,
+              sources,
+              ticker,
+              discovery,
+              this::expect,
+              modelsByAlias -> onAliases.accept(modelsByAlias)));
     }
   }
 }

@@ -217,6 +217,7 @@ public final class Router implements AutoCloseable {
       core.onModels(cards::learned);
       tracer = config.tracing().enabled() ? tracing(version) : RequestTracer.NONE;
       changes = new BodyChanges(config);
+      core.onNames(metrics::expect, changes::discovered);
       this.version = version;
       engineIds = config.stackEndpoints() ? new EngineIds(fleet, InstantSource.system()) : null;
       observers = new Observers(config, fleet, this::policyOf, ticker, dice);
@@ -365,6 +366,7 @@ public final class Router implements AutoCloseable {
           .queue(server::queued)
           .heldBack(server::heldBack)
           .poison(server.poison())
+          .discovery(core.sources, core.discovery)
           .bodies(server.bodies());
       metrics.kvIndex(core.knowledge.index());
       if (config.metrics().vllmRouterNames()) {
@@ -683,7 +685,8 @@ public final class Router implements AutoCloseable {
    */
   public void configureWorkers(List<WorkerSpec> before, List<WorkerSpec> next) {
     tls.prepare(next);
-    new ConfiguredWorkers(fleet).change(NameWorkers.single(before), NameWorkers.single(next));
+    new ConfiguredWorkers(fleet, assembly.core.sources)
+        .change(NameWorkers.single(before), NameWorkers.single(next));
     configured.set(List.copyOf(next));
     nameWorkers.configure(next);
   }

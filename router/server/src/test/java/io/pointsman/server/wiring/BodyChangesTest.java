@@ -61,6 +61,20 @@ class BodyChangesTest {
   }
 
   @Test
+  void configuredAliasesWinOverDiscoveredOnes() {
+    BodyChanges changes = changes("cost");
+    changes.discovered(Map.of("gpt-4", "other", "fast", "small"));
+    assertThat(changed(changes, "", "{\"model\":\"gpt-4\"}", true))
+        .isEqualTo("{\"model\":\"llama\"}");
+    assertThat(changed(changes, "", "{\"model\":\"fast\"}", true))
+        .isEqualTo("{\"model\":\"small\"}");
+    changes.aliases(Map.of());
+    assertThat(changes.aliases()).isEqualTo(Map.of("gpt-4", "other", "fast", "small"));
+    changes.discovered(Map.of());
+    assertThat(changes.aliases()).isEmpty();
+  }
+
+  @Test
   void thePriorityOfTheHeaderIsPutIntoTheBody() {
     BodyChanges changes = changes("priority");
     assertThat(changed(changes, "-2", "{\"model\":\"gpt-4\"}", true))

@@ -7,6 +7,8 @@ import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSource;
+import io.pointsman.engine.fleet.WorkerSources;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.testkit.FakeClock;
 import java.util.List;
@@ -20,7 +22,8 @@ class ConfiguredWorkersTest {
   private static final WorkerSpec C = WorkerSpec.of("http://c:1");
 
   private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, new FakeClock()::nanos);
-  private final ConfiguredWorkers configured = new ConfiguredWorkers(fleet);
+  private final WorkerSources sources = new WorkerSources(fleet);
+  private final ConfiguredWorkers configured = new ConfiguredWorkers(fleet, sources);
 
   private List<String> ids() {
     return fleet.snapshot().workers().stream().map(Worker::id).toList();
@@ -87,5 +90,39 @@ class ConfiguredWorkersTest {
     fleet.add(A);
     configured.change(List.of(A), List.of(A, named("twin", A)));
     assertThat(ids()).containsExactly("a:1", "twin");
+  }
+
+  @Test
+  void aWorkerThatAnotherSourceNamesTooStays() {
+    sources.add(WorkerSource.CONFIGURATION, List.of(A, B));
+    Worker kept = worker(A);
+    sources.hold(WorkerSource.FILE, kept, A);
+    configured.change(List.of(A, B), List.of());
+    assertThat(ids()).containsExactly("a:1");
+    assertThat(worker(A)).isSameAs(kept);
+    sources.release(WorkerSource.FILE, "a:1");
+    assertThat(ids()).isEmpty();
+  }
+
+  @Test
+  void aWorkerOfAnotherSourceStaysWhileItIsConfigured() {
+    sources.add(WorkerSource.KUBERNETES, List.of(named("ns/pod", A)));
+    configured.change(List.of(), List.of(A));
+    sources.release(WorkerSource.KUBERNETES, "ns/pod");
+    assertThat(ids()).containsExactly("ns/pod");
+    configured.change(List.of(A), List.of());
+    assertThat(ids()).isEmpty();
+  }
+
+  @Test
+  void aReplacedWorkerKeepsItsOtherSources() {
+    sources.add(WorkerSource.CONFIGURATION, List.of(A));
+    sources.hold(WorkerSource.FILE, worker(A), A);
+    configured.change(List.of(A), List.of(A.withMaxInFlight(3)));
+    assertThat(worker(A).spec().maxInFlight()).isEqualTo(3);
+    configured.change(List.of(A.withMaxInFlight(3)), List.of());
+    assertThat(worker(A).spec()).isEqualTo(A);
+    sources.release(WorkerSource.FILE, "a:1");
+    assertThat(ids()).isEmpty();
   }
 }

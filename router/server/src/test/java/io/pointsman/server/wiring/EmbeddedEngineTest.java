@@ -11,11 +11,13 @@ import ch.qos.logback.core.read.ListAppender;
 import com.sun.net.httpserver.HttpServer;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
+import io.pointsman.config.key.DiscoveryKeys;
 import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.KubernetesKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.RoutingKeys;
+import io.pointsman.config.settings.DiscoverySettings.FileSource;
 import io.pointsman.config.settings.PodSelector;
 import io.pointsman.control.health.FleetJournal;
 import io.pointsman.engine.choice.Choice;
@@ -118,6 +120,22 @@ class EmbeddedEngineTest {
           "the pods were requested", () -> paths.contains("/api/v1/namespaces/engines/pods"));
     } finally {
       cluster.stop(0);
+    }
+  }
+
+  @Test
+  void workersOfAFileAreUsed(@TempDir Path directory) throws Exception {
+    Path file = directory.resolve("workers.json");
+    try (SimEngine sim = SimEngine.start(SimConfig.instant().withModels("m"))) {
+      Files.writeString(file, "[{\"url\": \"" + sim.url() + "\"}]");
+      ConfigValues values =
+          values().set(DiscoveryKeys.FILE, new FileSource(file.toString(), Duration.ofMillis(100)));
+      try (EmbeddedEngine engine = EmbeddedEngine.start(PointsmanConfig.from(values))) {
+        Await.until("a worker", () -> !engine.fleet().snapshot().workers().isEmpty());
+        onlyWorker(engine.fleet());
+        Files.writeString(file, "[]");
+        Await.until("no worker", () -> engine.fleet().snapshot().workers().isEmpty());
+      }
     }
   }
 

@@ -1,7 +1,9 @@
 package io.pointsman.it.fault;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.net.httpserver.HttpServer;
 import io.pointsman.compat.productionstack.ProductionStackLauncher;
 import io.pointsman.compat.rayserve.RayServeFile;
 import io.pointsman.compat.vllmrouter.VllmRouterLauncher;
@@ -25,6 +27,8 @@ import io.pointsman.tool.sim.kv.KvConnector;
 import io.pointsman.tool.sim.kv.KvOptions;
 import io.pointsman.tool.sim.kv.KvRole;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -37,6 +41,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -271,6 +276,66 @@ final class NoWorkerTest {
       assertThat(RawClient.call(router.port(), "GET", "/readiness", "").status())
           .isEqualTo(held ? 200 : 503);
     }
+  }
+
+  /** An API with a Deployment without pods. It answers lists, and refuses watches. */
+  private HttpServer cluster() throws IOException {
+    HttpServer api =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    opened.push(() -> api.stop(0));
+    api.createContext(
+        "/",
+        exchange -> {
+          boolean deployments = exchange.getRequestURI().getPath().endsWith("/deployments");
+          boolean list = !exchange.getRequestURI().toString().contains("watch=true");
+          String items =
+              """
+              {"metadata": {"name": "d", "namespace": "a",
+                "annotations": {"pointsman.io/model": "m"}}, "spec": {"replicas": 0}}\
+              """;
+          byte[] body =
+              """
+              {"metadata": {"resourceVersion": "1"}, "items": [%s]}
+              """
+                  .formatted(deployments ? items : "")
+                  .getBytes(UTF_8);
+          exchange.getResponseHeaders().set("content-type", "application/json");
+          exchange.sendResponseHeaders(list ? 200 : 404, list ? body.length : -1);
+          if (list) {
+            exchange.getResponseBody().write(body);
+          }
+          exchange.close();
+        });
+    api.start();
+    return api;
+  }
+
+  @Test
+  void aModelOfADeploymentWithoutPodsIsExpected() throws Exception {
+    ScriptedEngine other =
+        opened(ScriptedEngine.start(new Faults.Healthy("other", Faults.Answer.ok())));
+    String api = "http://127.0.0.1:" + cluster().getAddress().getPort();
+    start(
+        other.url(),
+        "defer-without-worker: " + LONG,
+        "kubernetes: {selector: [app=vllm], namespace: a, expect-models: true, url: \""
+            + api
+            + "\"}\n");
+    WaitFor.until("healthy", WaitFor.LONG, router::allHealthy);
+    AtomicReference<CompletableFuture<HttpAnswer>> asked = new AtomicReference<>(ask(false));
+    WaitFor.until(
+        "a request waits",
+        WaitFor.LONG,
+        () -> {
+          if (asked.get().isDone()) {
+            asked.set(ask(false)); // 404 until the Deployment is known
+          }
+          return router.metric(AWAITING, OF_MODEL) == 1;
+        });
+    ScriptedEngine engine = opened(ScriptedEngine.start(ENGINE));
+    RawClient.call(router.port(), "POST", "/add_worker?url=" + engine.url(), "");
+    assertThat(answer(asked.get()).status()).isEqualTo(200);
+    assertThat(router.metric(WITHOUT, OF_MODEL)).isGreaterThanOrEqualTo(1);
   }
 
   @Test

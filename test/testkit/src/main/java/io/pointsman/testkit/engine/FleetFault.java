@@ -35,5 +35,11 @@ public enum FleetFault {
   /** No worker is available yet, or for the length of a restart. */
   NO_WORKER_YET,
   /** A model that is expected has no worker, while others have. */
-  MODEL_WITHOUT_WORKER
+  MODEL_WITHOUT_WORKER,
+  /** The watched file with workers is missing, half written or wrong. */
+  WORKER_FILE_BREAKS,
+  /** Name servers do not answer questions about workers. */
+  DNS_FAILS,
+  /** A name that stands for workers has no records any more. */
+  NAME_HAS_NO_RECORDS
 }

@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.control.discovery;
+
+import org.jspecify.annotations.NullMarked;
