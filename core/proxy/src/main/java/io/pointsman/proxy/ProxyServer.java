@@ -24,6 +24,7 @@ import io.pointsman.proxy.exchange.ClientConnection;
 import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.ServerContext;
+import io.pointsman.proxy.quota.ClientLimiter;
 import io.pointsman.proxy.reply.RequestIds;
 import io.pointsman.proxy.retry.Backoff;
 import io.pointsman.proxy.retry.FaultRecords;
@@ -223,6 +224,7 @@ public final class ProxyServer implements AutoCloseable {
         new Backoff(settings.retry(), context.dice()),
         new FaultRecords(settings.retry().poison(), context.ticker()),
         new Admissions(settings.admission(), context.ticker()),
+        new ClientLimiter(context.ticker()),
         new Deferral(context.engine(), settings.holdBack(), context.ticker()),
         new RequestIds(settings.headers().requestIdHeaders(), context.dice()),
         new ResponseOwners(

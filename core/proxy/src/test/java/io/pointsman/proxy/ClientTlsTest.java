@@ -288,6 +288,8 @@ class ClientTlsTest {
       try (SSLSocket known = socket(rig, trusting(client, first), versions, List.of())) {
         assertThat(ask(known)).startsWith("HTTP/1.1 200 ");
       }
+      ProxyRig.await("reported", () -> rig.identities.size() == 1);
+      assertThat(rig.identities.getFirst()).startsWith("CERTIFICATE ").contains("CN=");
       for (TestCertificate own : new @Nullable TestCertificate[] {null, second, forged}) {
         SSLContext context = trusting(own, first);
         try (SSLSocket unknown = socket(rig, context, versions, List.of())) {

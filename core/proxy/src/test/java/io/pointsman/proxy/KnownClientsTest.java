@@ -275,6 +275,19 @@ class KnownClientsTest {
   }
 
   @Test
+  void reportsNameTheHolderOfTheKey() throws Exception {
+    for (String key : List.of("all", "root", "x")) {
+      int reported = rig.identities.size();
+      rig.ask(chat("authorization: Bearer " + key, of("m")));
+      ProxyRig.await("reported", () -> rig.identities.size() > reported);
+    }
+    admin("/admin", "authorization: Bearer root");
+    ProxyRig.await("reported", () -> rig.identities.size() == 4);
+    assertThat(rig.identities)
+        .containsExactly("KEY alice", "KEY ops", "ADDRESS 127.0.0.1", "KEY ops");
+  }
+
+  @Test
   void withoutAFileEveryKeyGoesOn() throws Exception {
     rig.callers = CallerCheck.NONE;
     rig.edits = RequestEdits.NONE;

@@ -19,12 +19,14 @@ import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.proxy.body.RequestEdits;
+import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.identity.KeyHolder;
 import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.local.WorkerPins;
 import io.pointsman.proxy.loop.RequestHandlerFactory;
+import io.pointsman.proxy.quota.ClientLimit;
 import io.pointsman.proxy.retry.PoisonSettings;
 import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.proxy.telemetry.PromptListener;
@@ -72,6 +74,12 @@ public final class ProxyRig implements AutoCloseable {
 
   /** For each request: client, method, target, status, reason, and tokens of the answer. */
   public final List<String> lines = new CopyOnWriteArrayList<>();
+
+  /** Clients of the reported requests, as source and name. */
+  public final List<String> identities = new CopyOnWriteArrayList<>();
+
+  /** Clients that a limit of theirs refused, with the limit. */
+  public final List<String> limited = new CopyOnWriteArrayList<>();
 
   /** True if the token counts of every answer are read. */
   public volatile boolean readsUsage;
@@ -432,6 +440,11 @@ public final class ProxyRig implements AutoCloseable {
     public void started(Endpoint endpoint) {}
 
     @Override
+    public void limited(ClientIdentity client, ClientLimit limit) {
+      limited.add(client.name() + " " + limit);
+    }
+
+    @Override
     public boolean receivesOwnAnswers() {
       return true;
     }
@@ -447,6 +460,7 @@ public final class ProxyRig implements AutoCloseable {
     }
 
     private String line(RequestReport report) {
+      identities.add(report.identity().kind() + " " + report.identity().name());
       return report.client()
           + " "
           + report.method()

@@ -2,6 +2,7 @@ package io.pointsman.config;
 
 import static io.pointsman.config.PointsmanConfig.group;
 
+import io.pointsman.config.key.ClientLimitKeys;
 import io.pointsman.config.key.DisaggKeys;
 import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
@@ -14,6 +15,7 @@ import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.admission.ModelLimit;
 import io.pointsman.proxy.http2.Http2FrontSettings;
+import io.pointsman.proxy.identity.ClientQuota;
 import io.pointsman.proxy.retry.PoisonSettings;
 import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.proxy.settings.ClientLimits;
@@ -162,9 +164,20 @@ final class ProxyRecords {
             values.get(FrontKeys.MIN_UPLOAD_RATE),
             values.get(FrontKeys.UPLOAD_GRACE),
             values.get(FrontKeys.EVICT_IDLE),
-            values.get(FrontKeys.SEARCHES_PER_SECOND)),
+            values.get(FrontKeys.SEARCHES_PER_SECOND),
+            quota(values)),
         new LimitSettings.Strictness(
             values.get(FrontKeys.STANDARD_METHODS), values.get(FrontKeys.STRICT_VALIDATION)));
+  }
+
+  private static ClientQuota quota(ConfigValues values) {
+    return new ClientQuota(
+        values.get(ClientLimitKeys.CONCURRENCY),
+        values.get(ClientLimitKeys.REQUESTS_PER_MINUTE),
+        values.get(ClientLimitKeys.PROMPT_TOKENS),
+        values.get(ClientLimitKeys.OUTPUT_TOKENS),
+        values.get(ClientLimitKeys.REQUESTS_PER_DAY),
+        values.get(ClientLimitKeys.TOKENS_PER_DAY));
   }
 
   private static TimeoutSettings timeouts(ConfigValues values) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.pointsman.config.key.AccessKeys;
 import io.pointsman.config.key.AdminKeys;
 import io.pointsman.config.key.BatchKeys;
+import io.pointsman.config.key.ClientLimitKeys;
 import io.pointsman.config.key.ConfigKeys;
 import io.pointsman.config.key.DecideKeys;
 import io.pointsman.config.key.DisaggKeys;
@@ -246,6 +247,7 @@ class ConfigKeysTest {
         AccessKeys.class,
         AdminKeys.class,
         BatchKeys.class,
+        ClientLimitKeys.class,
         DecideKeys.class,
         OperationKeys.class,
         TracingKeys.class

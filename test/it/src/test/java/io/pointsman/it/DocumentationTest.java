@@ -18,6 +18,7 @@ import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -30,6 +31,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.snakeyaml.engine.v2.api.Load;
+import org.snakeyaml.engine.v2.api.LoadSettings;
 import picocli.CommandLine;
 
 /** Commands and links on the documentation pages are valid. */
@@ -291,7 +294,7 @@ final class DocumentationTest {
                         "(?m)^\\| `%s`.* \\| `%s`".formatted(former.path(), former.key().path())));
   }
 
-  /** Decisions may name rejected keys. */
+  /** Decisions may name rejected keys; the page on Kubernetes names values of the chart. */
   @ParameterizedTest
   @MethodSource("pages")
   void keysAndMetricsThatAreNamedExist(Path page) throws IOException {
@@ -306,6 +309,9 @@ final class DocumentationTest {
             .collect(Collectors.toSet());
     String metrics = Files.readString(ROOT.resolve("docs/reference/metrics.md"));
     String text = withoutFormerNames(Files.readString(page));
+    if (page.endsWith("kubernetes.md")) {
+      keys.addAll(chartValues());
+    }
     assertThat(names(KEY, text))
         .as(page.toString())
         .filteredOn(name -> topics.contains(topic(name)))
@@ -313,6 +319,26 @@ final class DocumentationTest {
     assertThat(names(METRIC, text))
         .as(page.toString())
         .allMatch(name -> metrics.contains("`" + name));
+  }
+
+  /** Paths of the values of the Helm chart. */
+  private static Set<String> chartValues() throws IOException {
+    Object values =
+        new Load(LoadSettings.builder().build())
+            .loadFromString(Files.readString(ROOT.resolve("deploy/helm/pointsman/values.yaml")));
+    Set<String> paths = new HashSet<>();
+    addPaths("", values, paths);
+    return paths;
+  }
+
+  private static void addPaths(String before, Object value, Set<String> paths) {
+    if (value instanceof Map<?, ?> map) {
+      map.forEach(
+          (name, below) -> {
+            paths.add(before + name);
+            addPaths(before + name + ".", below, paths);
+          });
+    }
   }
 
   /** Without the first column of the tables of former names: those keys and metrics are gone. */

@@ -240,8 +240,9 @@ final class PageInBrowserTest {
       browser.until(
           "the shadow policy is shown",
           "/round_robin[^]*active[^]*cost[^]*shadow/.test(document.querySelector('#shadow').innerText)");
-      assertThat(browser.value("document.querySelectorAll('#charts svg[role=img]').length"))
-          .isEqualTo("4");
+      browser.until(
+          "four charts are shown",
+          "document.querySelectorAll('#charts svg[role=img]').length === 4");
       browser.until(
           "a point is drawn",
           "document.querySelector('#charts path.line').getAttribute('d').startsWith('M')");

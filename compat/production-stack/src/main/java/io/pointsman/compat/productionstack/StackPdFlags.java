@@ -55,8 +55,8 @@ final class StackPdFlags {
         proposed(STRATEGY, "round_robin or least_loaded, for both stages")
             .standard(STRATEGY_STANDARD)
             .honoured(
-                "least_loaded compares the engines' running and queued requests, read every 2 s,"
-                    + " else requests in flight; refused without a disaggregated logic",
+                "least_loaded compares requests in flight, and those of others that engines report"
+                    + " every 2 s; refused without a disaggregated logic",
                 wishes.keep(STRATEGY_STANDARD, "least_loaded")),
         proposed(CONNECTOR, "nixl or lmcache, for disaggregated_prefill_orchestrated")
             .standard(CONNECTOR_STANDARD)

@@ -38,6 +38,9 @@ final class AnswerWriter {
   /** Form of the answer; null for the worker's. */
   private @Nullable RerankForm rerank;
 
+  /** Header lines about the limits of the client, in place of the worker's; empty for none. */
+  private String limits = "";
+
   /** Relay of the current answer; null before the first. */
   private @Nullable Relay last;
 
@@ -79,6 +82,10 @@ final class AnswerWriter {
     if (plane.headers().workerHeader()) {
       lines += "x-pointsman-worker: " + shownId(worker) + "\r\n";
     }
+    if (!limits.isEmpty()) {
+      lines += limits;
+      answer.leaveOut("x-ratelimit-");
+    }
     lines += answer.relocate(() -> new Locations(worker.spec().url()));
     // The router decides on pages of other origins. Many engines permit all of them.
     answer.leaveOut("access-control-");
@@ -105,6 +112,11 @@ final class AnswerWriter {
         && !answer.encoded()
         && answer.contentLength() != 0
         && !answer.bodiless(head.method());
+  }
+
+  /** Adds header lines about the limits of the client to the answer. */
+  void limits(String lines) {
+    limits = lines;
   }
 
   /** Gives the request's answer the form of vllm-router's rerank answers. */

@@ -259,7 +259,7 @@ final class Attempt extends WorkerCall {
             exchange.endpoint(),
             head,
             method,
-            lease.observed() || state.plane().listener().readsUsage(),
+            lease.observed() || state.plane().listener().readsUsage() || exchange.countsTokens(),
             state::scratch);
     reader = reading;
     if (whole && reading != null) {

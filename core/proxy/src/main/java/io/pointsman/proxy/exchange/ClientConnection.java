@@ -13,6 +13,7 @@ import io.netty.handler.ssl.SslHandler;
 import io.netty.util.ReferenceCountUtil;
 import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.flush.Flushes;
+import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.loop.LoopClient;
 import io.pointsman.proxy.loop.LoopState;
@@ -21,6 +22,7 @@ import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.retry.BodyHash;
 import io.pointsman.proxy.settings.TimeoutSettings;
+import io.pointsman.proxy.tls.PeerCertificates;
 import io.pointsman.proxy.wire.ClientAddress;
 import io.pointsman.proxy.wire.RequestDecoder;
 import io.pointsman.proxy.wire.RequestHead;
@@ -92,6 +94,11 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   /** Null before the first request. */
   private @Nullable ClientAddress address;
 
+  /** The client by its certificate; null if it has none, or before the first request. */
+  private @Nullable ClientIdentity certificate;
+
+  private boolean certificateRead;
+
   /** The client's part of the memory for bodies; null if it may use all of it. */
   private @Nullable BodyBudget share;
 
@@ -148,6 +155,23 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
       address = known;
     }
     return known;
+  }
+
+  /** The head as received from this client, which its certificate or its address names. */
+  RequestHead identified(RequestHead head) {
+    ClientAddress from = address();
+    ClientIdentity certified = certified();
+    return head.from(from, certified == null ? from.identity(head) : certified);
+  }
+
+  /** The client by its certificate; null if it has none. */
+  private @Nullable ClientIdentity certified() {
+    if (!certificateRead) {
+      certificateRead = true;
+      SslHandler tls = own().pipeline().get(SslHandler.class);
+      certificate = tls == null ? null : PeerCertificates.identity(tls.engine());
+    }
+    return certificate;
   }
 
   /** Identity of the client in records of failures: its API key, else this connection. */
@@ -633,7 +657,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     write(bytes);
     long nanos = state.now() - since;
     finished(false);
-    told(RequestHead.unread().from(address()), id, error.status(), error, nanos, length);
+    told(identified(RequestHead.unread()), id, error.status(), error, nanos, length);
   }
 
   /** Closes the connection after pending writes, unless a request is arriving or in progress. */

@@ -46,7 +46,7 @@ final class Dispatcher {
 
   /** Handles a new head. */
   void begin(RequestHead received) {
-    RequestHead head = received.from(client.address());
+    RequestHead head = client.identified(received);
     RequestHead.Fault fault = head.fault();
     if (fault != null) {
       refuse(head, error(fault), null);

@@ -10,6 +10,7 @@ import io.pointsman.proxy.handler.UpstreamRequest;
 import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.ServerContext;
+import io.pointsman.proxy.quota.QuotaAnswer;
 import io.pointsman.proxy.relay.Relay;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Rejections;
@@ -65,6 +66,7 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
   private final RequestSender sender;
   private final RequestFaults faults;
   private final UploadRate upload = new UploadRate();
+  private final RequestQuota quota = new RequestQuota();
 
   /** The head of the decoded body; the client's head for a body without a coding. */
   private RequestHead plainHead;
@@ -328,6 +330,12 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
       reply(error, Reply.of(error, error.message()).with("x-should-retry", "false"));
       return;
     }
+    QuotaAnswer.Refused limited = quota.take(plane, head, read);
+    if (limited != null) {
+      refuse(limited);
+      return;
+    }
+    answers.limits(quota.headers());
     attempts = new Attempts(this, read, stored);
     if (stored != null) {
       boolean several = plane.engine().fleet().snapshot().workers().size() > 1;
@@ -387,6 +395,16 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
       answers.rerank(RerankForm.of(bytes, 0, body.buffered()));
     }
     return false;
+  }
+
+  private void refuse(QuotaAnswer.Refused limited) {
+    plane.listener().limited(head.identity(), limited.limit());
+    reply(Rejections.error(limited), Rejections.reply(limited));
+  }
+
+  /** True if a limit of the client needs the token counts of the answer. */
+  boolean countsTokens() {
+    return quota.countsTokens();
   }
 
   private byte[] buffered() {
@@ -749,6 +767,7 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
     try {
       report.ended(code, whose, body.total() + tunnelled, state.now());
     } finally {
+      quota.end(report, plane.ticker().nanos());
       state.count(-1);
       plane.listener().ended(report);
     }

@@ -3,6 +3,7 @@ package io.pointsman.proxy.exchange;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.telemetry.ProxyListener;
@@ -276,6 +277,11 @@ final class ExchangeReport implements RequestReport {
   @Override
   public long chunksOut() {
     return chunksOut;
+  }
+
+  @Override
+  public ClientIdentity identity() {
+    return head.identity();
   }
 
   @Override

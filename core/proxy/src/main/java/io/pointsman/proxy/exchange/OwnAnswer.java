@@ -1,6 +1,7 @@
 package io.pointsman.proxy.exchange;
 
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.telemetry.RequestReport;
 import io.pointsman.proxy.wire.ClientAddress;
@@ -36,6 +37,11 @@ record OwnAnswer(
   @Override
   public String uri() {
     return head.uri();
+  }
+
+  @Override
+  public ClientIdentity identity() {
+    return head.identity();
   }
 
   @Override

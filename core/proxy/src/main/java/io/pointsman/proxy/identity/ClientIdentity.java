@@ -11,8 +11,9 @@ import org.jspecify.annotations.Nullable;
  * @param kind source of the name
  * @param name name of the client; contains no secret
  * @param models models that the client may use; empty: all
+ * @param quotas own limits of the client
  */
-public record ClientIdentity(Kind kind, String name, Set<String> models) {
+public record ClientIdentity(Kind kind, String name, Set<String> models, ClientQuotas quotas) {
   /** Source of the name of a client. */
   public enum Kind {
     /** The address of its connection, or the one that a trusted proxy reports. */
@@ -31,6 +32,12 @@ public record ClientIdentity(Kind kind, String name, Set<String> models) {
     requireNonNull(kind, "kind");
     requireNonNull(name, "name");
     models = Set.copyOf(models);
+    requireNonNull(quotas, "quotas");
+  }
+
+  /** A client without own limits. */
+  public ClientIdentity(Kind kind, String name, Set<String> models) {
+    this(kind, name, models, ClientQuotas.NONE);
   }
 
   /** True if a key of the router names the client. That key is for the router, not for workers. */

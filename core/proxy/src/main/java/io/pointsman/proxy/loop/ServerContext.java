@@ -12,6 +12,7 @@ import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.local.WorkerPins;
+import io.pointsman.proxy.quota.ClientLimiter;
 import io.pointsman.proxy.reply.RequestIds;
 import io.pointsman.proxy.retry.Backoff;
 import io.pointsman.proxy.retry.FaultRecords;
@@ -54,6 +55,7 @@ public record ServerContext(
     Backoff backoff,
     FaultRecords faults,
     Admissions admissions,
+    ClientLimiter limiter,
     Deferral holdBack,
     RequestIds requestIds,
     ResponseOwners owners,
@@ -97,6 +99,7 @@ public record ServerContext(
         live.backoff,
         faults,
         live.admissions,
+        limiter,
         live.holdBack,
         live.requestIds,
         owners,

@@ -47,6 +47,10 @@ public enum ProxyError {
   VERSION_NOT_SUPPORTED(
       505, Blame.CLIENT, "version: not supported (expected: HTTP/1.0 or HTTP/1.1)"),
 
+  CLIENT_REQUESTS_LIMITED(
+      429, "requests", "rate_limit_exceeded", Blame.CLIENT, "the client's limit is reached"),
+  CLIENT_TOKENS_LIMITED(
+      429, "tokens", "rate_limit_exceeded", Blame.CLIENT, "the client's limit is reached"),
   QUEUE_FULL(429, "rate_limit_error", "queue_full", Blame.ROUTER, "the queue is full"),
   SEARCHES_LIMITED(
       503, Blame.ROUTER, "too many requests for stored responses that no worker is known to have"),

@@ -3,6 +3,7 @@ package io.pointsman.proxy.reply;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.RejectReason;
 import io.pointsman.proxy.admission.Admission;
+import io.pointsman.proxy.quota.QuotaAnswer;
 import org.jspecify.annotations.Nullable;
 
 /** Answers to requests without a worker. */
@@ -32,6 +33,27 @@ public final class Rejections {
             || error == ProxyError.BUFFERS_FULL
             || error == ProxyError.ALL_BUSY;
     return passing ? reply.retryAfter(0) : reply;
+  }
+
+  /** The error for a limit of the client. */
+  public static ProxyError error(QuotaAnswer.Refused limited) {
+    return limited.limit().ofTokens()
+        ? ProxyError.CLIENT_TOKENS_LIMITED
+        : ProxyError.CLIENT_REQUESTS_LIMITED;
+  }
+
+  /** Answer to a request beyond a limit of its client. */
+  public static Reply reply(QuotaAnswer.Refused limited) {
+    long seconds = Reply.seconds(limited.nanos());
+    String detail =
+        "rate limit reached: %s (limit %d); try again in %d s"
+            .formatted(limited.limit().text(), limited.most(), seconds);
+    Reply reply = Reply.of(error(limited), detail).retryAfter(limited.nanos());
+    for (String line : limited.headers().lines().toList()) {
+      int colon = line.indexOf(": ");
+      reply = reply.with(line.substring(0, colon), line.substring(colon + 2));
+    }
+    return reply;
   }
 
   /** Answer to a request that finds the queue full. */

@@ -2,6 +2,7 @@ package io.pointsman.proxy.settings;
 
 import static java.util.Objects.requireNonNull;
 
+import io.pointsman.proxy.identity.ClientQuota;
 import java.time.Duration;
 
 /**
@@ -17,6 +18,7 @@ import java.time.Duration;
  *     or descriptors are short; 0 to close none
  * @param searchesPerSecond maximum number of searches per second, by all clients, for stored
  *     responses of unknown workers; also of searches in progress
+ * @param quota limits of each client by its key, certificate or address, for each model
  */
 public record ClientLimits(
     int maxConnections,
@@ -24,7 +26,8 @@ public record ClientLimits(
     long minUploadRate,
     Duration uploadGrace,
     Duration evictIdle,
-    int searchesPerSecond) {
+    int searchesPerSecond,
+    ClientQuota quota) {
   /** No limits except on connections. */
   public static final ClientLimits NONE =
       new ClientLimits(0, 1, 0, Duration.ofSeconds(20), Duration.ofSeconds(2), Integer.MAX_VALUE);
@@ -32,7 +35,26 @@ public record ClientLimits(
   public static final ClientLimits DEFAULTS =
       new ClientLimits(0, 0.5, 512, Duration.ofSeconds(20), Duration.ofSeconds(2), 50);
 
+  /** Limits without those for each model. */
+  public ClientLimits(
+      int maxConnections,
+      double bodyShare,
+      long minUploadRate,
+      Duration uploadGrace,
+      Duration evictIdle,
+      int searchesPerSecond) {
+    this(
+        maxConnections,
+        bodyShare,
+        minUploadRate,
+        uploadGrace,
+        evictIdle,
+        searchesPerSecond,
+        ClientQuota.NONE);
+  }
+
   public ClientLimits {
+    requireNonNull(quota, "quota");
     requireNonNull(uploadGrace, "uploadGrace");
     if (evictIdle.isNegative()) {
       throw new IllegalArgumentException("evictIdle: " + evictIdle + " (expected: >= 0)");
@@ -58,6 +80,18 @@ public record ClientLimits(
   /** Copy with another maximum number of connections of one client. */
   public ClientLimits withMaxConnections(int most) {
     return new ClientLimits(
-        most, bodyShare, minUploadRate, uploadGrace, evictIdle, searchesPerSecond);
+        most, bodyShare, minUploadRate, uploadGrace, evictIdle, searchesPerSecond, quota);
+  }
+
+  /** Copy with other limits of each client and model. */
+  public ClientLimits withQuota(ClientQuota limits) {
+    return new ClientLimits(
+        maxConnections,
+        bodyShare,
+        minUploadRate,
+        uploadGrace,
+        evictIdle,
+        searchesPerSecond,
+        limits);
   }
 }

@@ -23,7 +23,10 @@ public final class Cors {
   private static final String USUAL_HEADERS = "content-type, authorization";
 
   /** Headers of answers that clients of the API read. */
-  private static final String EXPOSED = "x-request-id, retry-after, x-should-retry";
+  private static final String EXPOSED =
+      "x-request-id, retry-after, x-should-retry, x-ratelimit-limit-requests,"
+          + " x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-ratelimit-limit-tokens,"
+          + " x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens";
 
   /** Maximum number of header names in a preflight request, and their total length in bytes. */
   private static final int MOST_NAMES = 64;

@@ -2,6 +2,8 @@ package io.pointsman.proxy.telemetry;
 
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.quota.ClientLimit;
 import io.pointsman.request.Endpoint;
 import org.jspecify.annotations.Nullable;
 
@@ -47,6 +49,11 @@ public abstract class ForwardingListener implements ProxyListener {
   @Override
   public void heldBack(long nanos, boolean decided) {
     next.heldBack(nanos, decided);
+  }
+
+  @Override
+  public void limited(ClientIdentity client, ClientLimit limit) {
+    next.limited(client, limit);
   }
 
   @Override

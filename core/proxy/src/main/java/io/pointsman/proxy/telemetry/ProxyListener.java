@@ -2,6 +2,8 @@ package io.pointsman.proxy.telemetry;
 
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.quota.ClientLimit;
 import io.pointsman.request.Endpoint;
 import org.jspecify.annotations.Nullable;
 
@@ -88,6 +90,9 @@ public interface ProxyListener {
    * @param model model of the request; null if it names none
    */
   void awaitsWorker(@Nullable String model, boolean begins);
+
+  /** Reports that a limit of its client refuses a request. */
+  default void limited(ClientIdentity client, ClientLimit limit) {}
 
   /** Reports the end of the request, on every path. {@code report} must not be kept. */
   void ended(RequestReport report);

@@ -2,6 +2,7 @@ package io.pointsman.proxy.telemetry;
 
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.request.Endpoint;
 import org.jspecify.annotations.Nullable;
 
@@ -60,6 +61,11 @@ public interface RequestReport {
 
   /** Bytes of the answer written to the client's socket, including heads and framing. */
   long bytesOut();
+
+  /** The client that sent the request. */
+  default ClientIdentity identity() {
+    return ClientIdentity.UNKNOWN;
+  }
 
   /** Address of the client without its port; {@code unknown} if it has none. */
   default String client() {

@@ -2,11 +2,14 @@ package io.pointsman.proxy.wire;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.util.NetUtil;
+import io.pointsman.proxy.identity.ClientIdentity;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.UnknownHostException;
+import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,17 +20,67 @@ import org.jspecify.annotations.Nullable;
 public final class ClientAddress {
   private static final String UNKNOWN = "unknown";
   private static final int GROUP_BYTES = 8;
+  private static final int IPV4_BYTES = 4;
+  private static final String[] NOTHING = {};
 
   private final String text;
   private final boolean sent;
   private final boolean trusted;
   private final String scheme;
+  private final ForwardedSettings settings;
 
-  private ClientAddress(String text, boolean sent, boolean trusted, String scheme) {
-    this.text = text;
-    this.sent = sent;
-    this.trusted = trusted;
-    this.scheme = scheme;
+  /** The client with this address. */
+  private final ClientIdentity identity;
+
+  private ClientAddress(
+      @Nullable InetAddress address, boolean encrypted, ForwardedSettings settings) {
+    this.settings = settings;
+    text = address == null ? UNKNOWN : NetUtil.toAddressString(plain(address));
+    sent = settings.sent() && address != null;
+    trusted = address != null && settings.trusts(address);
+    scheme = encrypted ? "https" : "http";
+    identity = address == null ? ClientIdentity.UNKNOWN : identity(plain(address));
+  }
+
+  /** One client can have all addresses of an IPv6 network of 64 bits. */
+  private static ClientIdentity identity(InetAddress address) {
+    byte[] bytes = address.getAddress();
+    String name = NetUtil.toAddressString(address);
+    if (bytes.length > IPV4_BYTES) {
+      Arrays.fill(bytes, GROUP_BYTES, bytes.length, (byte) 0);
+      name = NetUtil.bytesToIpAddress(bytes) + "/64";
+    }
+    return new ClientIdentity(ClientIdentity.Kind.ADDRESS, name, Set.of());
+  }
+
+  /**
+   * The client by its address. For a trusted proxy it is the last address in {@code
+   * X-Forwarded-For} that is not of a trusted proxy, because a client can write those before it.
+   */
+  public ClientIdentity identity(RequestHead head) {
+    String[] reported = trusted ? head.joined(HeaderName.FORWARDED_FOR).split(",", -1) : NOTHING;
+    ClientIdentity found = identity;
+    for (int i = reported.length - 1; i >= 0; i--) {
+      InetAddress address = address(reported[i].strip());
+      if (address == null) {
+        break;
+      }
+      found = identity(plain(address));
+      if (!settings.trusts(address)) {
+        break;
+      }
+    }
+    return found;
+  }
+
+  /** An address in a header, possibly with brackets or a port; null if it is none. */
+  private static @Nullable InetAddress address(String written) {
+    int end = written.startsWith("[") ? written.indexOf(']') : -1;
+    boolean port = end < 0 && written.indexOf(':') == written.lastIndexOf(':');
+    int colon = port ? written.indexOf(':') : -1;
+    String bare = end > 0 ? written.substring(1, end) : written;
+    return NetUtil.createInetAddressFromIpAddressString(
+        colon > 0 ? written.substring(0, colon) : bare);
   }
 
   /**
@@ -39,11 +92,7 @@ public final class ClientAddress {
   public static ClientAddress of(
       @Nullable SocketAddress remote, boolean encrypted, ForwardedSettings settings) {
     InetAddress address = remote instanceof InetSocketAddress inet ? inet.getAddress() : null;
-    return new ClientAddress(
-        address == null ? UNKNOWN : NetUtil.toAddressString(plain(address)),
-        settings.sent() && address != null,
-        address != null && settings.trusts(address),
-        encrypted ? "https" : "http");
+    return new ClientAddress(address, encrypted, settings);
   }
 
   /**

@@ -347,8 +347,8 @@ public final class RequestHead implements RequestHeaders {
   }
 
   /** This head as received from a client with this address. */
-  public RequestHead from(ClientAddress address) {
-    return new RequestHead(this, uri, decoded, address, identity);
+  public RequestHead from(ClientAddress address, ClientIdentity known) {
+    return new RequestHead(this, uri, decoded, address, known);
   }
 
   /** Address of the client for workers; null if it is unknown. */

@@ -31,6 +31,7 @@ import io.pointsman.proxy.local.WorkerPins;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.RequestHandlerFactory;
 import io.pointsman.proxy.loop.ServerContext;
+import io.pointsman.proxy.quota.ClientLimiter;
 import io.pointsman.proxy.relay.ResponseRelay;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.RequestIds;
@@ -322,6 +323,7 @@ public final class RelayFuzz {
             new Backoff(settings.retry(), bound -> 0),
             new FaultRecords(settings.retry().poison(), () -> 0),
             new Admissions(settings.admission(), () -> 0),
+            new ClientLimiter(() -> 0),
             new Deferral(engine, settings.holdBack(), () -> 0),
             new RequestIds(settings.headers().requestIdHeaders(), bound -> 0),
             new ResponseOwners(1, new StoredSearches(1, () -> 0)),

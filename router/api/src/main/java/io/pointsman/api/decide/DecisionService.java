@@ -9,7 +9,11 @@ import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.identity.ClientQuota;
 import io.pointsman.proxy.local.LocalRequest;
+import io.pointsman.proxy.quota.ClientLimiter;
+import io.pointsman.proxy.quota.QuotaAnswer;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.request.RequestFacts;
@@ -29,12 +33,15 @@ public final class DecisionService {
   private final Supplier<AdmissionSettings> admission;
   private final @Nullable SplitPlaces split;
   private final PromptListener prompts;
+  private final ClientLimiter limiter;
+  private final Supplier<ClientQuota> quota;
 
   /**
    * @param affinity session and owner fields of requests; may change
    * @param decodeServesWhole true if decode workers may serve whole requests
    * @param admission settings of the status for busy workers; may change
    * @param split chooses two workers for a request; null if one worker serves each request
+   * @param quota limits of clients without own ones; may change
    * @param prompts receives prompts that are about to be sent
    */
   public DecisionService(
@@ -44,12 +51,15 @@ public final class DecisionService {
       boolean decodeServesWhole,
       Supplier<AdmissionSettings> admission,
       @Nullable SplitPlaces split,
+      Supplier<ClientQuota> quota,
       PromptListener prompts,
       Ticker ticker,
       RandomSource dice) {
     this.decodeServesWhole = decodeServesWhole;
     this.admission = requireNonNull(admission, "admission");
     this.split = split;
+    this.quota = requireNonNull(quota, "quota");
+    limiter = new ClientLimiter(ticker);
     this.prompts = requireNonNull(prompts, "prompts");
     this.engine = requireNonNull(engine, "engine");
     this.choices = requireNonNull(choices, "choices");
@@ -65,6 +75,31 @@ public final class DecisionService {
   static String owner(LocalRequest request) {
     String name = request.callerName();
     return name.isEmpty() ? request.caller().name() : request.caller().name() + ":" + name;
+  }
+
+  /**
+   * Charges a request of another proxy's client, if its key is known, to the limits of requests and
+   * prompts. The proxy reports neither the end of each request nor tokens for it, so the other
+   * limits do not apply.
+   *
+   * @return the limit that refuses it; null if there is none
+   */
+  QuotaAnswer.@Nullable Refused limited(
+      LocalRequest request, @Nullable String model, RequestFacts facts) {
+    ClientIdentity client = request.client();
+    if (!client.byKey() || client.name().equals(request.callerName())) {
+      return null; // The proxy itself; it does not report the address of its client.
+    }
+    long prompt = facts.prefix().tokens();
+    QuotaAnswer answer =
+        limiter.enter(client, model, engine.fleet().snapshot(), prompt, quota.get());
+    return switch (answer) {
+      case QuotaAnswer.Admitted admitted -> {
+        admitted.end(prompt, 0, ticker.nanos());
+        yield null;
+      }
+      case QuotaAnswer.Refused refused -> refused;
+    };
   }
 
   /** The role of workers that serve a whole request for {@code model}. */

@@ -18,7 +18,9 @@ import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.quota.QuotaAnswer;
 import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.reply.Rejections;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.request.BodyVerdict;
 import io.pointsman.request.Endpoint;
@@ -151,6 +153,11 @@ public final class RayRouteApi implements LocalEndpoint {
     if (!permitted(request, model)) {
       ProxyError error = ProxyError.MODEL_NOT_PERMITTED;
       return hold == null ? error(error.status(), error.message()) : Refusal.of(error);
+    }
+    QuotaAnswer.Refused limited = planes.limited(request, model, facts);
+    if (limited != null) {
+      Reply reply = Rejections.reply(limited);
+      return new LocalResponse(reply.status(), reply.headers(), reply.body());
     }
     PrefixBlocks key = read ? facts.prefix() : PrefixBlocks.NONE;
     if (key.count() == 0) {

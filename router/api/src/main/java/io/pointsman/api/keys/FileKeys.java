@@ -86,7 +86,8 @@ public final class FileKeys implements CallerCheck, KeyRing {
       for (StoredKey key : keys) {
         byte[] digest = HexFormat.of().parseHex(key.hash());
         ClientIdentity identity =
-            new ClientIdentity(ClientIdentity.Kind.KEY, key.name(), Set.copyOf(key.models()));
+            new ClientIdentity(
+                ClientIdentity.Kind.KEY, key.name(), Set.copyOf(key.models()), key.quotas());
         byStart
             .computeIfAbsent(start(digest), _ -> new ArrayList<>(1))
             .add(new Entry(digest, key, new KeyHolder(identity, key.role())));

@@ -29,7 +29,8 @@ public final class KeyFile {
 
   private static final int DEPTH = 6;
   private static final String ALGORITHM = "sha256:";
-  private static final Set<String> FIELDS = Set.of("name", "role", "hash", "models", "expires");
+  private static final Set<String> FIELDS =
+      Set.of("name", "role", "hash", "models", "limits", "model-limits", "expires");
   private static final String HEADER =
       """
       # Keys of clients. The hash is SHA-256 of the key; the key itself is nowhere.
@@ -94,7 +95,11 @@ public final class KeyFile {
     for (String field : fields.keySet()) {
       if (!FIELDS.contains(field)) {
         throw new ConfigException(
-            where + ": " + field + ": unknown (expected: name, role, hash, models or expires)");
+            where
+                + ": "
+                + field
+                + ": unknown (expected: name, role, hash, models, limits, model-limits"
+                + " or expires)");
       }
     }
     String hash = text(fields, "hash", where);
@@ -107,6 +112,7 @@ public final class KeyFile {
           KeyRole.of(text(fields, "role", where)),
           hash.substring(ALGORITHM.length()),
           models(fields.get("models"), where),
+          QuotaFields.read(fields.get("limits"), fields.get("model-limits")),
           expires(fields.containsKey("expires") ? text(fields, "expires", where) : ""));
     } catch (IllegalArgumentException e) {
       throw new ConfigException(where + ": " + e.getMessage());
@@ -231,6 +237,10 @@ public final class KeyFile {
       out.append("    models: [");
       out.append(String.join(", ", key.models().stream().map(KeyFile::quoted).toList()));
       out.append("]\n");
+    }
+    String limits = QuotaFields.format(key.quotas().ofEach());
+    if (!limits.isEmpty()) {
+      out.append("    limits: ").append(limits).append('\n');
     }
     if (key.expires() != null) {
       out.append("    expires: ").append(key.expires()).append('\n');

@@ -3,6 +3,7 @@ package io.pointsman.api.keys;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
+import io.pointsman.proxy.identity.ClientQuotas;
 import io.pointsman.proxy.identity.KeyRole;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -23,10 +24,16 @@ import org.jspecify.annotations.Nullable;
  * @param name unique name, shown in metrics and logs
  * @param hash SHA-256 of the key, as 64 hexadecimal digits
  * @param models models that the key may use; empty: all
+ * @param quotas own limits of a client
  * @param expires end of its validity; null: none
  */
 public record StoredKey(
-    String name, KeyRole role, String hash, List<String> models, @Nullable Instant expires) {
+    String name,
+    KeyRole role,
+    String hash,
+    List<String> models,
+    ClientQuotas quotas,
+    @Nullable Instant expires) {
   /** Start of a created key, by which scanners for leaked keys can find one. */
   public static final String PREFIX = "pmk-";
 
@@ -37,6 +44,15 @@ public record StoredKey(
   public StoredKey {
     requireNonNull(role, "role");
     models = List.copyOf(models);
+    requireNonNull(quotas, "quotas");
+    if (role != KeyRole.CLIENT && !quotas.equals(ClientQuotas.NONE)) {
+      throw new IllegalArgumentException(
+          "limits: with role " + role.text() + " (expected: client, which alone has limits)");
+    }
+    if (role != KeyRole.CLIENT && !models.isEmpty()) {
+      throw new IllegalArgumentException(
+          "models: with role " + role.text() + " (expected: client, which alone uses models)");
+    }
     if (!NAME.matcher(name).matches()) {
       throw new IllegalArgumentException(
           "name: " + name + " (expected: at most 64 letters, digits, '.', '_' and '-')");
@@ -47,6 +63,12 @@ public record StoredKey(
     if (models.stream().anyMatch(String::isBlank)) {
       throw new IllegalArgumentException("models: blank (expected: names of models)");
     }
+  }
+
+  /** A key without own limits. */
+  public StoredKey(
+      String name, KeyRole role, String hash, List<String> models, @Nullable Instant expires) {
+    this(name, role, hash, models, ClientQuotas.NONE, expires);
   }
 
   /** A new key as text. */

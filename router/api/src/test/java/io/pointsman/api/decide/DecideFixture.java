@@ -26,6 +26,7 @@ import io.pointsman.engine.policy.tier.AdapterTable;
 import io.pointsman.engine.policy.tier.LocalitySettings;
 import io.pointsman.engine.policy.tier.Tiers;
 import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.identity.ClientQuota;
 import io.pointsman.proxy.local.Caller;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
@@ -113,6 +114,7 @@ final class DecideFixture implements EngineListener {
             true,
             () -> new AdmissionSettings(1, 0, Duration.ofSeconds(1), 503, 0, busyStatus),
             null,
+            () -> ClientQuota.NONE,
             new Prompts(),
             clock::nanos,
             dice::roll);

@@ -13,6 +13,8 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.identity.ClientQuota;
+import io.pointsman.proxy.identity.ClientQuotas;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
@@ -424,5 +426,20 @@ class RayRouteApiTest {
   private static LocalRequest of(ClientIdentity client, String model, boolean truncated) {
     byte[] body = "{\"model\":\"%s\",\"messages\":[]}".formatted(model).getBytes(UTF_8);
     return new LocalRequest("POST", ROUTE, "", Map.of(), body, truncated, "req-1").of(client);
+  }
+
+  @Test
+  void limitsOfTheClientsKeyApply() throws Exception {
+    plane.withWorkers(1);
+    LocalEndpoint route = plane.endpoint(ROUTE);
+    ClientQuota one = new ClientQuota(0, 1, 0, 0, 0, 0);
+    ClientIdentity client =
+        new ClientIdentity(
+            ClientIdentity.Kind.KEY, "eve", Set.of(), new ClientQuotas(one, Map.of()));
+    assertThat(route.handle(of(client, DecideFixture.MODEL, false)).status()).isEqualTo(200);
+    LocalResponse refused = route.handle(of(client, DecideFixture.MODEL, false));
+    assertThat(refused.status()).isEqualTo(429);
+    assertThat(text(refused)).contains("rate_limit_exceeded");
+    assertThat(refused.headers()).containsEntry("retry-after", "60");
   }
 }

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.config.ConfigException;
+import io.pointsman.proxy.identity.ClientQuota;
+import io.pointsman.proxy.identity.ClientQuotas;
 import io.pointsman.proxy.identity.KeyRole;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -11,6 +13,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -44,6 +47,28 @@ class KeyFileTest {
     try (var files = Files.list(directory)) {
       assertThat(files).containsExactly(file);
     }
+  }
+
+  @Test
+  void limitsReadBackForEachModelAndForSingleOnes() throws Exception {
+    Path file = directory.resolve("keys.yaml");
+    ClientQuota own = new ClientQuota(4, 60, -1, -1, -1, 0);
+    StoredKey key =
+        new StoredKey(
+            "a",
+            KeyRole.CLIENT,
+            StoredKey.hash("1"),
+            List.of(),
+            new ClientQuotas(own, Map.of()),
+            null);
+    KeyFile.add(file, key);
+    assertThat(KeyFile.read(file)).containsExactly(key);
+
+    Files.writeString(
+        file, Files.readString(file) + "    model-limits: {m: {requests-per-minute: 5}}\n");
+    ClientQuotas read = KeyFile.read(file).getFirst().quotas();
+    assertThat(read.ofEach()).isEqualTo(own);
+    assertThat(read.byModel()).containsEntry("m", new ClientQuota(-1, 5, -1, -1, -1, -1));
   }
 
   @Test
@@ -90,6 +115,14 @@ class KeyFileTest {
         "keys: [{name: a, role: client, hash: HASH, models: []}]",
         "keys: [{name: a, role: client, hash: HASH, models: x}]",
         "keys: [{name: a, role: client, hash: HASH, expires: tomorrow}]",
+        "keys: [{name: a, role: client, hash: HASH, limits: 5}]",
+        "keys: [{name: a, role: client, hash: HASH, limits: {requests: 5}}]",
+        "keys: [{name: a, role: client, hash: HASH, limits: {concurrency: -1}}]",
+        "keys: [{name: a, role: client, hash: HASH, limits: {concurrency: many}}]",
+        "keys: [{name: a, role: client, hash: HASH, limits: {concurrency: [1]}}]",
+        "keys: [{name: a, role: client, hash: HASH, model-limits: {m: 1}}]",
+        "keys: [{name: a, role: admin, hash: HASH, limits: {concurrency: 1}}]",
+        "keys: [{name: a, role: plane, hash: HASH, models: [m]}]",
         "keys: [{name: a, role: client, hash: HASH}, {name: b, role: client, hash: HASH}]"
       })
   void mistakesAreRefusedWithTheirPlace(String text) {

@@ -94,7 +94,8 @@ public final class AccessKeys {
           STANDARD.keyOrigins(),
           "Workers that get the engines' keys (`api-key` and others) although they were added over"
               + " HTTP or registered themselves. Scheme, host and port must match.",
-          "An empty list: only workers of the configuration, and of Kubernetes, get them.");
+          "An empty list: only workers of the configuration, `discovery.*` and Kubernetes get"
+              + " them.");
 
   public static final Key<List<String>> ALLOWED_PATHS =
       Key.of(

@@ -17,6 +17,7 @@ public final class ConfigKeys {
   private static final List<Section> SECTIONS =
       List.of(
           new Section("Clients", FrontKeys.all()),
+          new Section("Limits of each client and model", ClientLimitKeys.all()),
           new Section("TLS for clients", ListenerKeys.ofTls()),
           new Section("HTTP/2 for clients", ListenerKeys.ofHttp2()),
           new Section("Routing", RoutingKeys.all()),

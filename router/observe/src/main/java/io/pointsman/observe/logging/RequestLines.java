@@ -233,6 +233,8 @@ public final class RequestLines extends ForwardingListener {
   private static List<KeyValuePair> values(RequestReport report) {
     List<KeyValuePair> values = new ArrayList<>();
     add(values, "client", report.client());
+    String identity = report.identity().name();
+    add(values, "identity", identity.equals(report.client()) ? null : LogText.of(identity));
     add(values, "method", LogText.of(report.method()));
     add(values, "path", LogText.of(path(report)));
     add(values, "status", report.status());

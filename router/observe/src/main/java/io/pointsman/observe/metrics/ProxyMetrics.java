@@ -2,6 +2,8 @@ package io.pointsman.observe.metrics;
 
 import static java.util.Objects.requireNonNull;
 
+import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.quota.ClientLimit;
 import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestReport;
@@ -35,6 +37,7 @@ final class ProxyMetrics implements ProxyListener {
       new EnumMap<>(Blame.class);
   private final ModelLabels models;
   private final Counter errors;
+  private final ClientSeries clients;
   private final DistributionDataPoint queueWait;
   private final DistributionDataPoint heldBack;
   private final WorkerDemand demand;
@@ -55,6 +58,7 @@ final class ProxyMetrics implements ProxyListener {
       retries.put(reason, retried.labelValues(EngineMetrics.label(reason)));
     }
     errors = meters.counter(RequestMetric.ERRORS);
+    clients = new ClientSeries(meters);
     for (Blame blame : Blame.values()) {
       errorSeries.put(blame, new AtomicReferenceArray<>(CUT + 1));
     }
@@ -122,11 +126,17 @@ final class ProxyMetrics implements ProxyListener {
   }
 
   @Override
+  public void limited(ClientIdentity client, ClientLimit limit) {
+    clients.limited(client, limit);
+  }
+
+  @Override
   public void ended(RequestReport report) {
     ended.increment();
     chunks.add(report.chunksOut());
     bytes.add(report.bytesOut());
     of(report.endpoint()).ended(report);
+    clients.ended(report);
     if (report.blame() != Blame.NONE) {
       error(report.blame(), errorKind(report)).inc();
     }

@@ -11,6 +11,33 @@ enum RequestMetric implements Metric {
       "endpoint",
       "code",
       "model"),
+  CLIENT_REQUESTS(
+      Kind.COUNTER,
+      "pointsman_client_requests_total",
+      "requests",
+      "Ended requests by client. source is the source of its name: key (auth.keys-file),"
+          + " certificate or address. The first 64 names of each source have their own label;"
+          + " further ones are other.",
+      "source",
+      "client"),
+  CLIENT_TOKENS(
+      Kind.COUNTER,
+      "pointsman_client_tokens_total",
+      "tokens",
+      "Tokens of ended requests by client, as engines report them. Counted while the policy, the"
+          + " request log or a limit for clients needs the counts.",
+      "source",
+      "client",
+      "kind"),
+  CLIENT_LIMITED(
+      Kind.COUNTER,
+      "pointsman_client_limited_total",
+      "requests",
+      "Requests refused with 429 because of a limit of their client (client-limits, and limits in"
+          + " auth.keys-file), by the limit.",
+      "source",
+      "client",
+      "limit"),
   REQUESTS_IN_FLIGHT(
       Kind.GAUGE,
       "pointsman_requests_in_flight",

@@ -12,6 +12,7 @@ import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestReport;
 import java.lang.reflect.Proxy;
@@ -20,11 +21,15 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 class RequestLinesTest {
+  private static final ClientIdentity ALICE =
+      new ClientIdentity(ClientIdentity.Kind.KEY, "alice", Set.of());
+
   /** The patterns of the production stack's end-to-end script. */
   private static final Pattern LINE = Pattern.compile("Routing request.*to.*at.*process time");
 
@@ -148,6 +153,7 @@ class RequestLinesTest {
                   case "status" -> status;
                   case "reason" -> reason.isEmpty() ? null : reason;
                   case "client" -> "10.1.2.3";
+                  case "identity" -> ALICE;
                   case "requestId" -> "r-1";
                   case "model" -> "m\nx";
                   case "usage" -> new Usage(7, -1, 3);
@@ -180,10 +186,10 @@ class RequestLinesTest {
   void aRequestLeavesOneLineWithItsValues() {
     assertThat(written(Access.ALL, 1, report("GET", "/v1/x?key=secret", 404, "none")))
         .containsExactly(
-            "request[client=\"10.1.2.3\", method=\"GET\", path=\"/v1/x\", status=\"404\","
-                + " model=\"m\\u000ax\", reason=\"none\", bytes_in=\"-1\", bytes_out=\"-1\","
-                + " prompt_tokens=\"7\", completion_tokens=\"3\", total_ms=\"12.3\","
-                + " request=\"r-1\"]");
+            "request[client=\"10.1.2.3\", identity=\"alice\", method=\"GET\", path=\"/v1/x\","
+                + " status=\"404\", model=\"m\\u000ax\", reason=\"none\", bytes_in=\"-1\","
+                + " bytes_out=\"-1\", prompt_tokens=\"7\", completion_tokens=\"3\","
+                + " total_ms=\"12.3\", request=\"r-1\"]");
   }
 
   @Test
@@ -206,7 +212,8 @@ class RequestLinesTest {
   @Test
   void changesAndRefusedKeysAreAudited() {
     assertThat(written(Access.OFF, 1, report("POST", "/add_worker?url=x", 200, "")).getFirst())
-        .startsWith("audit[client=\"10.1.2.3\", method=\"POST\", path=\"/add_worker\"");
+        .startsWith(
+            "audit[client=\"10.1.2.3\", identity=\"alice\", method=\"POST\", path=\"/add_worker\"");
     assertThat(written(Access.OFF, 1, report("GET", "/v1/models", 401, "invalid_api_key")))
         .hasSize(1);
     assertThat(

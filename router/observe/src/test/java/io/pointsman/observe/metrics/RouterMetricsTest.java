@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import com.sun.management.ThreadMXBean;
 import io.pointsman.config.settings.KvEventSettings;
+import io.pointsman.control.discovery.DiscoveryTally;
 import io.pointsman.control.health.EngineClient;
 import io.pointsman.control.kvevents.KvEventTally;
 import io.pointsman.control.kvevents.KvEvents;
@@ -25,6 +26,7 @@ import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSources;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.kv.KnownTexts;
 import io.pointsman.engine.kv.KvEvent;
@@ -46,6 +48,8 @@ import io.pointsman.engine.prefix.PrefixIndex;
 import io.pointsman.engine.shadow.ShadowReport;
 import io.pointsman.engine.shadow.ShadowReport.Side;
 import io.pointsman.proxy.body.BodyBudget;
+import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.quota.ClientLimit;
 import io.pointsman.proxy.retry.PoisonMemory;
 import io.pointsman.proxy.retry.PoisonSettings;
 import io.pointsman.proxy.telemetry.Blame;
@@ -114,6 +118,31 @@ class RouterMetricsTest {
         ExternalLeaseSettings.DEFAULTS,
         clock::nanos,
         ScriptedRandomSource.seeded(2)::roll);
+  }
+
+  @Test
+  void requestsAreCountedByTheNamesOfAtMost64ClientsOfASource() {
+    TestReport report = TestReport.served(Endpoint.COMPLETIONS, 200);
+    metrics.proxyListener().ended(report);
+    for (int i = 0; i < 100; i++) {
+      metrics.proxyListener().ended(report.of(client("key-" + i)));
+    }
+    metrics.proxyListener().ended(report.of(client("key-1")));
+    Scraped scraped = scraped();
+    String series = "pointsman_client_requests_total{client=\"%s\",source=\"%s\"}";
+    assertThat(scraped.value(series.formatted("key-1", "key"))).isEqualTo(2);
+    assertThat(scraped.value(series.formatted("other", "key"))).isEqualTo(36);
+    assertThat(scraped.value(series.formatted("unknown", "address"))).isEqualTo(1);
+    metrics.proxyListener().limited(client("key-1"), ClientLimit.CONCURRENCY);
+    metrics.proxyListener().limited(client("key-99"), ClientLimit.CONCURRENCY);
+    String limited =
+        "pointsman_client_limited_total{client=\"%s\",limit=\"concurrency\",source=\"key\"}";
+    assertThat(scraped().value(limited.formatted("key-1"))).isEqualTo(1);
+    assertThat(scraped().value(limited.formatted("other"))).isEqualTo(1);
+  }
+
+  private static ClientIdentity client(String name) {
+    return new ClientIdentity(ClientIdentity.Kind.KEY, name, Set.of());
   }
 
   @Test
@@ -528,6 +557,7 @@ class RouterMetricsTest {
         .heldBack(() -> 0)
         .clients(() -> 0, 0)
         .protocols(new ConnectionTally())
+        .discovery(new WorkerSources(fleet), new DiscoveryTally())
         .poison(new PoisonMemory(PoisonSettings.OFF, clock::nanos))
         .bodies(new BodyBudget(0))
         .sessions(() -> 0)

@@ -1,6 +1,7 @@
 package io.pointsman.observe.metrics;
 
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.telemetry.RequestReport;
 import io.pointsman.request.Endpoint;
@@ -13,27 +14,33 @@ record TestReport(
     int status,
     Blame blame,
     boolean streamed,
-    boolean clientLeft)
+    boolean clientLeft,
+    ClientIdentity identity)
     implements RequestReport {
 
   static TestReport served(Endpoint endpoint, int status) {
-    return new TestReport(endpoint, null, status, Blame.NONE, false, false);
+    return new TestReport(endpoint, null, status, Blame.NONE, false, false, ClientIdentity.UNKNOWN);
   }
 
   static TestReport failed(int status, Blame blame) {
-    return new TestReport(Endpoint.CHAT_COMPLETIONS, null, status, blame, false, false);
+    return new TestReport(
+        Endpoint.CHAT_COMPLETIONS, null, status, blame, false, false, ClientIdentity.UNKNOWN);
   }
 
   TestReport forModel(String asked) {
-    return new TestReport(endpoint, asked, status, blame, streamed, clientLeft);
+    return new TestReport(endpoint, asked, status, blame, streamed, clientLeft, identity);
+  }
+
+  TestReport of(ClientIdentity client) {
+    return new TestReport(endpoint, model, status, blame, streamed, clientLeft, client);
   }
 
   TestReport asStream() {
-    return new TestReport(endpoint, model, status, blame, true, clientLeft);
+    return new TestReport(endpoint, model, status, blame, true, clientLeft, identity);
   }
 
   TestReport afterClientLeft() {
-    return new TestReport(endpoint, model, status, blame, streamed, true);
+    return new TestReport(endpoint, model, status, blame, streamed, true, identity);
   }
 
   @Override

@@ -3,8 +3,10 @@ package io.pointsman.server.cli;
 import static java.util.Objects.requireNonNull;
 
 import io.pointsman.api.keys.KeyFile;
+import io.pointsman.api.keys.QuotaFields;
 import io.pointsman.api.keys.StoredKey;
 import io.pointsman.config.ConfigException;
+import io.pointsman.proxy.identity.ClientQuotas;
 import io.pointsman.proxy.identity.KeyRole;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -15,6 +17,7 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -86,6 +89,16 @@ final class KeyCommand implements Runnable {
     private List<String> models = List.of();
 
     @Option(
+        names = "--limits",
+        paramLabel = "<limit=number>",
+        split = ",",
+        description =
+            "Own limits of the key for each model, for example"
+                + " requests-per-minute=60,concurrency=4. The names are those of client-limits.*;"
+                + " the others keep their values there.")
+    private Map<String, String> limits = Map.of();
+
+    @Option(
         names = "--expires",
         paramLabel = "<time>",
         description = "Time until the key ends, for example 30d or 12h. Without it: never.")
@@ -116,7 +129,12 @@ final class KeyCommand implements Runnable {
     private StoredKey stored(String key) {
       try {
         return new StoredKey(
-            name, KeyRole.of(role), StoredKey.hash(key), List.copyOf(models), end());
+            name,
+            KeyRole.of(role),
+            StoredKey.hash(key),
+            List.copyOf(models),
+            new ClientQuotas(QuotaFields.of(limits), Map.of()),
+            end());
       } catch (IllegalArgumentException e) {
         throw new ConfigException("--" + e.getMessage());
       }

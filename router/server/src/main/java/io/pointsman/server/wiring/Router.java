@@ -54,8 +54,6 @@ import io.pointsman.pd.execution.PdHandlers;
 import io.pointsman.plane.haproxy.SpoeListener;
 import io.pointsman.proxy.ProxyContext;
 import io.pointsman.proxy.ProxyServer;
-import io.pointsman.proxy.admission.AdmissionSettings;
-import io.pointsman.proxy.local.AdminGuard;
 import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
@@ -558,6 +556,7 @@ public final class Router implements AutoCloseable {
               decodes,
               () -> config.proxy().admission(),
               split,
+              () -> config.proxy().limits().clients().quota(),
               prompts,
               ticker,
               dice);

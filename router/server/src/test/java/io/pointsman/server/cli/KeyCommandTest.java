@@ -52,8 +52,12 @@ class KeyCommandTest {
         .isBetween(
             Instant.now().plus(Duration.ofDays(29)), Instant.now().plus(Duration.ofDays(31)));
 
+    String[] eve = {"--name", "eve", "--role", "client", "--limits", "requests-per-minute=60"};
+    assertThat(create(eve)).isZero();
+    assertThat(stored().getLast().quotas().ofEach().requestsPerMinute()).isEqualTo(60);
+
     assertThat(create("--name", "ops", "--role", "admin")).isZero();
-    assertThat(stored()).extracting(StoredKey::name).containsExactly("bob", "ops");
+    assertThat(stored()).extracting(StoredKey::name).containsExactly("bob", "eve", "ops");
   }
 
   @Test
@@ -61,6 +65,9 @@ class KeyCommandTest {
     assertThat(create("--name", "a b", "--role", "client")).isEqualTo(2);
     assertThat(create("--name", "a", "--role", "owner")).isEqualTo(2);
     assertThat(create("--name", "a", "--role", "client", "--expires", "soon")).isEqualTo(2);
+    assertThat(create("--name", "a", "--role", "client", "--limits", "x=1")).isEqualTo(2);
+    assertThat(create("--name", "a", "--role", "admin", "--limits", "concurrency=1")).isEqualTo(2);
+    assertThat(err.toString()).contains("--limits: x: unknown limit", "--limits: with role admin");
     assertThat(err.toString()).contains("--name: a b", "--role: owner", "--expires: soon");
     assertThat(directory).isEmptyDirectory();
     assertThat(out.toString()).isEmpty();

@@ -16,12 +16,12 @@ public final class PlaneContenders {
   private static final Path LUA_MODULE = Path.of("/usr/lib/nginx/modules/ngx_http_lua_module.so");
 
   /**
-   * Starts the router behind the proxy. {@code $1} is the port of its admin listener,
-   * {@code $2} its SPOE port, {@code $3} the workers.
+   * Starts the router behind the proxy. {@code $1} is the port of its admin listener, {@code $2}
+   * its SPOE port, {@code $3} the workers.
    */
   private static final String ROUTER =
-      " serve --policy cache_aware --log-level error --host 127.0.0.1 --port 0"
-          + " --admin-port $1 --metrics-port 0 --decide-spoe-address 127.0.0.1:$2 --workers \"$3\" & ";
+      " serve --policy cache_aware --log-level error --host 127.0.0.1 --port 0 --admin-port $1"
+          + " --metrics-port 0 --decide-spoe-address 127.0.0.1:$2 --workers \"$3\" & ";
 
   private final Path home;
 

@@ -1,0 +1,30 @@
+package io.pointsman.proxy.quota;
+
+/** The limits of a client. A closed set, used as a metric label. */
+public enum ClientLimit {
+  CONCURRENCY("requests in progress"),
+  REQUESTS_PER_MINUTE("requests per minute"),
+  REQUESTS_PER_DAY("requests per day"),
+  PROMPT_TOKENS_PER_MINUTE("prompt tokens per minute"),
+  OUTPUT_TOKENS_PER_MINUTE("output tokens per minute"),
+  TOKENS_PER_DAY("tokens per day");
+
+  private final String text;
+
+  ClientLimit(String text) {
+    this.text = text;
+  }
+
+  /** The limit in messages. */
+  public String text() {
+    return text;
+  }
+
+  /** True for a limit on tokens. */
+  public boolean ofTokens() {
+    return switch (this) {
+      case PROMPT_TOKENS_PER_MINUTE, OUTPUT_TOKENS_PER_MINUTE, TOKENS_PER_DAY -> true;
+      case CONCURRENCY, REQUESTS_PER_MINUTE, REQUESTS_PER_DAY -> false;
+    };
+  }
+}

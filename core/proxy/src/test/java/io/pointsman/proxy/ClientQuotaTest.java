@@ -1,0 +1,181 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.proxy.identity.ClientQuota;
+import io.pointsman.proxy.settings.LimitSettings;
+import io.pointsman.testkit.FakeClock;
+import io.pointsman.testkit.engine.EngineScript;
+import io.pointsman.testkit.engine.Faults.EventStream;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Limits of a client, as it sees them. */
+@SuppressWarnings("try") // tests may be interrupted
+@Timeout(60)
+class ClientQuotaTest {
+  private static final String CHAT = "/v1/chat/completions";
+  private static final String HI = "{\"model\":\"m\",\"messages\":[]}";
+  private static final String USED =
+      "{\"id\":\"a\",\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":60}}";
+
+  private static final EngineScript COUNTING =
+      (request, connection) -> connection.reply(200, "application/json", USED);
+
+  private final FakeClock clock = new FakeClock();
+
+  private ProxyRig rig(ClientQuota quota) throws Exception {
+    LimitSettings limits = LimitSettings.DEFAULTS;
+    return new ProxyRig(
+        Transport.AUTO,
+        ProxySettings.DEFAULTS.withLimits(limits.withClients(limits.clients().withQuota(quota))),
+        clock);
+  }
+
+  private static WireResponse ask(ProxyRig rig) throws Exception {
+    WireResponse response = rig.ask(ProxyRig.post(CHAT, HI));
+    ProxyRig.await("ended", () -> rig.server().running() == 0);
+    return response;
+  }
+
+  @Test
+  void requestsBeyondTheLimitGet429AndTheTimeToWait() throws Exception {
+    try (ProxyRig rig = rig(new ClientQuota(0, 2, 0, 0, 0, 0));
+        ScriptedEngine engine = ScriptedEngine.start(COUNTING)) {
+      rig.worker(engine.url());
+      WireResponse first = ask(rig);
+      assertThat(first.status()).isEqualTo(200);
+      assertThat(first.header("x-ratelimit-limit-requests")).isEqualTo("2");
+      assertThat(first.header("x-ratelimit-remaining-requests")).isEqualTo("1");
+      assertThat(first.header("x-ratelimit-reset-requests")).isEqualTo("30s");
+      assertThat(first.header("x-ratelimit-limit-tokens")).isNull();
+      assertThat(ask(rig).status()).isEqualTo(200);
+
+      WireResponse refused = ask(rig);
+      assertThat(refused.status()).isEqualTo(429);
+      assertThat(refused.text())
+          .contains("\"code\":\"rate_limit_exceeded\"", "\"type\":\"requests\"")
+          .contains("requests per minute (limit 2)");
+      assertThat(refused.header("retry-after")).isEqualTo("30");
+      assertThat(refused.header("x-ratelimit-remaining-requests")).isEqualTo("0");
+      assertThat(engine.requests()).hasSize(2);
+      assertThat(rig.limited).containsExactly("127.0.0.1 REQUESTS_PER_MINUTE");
+
+      clock.advance(Duration.ofSeconds(30));
+      assertThat(ask(rig).status()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void theRefusalHasTheFormOfTheApi() throws Exception {
+    try (ProxyRig rig = rig(new ClientQuota(0, 1, 0, 0, 0, 0));
+        ScriptedEngine engine = ScriptedEngine.start(COUNTING)) {
+      rig.worker(engine.url());
+      assertThat(ask(rig).status()).isEqualTo(200);
+      WireResponse refused = rig.ask(ProxyRig.post("/v1/messages", HI));
+      assertThat(refused.status()).isEqualTo(429);
+      assertThat(refused.text()).contains("\"type\":\"rate_limit_error\"");
+      assertThat(refused.header("retry-after")).isEqualTo("60");
+    }
+  }
+
+  @Test
+  void tokensCountAsTheEngineReportsThem() throws Exception {
+    try (ProxyRig rig = rig(new ClientQuota(0, 0, 0, 60, 0, 0));
+        ScriptedEngine engine = ScriptedEngine.start(COUNTING)) {
+      rig.worker(engine.url());
+      WireResponse first = ask(rig);
+      assertThat(first.header("x-ratelimit-limit-tokens")).isEqualTo("60");
+      WireResponse refused = ask(rig);
+      assertThat(refused.status()).isEqualTo(429);
+      assertThat(refused.text()).contains("\"type\":\"tokens\"", "output tokens per minute");
+      assertThat(refused.header("retry-after")).isEqualTo("1");
+      clock.advance(Duration.ofSeconds(1));
+      assertThat(ask(rig).status()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void aStreamWithoutCountsCountsItsChunks() throws Exception {
+    try (ProxyRig rig = rig(new ClientQuota(0, 0, 0, 1, 0, 0));
+        ScriptedEngine engine = ScriptedEngine.start(new EventStream(List.of("a", "b")))) {
+      rig.worker(engine.url());
+      assertThat(ask(rig).status()).isEqualTo(200);
+      assertThat(ask(rig).status()).isEqualTo(429);
+    }
+  }
+
+  @Test
+  void aRequestThatNoWorkerServesCostsNoTokens() throws Exception {
+    try (ProxyRig rig = rig(new ClientQuota(0, 0, 10, 0, 0, 0))) {
+      for (int i = 0; i < 3; i++) {
+        assertThat(ask(rig).status()).isEqualTo(503);
+      }
+    }
+  }
+
+  @Test
+  void requestsInProgressAreBounded() throws Exception {
+    CountDownLatch goOn = new CountDownLatch(1);
+    EngineScript waiting =
+        (request, connection) -> {
+          goOn.await();
+          connection.reply(200, "application/json", USED);
+        };
+    try (ProxyRig rig = rig(new ClientQuota(1, 0, 0, 0, 0, 0));
+        ScriptedEngine engine = ScriptedEngine.start(waiting)) {
+      rig.worker(engine.url());
+      WireClient first = rig.connect().send(ProxyRig.post(CHAT, HI));
+      engine.awaitRequest();
+      WireResponse refused = rig.ask(ProxyRig.post(CHAT, HI));
+      assertThat(refused.status()).isEqualTo(429);
+      assertThat(refused.text()).contains("requests in progress (limit 1)");
+      assertThat(refused.header("retry-after")).isEqualTo("1");
+      goOn.countDown();
+      assertThat(first.read().status()).isEqualTo(200);
+      ProxyRig.await("ended", () -> rig.server().running() == 0);
+      assertThat(ask(rig).status()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void aClientThatLeavesGivesItsPlaceBack() throws Exception {
+    CountDownLatch goOn = new CountDownLatch(1);
+    EngineScript waiting =
+        (request, connection) -> {
+          goOn.await();
+          connection.reply(200, "application/json", USED);
+        };
+    try (ProxyRig rig = rig(new ClientQuota(1, 0, 0, 0, 0, 0));
+        ScriptedEngine engine = ScriptedEngine.start(waiting)) {
+      rig.worker(engine.url());
+      WireClient first = rig.connect().send(ProxyRig.post(CHAT, HI));
+      engine.awaitRequest();
+      first.close();
+      ProxyRig.await("ended", () -> rig.server().running() == 0);
+      goOn.countDown();
+      assertThat(ask(rig).status()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void theLimitsOfAProviderBehindAreNotShown() throws Exception {
+    EngineScript provider =
+        (request, connection) ->
+            connection.send(
+                "HTTP/1.1 200 OK\r\nx-ratelimit-limit-requests: 9000\r\ncontent-length: 2\r\n\r\n"
+                    + "{}");
+    try (ProxyRig rig = rig(new ClientQuota(0, 5, 0, 0, 0, 0));
+        ProxyRig open = rig(ClientQuota.NONE);
+        ScriptedEngine engine = ScriptedEngine.start(provider)) {
+      rig.worker(engine.url());
+      open.worker(engine.url());
+      assertThat(ask(rig).values("x-ratelimit-limit-requests")).containsExactly("5");
+      assertThat(ask(open).values("x-ratelimit-limit-requests")).containsExactly("9000");
+    }
+  }
+}
