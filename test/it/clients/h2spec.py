@@ -11,6 +11,8 @@ KNOWN = {
     "closed: Sends a HEADERS frame",
     "Sends stream identifier that is numerically smaller than previous",
     'Sends a DATA frame on the stream that is not in "open" or "half-closed (local)" state',
+    # The answer may be complete before this frame arrives.
+    "Sends a second HEADERS frame without the END_STREAM flag",
     # In clear text it is a request of HTTP/1.1, which gets 400 before the connection closes.
     "Sends invalid connection preface",
 }
@@ -27,5 +29,5 @@ for report in sys.argv[1:]:
     new = failed - KNOWN
     wrong = wrong or bool(new) or count < 100
     print(f"{'FAILS ' if new or count < 100 else 'ok    '} {report.rsplit('/', 1)[-1]}: {count} cases, "
-          f"{len(failed)} known deviations" + "".join(f"\n       {each}" for each in sorted(new)))
+          f"{len(failed & KNOWN)} known deviations" + "".join(f"\n       {each}" for each in sorted(new)))
 sys.exit(wrong)

@@ -5,6 +5,7 @@ import ssl
 
 import anthropic
 import httpx
+import httpx2
 import openai
 
 TLS = os.environ["POINTSMAN_TLS_URL"]
@@ -26,7 +27,7 @@ def openai_over(url, http2=False, **verify):
 
 
 def anthropic_over(url, http2=False, **verify):
-    http = httpx.Client(verify=context(**verify), http2=http2)
+    http = httpx2.Client(verify=context(**verify), http2=http2)
     return anthropic.Anthropic(base_url=url, api_key="any", max_retries=0, timeout=30, http_client=http)
 
 

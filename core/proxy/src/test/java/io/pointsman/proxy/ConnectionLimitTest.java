@@ -132,12 +132,12 @@ class ConnectionLimitTest {
         String call = "GET /x HTTP/1.1\r\nhost: localhost\r\n\r\n";
         assertThat(plane.send(call).read().status()).isEqualTo(404);
         clock.advance(Duration.ofSeconds(1));
-        List<WireClient> idle = connect(rig, MOST);
+        connect(rig, MOST);
         Await.until("all are counted", () -> rig.server().clients() == MOST);
         clock.advance(Duration.ofSeconds(3));
 
+        // Only the end of a client's connection makes room for the next one.
         assertThat(rig.connect().send(REQUEST).read().status()).as("next").isEqualTo(200);
-        assertThat(idle.getFirst().atEnd()).isTrue();
         assertThat(plane.send(call).read().status()).isEqualTo(404);
       }
     }

@@ -39,6 +39,11 @@ class KvSourceTest {
     return new EventPublisher(options, "127.0.0.1", 1, 1);
   }
 
+  /** A source is complete before its publisher has read the subscription. */
+  private static void awaitSubscriber(EventPublisher publisher) {
+    Await.until("a subscriber", () -> publisher.subscribers() > 0);
+  }
+
   /** Publishes one block with the id and token {@code block}. */
   private static void store(EventPublisher publisher, long block) {
     publisher.publish(
@@ -264,6 +269,7 @@ class KvSourceTest {
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(first.port(), first.replayPort());
       listening.awaitLive(worker);
+      awaitSubscriber(first);
       store(first, 1);
       store(first, 2);
       listening.awaitBlocks(worker, range(1, 2));
@@ -290,6 +296,7 @@ class KvSourceTest {
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
       listening.awaitLive(worker);
+      awaitSubscriber(publisher);
       store(publisher, 1);
       listening.awaitBlocks(worker, Set.of(1L));
       publisher.hangUp();
@@ -379,6 +386,7 @@ class KvSourceTest {
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
       listening.awaitLive(worker);
+      awaitSubscriber(publisher);
       store(publisher, 1);
       listening.awaitBlocks(worker, Set.of(1L));
       publisher.publish(new byte[] {(byte) 0xc1});
@@ -538,6 +546,7 @@ class KvSourceTest {
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
       listening.awaitLive(worker);
+      awaitSubscriber(publisher);
       store(publisher, 1);
       listening.awaitBlocks(worker, Set.of(1L));
       listening.feed.failOnce(new AssertionError("planted"));
@@ -554,6 +563,7 @@ class KvSourceTest {
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
       listening.awaitLive(worker);
+      awaitSubscriber(publisher);
       store(publisher, 1);
       listening.awaitBlocks(worker, Set.of(1L));
       listening.breakOnce();

@@ -24,10 +24,12 @@ import org.junit.jupiter.api.io.TempDir;
 class ProductionStackConfigTest {
   @TempDir Path directory;
 
-  private Path configure(ScriptedEngine engine, String more) throws IOException {
+  private Path configure(ScriptedEngine engine, String logic, String more) throws IOException {
     return Files.writeString(
         directory.resolve("dynamic.yaml"),
-        "service_discovery: static\nrouting_logic: roundrobin\nstatic_models: m\n"
+        "service_discovery: static\nrouting_logic: "
+            + logic
+            + "\nstatic_models: m\n"
             + "static_backends: "
             + engine.url()
             + "\n"
@@ -70,7 +72,7 @@ class ProductionStackConfigTest {
             RouterProcess.startAs(
                 "production-stack",
                 "--dynamic-config-yaml",
-                configure(first, "static_aliases: gpt-4:m\n").toString(),
+                configure(first, "roundrobin", "static_aliases: gpt-4:m\n").toString(),
                 "--session-key",
                 "x-user")) {
       assertThat(ask(router, "gpt-4").status()).isEqualTo(200);
@@ -79,11 +81,11 @@ class ProductionStackConfigTest {
       assertThat(get(router, "/health"))
           .contains("\"status\":\"healthy\"", "\"static_backends\":\"" + first.url() + "\"");
 
-      configure(second, "routing_logic: nothing\n");
+      configure(second, "nothing", "");
       router.awaitOutput("not reloaded");
-      configure(second, "routing_logic: session\n");
+      configure(second, "session", "");
       router.awaitOutput("changed: ");
-      configure(second, "session_key: other\nstatic_aliases: {g: m}\n");
+      configure(second, "session", "session_key: other\nstatic_aliases: {g: m}\n");
       WaitFor.until(
           "the second serves by the new alias",
           WaitFor.LONG,

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
  * monotonic clock, which time settings do not move. The log adds the time of day to its lines.
  */
 final class ClockTest {
-  /** Classes that show the time of day and decide nothing by it, and the one that hands it on. */
+  /** Classes that show the time of day or end keys by it, and those that hand it on. */
   private static final Set<String> SHOW_IT =
       Set.of(
           // Engines add the time of day to KV events; only a metric uses it.
@@ -37,6 +37,10 @@ final class ClockTest {
           "io.pointsman.proxy.exchange.RerankBody",
           // Time since which an engine is known, in /engines.
           "io.pointsman.api.admin.EngineIds",
+          // Keys end at a time of day.
+          "io.pointsman.api.keys.FileKeys",
+          "io.pointsman.server.cli.KeyCommand$Create",
+          "io.pointsman.server.wiring.RouterKeys",
           "io.pointsman.server.wiring.Router$Assembly");
 
   private static final ArchRule NOBODY_ASKS =

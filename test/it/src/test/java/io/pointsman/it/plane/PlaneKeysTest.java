@@ -81,7 +81,7 @@ final class PlaneKeysTest {
           rig.send(completion("x")),
           rig.send(completion("x"), authorization("invented")),
           PlaneRig.get(rig.port(), "/v1/models"),
-          PlaneRig.get(rig.port(), "/metrics", authorization("invented"))
+          PlaneRig.get(rig.port(), "/version", authorization("invented"))
         }) {
       assertThat(answer.status()).isEqualTo(401);
       assertThat(answer.text()).contains("invalid_api_key");

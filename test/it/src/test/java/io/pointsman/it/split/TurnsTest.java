@@ -203,6 +203,7 @@ final class TurnsTest {
                     options.withBidirectional(true).withParamsInStreams(true).withDecoderTtl(0.05))
             .engines(2, 1)
             .set("prefill-policy", "round_robin")
+            .set("turn-ttl", "450s")
             .start()) {
       cluster.expectLeaks();
       cluster.expectWrongFields();

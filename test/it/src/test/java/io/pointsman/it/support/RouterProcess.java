@@ -144,7 +144,9 @@ public final class RouterProcess implements AutoCloseable {
     command.addAll(List.of("-cp", classPath, MAIN, name));
     command.addAll(List.of("--port", Integer.toString(port), "--metrics-port", "0"));
     if (!List.of(flags).contains("--admin-port")) {
+      // Some launchers listen on all addresses.
       command.addAll(List.of("--admin-port", "0", "--admin-on-client-port", "true"));
+      command.addAll(List.of("--insecure-admin", "true"));
     }
     command.addAll(List.of(flags));
     Path log = Files.createTempFile("pointsman-router", ".log");

@@ -41,5 +41,5 @@ public enum FleetFault {
   /** Name servers do not answer questions about workers. */
   DNS_FAILS,
   /** A name that stands for workers has no records any more. */
-  NAME_HAS_NO_RECORDS
+  DNS_HAS_NO_RECORDS
 }

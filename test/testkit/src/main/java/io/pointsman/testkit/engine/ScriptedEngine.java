@@ -17,6 +17,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /** An HTTP server that runs a script for each request. */
 public final class ScriptedEngine implements AutoCloseable {
@@ -25,6 +27,10 @@ public final class ScriptedEngine implements AutoCloseable {
   private final InetAddress address;
   private final int port;
   private volatile ServerSocket listener;
+
+  /** Keeps the port while the engine does not listen; other connections could take it. */
+  private final AtomicReference<@Nullable Socket> holder = new AtomicReference<>();
+
   private volatile Thread accepting = Thread.ofVirtual().unstarted(this::accept);
   private final List<EngineRequest> requests = new CopyOnWriteArrayList<>();
   private final BlockingQueue<EngineRequest> arrivals = new LinkedBlockingQueue<>();
@@ -156,8 +162,18 @@ public final class ScriptedEngine implements AutoCloseable {
     }
   }
 
-  /** Stops accepting connections and breaks the open ones. */
+  /** Stops accepting connections and breaks the open ones. The port stays its own. */
   public void stopListening() throws IOException {
+    stop();
+    if (holder.get() == null) {
+      Socket bound = new Socket();
+      bound.setReuseAddress(true);
+      bound.bind(new InetSocketAddress(address, port));
+      holder.set(bound);
+    }
+  }
+
+  private void stop() throws IOException {
     listener.close();
     try {
       accepting.join(); // it may be about to take a connection
@@ -242,7 +258,11 @@ public final class ScriptedEngine implements AutoCloseable {
   /** Stops listening and breaks every connection. */
   @Override
   public void close() throws IOException {
-    stopListening();
+    stop();
+    Socket held = holder.getAndSet(null);
+    if (held != null) {
+      held.close();
+    }
   }
 
   private void breakConnections() throws IOException {
