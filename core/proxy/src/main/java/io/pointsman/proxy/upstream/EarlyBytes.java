@@ -20,6 +20,10 @@ final class EarlyBytes {
    * <p>After the event loop has seen a reset, the connection is no longer connected.
    */
   boolean in(Channel channel) {
+    if (!channel.isOpen()) {
+      // Its descriptor may already be that of another socket, and a read of that one could block.
+      return false;
+    }
     try {
       return read(channel) != 0;
     } catch (IOException | NotYetConnectedException _) {
