@@ -19,13 +19,18 @@ import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.quota.ClientLimit;
 import io.pointsman.proxy.telemetry.Blame;
+import io.pointsman.proxy.telemetry.ForwardingListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestReport;
 import io.pointsman.request.Endpoint;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.ScriptedRandomSource;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -152,6 +157,20 @@ class FleetActivityTest implements EngineListener {
     assertThat(figures.reportedHits()).isEqualTo(0.25);
     assertThat(figures.tokens()).isEqualTo(5);
     assertThat(activity.recent().predictedHits()).isEqualTo(figures.predictedHits());
+  }
+
+  @Test
+  void refusalsByLimitsGoOnToTheNextListener() {
+    List<ClientLimit> limited = new ArrayList<>();
+    ProxyListener metrics =
+        new ForwardingListener(ProxyListener.NONE) {
+          @Override
+          public void limited(ClientIdentity client, ClientLimit limit) {
+            limited.add(limit);
+          }
+        };
+    activity.around(metrics).limited(ClientIdentity.UNKNOWN, ClientLimit.CONCURRENCY);
+    assertThat(limited).containsExactly(ClientLimit.CONCURRENCY);
   }
 
   @Test
