@@ -4,7 +4,6 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.prefix.PrefixMark;
 import io.pointsman.pd.body.ReplyReader;
 import io.pointsman.pd.execution.answer.AnswerEdits;
-import io.pointsman.pd.execution.answer.BufferedRewrite;
 import io.pointsman.pd.execution.answer.EventRewrite;
 import io.pointsman.pd.plan.Conversation;
 import io.pointsman.pd.plan.FirstToken;
@@ -14,6 +13,7 @@ import io.pointsman.pd.plan.PrefillReply;
 import io.pointsman.pd.telemetry.SplitListener.Stage;
 import io.pointsman.proxy.body.EditedBody;
 import io.pointsman.proxy.handler.BodyRewrite;
+import io.pointsman.proxy.handler.BufferedRewrite;
 import io.pointsman.proxy.handler.UpstreamRequest;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.wire.HeadChanges;
@@ -190,7 +190,8 @@ final class DecodeRequest implements UpstreamRequest {
             course.tools(), request.endpoint(), expected.cached(), expected.first(), learns);
     return head.eventStream()
         ? new EventRewrite(edits, () -> learn(edits))
-        : new BufferedRewrite(edits, course.plane().stages().maxReplyBytes(), () -> learn(edits));
+        : new BufferedRewrite(
+            edits::apply, course.plane().stages().maxReplyBytes(), () -> learn(edits));
   }
 
   private boolean learns() {

@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.handler.BodyRewrite;
+import io.pointsman.proxy.handler.BufferedRewrite;
 import io.pointsman.proxy.handler.UpstreamRequest;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.relay.Relay;
@@ -25,6 +26,9 @@ import org.jspecify.annotations.Nullable;
  * response id from the body. Belongs to the client's event loop.
  */
 final class AnswerWriter {
+  /** Maximum size in bytes of a rerank answer that is changed. */
+  private static final int MOST_RERANK_BYTES = 16 << 20;
+
   private final ClientConnection client;
   private final ServerContext plane;
   private final RequestHead head;
@@ -99,7 +103,12 @@ final class AnswerWriter {
     BodyRewrite changed = stageError == null ? rewrite : stageError;
     RerankForm form = rerank;
     if (changed == null && form != null && rewritable(answer)) {
-      changed = new RerankBody(form, InstantSource.system());
+      InstantSource clock = InstantSource.system();
+      changed =
+          new BufferedRewrite(
+              whole -> form.answer(whole, clock.instant().getEpochSecond()),
+              MOST_RERANK_BYTES,
+              () -> {});
     }
     Relay begun = relay(answer, lines, keep, changed);
     last = begun;

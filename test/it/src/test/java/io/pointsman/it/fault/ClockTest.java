@@ -34,7 +34,6 @@ final class ClockTest {
           "io.pointsman.observe.logging.RequestLines",
           // Time of creation in a mapped rerank answer.
           "io.pointsman.proxy.exchange.AnswerWriter",
-          "io.pointsman.proxy.exchange.RerankBody",
           // Time since which an engine is known, in /engines.
           "io.pointsman.api.admin.EngineIds",
           // Keys end at a time of day.

@@ -62,7 +62,7 @@ public final class AnswerEdits {
    *
    * @return null if it remains unchanged
    */
-  byte @Nullable [] apply(byte[] json) {
+  public byte @Nullable [] apply(byte[] json) {
     if (learns) {
       learn(json);
     }

@@ -6,6 +6,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.pointsman.pd.plan.FirstToken;
 import io.pointsman.pd.plan.PdEndpoint;
+import io.pointsman.proxy.handler.BufferedRewrite;
 import io.pointsman.request.splice.BodyEdit;
 import io.pointsman.request.splice.RawJson;
 import java.nio.charset.StandardCharsets;
@@ -145,7 +146,7 @@ class EventRewriteTest {
 
   @Test
   void anAnswerInOnePieceIsEditedAtItsEnd() {
-    BufferedRewrite rewrite = new BufferedRewrite(edits(3, null), 1000, () -> {});
+    BufferedRewrite rewrite = new BufferedRewrite(edits(3, null)::apply, 1000, () -> {});
     assertThat(text(rewrite.take(Unpooled.copiedBuffer("{\"usage\":", StandardCharsets.UTF_8))))
         .isEmpty();
     assertThat(
@@ -160,7 +161,7 @@ class EventRewriteTest {
 
   @Test
   void anAnswerAboveTheLimitPassesUnchanged() {
-    BufferedRewrite rewrite = new BufferedRewrite(edits(3, null), 10, () -> {});
+    BufferedRewrite rewrite = new BufferedRewrite(edits(3, null)::apply, 10, () -> {});
     assertThat(text(rewrite.take(Unpooled.copiedBuffer("{\"usage\":{}", StandardCharsets.UTF_8))))
         .isEqualTo("{\"usage\":{}");
     assertThat(text(rewrite.take(Unpooled.copiedBuffer("}", StandardCharsets.UTF_8))))

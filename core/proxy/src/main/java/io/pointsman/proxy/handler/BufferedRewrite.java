@@ -1,9 +1,8 @@
-package io.pointsman.pd.execution.answer;
+package io.pointsman.proxy.handler;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
-import io.pointsman.proxy.handler.BodyRewrite;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,7 +10,14 @@ import org.jspecify.annotations.Nullable;
  * unchanged. Belongs to the event loop.
  */
 public final class BufferedRewrite implements BodyRewrite {
-  private final AnswerEdits edits;
+  /** Changes a complete answer. */
+  @FunctionalInterface
+  public interface Edit {
+    /** The changed answer; null to leave it unchanged. */
+    byte @Nullable [] apply(byte[] whole);
+  }
+
+  private final Edit edit;
   private final int maxBytes;
   private final Runnable onEnd;
   private @Nullable ByteBuf whole = Unpooled.buffer(1024);
@@ -20,8 +26,8 @@ public final class BufferedRewrite implements BodyRewrite {
    * @param maxBytes maximum size in bytes of an edited answer
    * @param onEnd called at the end of the answer
    */
-  public BufferedRewrite(AnswerEdits edits, int maxBytes, Runnable onEnd) {
-    this.edits = edits;
+  public BufferedRewrite(Edit edit, int maxBytes, Runnable onEnd) {
+    this.edit = edit;
     this.maxBytes = maxBytes;
     this.onEnd = onEnd;
   }
@@ -50,7 +56,7 @@ public final class BufferedRewrite implements BodyRewrite {
       return Unpooled.EMPTY_BUFFER;
     }
     byte[] bytes = ByteBufUtil.getBytes(kept);
-    byte[] changed = edits.apply(bytes);
+    byte[] changed = edit.apply(bytes);
     onEnd.run();
     if (changed == null) {
       return kept;
