@@ -1,6 +1,7 @@
 package io.pointsman.api.admin;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.control.health.EngineCall;
 import io.pointsman.control.health.EngineClient;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Worker;
@@ -30,13 +31,6 @@ public final class MaintenanceApi {
 
   /** Paths that empty an engine's prefix cache, tried in order; vLLM has only the second. */
   private static final List<String> FLUSH_PATHS = List.of("/flush_cache", "/reset_prefix_cache");
-
-  /** Sends a request without a body to an engine. */
-  @FunctionalInterface
-  public interface EngineCall {
-    EngineClient.Answer send(WorkerSpec worker, String method, String url, Duration timeout)
-        throws IOException;
-  }
 
   private final Fleet fleet;
   private final EngineCall engines;

@@ -49,13 +49,6 @@ public final class EngineLoads {
   private static final Set<String> KV_USE =
       Set.of("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "sglang:token_usage");
 
-  /** Sends a request without a body to an engine. */
-  @FunctionalInterface
-  public interface EngineCall {
-    EngineClient.Answer send(WorkerSpec worker, String method, String url, Duration timeout)
-        throws IOException;
-  }
-
   private final Fleet fleet;
   private final EngineCall engines;
   private final Duration timeout;
@@ -75,7 +68,7 @@ public final class EngineLoads {
     this.threads = threads;
   }
 
-  /** Asks every healthy worker whose last call has ended. */
+  /** Asks every healthy worker, unless its last call is in progress. */
   public void look() {
     failures.keySet().removeIf(Worker::left);
     for (Worker worker : fleet.snapshot().workers()) {
@@ -116,7 +109,7 @@ public final class EngineLoads {
   /**
    * The load in a page of metrics; null if it has none of the names.
    *
-   * @param rank data-parallel rank whose series count; {@link WorkerSpec#NO_RANK} for all
+   * @param rank data-parallel rank of the series that count; {@link WorkerSpec#NO_RANK} for all
    */
   static @Nullable ReportedLoad read(String page, int rank) {
     boolean found = false;

@@ -7,7 +7,6 @@ import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.engine.fleet.WorkerSpec;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Map;
@@ -27,13 +26,6 @@ public final class WakeOnDemand {
   private static final Logger log = LoggerFactory.getLogger(WakeOnDemand.class);
   private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(10);
   private static final String PATH = "/wake_up";
-
-  /** Sends a request without a body to an engine. */
-  @FunctionalInterface
-  public interface EngineCall {
-    EngineClient.Answer send(WorkerSpec worker, String method, String url, Duration timeout)
-        throws IOException;
-  }
 
   private final Fleet fleet;
   private final EngineCall engines;
