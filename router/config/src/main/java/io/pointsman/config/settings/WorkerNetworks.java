@@ -1,8 +1,10 @@
 package io.pointsman.config.settings;
 
+import io.pointsman.proxy.wire.Network;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -24,22 +26,6 @@ public final class WorkerNetworks {
   private final Set<String> names = new HashSet<>();
   private final List<String> suffixes = new ArrayList<>();
 
-  @SuppressWarnings("ArrayRecordComponent") // never compared
-  private record Network(byte[] address, int bits) {
-    boolean contains(byte[] other) {
-      if (other.length != address.length) {
-        return false;
-      }
-      for (int bit = 0; bit < bits; bit++) {
-        int mask = 0x80 >> (bit & 7);
-        if ((address[bit >> 3] & mask) != (other[bit >> 3] & mask)) {
-          return false;
-        }
-      }
-      return true;
-    }
-  }
-
   /**
    * @param written networks in CIDR form, addresses, host names, and names that begin with {@code
    *     *.}
@@ -49,9 +35,11 @@ public final class WorkerNetworks {
     for (String each : written) {
       String text = each.toLowerCase(Locale.ROOT);
       int slash = text.indexOf('/');
-      byte[] address = address(slash < 0 ? text : text.substring(0, slash));
+      InetAddress address = address(slash < 0 ? text : text.substring(0, slash));
       if (address != null) {
-        networks.add(new Network(address, slash < 0 ? 8 * address.length : bits(each, address)));
+        byte[] bytes = address.getAddress();
+        int bits = slash < 0 ? 8 * bytes.length : bits(each, bytes.length);
+        networks.add(new Network(each, HexFormat.of().formatHex(bytes), bits));
       } else if (text.startsWith(ANY_BELOW) && isName(text.substring(2))) {
         suffixes.add(text.substring(1));
       } else if (isName(text)) {
@@ -62,10 +50,10 @@ public final class WorkerNetworks {
     }
   }
 
-  private static int bits(String written, byte[] address) {
+  private static int bits(String written, int bytes) {
     String digits = written.substring(written.indexOf('/') + 1);
     int bits = digits.matches("[0-9]{1,3}") ? Integer.parseInt(digits) : -1;
-    if (bits < 0 || bits > 8 * address.length) {
+    if (bits < 0 || bits > 8 * bytes) {
       throw invalid(written);
     }
     return bits;
@@ -82,11 +70,11 @@ public final class WorkerNetworks {
     return text.matches("[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?") && !text.matches("[0-9.]+");
   }
 
-  /** The bytes of an address; null if the text is none. */
-  private static byte @Nullable [] address(String text) {
+  /** The address in a text; null if the text is none. */
+  private static @Nullable InetAddress address(String text) {
     boolean written = text.contains(":") || text.matches("[0-9]{1,3}(\\.[0-9]{1,3}){3}");
     try {
-      return written && !text.contains("%") ? InetAddress.ofLiteral(text).getAddress() : null;
+      return written && !text.contains("%") ? InetAddress.ofLiteral(text) : null;
     } catch (IllegalArgumentException e) {
       return null;
     }
@@ -99,7 +87,7 @@ public final class WorkerNetworks {
    */
   public boolean contains(String host) {
     String lower = host.toLowerCase(Locale.ROOT);
-    byte[] address = address(lower.equals(LOCAL_NAME) ? "127.0.0.1" : lower);
+    InetAddress address = address(lower.equals(LOCAL_NAME) ? "127.0.0.1" : lower);
     if (address != null) {
       return networks.stream().anyMatch(each -> each.contains(address));
     }
