@@ -9,7 +9,6 @@ import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.CloseAfter;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -81,18 +80,7 @@ class ErrorFormTest {
 
   @Test
   void aRefusedCallerGetsTheFormToo() throws Exception {
-    rig.callers =
-        new CallerCheck() {
-          @Override
-          public Verdict known(@Nullable String authorization) {
-            return Verdict.REFUSED;
-          }
-
-          @Override
-          public Verdict ask(String authorization) {
-            return Verdict.REFUSED;
-          }
-        };
+    rig.callers = CallerCheck.NOBODY;
 
     assertAnthropic(post(MESSAGES, "", HI), 401, "authentication_error");
   }

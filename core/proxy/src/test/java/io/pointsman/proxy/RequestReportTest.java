@@ -7,7 +7,6 @@ import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.ScriptedEngine;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -47,18 +46,7 @@ class RequestReportTest {
   @Test
   void aRefusedKeyIsReported() throws Exception {
     try (ProxyRig rig = rig()) {
-      rig.callers =
-          new CallerCheck() {
-            @Override
-            public Verdict known(@Nullable String authorization) {
-              return Verdict.REFUSED;
-            }
-
-            @Override
-            public Verdict ask(String authorization) {
-              return Verdict.REFUSED;
-            }
-          };
+      rig.callers = CallerCheck.NOBODY;
       rig.ask("GET /v1/models HTTP/1.1\r\nhost: r\r\nauthorization: Bearer k\r\n\r\n");
       awaitLine(rig, "127.0.0.1 GET /v1/models 401 invalid_api_key -1");
     }
