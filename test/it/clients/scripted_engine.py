@@ -1,4 +1,4 @@
-"""An engine whose answers are chosen by the model that a request names. Standard library only.
+"""An engine that chooses its answers by the model in the request. Standard library only.
 
 Speaks chat completions, completions, responses and messages. Prints its URL, then serves until it is stopped.
 The arguments are the models that it lists; without arguments all of them.

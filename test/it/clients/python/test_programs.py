@@ -35,7 +35,7 @@ WEATHER = {
 
 
 def left():
-    """Number of requests whose client left early, as the engine saw it."""
+    """Number of requests that their clients left early, as the engine saw it."""
     with urllib.request.urlopen(ENGINE + "/seen") as answer:
         return sum(each["left"] for each in json.load(answer))
 

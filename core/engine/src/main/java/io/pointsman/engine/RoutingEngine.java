@@ -55,7 +55,7 @@ public final class RoutingEngine {
 
   private final EngineListener listener;
 
-  /** The learners of all policies, and those that a later policy may take over. */
+  /** The learners of all policies, also of earlier ones for a later policy to take over. */
   private volatile List<Learner> learners;
 
   private final Ticker ticker;

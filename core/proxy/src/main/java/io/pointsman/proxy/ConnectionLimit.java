@@ -36,10 +36,10 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
    * True if the warning was logged. It is logged again after the count has fallen to half. Only the
    * listener's loop uses it.
    */
-  private boolean told;
+  private boolean logged;
 
-  /** True if the warning about one client was logged, as {@link #told}. */
-  private boolean toldOfOne;
+  /** True if the warning about one client was logged, as {@link #logged}. */
+  private boolean loggedOfOne;
 
   /**
    * A limit that is the same for one client and for all.
@@ -90,12 +90,12 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
       return;
     }
     int connected = open.incrementAndGet();
-    told &= connected > most / 2;
-    toldOfOne &= connected > mostOfOne / 2;
+    logged &= connected > most / 2;
+    loggedOfOne &= connected > mostOfOne / 2;
     // The system may already have accepted a few more. Reading stops after these.
     if (connected >= most) {
       listener.config().setAutoRead(false);
-      tell();
+      logOnce();
     }
     client
         .closeFuture()
@@ -115,8 +115,8 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
 
   private void refuse(Channel client, @Nullable SocketAddress remote) {
     client.unsafe().closeForcibly();
-    if (!toldOfOne) {
-      toldOfOne = true;
+    if (!loggedOfOne) {
+      loggedOfOne = true;
       LOG.warn(
           "{} has {} connections, the limit of limits.max-connections-per-address; further ones are"
               + " closed. Logged again after the number of all connections has fallen",
@@ -125,9 +125,9 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
     }
   }
 
-  private void tell() {
-    if (!told) {
-      told = true;
+  private void logOnce() {
+    if (!logged) {
+      logged = true;
       LOG.warn(
           "{} client connections, the limit of limits.max-connections; further clients wait", most);
     }

@@ -94,7 +94,7 @@ final class BatchRunner {
     private final Thread main = Thread.ofVirtual().name("pointsman-batch").unstarted(this::run);
     private final Set<Thread> senders = ConcurrentHashMap.newKeySet();
 
-    /** Lines in progress. A batch whose requests wait does not keep others from sending. */
+    /** Lines in progress. A batch with waiting requests does not keep others from sending. */
     private final Semaphore lines = new Semaphore(settings.parallelism());
 
     private volatile Batch batch;

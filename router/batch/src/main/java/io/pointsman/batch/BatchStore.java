@@ -52,7 +52,7 @@ final class BatchStore implements AutoCloseable {
   private final FileChannel lock;
   private final Connection database;
 
-  /** Bytes of files and results, and those that are reserved for uploads. */
+  /** Bytes of files and results, and bytes reserved for uploads. */
   private final AtomicLong used = new AtomicLong();
 
   private BatchStore(Path files, FileChannel lock, Connection database) {
@@ -212,7 +212,7 @@ final class BatchStore implements AutoCloseable {
     return files.resolve(file.id());
   }
 
-  /** Adds a file whose content is complete at {@link #unfinished}, and whose room is reserved. */
+  /** Adds a file. Its content is complete at {@link #unfinished}, and its room is reserved. */
   void add(StoredFile file) throws IOException {
     Files.move(unfinished(file.id()), content(file), StandardCopyOption.ATOMIC_MOVE);
     update(

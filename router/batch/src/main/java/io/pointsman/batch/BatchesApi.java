@@ -129,7 +129,7 @@ final class BatchesApi {
     return Answers.ok(batch.shown());
   }
 
-  /** True for the routes whose answers are complete documents. */
+  /** True for the routes with complete documents as answers. */
   private static boolean takes(String path) {
     return switch (Endpoint.of("POST", path)) {
       case CHAT_COMPLETIONS,

@@ -131,9 +131,9 @@ final class LineRequests {
 
   /** Seconds before the next attempt. */
   private static long wait(LineCaller.@Nullable Answer answer, int attempt) {
-    String told = answer == null ? null : answer.retryAfter();
-    if (told != null && told.matches("\\d{1,6}")) {
-      return Math.clamp(Long.parseLong(told), 1, LONGEST_WAIT);
+    String seconds = answer == null ? null : answer.retryAfter();
+    if (seconds != null && seconds.matches("\\d{1,6}")) {
+      return Math.clamp(Long.parseLong(seconds), 1, LONGEST_WAIT);
     }
     return Math.min(LONGEST_WAIT, 1L << Math.min(attempt - 1, 5));
   }

@@ -11,9 +11,9 @@ import javax.net.ssl.TrustManager;
 import javax.net.ssl.X509ExtendedTrustManager;
 
 /**
- * Trusts only the certificate of the router's own listener, whatever names it has and whoever
- * issued it. The file is read in each handshake. If it cannot be used, the last certificate counts,
- * as for the listener. Thread-safe.
+ * Trusts only the certificate of the router's own listener, with any names and from any issuer. The
+ * file is read in each handshake. If it cannot be used, the last certificate counts, as for the
+ * listener. Thread-safe.
  */
 final class OwnCertificate extends X509ExtendedTrustManager {
   private final String file;

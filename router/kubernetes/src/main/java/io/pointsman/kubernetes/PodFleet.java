@@ -276,7 +276,7 @@ final class PodFleet {
     }
   }
 
-  /** Ids of pods' workers whose engines are workers of another source or pod. */
+  /** Ids of pods' workers with an engine that is a worker of another source or pod. */
   Set<String> knownOtherwise() {
     return Set.copyOf(knownOtherwise);
   }

@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
 final class PodPorts {
   private static final Logger log = LoggerFactory.getLogger(PodPorts.class);
 
-  /** Maximum number of objects whose missing port was logged. */
+  /** Maximum number of objects with a logged missing port. */
   private static final int MOST_LOGGED = 1000;
 
   private final int usual;

@@ -116,7 +116,7 @@ final class FakeCluster implements AutoCloseable {
     client.resource(object).inNamespace(object.getMetadata().getNamespace()).delete();
   }
 
-  /** Answers requests whose path contains {@code part} with 403; an empty part ends that. */
+  /** Answers requests with {@code part} in the path with 403; an empty part ends that. */
   void forbid(String part) {
     door.forbidden.set(part);
   }

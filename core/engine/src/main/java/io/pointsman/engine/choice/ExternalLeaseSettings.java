@@ -13,7 +13,7 @@ import java.time.Duration;
  *     earlier
  * @param maxLifetime maximum total duration of a lease including renewals; at least {@code maxTtl}
  * @param maxShare maximum share of {@code maxLeases} that one owner holds; above 0, at most 1
- * @param failureShare share of an owner's leases whose failures may count against workers; 0 to 1
+ * @param failureShare share of an owner's leases that may count as failures of workers; 0 to 1
  */
 public record ExternalLeaseSettings(
     int maxLeases,

@@ -69,7 +69,7 @@ public final class WorkerSources {
     }
   }
 
-  /** Makes a source one of those that keep a present worker in the fleet. */
+  /** Adds a source to a present worker, which then stays until this source drops it too. */
   public synchronized void hold(WorkerSource source, Worker worker, WorkerSpec spec) {
     note(source, worker, spec, true);
   }

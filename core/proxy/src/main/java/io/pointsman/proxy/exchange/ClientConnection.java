@@ -124,7 +124,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     channel.pipeline().addLast(new ClientConnection(state, channel, null, false));
   }
 
-  /** Makes an accepted channel a client connection whose first request may ask for a switch. */
+  /** Makes an accepted channel a client connection. Its first request may ask for a switch. */
   public static ClientConnection accept(
       LoopState state, Channel channel, @Nullable ProtocolSwitch protocolSwitch) {
     ClientConnection accepted = new ClientConnection(state, channel, protocolSwitch, false);
@@ -439,10 +439,10 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     int length = bytes.readableBytes();
     write(bytes);
     finished(keep);
-    told(head, requestId, reply.status(), error, nanos, length);
+    report(head, requestId, reply.status(), error, nanos, length);
   }
 
-  private void told(
+  private void report(
       RequestHead head,
       String requestId,
       int status,
@@ -471,7 +471,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     return formed.render(channel.alloc(), requestId, more, !head.method().equals("HEAD"));
   }
 
-  /** The head of an answer of the router whose body follows in pieces. */
+  /** The head of an answer of the router. The body follows in pieces. */
   ByteBuf renderHead(RequestHead head, String requestId, Reply reply, boolean keep, long length) {
     String more = plane().cors().lines(head) + head.connectionLine(keep);
     return reply.head(channel.alloc(), requestId, more, length);
@@ -657,7 +657,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     write(bytes);
     long nanos = state.now() - since;
     finished(false);
-    told(identified(RequestHead.unread()), id, error.status(), error, nanos, length);
+    report(identified(RequestHead.unread()), id, error.status(), error, nanos, length);
   }
 
   /** Closes the connection after pending writes, unless a request is arriving or in progress. */

@@ -356,9 +356,9 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
   }
 
   /**
-   * Refuses a request whose model the client may not use; true if it was refused, or if more of its
-   * body is needed. The engine takes the last model that a body names, so all of it must be read.
-   * Without a model a client may only read.
+   * Refuses a request for a model that the client may not use. True if it was refused, or if more
+   * of its body is needed. The engine takes the last model that a body names, so all of it must be
+   * read. Without a model a client may only read.
    *
    * @param asked the model by the client's name, which may be an alias
    */

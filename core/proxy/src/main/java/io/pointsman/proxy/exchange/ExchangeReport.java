@@ -189,8 +189,8 @@ final class ExchangeReport implements RequestReport {
 
   /** The session that the client ends with this request; null if it ends none. */
   @Nullable String endedSession() {
-    String told = session == null ? null : head.first(SESSION_FINAL);
-    boolean ends = told != null && (told.equalsIgnoreCase("true") || told.equals("1"));
+    String ending = session == null ? null : head.first(SESSION_FINAL);
+    boolean ends = ending != null && (ending.equalsIgnoreCase("true") || ending.equals("1"));
     return ends && session != null ? session.value() : null;
   }
 

@@ -49,8 +49,8 @@ final class RequestQuota {
   }
 
   /**
-   * Ends the request. A prompt of which no worker has computed anything costs no tokens. Without
-   * counts of the engine, the estimate stays, and each chunk of a stream is a token.
+   * Ends the request. A prompt costs no tokens if no worker has computed any of it. Without counts
+   * of the engine, the estimate stays, and each chunk of a stream is a token.
    */
   void end(ExchangeReport report, long now) {
     QuotaAnswer.Admitted ending = place;

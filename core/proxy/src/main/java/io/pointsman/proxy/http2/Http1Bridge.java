@@ -133,8 +133,8 @@ final class Http1Bridge extends ChannelDuplexHandler implements ResponseFrames.O
   public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
     if (event instanceof Http2ResetFrame) {
       clientReset = true;
-      // Later, because the stream is still open. Without it, a stream whose reading pauses would
-      // not end before it is read.
+      // Later, because the stream is still open. Without it, a stream without reads would not end
+      // before it is read.
       ctx.executor().execute(() -> ctx.channel().close());
     } else {
       ctx.fireUserEventTriggered(event);

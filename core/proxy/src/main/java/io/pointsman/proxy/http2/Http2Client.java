@@ -121,8 +121,8 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
   }
 
   /**
-   * Makes {@code channel} a client's connection with HTTP/2, after an upgrade whose request is the
-   * first stream.
+   * Makes {@code channel} a client's connection with HTTP/2, after an upgrade. The request of the
+   * upgrade is the first stream.
    */
   static void upgrade(
       LoopState state,
@@ -203,7 +203,7 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
     state.remove(index);
     index = -1;
     closing = true;
-    // The codec does not close streams whose reading pauses.
+    // The codec does not close streams while their reads pause.
     List.copyOf(streams).forEach(Channel::close);
     state.plane().gate().closed();
   }

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The first handler of a connection that ends because of an error. It closes the output and
- * discards for a moment what the client still sends. A close with unread bytes would be a reset,
+ * discards further bytes of the client for a moment. A close with unread bytes would be a reset,
  * and the client would lose the reason. Belongs to the connection's event loop.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // the channel closes in any case

@@ -12,7 +12,7 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reader of the router's own HTTP/1.1 answers, whose framing was checked before. It makes the parts
+ * Reader of the router's own HTTP/1.1 answers. Their framing was checked before. It makes the parts
  * of an HTTP/2 response from them: heads, interim ones first, data, and trailers.
  */
 final class ResponseFrames {

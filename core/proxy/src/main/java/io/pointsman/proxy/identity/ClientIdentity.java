@@ -24,7 +24,7 @@ public record ClientIdentity(Kind kind, String name, Set<String> models, ClientQ
     KEY
   }
 
-  /** A client whose connection has no address. */
+  /** A client without an address of its connection. */
   public static final ClientIdentity UNKNOWN =
       new ClientIdentity(Kind.ADDRESS, "unknown", Set.of());
 

@@ -52,7 +52,7 @@ public record ClientQuota(
     return promptTokensPerMinute > 0 || outputTokensPerMinute > 0 || tokensPerDay > 0;
   }
 
-  /** These limits; those that are not set are the others'. */
+  /** These limits. The others replace limits that are not set. */
   public ClientQuota or(ClientQuota others) {
     return equals(INHERITED)
         ? others

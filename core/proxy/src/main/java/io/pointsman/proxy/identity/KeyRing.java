@@ -22,8 +22,8 @@ public interface KeyRing {
   @Nullable KeyHolder holderOf(String key);
 
   /**
-   * True if there has been a key of this role since the start, valid or not. What it opens then
-   * needs a key: the loss of the last one must not open it to everybody.
+   * True if there has been a key of this role since the start, valid or not. Its part then needs a
+   * key: the loss of the last one must not open it to everybody.
    */
   boolean guards(KeyRole role);
 }

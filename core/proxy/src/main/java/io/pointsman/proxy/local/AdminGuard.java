@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Checks of calls to the admin paths: the name in {@code Host}, the origin of a web page, and the
- * key. The first two protect a listener without a key from pages in an operator's browser. A page
- * whose name resolves to this address sends its own name in {@code Host}. Immutable.
+ * key. The first two protect a listener without a key from pages in an operator's browser. A name
+ * of a page can resolve to this address; {@code Host} then has that name. Immutable.
  */
 public final class AdminGuard {
   /**

@@ -25,7 +25,7 @@ public record Caller(Kind kind, boolean byAuthorization, @Nullable ClientIdentit
   /** A caller without a key of the router. */
   public static final Caller OPEN = new Caller(Kind.OPEN, false);
 
-  /** A caller whose key has no name, or without a key. */
+  /** A caller without a key, or with one that has no name. */
   public Caller(Kind kind, boolean byAuthorization) {
     this(kind, byAuthorization, null);
   }

@@ -81,7 +81,7 @@ public final class ClosedPaths {
     }
 
     /**
-     * Closes all paths except those that are allowed.
+     * Closes all paths except the allowed ones.
      *
      * @param allowed test of a method and a normalised path
      */

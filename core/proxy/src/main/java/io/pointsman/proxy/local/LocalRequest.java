@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param requestId value of {@code x-request-id} in the answer
  * @param caller right of the caller
  * @param callerName name of the caller's key; empty if it has none
- * @param client the client whose headers the request has
+ * @param client the client that sent the request
  * @param stream the body of an endpoint that reads it as a stream, to be read on the endpoint's
  *     thread; null for all others
  */

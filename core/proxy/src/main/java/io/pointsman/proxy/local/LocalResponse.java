@@ -54,7 +54,7 @@ public record LocalResponse(
         status, Map.of("content-type", type), body.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** An answer whose body is sent in pieces. */
+  /** An answer with a body that is sent in pieces. */
   public static LocalResponse of(String type, LocalContent content) {
     return new LocalResponse(200, Map.of("content-type", type), new byte[0], content);
   }

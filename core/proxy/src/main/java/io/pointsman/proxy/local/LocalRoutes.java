@@ -65,7 +65,7 @@ public final class LocalRoutes {
     return new LocalRoutes(all, both);
   }
 
-  /** The routes except those at exactly these paths, and below those that end in a slash. */
+  /** The routes without these paths. A path that ends in a slash stands for all below it. */
   public LocalRoutes without(Set<String> paths) {
     Map<String, Methods> kept = new HashMap<>(exact);
     kept.keySet().removeAll(paths);

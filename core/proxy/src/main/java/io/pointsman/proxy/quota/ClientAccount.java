@@ -87,7 +87,7 @@ final class ClientAccount {
   /**
    * Ends a request.
    *
-   * @param morePrompt tokens of the prompt beyond those that were taken; may be negative
+   * @param morePrompt tokens of the prompt beyond the estimate; may be negative
    */
   synchronized void leave(long morePrompt, long output, long now) {
     active--;

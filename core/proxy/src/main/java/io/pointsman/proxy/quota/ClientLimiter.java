@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The limits of all clients. It has an account for each client and model that a limit applies to:
  * at most {@link #MOST_ACCOUNTS}, and those with requests in progress. The least recently used ones
- * are removed, first those that are as good as new. Thread-safe; without limits it does nothing.
+ * are removed, unused ones first. Thread-safe; without limits it does nothing.
  */
 public final class ClientLimiter {
   /** Maximum number of accounts without requests in progress. */

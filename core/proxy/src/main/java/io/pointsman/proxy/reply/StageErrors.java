@@ -34,8 +34,8 @@ public final class StageErrors {
   public static byte[] of(Role role, int status, byte[] body) {
     String text = new String(body, UTF_8);
     Matcher message = MESSAGE.matcher(text);
-    String told = message.find() ? message.group(1) : JsonStrings.escape(text.strip());
-    return json(role, status, told).getBytes(UTF_8);
+    String written = message.find() ? message.group(1) : JsonStrings.escape(text.strip());
+    return json(role, status, written).getBytes(UTF_8);
   }
 
   /**

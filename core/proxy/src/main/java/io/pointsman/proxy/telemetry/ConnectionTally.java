@@ -10,7 +10,7 @@ public final class ConnectionTally {
   private final LongAdder http2OverTls = new LongAdder();
   private final LongAdder failedHandshakes = new LongAdder();
 
-  /** Counts a connection whose protocol is known. */
+  /** Counts a connection when its protocol is known. */
   public void began(boolean withHttp2, boolean overTls) {
     if (withHttp2) {
       (overTls ? http2OverTls : http2).increment();

@@ -7,8 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Writer of the heads of requests to one worker. It writes the client's line and headers unchanged,
- * without those of the client's hop and those that only the router sets, and adds the worker's.
- * Immutable.
+ * without headers of the client's hop and of the router, and adds the worker's. Immutable.
  */
 public final class RequestHeadWriter {
   private static final byte[] CRLF = ascii("\r\n");

@@ -347,7 +347,7 @@ public final class AnswerScanner {
 
   /**
    * Reports the end of an answer in one piece. A complete message says why it stopped. Some engines
-   * answer with a chat instead, whose counts have other names.
+   * answer with a chat instead. Its counts have other names.
    */
   public void ended() {
     if (form == Form.MESSAGE && used && !stopped && !isChat()) {

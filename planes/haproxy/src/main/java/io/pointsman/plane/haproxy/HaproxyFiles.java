@@ -91,7 +91,7 @@ final class HaproxyFiles implements AutoCloseable {
     return names;
   }
 
-  /** Conditions of one name, of which one must hold. HAProxy takes at most 64 words in a line. */
+  /** Conditions of one name; one must hold. HAProxy takes at most 64 words in a line. */
   private static String controlPaths(boolean prefixes) {
     List<String> paths =
         ClientPaths.unserved().stream()

@@ -14,7 +14,7 @@ import java.util.function.BiPredicate;
 
 /** The paths that clients cannot use, from the settings. */
 public final class ClientPaths {
-  /** The router's own paths. Those that are switched off do not reach workers either. */
+  /** The router's own paths. Switched-off ones do not reach workers either. */
   static final List<String> OWN =
       List.of(
           "/workers",

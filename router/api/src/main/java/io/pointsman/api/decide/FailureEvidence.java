@@ -13,7 +13,7 @@ final class FailureEvidence {
   private double left = BURST;
 
   /**
-   * @param share share of leases whose failures count; 0: none
+   * @param share share of leases that may count as failures; 0: none
    */
   FailureEvidence(double share) {
     this.share = share;

@@ -123,7 +123,7 @@ function timeOf(name, age) {
 }
 
 /**
- * Shows items as rows. A row whose content is the same stays, with its focus and selection; the
+ * Shows items as rows. A row with the same content stays, with its focus and selection; the
  * control with the keyboard focus keeps it in a new row.
  */
 function show(id, items, name, make, none) {

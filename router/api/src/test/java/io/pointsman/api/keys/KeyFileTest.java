@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The file with keys: what is written reads back, and mistakes are named. */
+/** The file with keys: written keys read back, and mistakes are named. */
 class KeyFileTest {
   @TempDir private Path directory = Path.of(".");
 

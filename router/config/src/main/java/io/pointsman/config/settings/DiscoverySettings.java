@@ -7,7 +7,7 @@ import java.util.List;
 /**
  * Sources of workers beside the configuration and Kubernetes.
  *
- * @param dns names whose addresses or SRV records are workers
+ * @param dns names with addresses or SRV records that are workers
  */
 public record DiscoverySettings(FileSource file, List<DnsName> dns) {
   public static final DiscoverySettings DEFAULTS =

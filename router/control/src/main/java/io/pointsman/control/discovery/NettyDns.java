@@ -38,8 +38,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Lookups by Netty's resolver, without a cache. It asks the servers of {@code /etc/resolv.conf} and
- * reports the TTL. It can tell a name without records from servers without an answer, which the
- * JVM's resolver cannot. Names in the hosts file count, too. Thread-safe.
+ * reports the TTL. It distinguishes a name without records from servers without an answer. The
+ * JVM's resolver does not. Names in the hosts file count, too. Thread-safe.
  */
 public final class NettyDns implements DnsLookup {
   private static final Path RESOLV_CONF = Path.of("/etc/resolv.conf");

@@ -17,12 +17,12 @@ final class Tally {
   final LongAdder errors = new LongAdder();
   final LongAdder tokens = new LongAdder();
 
-  /** Prompt tokens of requests with a prediction, and those that were predicted as cached. */
+  /** Prompt tokens of requests with a prediction, and the predicted cached ones. */
   final LongAdder predictable = new LongAdder();
 
   final LongAdder predicted = new LongAdder();
 
-  /** Prompt tokens of requests with an engine's count, and those that it found in its cache. */
+  /** Prompt tokens of requests with an engine's count, and the cached ones of that count. */
   final LongAdder reportable = new LongAdder();
 
   final LongAdder reported = new LongAdder();

@@ -22,7 +22,7 @@ public final class LoggedDecision {
   /** Maximum length of a model name, request id or session in characters; clients choose them. */
   private static final int LONGEST_NAME = 200;
 
-  /** Parts of names of headers and fields whose values may be secret. */
+  /** Parts of names of headers and fields with values that may be secret. */
   private static final List<String> SECRET =
       List.of("authorization", "key", "cookie", "token", "secret", "password");
 

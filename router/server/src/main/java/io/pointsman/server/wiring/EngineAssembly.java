@@ -124,7 +124,7 @@ final class EngineAssembly {
 
   private final Tiers tiers;
 
-  /** What the policies have learned; replaced as a whole when the configuration changes. */
+  /** The memories of the policies; replaced as a whole when the configuration changes. */
   private volatile PolicyMemory memory = new PolicyMemory();
 
   private volatile Map<String, PolicyMemory> ofModels = new HashMap<>();

@@ -19,7 +19,7 @@ final class ModelPolicies {
 
   /**
    * @param common parts of the policies for all models
-   * @param memories what the models' earlier policies have learned; changed
+   * @param memories memories of the models' earlier policies; changed
    */
   ModelPolicies(
       PointsmanConfig config,

@@ -103,7 +103,7 @@ final class Observers {
     return watched(core.policies);
   }
 
-  /** Reports what the present policies learn. */
+  /** Reports the insights of the present policies. */
   void measure(EngineAssembly core, RouterMetrics metrics) {
     List<Insight> insights = core.insights();
     misses = insights.stream().map(Insight::lostHits).toList();

@@ -22,7 +22,7 @@ final class OtherSources {
   private OtherSources() {}
 
   /**
-   * @param opened receives what to close
+   * @param opened receives resources to close
    */
   static void start(
       PointsmanConfig config,

@@ -393,7 +393,7 @@ public final class Router implements AutoCloseable {
       }
     }
 
-    /** Takes over what {@link PointsmanConfig#withLive} admits; the workers are done already. */
+    /** Takes over the changes that {@link PointsmanConfig#withLive} admits, except workers. */
     void use(PointsmanConfig next, EngineAssembly.@Nullable Rebuilt rebuilt, ProxyServer server) {
       config = next;
       changes.use(next);

@@ -58,7 +58,7 @@ class RouterKeysTest {
     }
   }
 
-  /** Adds a key whose text is its name with a prefix. */
+  /** Adds a key with its name and a prefix as text. */
   private void add(String name, KeyRole role) throws Exception {
     String hash = StoredKey.hash("pmk-" + name);
     KeyFile.add(file, new StoredKey(name, role, hash, List.of(), null));

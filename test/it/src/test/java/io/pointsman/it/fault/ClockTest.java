@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
  * monotonic clock, which time settings do not move. The log adds the time of day to its lines.
  */
 final class ClockTest {
-  /** Classes that show the time of day or end keys by it, and those that hand it on. */
+  /** Classes that show the time of day, end keys by it, or hand it on. */
   private static final Set<String> SHOW_IT =
       Set.of(
           // Engines add the time of day to KV events; only a metric uses it.

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The learned state of one policy's place, kept while its policy changes at run time: the prefix
- * index, what the policies learned along, and the sessions. A policy takes the part that has the
- * size that its settings name; another size starts anew. Only one policy uses it at a time.
+ * index, its learners, and the sessions. A policy takes the part of the size in its settings;
+ * another size starts anew. Only one policy uses it at a time.
  */
 public final class PolicyMemory {
   /** Keeps nothing: each policy starts anew. */
