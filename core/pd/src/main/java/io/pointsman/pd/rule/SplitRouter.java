@@ -206,7 +206,9 @@ public final class SplitRouter {
   private @Nullable Single tryWhole(SplitRequest request, SplitRule rule, Set<Role> waited) {
     Single single = tryOn(request.whole(), rule, waited);
     boolean needsPrefill = rule == SplitRule.NO_PREFILL && !settings.decodeWithoutPrefill();
-    if (single == null && decodeMay(request) && !needsPrefill) {
+    // A decode worker that gets a free slot in this moment must not take a request for prefill.
+    boolean noDecode = rule == SplitRule.NO_DECODE;
+    if (single == null && decodeMay(request) && !needsPrefill && !noDecode) {
       single = tryOn(request.wholeByDecode(), rule, waited);
     }
     if (single == null && prefillMay(request)) {

@@ -32,6 +32,10 @@ final class PdTestFleet implements EngineListener {
   final RoutingEngine engine;
   final SplitRouter router;
   final List<RejectReason> rejected = new ArrayList<>();
+
+  /** Runs each time the engine or the router reads the time. */
+  Runnable clock = () -> {};
+
   int routed;
   int settled;
 
@@ -56,8 +60,13 @@ final class PdTestFleet implements EngineListener {
         new StagePolicies(policy("least_load"), policy("cache_aware"), decodes.with(held));
     engine =
         new RoutingEngine(
-            workers.fleet, policies, EngineSettings.DEFAULTS, this, workers::now, workers.dice);
-    router = new SplitRouter(engine, held, settings, workers::now);
+            workers.fleet, policies, EngineSettings.DEFAULTS, this, this::now, workers.dice);
+    router = new SplitRouter(engine, held, settings, this::now);
+  }
+
+  private long now() {
+    clock.run();
+    return workers.now();
   }
 
   private PolicySetup policy(String name) {

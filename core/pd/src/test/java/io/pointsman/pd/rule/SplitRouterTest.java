@@ -2,6 +2,7 @@ package io.pointsman.pd.rule;
 
 import static io.pointsman.pd.rule.PdTestFleet.facts;
 import static io.pointsman.pd.rule.PdTestFleet.request;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.Decision;
@@ -10,6 +11,7 @@ import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.pd.plan.SplitFacts;
@@ -17,6 +19,7 @@ import io.pointsman.pd.rule.Placement.Single;
 import io.pointsman.pd.rule.Placement.Split;
 import io.pointsman.pd.rule.SplitDecision.Refused;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class SplitRouterTest {
@@ -234,6 +237,29 @@ class SplitRouterTest {
     assertThat(single.rule()).isEqualTo(SplitRule.NO_PREFILL);
     assertThat(single.lease().worker().id()).isEqualTo("d0");
     assertThat(single.lease().worker().reserved()).isZero();
+  }
+
+  /** The slot becomes free at each moment of the decision in turn. */
+  @Test
+  void aSlotOfDecodeThatBecomesFreeTakesNoRequestThatWaitsForPrefill() {
+    for (int moment = 1; moment <= 20; moment++) {
+      PdTestFleet fleet = new PdTestFleet(whole(true, false, false), 0, 0);
+      Worker prefill = fleet.add("p0", Role.PREFILL, 1);
+      Worker decode = fleet.add("d0", Role.DECODE, 1);
+      prefill.tryLease(fleet.workers.now(), 1, 0, (_, _) -> {});
+      Lease taken = requireNonNull(decode.tryLease(fleet.workers.now(), 1, 0, (_, _) -> {}));
+      AtomicInteger left = new AtomicInteger(moment);
+      fleet.clock =
+          () -> {
+            if (left.decrementAndGet() == 0) {
+              taken.succeeded();
+            }
+          };
+
+      assertThat(fleet.router.decide(request(4)))
+          .as("free at moment %d", moment)
+          .isInstanceOf(Refused.class);
+    }
   }
 
   @Test

@@ -112,6 +112,9 @@ public final class RouterProcess implements AutoCloseable {
       throws IOException {
     List<String> path = new ArrayList<>();
     for (String entry : System.getProperty("java.class.path").split(File.pathSeparator, -1)) {
+      if (entry.isEmpty()) {
+        continue; // It stands for the working directory, where files come and go.
+      }
       Path directory = Path.of(entry);
       path.add(
           Files.isDirectory(directory)
