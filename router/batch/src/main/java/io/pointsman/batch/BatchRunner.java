@@ -353,7 +353,7 @@ final class BatchRunner {
       if (result == null) {
         return null;
       }
-      String id = "file-" + kind + "-" + batch.id().substring("batch_".length());
+      String id = BatchStore.FILE_ID + kind + "-" + batch.id().substring("batch_".length());
       Path to = store.unfinished(id);
       try (BufferedWriter out = Files.newBufferedWriter(to)) {
         // One at a time, because each can have megabytes.

@@ -45,6 +45,11 @@ final class BatchStore implements AutoCloseable {
   };
 
   private static final String UNFINISHED = ".part";
+
+  /** First characters of the ids of files. */
+  static final String FILE_ID = "file-";
+
+  private static final String OPEN = "('validating', 'in_progress', 'finalizing', 'cancelling')";
   private static final String FILE = "SELECT id, bytes, created_at, name, purpose FROM files";
   private static final String BATCH = "SELECT id, status, json, completed, failed FROM batches";
 
@@ -59,6 +64,10 @@ final class BatchStore implements AutoCloseable {
     this.files = files;
     this.lock = lock;
     this.database = database;
+    update(
+        "DELETE FROM results WHERE batch NOT IN (SELECT id FROM batches WHERE status IN "
+            + OPEN
+            + ")");
     used.set(
         number("SELECT COALESCE(SUM(bytes), 0) FROM files")
             + number("SELECT COALESCE(SUM(LENGTH(json)), 0) FROM results"));
@@ -86,12 +95,13 @@ final class BatchStore implements AutoCloseable {
         throw new IOException(
             "batch.directory: " + directory + " is in use (expected: one router at a time)");
       }
-      removeUnfinished(files);
-      return new BatchStore(files, lock, database(directory));
+      BatchStore store = new BatchStore(files, lock, database(directory));
+      store.removeContentsWithoutFile();
+      return store;
     } catch (SQLException e) {
       lock.close();
       throw new IOException("batch.directory: " + directory + ": " + e.getMessage(), e);
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException e) {
       lock.close();
       throw e;
     }
@@ -108,7 +118,7 @@ final class BatchStore implements AutoCloseable {
     Files.createDirectories(directory, own);
     UserPrincipal owner = Files.getOwner(directory);
     Files.createDirectories(files, own);
-    Path made = Files.createTempFile(files, "owner", UNFINISHED);
+    Path made = Files.createTempFile(files, FILE_ID, UNFINISHED);
     UserPrincipal user = Files.getOwner(made);
     Files.delete(made);
     if (!owner.equals(user) && !owner.getName().equals("root")) {
@@ -154,10 +164,13 @@ final class BatchStore implements AutoCloseable {
     return opened;
   }
 
-  private static void removeUnfinished(Path files) throws IOException {
-    try (DirectoryStream<Path> unfinished = Files.newDirectoryStream(files, "*" + UNFINISHED)) {
-      for (Path each : unfinished) {
-        Files.delete(each);
+  /** Removes contents that a process left behind when it ended in the middle of a change. */
+  private void removeContentsWithoutFile() throws IOException {
+    try (DirectoryStream<Path> contents = Files.newDirectoryStream(files, FILE_ID + "*")) {
+      for (Path each : contents) {
+        if (file(each.getFileName().toString()) == null) {
+          Files.delete(each);
+        }
       }
     }
   }
@@ -351,11 +364,7 @@ final class BatchStore implements AutoCloseable {
 
   /** Batches that are not finished, oldest first. */
   List<Batch> open() {
-    return query(
-        BATCH
-            + " WHERE status IN ('validating', 'in_progress', 'finalizing', 'cancelling')"
-            + " ORDER BY seq",
-        BatchStore::batch);
+    return query(BATCH + " WHERE status IN " + OPEN + " ORDER BY seq", BatchStore::batch);
   }
 
   /** Number of batches. */

@@ -92,7 +92,7 @@ final class FilesApi {
       return full("files: " + MOST_FILES + " are stored (expected: fewer; delete some)");
     }
     Multipart form = new Multipart(body, request.header("content-type"));
-    String id = "file-" + ids.get();
+    String id = BatchStore.FILE_ID + ids.get();
     Room room = new Room();
     try {
       return upload(form, id, room);

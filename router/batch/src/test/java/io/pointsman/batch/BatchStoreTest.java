@@ -1,0 +1,60 @@
+package io.pointsman.batch;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class BatchStoreTest {
+  private static final StoredFile INPUT = new StoredFile("file-1", 3, 0, "in.jsonl", "batch");
+
+  @TempDir Path directory;
+
+  private static void store(BatchStore store, StoredFile file) throws IOException {
+    Files.writeString(store.unfinished(file.id()), "abc");
+    store.take(file.bytes());
+    store.add(file);
+  }
+
+  @Test
+  void contentsWithoutAFileAreRemovedAtTheStart() throws IOException {
+    try (BatchStore store = BatchStore.open(directory)) {
+      store(store, INPUT);
+    }
+    Path files = directory.resolve("files");
+    Files.writeString(files.resolve("file-2"), "moved, but never entered");
+    Files.writeString(files.resolve("file-3.part"), "not yet moved");
+    Path other = Files.writeString(files.resolve("library.so"), "not a content");
+
+    try (BatchStore store = BatchStore.open(directory)) {
+      assertThat(store.content(requireNonNull(store.file("file-1")))).hasContent("abc");
+      assertThat(files.resolve("file-2")).doesNotExist();
+      assertThat(files.resolve("file-3.part")).doesNotExist();
+      assertThat(other).exists();
+      assertThat(store.used()).isEqualTo(3);
+    }
+  }
+
+  @Test
+  void resultsOfAFinishedBatchAreRemovedAtTheStart() throws IOException {
+    Batch open = Batch.create("batch_1", "/v1/chat/completions", "file-1", "24h", 0, 86_400);
+    Batch finished = Batch.create("batch_2", "/v1/chat/completions", "file-1", "24h", 0, 86_400);
+    try (BatchStore store = BatchStore.open(directory)) {
+      store.add(open);
+      store.add(open, 1, false, "{}");
+      store.add(finished);
+      store.add(finished, 1, false, "{\"a\":1}");
+      store.update(finished.with(BatchStatus.COMPLETED, 1));
+    }
+
+    try (BatchStore store = BatchStore.open(directory)) {
+      assertThat(store.result(open, false, 0)).isEqualTo(new BatchStore.Result(1, "{}"));
+      assertThat(store.result(finished, false, 0)).isNull();
+      assertThat(store.used()).isEqualTo(2);
+    }
+  }
+}
