@@ -224,6 +224,40 @@ class LimitsTest {
   }
 
   @Test
+  void aLowPriorityGivesItsPlaceInTheFullQueueAway() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport, limited(1, 1, Duration.ofSeconds(50), 503));
+        ScriptedEngine engine = ScriptedEngine.start(new HangBeforeHeaders())) {
+      rig.worker(engine.url());
+      WireClient first = rig.connect().send(ProxyRig.post(CHAT, BODY));
+      engine.awaitRequest();
+      WireClient low =
+          rig.connect().send(ProxyRig.post(CHAT, "x-pointsman-priority: low\r\n", BODY));
+      ProxyRig.await("the low one waits", () -> rig.server().queued() == 1);
+
+      WireClient usual = rig.connect().send(ProxyRig.post(CHAT, BODY));
+
+      WireResponse displaced = low.read();
+      assertThat(displaced.status()).isEqualTo(429);
+      assertThat(displaced.text()).contains("\"code\":\"queue_displaced\"");
+      assertThat(displaced.header("x-pointsman-shed-reason")).isEqualTo("queue_displaced");
+      assertThat(displaced.header("retry-after")).isEqualTo("1");
+      assertThat(rig.server().queued()).isEqualTo(1);
+      assertThat(rig.waits).containsExactly(false);
+
+      // Above limits.max-priority it is normal, as the one that waits.
+      String high = ProxyRig.post(CHAT, "x-pointsman-priority: high\r\n", BODY);
+      WireResponse full = rig.ask(high);
+      assertThat(full.status()).isEqualTo(429);
+      assertThat(full.header("x-pointsman-shed-reason")).isEqualTo("queue_full");
+      WireResponse wrong = rig.ask(ProxyRig.post(CHAT, "x-pointsman-priority: urgent\r\n", BODY));
+      assertThat(wrong.status()).isEqualTo(400);
+      assertThat(wrong.text()).contains("x-pointsman-priority").contains("high, normal or low");
+      usual.close();
+      first.close();
+    }
+  }
+
+  @Test
   void queueTimeoutIs503OrTheConfiguredStatus() throws Exception {
     for (int status : new int[] {503, 408}) {
       try (ProxyRig rig = new ProxyRig(transport, limited(1, 5, Duration.ofMillis(300), status));

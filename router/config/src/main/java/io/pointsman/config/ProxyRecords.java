@@ -128,7 +128,8 @@ final class ProxyRecords {
         values.get(FrontKeys.QUEUE_TIMEOUT_STATUS),
         values.get(FrontKeys.RATE_PER_SECOND),
         values.get(FrontKeys.QUEUE_FULL_STATUS),
-        models);
+        models,
+        values.get(FrontKeys.MAX_PRIORITY));
   }
 
   private static int orElse(@Nullable Integer own, int ofAll) {

@@ -72,6 +72,7 @@ class ConfigKeysTest {
   private static final List<String> CANDIDATES =
       List.of(
           "services",
+          "low",
           "forward",
           "all",
           "false",

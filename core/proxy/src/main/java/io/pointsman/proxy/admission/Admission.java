@@ -2,13 +2,11 @@ package io.pointsman.proxy.admission;
 
 import io.pointsman.engine.env.Ticker;
 import java.time.Duration;
-import java.util.Iterator;
-import java.util.LinkedHashSet;
 
 /**
- * Limit on the number of requests in progress and on their rate, with a FIFO queue. A request holds
- * a permit from admission to the end of its answer. All event loops share it; thread-safe. Without
- * a limit it touches no shared memory; with a limit it takes a short lock.
+ * Limit on the number of requests in progress and on their rate, with a queue that is fair to
+ * clients. A request holds a permit from admission to the end of its answer. All event loops share
+ * it; thread-safe. Without a limit it touches no shared memory; with a limit it takes a short lock.
  */
 public final class Admission {
   /** Answer to a request for a permit. */
@@ -20,14 +18,19 @@ public final class Admission {
     FULL
   }
 
-  /** A request that waits for a permit. */
-  @FunctionalInterface
+  /**
+   * A request that waits for a permit. The caller of its events is any thread and holds the lock,
+   * so implementations only pass the call on to their own thread.
+   */
   public interface Waiter {
-    /**
-     * The request has a permit. The caller is any thread and holds the lock, so implementations
-     * only pass the call on to their own thread.
-     */
+    /** The request; always the same from {@link #enter} to {@link #leave}. */
+    QueuedRequest request();
+
+    /** The request has a permit. */
     void admitted();
+
+    /** The request has left the full queue, because another one came before it. */
+    void displaced();
   }
 
   /** Maximum result of {@link #nanosToTurn}. */
@@ -40,7 +43,7 @@ public final class Admission {
 
   private final AdmissionSettings settings;
   private final Ticker ticker;
-  private final LinkedHashSet<Waiter> queue = new LinkedHashSet<>();
+  private final FairQueue queue = new FairQueue();
   private int held;
   private double tokens;
   private long refilledAt;
@@ -65,7 +68,8 @@ public final class Admission {
     return settings;
   }
 
-  private boolean unlimited() {
+  /** True if every request is admitted at once. */
+  public boolean unlimited() {
     return settings.maxConcurrentRequests() == 0 && settings.ratePerSecond() == 0;
   }
 
@@ -74,17 +78,22 @@ public final class Admission {
     return most > 0 ? most : Math.max(1, settings.ratePerSecond());
   }
 
-  /** Takes a permit, or joins the end of the queue. */
+  /** Takes a permit, or joins the queue. A full queue can displace another request. */
   public Answer enter(Waiter waiter) {
     if (unlimited()) {
       return Answer.ADMITTED;
     }
     synchronized (this) {
       if (queue.isEmpty() && take()) {
+        queue.begin(waiter.request());
         return Answer.ADMITTED;
       }
       if (queue.size() >= settings.queueSize()) {
-        return Answer.FULL;
+        Waiter last = queue.giveWay(waiter.request());
+        if (last == null) {
+          return Answer.FULL;
+        }
+        last.displaced();
       }
       queue.add(waiter);
       return Answer.QUEUED;
@@ -92,16 +101,18 @@ public final class Admission {
   }
 
   /**
-   * Releases a permit. The first waiter gets it if the rate allows.
+   * Releases a permit. The next waiter gets it if the rate allows.
    *
+   * @param tokens tokens of the request's prompt and answer
    * @return as {@link #wakeAfterNanos}
    */
-  public long leave() {
+  public long leave(QueuedRequest request, long tokens) {
     if (unlimited()) {
       return NO_WAKE;
     }
     synchronized (this) {
       observe();
+      queue.end(request, tokens);
       held--;
       admitWaiting();
       return nextWake();
@@ -172,10 +183,11 @@ public final class Admission {
   }
 
   private void admitWaiting() {
-    Iterator<Waiter> first = queue.iterator();
-    while (first.hasNext() && take()) {
-      Waiter next = first.next();
-      first.remove();
+    while (!queue.isEmpty() && take()) {
+      Waiter next = queue.next();
+      if (next == null) {
+        throw new IllegalStateException("the queue is empty");
+      }
       next.admitted();
     }
   }

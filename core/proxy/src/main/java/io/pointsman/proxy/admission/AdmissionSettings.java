@@ -1,5 +1,6 @@
 package io.pointsman.proxy.admission;
 
+import io.pointsman.proxy.identity.Priority;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -20,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param queueFullStatus status of the answer to a request if the queue is full; 400 to 599
  * @param models models with their own limit; their requests count neither in the common limit nor
  *     towards the rate
+ * @param maxPriority highest priority that a client without its own can ask for
  */
 public record AdmissionSettings(
     int maxConcurrentRequests,
@@ -28,7 +30,8 @@ public record AdmissionSettings(
     int queueTimeoutStatus,
     int ratePerSecond,
     int queueFullStatus,
-    List<ModelLimit> models) {
+    List<ModelLimit> models,
+    Priority maxPriority) {
 
   private static final int TOO_MANY = 429;
 
@@ -66,7 +69,8 @@ public record AdmissionSettings(
         queueTimeoutStatus,
         ratePerSecond,
         queueFullStatus,
-        List.of());
+        List.of(),
+        Priority.NORMAL);
   }
 
   public AdmissionSettings {
@@ -105,7 +109,9 @@ public record AdmissionSettings(
         queueTimeout,
         queueTimeoutStatus,
         0,
-        limit.queueFullStatus());
+        limit.queueFullStatus(),
+        List.of(),
+        maxPriority);
   }
 
   /**

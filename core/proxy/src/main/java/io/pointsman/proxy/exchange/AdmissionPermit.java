@@ -2,6 +2,7 @@ package io.pointsman.proxy.exchange;
 
 import io.netty.util.concurrent.Future;
 import io.pointsman.proxy.admission.Admission;
+import io.pointsman.proxy.admission.QueuedRequest;
 import io.pointsman.proxy.loop.LoopState;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -18,6 +19,9 @@ final class AdmissionPermit implements Admission.Waiter {
 
     /** Reports that the queue timeout has expired. */
     void waitedTooLong();
+
+    /** Reports that the request has left the full queue for another one. */
+    void displaced();
   }
 
   private enum Phase {
@@ -30,6 +34,7 @@ final class AdmissionPermit implements Admission.Waiter {
   private final LoopState state;
   private final Holder holder;
   private Admission admission;
+  private QueuedRequest request = QueuedRequest.UNNAMED;
   private Phase phase = Phase.NONE;
   private long queuedAt;
   private @Nullable Future<?> timer;
@@ -48,10 +53,11 @@ final class AdmissionPermit implements Admission.Waiter {
   /**
    * Requests admission. Returns false if the queue is full.
    *
-   * @param model model of the request, which selects the queue; null if it names none
+   * @param to the queue, by the model of the request
    */
-  boolean enter(@Nullable String model) {
-    admission = state.plane().admissions().of(model);
+  boolean enter(Admission to, QueuedRequest entering) {
+    admission = to;
+    request = entering;
     switch (admission.enter(this)) {
       case ADMITTED -> {
         phase = Phase.HELD;
@@ -82,6 +88,26 @@ final class AdmissionPermit implements Admission.Waiter {
     wakeAfter(admission.wake());
   }
 
+  @Override
+  public QueuedRequest request() {
+    return request;
+  }
+
+  /** Any thread. */
+  @Override
+  public void displaced() {
+    state.loop().execute(this::giveWay);
+  }
+
+  private void giveWay() {
+    if (phase == Phase.WAITING) {
+      phase = Phase.OVER;
+      cancelTimer();
+      state.plane().listener().waited(state.now() - queuedAt, false);
+      holder.displaced();
+    }
+  }
+
   /** Any thread. */
   @Override
   public void admitted() {
@@ -90,7 +116,7 @@ final class AdmissionPermit implements Admission.Waiter {
 
   private void take() {
     if (phase != Phase.WAITING) {
-      giveBack();
+      giveBack(0);
       return;
     }
     phase = Phase.HELD;
@@ -107,12 +133,16 @@ final class AdmissionPermit implements Admission.Waiter {
     }
   }
 
-  /** Releases the permit or leaves the queue. May be called at any time, more than once. */
-  void leave() {
+  /**
+   * Releases the permit or leaves the queue. May be called at any time, more than once.
+   *
+   * @param tokens tokens of the request's prompt and answer
+   */
+  void leave(long tokens) {
     Phase before = phase;
     phase = Phase.OVER;
     if (before == Phase.HELD) {
-      giveBack();
+      giveBack(tokens);
     } else if (before == Phase.WAITING) {
       cancelTimer();
       if (admission.quit(this)) {
@@ -122,8 +152,8 @@ final class AdmissionPermit implements Admission.Waiter {
   }
 
   /** The next waiter may also have to wait for the rate. */
-  private void giveBack() {
-    wakeAfter(admission.leave());
+  private void giveBack(long tokens) {
+    wakeAfter(admission.leave(request, tokens));
   }
 
   private void cancelTimer() {

@@ -3,11 +3,15 @@ package io.pointsman.proxy.exchange;
 import io.netty.buffer.ByteBuf;
 import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.fleet.Failure;
+import io.pointsman.proxy.admission.Admission;
+import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.admission.QueuedRequest;
 import io.pointsman.proxy.body.BodyDecoder;
 import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.body.RequestBody;
 import io.pointsman.proxy.handler.UpstreamRequest;
 import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.identity.Priority;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.quota.QuotaAnswer;
@@ -352,7 +356,7 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
         }
       }
     }
-    admit(read.model());
+    admit(read);
   }
 
   /**
@@ -402,9 +406,9 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
     reply(Rejections.error(limited), Rejections.reply(limited));
   }
 
-  /** True if a limit of the client needs the token counts of the answer. */
+  /** True if a limit of the client or the order of the queue needs the answer's token counts. */
   boolean countsTokens() {
-    return quota.countsTokens();
+    return quota.countsTokens() || !place.admission().unlimited();
   }
 
   private byte[] buffered() {
@@ -422,10 +426,37 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
 
   // Waits for admission.
 
-  private void admit(@Nullable String model) {
+  private void admit(RequestFacts read) {
+    Admission queue = plane.admissions().of(read.model());
+    QueuedRequest request;
+    try {
+      request = queue.unlimited() ? QueuedRequest.UNNAMED : queued(read, queue.settings());
+    } catch (IllegalArgumentException e) {
+      reply(ProxyError.INVALID_PRIORITY);
+      return;
+    }
     phase = Phase.ADMITTING;
-    if (!place.enter(model)) {
-      reply(ProxyError.QUEUE_FULL, Rejections.queueFull(place.admission()));
+    if (!place.enter(queue, request)) {
+      reply(ProxyError.QUEUE_FULL, Rejections.left(ProxyError.QUEUE_FULL, queue));
+    }
+  }
+
+  private QueuedRequest queued(RequestFacts read, AdmissionSettings settings) {
+    ClientIdentity client = head.identity();
+    String asked = head.first(Priority.HEADER);
+    Priority priority =
+        Priority.of(
+            asked == null ? null : Priority.of(asked), client.priority(), settings.maxPriority());
+    return new QueuedRequest(client.kind() + " " + client.name(), priority, read.prefix().tokens());
+  }
+
+  @Override
+  public void displaced() {
+    try {
+      ProxyError error = ProxyError.QUEUE_DISPLACED;
+      reply(error, Rejections.left(error, place.admission()));
+    } catch (RuntimeException | Error e) {
+      failed(e);
     }
   }
 
@@ -763,10 +794,11 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
     phase = Phase.ENDED;
     body.release();
     endAttempts();
-    place.leave();
     try {
       report.ended(code, whose, body.total() + tunnelled, state.now());
     } finally {
+      long prompt = facts == null ? 0 : facts.prefix().tokens();
+      place.leave(report.promptTokens(prompt) + report.outputTokens());
       quota.end(report, plane.ticker().nanos());
       state.count(-1);
       plane.listener().ended(report);

@@ -299,4 +299,24 @@ final class ExchangeReport implements RequestReport {
   public Usage usage() {
     return usage;
   }
+
+  /**
+   * Tokens of the prompt by the engine's count. Without a count it is the estimate, or 0 if no
+   * worker has computed any of the prompt.
+   */
+  long promptTokens(long estimate) {
+    if (usage.promptTokens() >= 0) {
+      return usage.promptTokens();
+    }
+    boolean failed = status >= 400 && status != CLIENT_LEFT;
+    return worker() == null || failed ? 0 : estimate;
+  }
+
+  /** Tokens of the answer by the engine's count; without a count each chunk of a stream is one. */
+  long outputTokens() {
+    if (usage.completionTokens() >= 0) {
+      return usage.completionTokens();
+    }
+    return streamed() ? chunksOut : 0;
+  }
 }

@@ -1,6 +1,5 @@
 package io.pointsman.proxy.exchange;
 
-import io.pointsman.engine.fleet.Usage;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.quota.QuotaAnswer;
 import io.pointsman.proxy.wire.RequestHead;
@@ -13,9 +12,6 @@ import org.jspecify.annotations.Nullable;
  * to the client's event loop.
  */
 final class RequestQuota {
-  /** Status in reports for a client that left before its answer. */
-  private static final int CLIENT_LEFT = 499;
-
   private QuotaAnswer.Admitted place = QuotaAnswer.UNLIMITED;
 
   /** Takes a place; returns the refusal if a limit is reached, else null. */
@@ -48,19 +44,10 @@ final class RequestQuota {
     return place.ofTokens();
   }
 
-  /**
-   * Ends the request. A prompt costs no tokens if no worker has computed any of it. Without counts
-   * of the engine, the estimate stays, and each chunk of a stream is a token.
-   */
+  /** Ends the request. */
   void end(ExchangeReport report, long now) {
     QuotaAnswer.Admitted ending = place;
     place = QuotaAnswer.UNLIMITED;
-    Usage usage = report.usage();
-    boolean failed = report.status() >= 400 && report.status() != CLIENT_LEFT;
-    long estimate = report.worker() == null || failed ? 0 : ending.promptTokens();
-    long prompt = usage.promptTokens() < 0 ? estimate : usage.promptTokens();
-    long chunks = report.streamed() ? report.chunksOut() : 0;
-    long output = usage.completionTokens() < 0 ? chunks : usage.completionTokens();
-    ending.end(prompt, output, now);
+    ending.end(report.promptTokens(ending.promptTokens()), report.outputTokens(), now);
   }
 }

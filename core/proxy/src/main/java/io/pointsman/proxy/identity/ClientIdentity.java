@@ -12,8 +12,10 @@ import org.jspecify.annotations.Nullable;
  * @param name name of the client; contains no secret
  * @param models models that the client may use; empty: all
  * @param quotas own limits of the client
+ * @param priority highest priority of its requests; null: that of clients without their own
  */
-public record ClientIdentity(Kind kind, String name, Set<String> models, ClientQuotas quotas) {
+public record ClientIdentity(
+    Kind kind, String name, Set<String> models, ClientQuotas quotas, @Nullable Priority priority) {
   /** Source of the name of a client. */
   public enum Kind {
     /** The address of its connection, or the one that a trusted proxy reports. */
@@ -35,9 +37,9 @@ public record ClientIdentity(Kind kind, String name, Set<String> models, ClientQ
     requireNonNull(quotas, "quotas");
   }
 
-  /** A client without own limits. */
+  /** A client without own limits and priority. */
   public ClientIdentity(Kind kind, String name, Set<String> models) {
-    this(kind, name, models, ClientQuotas.NONE);
+    this(kind, name, models, ClientQuotas.NONE, null);
   }
 
   /** True if a key of the router names the client. That key is for the router, not for workers. */

@@ -1,5 +1,6 @@
 package io.pointsman.proxy.reply;
 
+import io.pointsman.proxy.identity.Priority;
 import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.request.coding.ContentCoding;
 import java.util.Locale;
@@ -11,6 +12,7 @@ import java.util.Locale;
 public enum ProxyError {
   MALFORMED_REQUEST(400, Blame.CLIENT, "request: malformed (expected: HTTP/1.1)"),
   INVALID_BODY(400, Blame.CLIENT, "request body: invalid (expected: a JSON object)"),
+  INVALID_PRIORITY(400, Blame.CLIENT, Priority.HEADER + ": (expected: high, normal or low)"),
   INVALID_API_KEY(
       401,
       Blame.CLIENT,
@@ -52,6 +54,13 @@ public enum ProxyError {
   CLIENT_TOKENS_LIMITED(
       429, "tokens", "rate_limit_exceeded", Blame.CLIENT, "the client's limit is reached"),
   QUEUE_FULL(429, "rate_limit_error", "queue_full", Blame.ROUTER, "the queue is full"),
+  QUEUE_DISPLACED(
+      429,
+      "rate_limit_error",
+      "queue_displaced",
+      Blame.ROUTER,
+      "the queue is full, and a request of another client or a higher priority came before this"
+          + " one"),
   SEARCHES_LIMITED(
       503, Blame.ROUTER, "too many requests for stored responses that no worker is known to have"),
   QUEUE_TIMEOUT(503, Blame.ROUTER, "the request waited too long in the queue"),
@@ -127,6 +136,27 @@ public enum ProxyError {
 
   public Blame blame() {
     return blame;
+  }
+
+  /**
+   * True if the router refuses the request only because of load, so it can succeed later. These
+   * errors are the closed list of reasons in {@code x-pointsman-shed-reason}.
+   */
+  public boolean sheds() {
+    return switch (this) {
+      case CLIENT_REQUESTS_LIMITED,
+          CLIENT_TOKENS_LIMITED,
+          QUEUE_FULL,
+          QUEUE_DISPLACED,
+          QUEUE_TIMEOUT,
+          SEARCHES_LIMITED,
+          ALL_BUSY,
+          OUT_OF_DESCRIPTORS,
+          OUT_OF_PORTS,
+          BUFFERS_FULL ->
+          true;
+      default -> false;
+    };
   }
 
   /** Message for the client if there is no detail. */

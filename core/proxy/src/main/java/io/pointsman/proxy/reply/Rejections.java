@@ -21,18 +21,9 @@ public final class Rejections {
     };
   }
 
-  /**
-   * Answer to a request that fails with {@code error}. It has {@code Retry-After} if a retry may
-   * succeed.
-   */
+  /** Answer to a request that fails with {@code error}. */
   public static Reply reply(ProxyError error) {
-    Reply reply = Reply.of(error, error.message());
-    boolean passing =
-        error == ProxyError.OUT_OF_DESCRIPTORS
-            || error == ProxyError.OUT_OF_PORTS
-            || error == ProxyError.BUFFERS_FULL
-            || error == ProxyError.ALL_BUSY;
-    return passing ? reply.retryAfter(0) : reply;
+    return Reply.of(error, error.message());
   }
 
   /** The error for a limit of the client. */
@@ -56,9 +47,8 @@ public final class Rejections {
     return reply;
   }
 
-  /** Answer to a request that finds the queue full. */
-  public static Reply queueFull(Admission admission) {
-    ProxyError error = ProxyError.QUEUE_FULL;
+  /** Answer to a request that has no place in a full queue, or has lost it. */
+  public static Reply left(ProxyError error, Admission admission) {
     int status = admission.settings().queueFullStatus();
     return Reply.of(error, status, error.message()).retryAfter(admission.nanosToTurn());
   }

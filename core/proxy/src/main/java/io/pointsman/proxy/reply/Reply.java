@@ -26,7 +26,7 @@ public record Reply(
     this(status, headers, body, null);
   }
 
-  /** An error in OpenAI's format. */
+  /** An error in OpenAI's format. A refusal because of load has its reason and Retry-After. */
   public static Reply of(ProxyError error, String detail) {
     return of(error, error.status(), detail);
   }
@@ -35,6 +35,10 @@ public record Reply(
   public static Reply of(ProxyError error, int status, String detail) {
     Map<String, String> headers = new LinkedHashMap<>();
     headers.put("content-type", "application/json");
+    if (error.sheds()) {
+      headers.put("retry-after", "1");
+      headers.put("x-pointsman-shed-reason", error.code());
+    }
     return new Reply(status, headers, error.json(detail).getBytes(StandardCharsets.UTF_8), detail);
   }
 

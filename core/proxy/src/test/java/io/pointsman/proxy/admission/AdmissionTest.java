@@ -3,6 +3,7 @@ package io.pointsman.proxy.admission;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.proxy.admission.Admission.Answer;
+import io.pointsman.proxy.identity.Priority;
 import io.pointsman.testkit.FakeClock;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -13,11 +14,18 @@ import org.junit.jupiter.api.Test;
 class AdmissionTest {
   private final FakeClock clock = new FakeClock();
   private final List<String> admitted = new ArrayList<>();
+  private final List<String> displaced = new ArrayList<>();
   private final Admission admission =
       new Admission(new AdmissionSettings(2, 2, Duration.ofSeconds(1), 503), clock::nanos);
 
+  private static final QueuedRequest REQUEST = new QueuedRequest("c", Priority.NORMAL, 1);
+
   private Admission.Waiter waiter(String name) {
-    return () -> admitted.add(name);
+    return new TestWaiter(REQUEST, () -> admitted.add(name), () -> displaced.add(name));
+  }
+
+  private static long leave(Admission from) {
+    return from.leave(REQUEST, 1);
   }
 
   @Test
@@ -28,13 +36,30 @@ class AdmissionTest {
     assertThat(admission.enter(waiter("d"))).isEqualTo(Answer.QUEUED);
     assertThat(admission.enter(waiter("e"))).isEqualTo(Answer.FULL);
 
-    admission.leave();
-    admission.leave();
+    leave(admission);
+    leave(admission);
 
     assertThat(admitted).containsExactly("c", "d");
-    admission.leave();
+    leave(admission);
     assertThat(admission.enter(waiter("f"))).isEqualTo(Answer.ADMITTED);
     assertThat(admission.enter(waiter("g"))).isEqualTo(Answer.QUEUED);
+  }
+
+  @Test
+  void aFullQueueDisplacesTheLastRequestOfAnotherClient() {
+    for (String name : List.of("a", "b", "c", "d")) {
+      admission.enter(waiter(name));
+    }
+    QueuedRequest other = new QueuedRequest("other", Priority.NORMAL, 1);
+    Runnable never = () -> displaced.add("other");
+    assertThat(admission.enter(new TestWaiter(other, () -> admitted.add("other"), never)))
+        .isEqualTo(Answer.QUEUED);
+    assertThat(displaced).containsExactly("d");
+    assertThat(admission.queued()).isEqualTo(2);
+
+    leave(admission);
+    leave(admission);
+    assertThat(admitted).containsExactlyInAnyOrder("c", "other");
   }
 
   @Test
@@ -47,7 +72,7 @@ class AdmissionTest {
 
     assertThat(admission.quit(quitter)).isTrue();
     assertThat(admission.quit(quitter)).isFalse();
-    admission.leave();
+    leave(admission);
 
     assertThat(admitted).containsExactly("d");
     assertThat(admission.queued()).isZero();
@@ -58,8 +83,8 @@ class AdmissionTest {
     Admission rated = rated(2, 10, 4);
     assertThat(rated.enter(waiter("a"))).isEqualTo(Answer.ADMITTED);
     assertThat(rated.enter(waiter("b"))).isEqualTo(Answer.ADMITTED);
-    rated.leave();
-    rated.leave();
+    leave(rated);
+    leave(rated);
     assertThat(rated.enter(waiter("c"))).isEqualTo(Answer.QUEUED);
     assertThat(rated.wakeAfterNanos()).isEqualTo(250_000_000L);
     assertThat(rated.wakeAfterNanos()).isEqualTo(Admission.NO_WAKE);
@@ -79,10 +104,10 @@ class AdmissionTest {
     rated.enter(waiter("b"));
     clock.advance(Duration.ofSeconds(5));
     assertThat(rated.wakeAfterNanos()).as("a token is there").isEqualTo(Admission.NO_WAKE);
-    assertThat(rated.leave()).as("nobody waits any more").isEqualTo(Admission.NO_WAKE);
+    assertThat(leave(rated)).as("nobody waits any more").isEqualTo(Admission.NO_WAKE);
     assertThat(admitted).containsExactly("b");
     rated.enter(waiter("c"));
-    assertThat(rated.leave()).as("the place is there, a token is not").isEqualTo(1_000_000_000L);
+    assertThat(leave(rated)).as("the place is there, a token is not").isEqualTo(1_000_000_000L);
     assertThat(admitted).containsExactly("b");
     assertThat(rated.wakeAfterNanos()).as("one wakes already").isEqualTo(Admission.NO_WAKE);
   }
@@ -91,7 +116,7 @@ class AdmissionTest {
   void noRequestOvertakesWaitersForTheRate() {
     Admission rated = rated(1, 10, 1);
     rated.enter(waiter("a"));
-    rated.leave();
+    leave(rated);
     rated.enter(waiter("b"));
     clock.advance(Duration.ofSeconds(1));
     assertThat(rated.enter(waiter("c"))).isEqualTo(Answer.QUEUED);
@@ -100,7 +125,7 @@ class AdmissionTest {
     clock.advance(Duration.ofSeconds(1));
     rated.wake();
     assertThat(admitted).containsExactly("b");
-    rated.leave();
+    leave(rated);
     assertThat(admitted).containsExactly("b", "c");
   }
 
@@ -120,10 +145,10 @@ class AdmissionTest {
     }
     assertThat(admission.nanosToTurn()).as("nothing is known yet").isZero();
     clock.advance(Duration.ofHours(1));
-    admission.leave();
+    leave(admission);
     assertThat(admission.nanosToTurn()).as("one end tells no pace").isZero();
     clock.advance(Duration.ofSeconds(3));
-    admission.leave();
+    leave(admission);
 
     assertThat(admitted).containsExactly("c", "d");
     assertThat(admission.nanosToTurn()).isEqualTo(Duration.ofSeconds(3).toNanos());
@@ -135,10 +160,10 @@ class AdmissionTest {
   void idleTimesDoNotCountAsIntervalsBetweenReleases() {
     admission.enter(waiter("a"));
     admission.enter(waiter("b"));
-    admission.leave();
+    leave(admission);
     clock.advance(Duration.ofHours(1));
     admission.enter(waiter("c"));
-    admission.leave();
+    leave(admission);
 
     assertThat(admission.nanosToTurn()).isZero();
   }
@@ -148,9 +173,9 @@ class AdmissionTest {
     for (String name : List.of("a", "b", "c", "d")) {
       admission.enter(waiter(name));
     }
-    admission.leave();
+    leave(admission);
     clock.advance(Duration.ofHours(1));
-    admission.leave();
+    leave(admission);
 
     assertThat(admission.nanosToTurn()).isEqualTo(Admission.LONGEST_TURN.toNanos());
   }
@@ -161,8 +186,8 @@ class AdmissionTest {
     clock.advance(Duration.ofHours(1));
     rated.enter(waiter("a"));
     rated.enter(waiter("b"));
-    rated.leave();
-    rated.leave();
+    leave(rated);
+    leave(rated);
     assertThat(rated.enter(waiter("c"))).isEqualTo(Answer.QUEUED);
   }
 

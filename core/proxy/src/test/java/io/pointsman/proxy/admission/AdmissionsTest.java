@@ -3,6 +3,7 @@ package io.pointsman.proxy.admission;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.proxy.admission.Admission.Answer;
+import io.pointsman.proxy.identity.Priority;
 import io.pointsman.testkit.FakeClock;
 import java.time.Duration;
 import java.util.List;
@@ -20,7 +21,8 @@ class AdmissionsTest {
               408,
               0,
               429,
-              List.of(new ModelLimit("m", 1, 2, 503), new ModelLimit("n", 1, 0, 429))),
+              List.of(new ModelLimit("m", 1, 2, 503), new ModelLimit("n", 1, 0, 429)),
+              Priority.NORMAL),
           clock::nanos);
 
   @Test
@@ -58,8 +60,10 @@ class AdmissionsTest {
     assertThat(lines.queued()).isEqualTo(2);
   }
 
+  private static final QueuedRequest REQUEST = new QueuedRequest("c", Priority.NORMAL, 1);
+
   private Admission.Waiter waiter() {
-    return () -> admitted[0]++;
+    return new TestWaiter(REQUEST, () -> admitted[0]++, () -> {});
   }
 
   @Test
@@ -68,9 +72,9 @@ class AdmissionsTest {
     busy.enter(waiter());
     busy.enter(waiter());
     busy.enter(waiter());
-    busy.leave();
+    busy.leave(REQUEST, 1);
     clock.advance(Duration.ofSeconds(3));
-    busy.leave();
+    busy.leave(REQUEST, 1);
 
     assertThat(busy.nanosToTurn()).isEqualTo(Duration.ofSeconds(3).toNanos());
     assertThat(lines.of("n").nanosToTurn()).isZero();

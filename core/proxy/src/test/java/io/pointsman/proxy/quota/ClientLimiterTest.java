@@ -35,7 +35,7 @@ class ClientLimiterTest {
   }
 
   private static ClientIdentity client(String name, ClientQuotas quotas) {
-    return new ClientIdentity(ClientIdentity.Kind.KEY, name, Set.of(), quotas);
+    return new ClientIdentity(ClientIdentity.Kind.KEY, name, Set.of(), quotas, null);
   }
 
   private static ClientQuota requests(int perMinute) {

@@ -87,7 +87,11 @@ public final class FileKeys implements CallerCheck, KeyRing {
         byte[] digest = HexFormat.of().parseHex(key.hash());
         ClientIdentity identity =
             new ClientIdentity(
-                ClientIdentity.Kind.KEY, key.name(), Set.copyOf(key.models()), key.quotas());
+                ClientIdentity.Kind.KEY,
+                key.name(),
+                Set.copyOf(key.models()),
+                key.quotas(),
+                key.priority());
         byStart
             .computeIfAbsent(start(digest), _ -> new ArrayList<>(1))
             .add(new Entry(digest, key, new KeyHolder(identity, key.role())));

@@ -4,6 +4,7 @@ import io.pointsman.config.ConfigException;
 import io.pointsman.config.YamlTree;
 import io.pointsman.config.value.Raw;
 import io.pointsman.proxy.identity.KeyRole;
+import io.pointsman.proxy.identity.Priority;
 import java.io.IOException;
 import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.Files;
@@ -30,7 +31,7 @@ public final class KeyFile {
   private static final int DEPTH = 6;
   private static final String ALGORITHM = "sha256:";
   private static final Set<String> FIELDS =
-      Set.of("name", "role", "hash", "models", "limits", "model-limits", "expires");
+      Set.of("name", "role", "hash", "models", "limits", "model-limits", "priority", "expires");
   private static final String HEADER =
       """
       # Keys of clients. The hash is SHA-256 of the key; the key itself is nowhere.
@@ -98,8 +99,8 @@ public final class KeyFile {
             where
                 + ": "
                 + field
-                + ": unknown (expected: name, role, hash, models, limits, model-limits"
-                + " or expires)");
+                + ": unknown (expected: name, role, hash, models, limits, model-limits,"
+                + " priority or expires)");
       }
     }
     String hash = text(fields, "hash", where);
@@ -113,6 +114,7 @@ public final class KeyFile {
           hash.substring(ALGORITHM.length()),
           models(fields.get("models"), where),
           QuotaFields.read(fields.get("limits"), fields.get("model-limits")),
+          fields.containsKey("priority") ? Priority.of(text(fields, "priority", where)) : null,
           expires(fields.containsKey("expires") ? text(fields, "expires", where) : ""));
     } catch (IllegalArgumentException e) {
       throw new ConfigException(where + ": " + e.getMessage());
@@ -241,6 +243,9 @@ public final class KeyFile {
     String limits = QuotaFields.format(key.quotas().ofEach());
     if (!limits.isEmpty()) {
       out.append("    limits: ").append(limits).append('\n');
+    }
+    if (key.priority() != null) {
+      out.append("    priority: ").append(key.priority().text()).append('\n');
     }
     if (key.expires() != null) {
       out.append("    expires: ").append(key.expires()).append('\n');

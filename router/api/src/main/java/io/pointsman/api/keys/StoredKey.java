@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.pointsman.proxy.identity.ClientQuotas;
 import io.pointsman.proxy.identity.KeyRole;
+import io.pointsman.proxy.identity.Priority;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Instant;
@@ -25,6 +26,8 @@ import org.jspecify.annotations.Nullable;
  * @param hash SHA-256 of the key, as 64 hexadecimal digits
  * @param models models that the key may use; empty: all
  * @param quotas own limits of a client
+ * @param priority highest priority of a client's requests, and the usual one; null: that of clients
+ *     without a key of their own
  * @param expires end of its validity; null: none
  */
 public record StoredKey(
@@ -33,6 +36,7 @@ public record StoredKey(
     String hash,
     List<String> models,
     ClientQuotas quotas,
+    @Nullable Priority priority,
     @Nullable Instant expires) {
   /** Start of a created key, by which scanners for leaked keys can find one. */
   public static final String PREFIX = "pmk-";
@@ -48,6 +52,10 @@ public record StoredKey(
     if (role != KeyRole.CLIENT && !quotas.equals(ClientQuotas.NONE)) {
       throw new IllegalArgumentException(
           "limits: with role " + role.text() + " (expected: client, which alone has limits)");
+    }
+    if (role != KeyRole.CLIENT && priority != null) {
+      throw new IllegalArgumentException(
+          "priority: with role " + role.text() + " (expected: client, which alone has one)");
     }
     if (role != KeyRole.CLIENT && !models.isEmpty()) {
       throw new IllegalArgumentException(
@@ -65,10 +73,10 @@ public record StoredKey(
     }
   }
 
-  /** A key without own limits. */
+  /** A key without own limits and priority. */
   public StoredKey(
       String name, KeyRole role, String hash, List<String> models, @Nullable Instant expires) {
-    this(name, role, hash, models, ClientQuotas.NONE, expires);
+    this(name, role, hash, models, ClientQuotas.NONE, null, expires);
   }
 
   /** A new key as text. */

@@ -435,7 +435,7 @@ class RayRouteApiTest {
     ClientQuota one = new ClientQuota(0, 1, 0, 0, 0, 0);
     ClientIdentity client =
         new ClientIdentity(
-            ClientIdentity.Kind.KEY, "eve", Set.of(), new ClientQuotas(one, Map.of()));
+            ClientIdentity.Kind.KEY, "eve", Set.of(), new ClientQuotas(one, Map.of()), null);
     assertThat(route.handle(of(client, DecideFixture.MODEL, false)).status()).isEqualTo(200);
     LocalResponse refused = route.handle(of(client, DecideFixture.MODEL, false));
     assertThat(refused.status()).isEqualTo(429);

@@ -7,6 +7,7 @@ import io.pointsman.config.ConfigException;
 import io.pointsman.proxy.identity.ClientQuota;
 import io.pointsman.proxy.identity.ClientQuotas;
 import io.pointsman.proxy.identity.KeyRole;
+import io.pointsman.proxy.identity.Priority;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -50,7 +51,7 @@ class KeyFileTest {
   }
 
   @Test
-  void limitsReadBackForEachModelAndForSingleOnes() throws Exception {
+  void limitsAndThePriorityReadBack() throws Exception {
     Path file = directory.resolve("keys.yaml");
     ClientQuota own = new ClientQuota(4, 60, -1, -1, -1, 0);
     StoredKey key =
@@ -60,6 +61,7 @@ class KeyFileTest {
             StoredKey.hash("1"),
             List.of(),
             new ClientQuotas(own, Map.of()),
+            Priority.HIGH,
             null);
     KeyFile.add(file, key);
     assertThat(KeyFile.read(file)).containsExactly(key);

@@ -17,6 +17,7 @@ import io.pointsman.engine.deferral.DeferralSettings;
 import io.pointsman.proxy.ListenSettings;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.identity.Priority;
 import io.pointsman.proxy.settings.BodyDecoding;
 import io.pointsman.proxy.settings.ClientLimits;
 import io.pointsman.proxy.settings.CorsSettings;
@@ -256,8 +257,9 @@ public final class FrontKeys {
               "limits.queue-size",
               integer(0, 1_000_000),
               AdmissionSettings.DEFAULTS.queueSize(),
-              "Maximum number of requests in the queue. If the queue is full, the router answers"
-                  + " with `limits.queue-full-status`.",
+              "Maximum number of requests in the queue. In a full queue, the last request of the"
+                  + " lowest priority, of the client with most requests there, is refused with"
+                  + " `limits.queue-full-status`. It can be the new one.",
               "`0`: no queue; excess requests are refused at once. With a high value, clients wait"
                   + " up to `limits.queue-timeout`.")
           .flag("--queue-size");
@@ -290,6 +292,17 @@ public final class FrontKeys {
               "HTTP status of the answer after `limits.queue-timeout`.",
               "408 makes some clients retry at once.")
           .flag("--queue-timeout-status");
+
+  public static final Key<Priority> MAX_PRIORITY =
+      Key.of(
+          "limits.max-priority",
+          constant(Priority.class),
+          AdmissionSettings.DEFAULTS.maxPriority(),
+          "Highest priority in the queue that a client can choose by the header"
+              + " `x-pointsman-priority` (`high`, `normal` or `low`), if its key has none of its"
+              + " own. Requests without the header have the priority of their key, else `normal`.",
+          "`high`: clients can pass all others. `low`: clients without a key of their own wait"
+              + " behind those with one.");
 
   public static final Key<List<ModelQueue>> MODEL_QUEUES =
       Key.of(
@@ -497,6 +510,7 @@ public final class FrontKeys {
         QUEUE_FULL_STATUS,
         QUEUE_TIMEOUT,
         QUEUE_TIMEOUT_STATUS,
+        MAX_PRIORITY,
         MODEL_QUEUES,
         DEFER_BEYOND,
         DEFER_AT_MOST,

@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.quota.ClientLimit;
+import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestReport;
@@ -37,6 +38,7 @@ final class ProxyMetrics implements ProxyListener {
       new EnumMap<>(Blame.class);
   private final ModelLabels models;
   private final Counter errors;
+  private final Map<String, CounterDataPoint> shed = new HashMap<>();
   private final ClientSeries clients;
   private final DistributionDataPoint queueWait;
   private final DistributionDataPoint heldBack;
@@ -58,6 +60,12 @@ final class ProxyMetrics implements ProxyListener {
       retries.put(reason, retried.labelValues(EngineMetrics.label(reason)));
     }
     errors = meters.counter(RequestMetric.ERRORS);
+    Counter refused = meters.counter(RequestMetric.SHED);
+    for (ProxyError error : ProxyError.values()) {
+      if (error.sheds()) {
+        shed.put(error.code(), refused.labelValues(error.code()));
+      }
+    }
     clients = new ClientSeries(meters);
     for (Blame blame : Blame.values()) {
       errorSeries.put(blame, new AtomicReferenceArray<>(CUT + 1));
@@ -139,6 +147,10 @@ final class ProxyMetrics implements ProxyListener {
     clients.ended(report);
     if (report.blame() != Blame.NONE) {
       error(report.blame(), errorKind(report)).inc();
+    }
+    CounterDataPoint reason = report.reason() == null ? null : shed.get(report.reason());
+    if (reason != null) {
+      reason.inc();
     }
   }
 

@@ -51,6 +51,12 @@ enum RequestMetric implements Metric {
           + " response broke off after its head), or the status that the client got.",
       "blame",
       "kind"),
+  SHED(
+      Kind.COUNTER,
+      "pointsman_shed_total",
+      "requests",
+      "Requests that the router refused because of load, by the reason in x-pointsman-shed-reason.",
+      "reason"),
   HEADERS_SECONDS(
       Kind.HISTOGRAM,
       "pointsman_response_headers_seconds",

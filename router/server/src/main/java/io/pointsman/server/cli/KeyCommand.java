@@ -8,6 +8,7 @@ import io.pointsman.api.keys.StoredKey;
 import io.pointsman.config.ConfigException;
 import io.pointsman.proxy.identity.ClientQuotas;
 import io.pointsman.proxy.identity.KeyRole;
+import io.pointsman.proxy.identity.Priority;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -99,6 +100,14 @@ final class KeyCommand implements Runnable {
     private Map<String, String> limits = Map.of();
 
     @Option(
+        names = "--priority",
+        paramLabel = "<priority>",
+        description =
+            "Priority of the key's requests in the queue: high, normal or low. The header"
+                + " x-pointsman-priority can only lower it. Without it: limits.max-priority.")
+    private String priority = "";
+
+    @Option(
         names = "--expires",
         paramLabel = "<time>",
         description = "Time until the key ends, for example 30d or 12h. Without it: never.")
@@ -134,6 +143,7 @@ final class KeyCommand implements Runnable {
             StoredKey.hash(key),
             List.copyOf(models),
             new ClientQuotas(QuotaFields.of(limits), Map.of()),
+            priority.isEmpty() ? null : Priority.of(priority),
             end());
       } catch (IllegalArgumentException e) {
         throw new ConfigException("--" + e.getMessage());

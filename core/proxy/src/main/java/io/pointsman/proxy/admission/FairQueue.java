@@ -1,0 +1,250 @@
+package io.pointsman.proxy.admission;
+
+import io.pointsman.proxy.admission.Admission.Waiter;
+import io.pointsman.proxy.identity.Priority;
+import java.util.ArrayDeque;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.SequencedSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Order of waiting requests: by priority, and among equal priorities fair to clients. Fairness is
+ * deficit round robin over clients, in tokens. A client in its turn may send while its credit is
+ * positive. A request costs the estimated tokens of its prompt at its admission. At its end the
+ * tokens of its prompt and answer replace the estimate. Requests of one client and priority keep
+ * their order.
+ *
+ * <p>A lower priority gets one of {@value #TURNS} admissions while higher ones wait.
+ *
+ * <p>It remembers clients that have requests here or in progress, and no others. Not thread-safe.
+ */
+final class FairQueue {
+  /** Tokens that each client gets in a round. */
+  static final long QUANTUM = 1024;
+
+  /** Of this many admissions, a waiting lower priority gets one. */
+  static final int TURNS = 16;
+
+  private static final Priority[] FROM_HIGHEST = {Priority.HIGH, Priority.NORMAL, Priority.LOW};
+
+  private final Map<String, Client> clients = new HashMap<>();
+  private final Map<Priority, Level> levels = new EnumMap<>(Priority.class);
+  private int size;
+
+  /** A client with requests here or in progress. */
+  private static final class Client {
+    final String name;
+    final Map<Priority, SequencedSet<Waiter>> waiting = new EnumMap<>(Priority.class);
+
+    /** Tokens that the client may still use in this round; negative after expensive requests. */
+    long credit;
+
+    int inProgress;
+
+    Client(String name) {
+      this.name = name;
+    }
+
+    SequencedSet<Waiter> at(Priority priority) {
+      return waiting.computeIfAbsent(priority, _ -> new LinkedHashSet<>());
+    }
+
+    int waitsAt(Priority priority) {
+      SequencedSet<Waiter> there = waiting.get(priority);
+      return there == null ? 0 : there.size();
+    }
+
+    boolean idle() {
+      return inProgress == 0 && waiting.values().stream().allMatch(SequencedSet::isEmpty);
+    }
+  }
+
+  /** The clients that wait with one priority, in the order of their turns. */
+  private static final class Level {
+    final ArrayDeque<Client> turns = new ArrayDeque<>();
+
+    /** Admissions of higher priorities since the last one here. */
+    int passed;
+  }
+
+  FairQueue() {
+    for (Priority each : Priority.values()) {
+      levels.put(each, new Level());
+    }
+  }
+
+  private Level level(Priority priority) {
+    return levels.computeIfAbsent(priority, _ -> new Level());
+  }
+
+  int size() {
+    return size;
+  }
+
+  boolean isEmpty() {
+    return size == 0;
+  }
+
+  private Client client(QueuedRequest request) {
+    return clients.computeIfAbsent(request.client(), Client::new);
+  }
+
+  /** Adds a request at the end of its client's requests. */
+  void add(Waiter waiter) {
+    QueuedRequest request = waiter.request();
+    Client client = client(request);
+    if (client.waitsAt(request.priority()) == 0) {
+      level(request.priority()).turns.add(client);
+    }
+    client.at(request.priority()).add(waiter);
+    size++;
+  }
+
+  /** Removes a request; false if it is not here. */
+  boolean remove(Waiter waiter) {
+    QueuedRequest request = waiter.request();
+    Client client = clients.get(request.client());
+    if (client == null || !client.at(request.priority()).remove(waiter)) {
+      return false;
+    }
+    removed(client, request.priority());
+    return true;
+  }
+
+  private void removed(Client client, Priority priority) {
+    size--;
+    if (client.waitsAt(priority) == 0) {
+      level(priority).turns.remove(client);
+      client.credit = Math.min(client.credit, 0);
+    }
+    forgetIdle(client);
+  }
+
+  private void forgetIdle(Client client) {
+    if (client.idle()) {
+      clients.remove(client.name);
+    }
+  }
+
+  /** Removes the request whose turn it is, and counts it as in progress; null if none waits. */
+  @Nullable Waiter next() {
+    Priority priority = turn();
+    if (priority == null) {
+      return null;
+    }
+    Client client = turnOf(level(priority).turns);
+    Waiter waiter = client.at(priority).getFirst();
+    begin(waiter.request());
+    remove(waiter);
+    if (client.credit <= 0 && client.waitsAt(priority) > 0) {
+      level(priority).turns.remove(client);
+      level(priority).turns.add(client);
+    }
+    return waiter;
+  }
+
+  /** The priority that has the turn. */
+  private @Nullable Priority turn() {
+    Priority chosen = null;
+    for (Priority each : FROM_HIGHEST) {
+      boolean waits = !level(each).turns.isEmpty();
+      if (waits && (chosen == null || level(each).passed >= TURNS - 1)) {
+        chosen = each;
+      }
+    }
+    if (chosen != null) {
+      pass(chosen);
+    }
+    return chosen;
+  }
+
+  /** Counts an admission of a priority against the lower ones that wait. */
+  private void pass(Priority chosen) {
+    level(chosen).passed = 0;
+    for (Priority each : FROM_HIGHEST) {
+      if (each.compareTo(chosen) < 0) {
+        Level lower = level(each);
+        lower.passed = lower.turns.isEmpty() ? 0 : lower.passed + 1;
+      }
+    }
+  }
+
+  /** The first client with credit, after as many rounds as it takes. */
+  private static Client turnOf(ArrayDeque<Client> turns) {
+    long rounds = Long.MAX_VALUE;
+    for (Client each : turns) {
+      if (each.credit > 0) {
+        return each;
+      }
+      rounds = Math.min(rounds, -each.credit / QUANTUM + 1);
+    }
+    for (Client each : turns) {
+      each.credit += rounds * QUANTUM;
+    }
+    for (Client each : turns) {
+      if (each.credit > 0) {
+        return each;
+      }
+    }
+    throw new IllegalStateException("no client waits");
+  }
+
+  /** Counts a request as in progress that did not wait. */
+  void begin(QueuedRequest request) {
+    Client client = client(request);
+    client.inProgress++;
+    client.credit -= request.tokens();
+  }
+
+  /**
+   * Ends a request in progress.
+   *
+   * @param tokens tokens of its prompt and its answer
+   */
+  void end(QueuedRequest request, long tokens) {
+    Client client = clients.get(request.client());
+    if (client != null) {
+      client.inProgress--;
+      client.credit -= tokens - request.tokens();
+      forgetIdle(client);
+    }
+  }
+
+  /**
+   * Removes the request that gives way to another one: the last request of the client with the most
+   * requests of the lowest priority.
+   *
+   * @return null if the other request itself has to give way
+   */
+  @Nullable Waiter giveWay(QueuedRequest to) {
+    Priority lowest = null;
+    for (Priority each : FROM_HIGHEST) {
+      lowest = level(each).turns.isEmpty() ? lowest : each;
+    }
+    if (lowest == null || to.priority().compareTo(lowest) < 0) {
+      return null;
+    }
+    Client most = level(lowest).turns.getFirst();
+    for (Client each : level(lowest).turns) {
+      most = each.waitsAt(lowest) > most.waitsAt(lowest) ? each : most;
+    }
+    if (lowest == to.priority()) {
+      Client own = clients.get(to.client());
+      int owned = own == null ? 0 : own.waitsAt(lowest);
+      if (owned + 1 >= most.waitsAt(lowest)) {
+        return null;
+      }
+    }
+    Waiter last = most.at(lowest).getLast();
+    remove(last);
+    return last;
+  }
+
+  /** Number of clients that it remembers. */
+  int clients() {
+    return clients.size();
+  }
+}
