@@ -129,7 +129,8 @@ final class ProxyRecords {
         values.get(FrontKeys.RATE_PER_SECOND),
         values.get(FrontKeys.QUEUE_FULL_STATUS),
         models,
-        values.get(FrontKeys.MAX_PRIORITY));
+        values.get(FrontKeys.MAX_PRIORITY),
+        values.get(FrontKeys.HIGH_SHARE));
   }
 
   private static int orElse(@Nullable Integer own, int ofAll) {

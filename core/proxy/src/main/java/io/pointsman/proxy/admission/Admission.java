@@ -1,6 +1,7 @@
 package io.pointsman.proxy.admission;
 
 import io.pointsman.engine.env.Ticker;
+import io.pointsman.proxy.identity.Priority;
 import java.time.Duration;
 
 /**
@@ -38,6 +39,9 @@ public final class Admission {
 
   private static final int WEIGHT = 8;
 
+  /** Permits are reserved for this time after a request of high priority. */
+  private static final long RESERVE_NANOS = Duration.ofMinutes(1).toNanos();
+
   /** No wake-up is needed, or another caller has it. */
   public static final long NO_WAKE = -1;
 
@@ -45,6 +49,10 @@ public final class Admission {
   private final Ticker ticker;
   private final FairQueue queue = new FairQueue();
   private int held;
+
+  /** Permits of requests of high priority, among those held. */
+  private int heldByHigh;
+
   private double tokens;
   private long refilledAt;
   private boolean waking;
@@ -53,6 +61,12 @@ public final class Admission {
   private long lastLeftAt;
 
   private boolean leftWhileFull;
+
+  /** Time of the last request of high priority. */
+  private long lastHighAt;
+
+  /** True if a request of high priority came within {@link #RESERVE_NANOS}. */
+  private boolean highSeen;
 
   /** Smoothed time between two releases while all permits were in use; 0 if unknown. */
   private double nanosBetweenLeaves;
@@ -84,8 +98,10 @@ public final class Admission {
       return Answer.ADMITTED;
     }
     synchronized (this) {
-      if (queue.isEmpty() && take()) {
+      Priority priority = waiter.request().priority();
+      if (mayPass(priority) && take(priority)) {
         queue.begin(waiter.request());
+        heldByHigh += high(waiter.request());
         return Answer.ADMITTED;
       }
       if (queue.size() >= settings.queueSize()) {
@@ -114,6 +130,7 @@ public final class Admission {
       observe();
       queue.end(request, tokens);
       held--;
+      heldByHigh -= high(request);
       admitWaiting();
       return nextWake();
     }
@@ -183,13 +200,33 @@ public final class Admission {
   }
 
   private void admitWaiting() {
-    while (!queue.isEmpty() && take()) {
-      Waiter next = queue.next();
+    admitWaiting(Priority.LOW);
+    admitWaiting(Priority.HIGH);
+  }
+
+  private void admitWaiting(Priority least) {
+    while ((least == Priority.HIGH ? queue.waits(least) : !queue.isEmpty()) && take(least)) {
+      Waiter next = queue.next(least);
       if (next == null) {
         throw new IllegalStateException("the queue is empty");
       }
+      heldByHigh += high(next.request());
       next.admitted();
     }
+  }
+
+  private static int high(QueuedRequest request) {
+    return request.priority() == Priority.HIGH ? 1 : 0;
+  }
+
+  /** True if a new request passes those that wait. */
+  private boolean mayPass(Priority priority) {
+    if (priority == Priority.HIGH) {
+      lastHighAt = ticker.nanos();
+      highSeen = true;
+      return !queue.waits(priority);
+    }
+    return queue.isEmpty();
   }
 
   private boolean full() {
@@ -197,8 +234,18 @@ public final class Admission {
     return most > 0 && held >= most;
   }
 
-  private boolean take() {
-    if (full()) {
+  /** True if only requests of high priority can have a permit, or none. */
+  private boolean fullFor(Priority priority) {
+    if (full() || priority == Priority.HIGH || !highSeen) {
+      return full();
+    }
+    highSeen = ticker.nanos() - lastHighAt < RESERVE_NANOS;
+    int others = held - heldByHigh;
+    return highSeen && others >= settings.maxConcurrentRequests() - settings.reserve();
+  }
+
+  private boolean take(Priority priority) {
+    if (settings.maxConcurrentRequests() > 0 && fullFor(priority)) {
       return false;
     }
     if (settings.ratePerSecond() > 0 && nanosToToken(1) > 0) {

@@ -22,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  * @param models models with their own limit; their requests count neither in the common limit nor
  *     towards the rate
  * @param maxPriority highest priority that a client without its own can ask for
+ * @param highShare share of the permits that only requests of high priority get, for a minute after
+ *     each of them; 0 to 0.5
  */
 public record AdmissionSettings(
     int maxConcurrentRequests,
@@ -31,7 +33,11 @@ public record AdmissionSettings(
     int ratePerSecond,
     int queueFullStatus,
     List<ModelLimit> models,
-    Priority maxPriority) {
+    Priority maxPriority,
+    double highShare) {
+
+  /** Default of {@link #highShare}. */
+  public static final double HIGH_SHARE = 0.05;
 
   private static final int TOO_MANY = 429;
 
@@ -70,7 +76,8 @@ public record AdmissionSettings(
         ratePerSecond,
         queueFullStatus,
         List.of(),
-        Priority.NORMAL);
+        Priority.NORMAL,
+        HIGH_SHARE);
   }
 
   public AdmissionSettings {
@@ -96,9 +103,18 @@ public record AdmissionSettings(
       throw new IllegalArgumentException(
           "queueFullStatus: " + queueFullStatus + " (expected: 400 to 599)");
     }
+    if (!(highShare >= 0 && highShare <= 0.5)) {
+      throw new IllegalArgumentException("highShare: " + highShare + " (expected: 0 to 0.5)");
+    }
     if (ratePerSecond < 0) {
       throw new IllegalArgumentException("ratePerSecond: " + ratePerSecond + " (expected: >= 0)");
     }
+  }
+
+  /** Number of permits for requests of high priority alone. */
+  int reserve() {
+    int share = (int) Math.ceil(highShare * maxConcurrentRequests);
+    return Math.min(share, maxConcurrentRequests - 1);
   }
 
   /** The settings of a model's own queue. */
@@ -111,7 +127,8 @@ public record AdmissionSettings(
         0,
         limit.queueFullStatus(),
         List.of(),
-        maxPriority);
+        maxPriority,
+        highShare);
   }
 
   /**

@@ -129,9 +129,19 @@ final class FairQueue {
     }
   }
 
-  /** Removes the request whose turn it is, and counts it as in progress; null if none waits. */
-  @Nullable Waiter next() {
-    Priority priority = turn();
+  /** True if a request of this priority waits. */
+  boolean waits(Priority priority) {
+    return !level(priority).turns.isEmpty();
+  }
+
+  /**
+   * Removes the request whose turn it is, and counts it as in progress.
+   *
+   * @param least lowest priority that has turns
+   * @return null if none waits
+   */
+  @Nullable Waiter next(Priority least) {
+    Priority priority = turn(least);
     if (priority == null) {
       return null;
     }
@@ -147,11 +157,11 @@ final class FairQueue {
   }
 
   /** The priority that has the turn. */
-  private @Nullable Priority turn() {
+  private @Nullable Priority turn(Priority least) {
     Priority chosen = null;
     for (Priority each : FROM_HIGHEST) {
-      boolean waits = !level(each).turns.isEmpty();
-      if (waits && (chosen == null || level(each).passed >= TURNS - 1)) {
+      boolean may = each.compareTo(least) >= 0 && waits(each);
+      if (may && (chosen == null || level(each).passed >= TURNS - 1)) {
         chosen = each;
       }
     }

@@ -15,6 +15,7 @@ class AdmissionTest {
   private final FakeClock clock = new FakeClock();
   private final List<String> admitted = new ArrayList<>();
   private final List<String> displaced = new ArrayList<>();
+  private static final Duration WAIT = Duration.ofSeconds(1);
   private final Admission admission =
       new Admission(new AdmissionSettings(2, 2, Duration.ofSeconds(1), 503), clock::nanos);
 
@@ -60,6 +61,32 @@ class AdmissionTest {
     leave(admission);
     leave(admission);
     assertThat(admitted).containsExactlyInAnyOrder("c", "other");
+  }
+
+  @Test
+  void aShareOfThePermitsIsForHighPriorityAlone() {
+    Admission shared = new Admission(new AdmissionSettings(2, 9, WAIT, 503), clock::nanos);
+    QueuedRequest high = new QueuedRequest("h", Priority.HIGH, 1);
+    Runnable none = () -> {};
+    assertThat(shared.enter(new TestWaiter(high, none, none))).isEqualTo(Answer.ADMITTED);
+    shared.leave(high, 1);
+    assertThat(shared.enter(waiter("a"))).isEqualTo(Answer.ADMITTED);
+    assertThat(shared.enter(waiter("b"))).isEqualTo(Answer.QUEUED);
+    assertThat(shared.enter(new TestWaiter(high, none, none))).isEqualTo(Answer.ADMITTED);
+    Runnable admits = () -> admitted.add("high");
+    assertThat(shared.enter(new TestWaiter(high, admits, none))).isEqualTo(Answer.QUEUED);
+
+    shared.leave(high, 1);
+    assertThat(admitted).containsExactly("high");
+    leave(shared);
+    assertThat(admitted).containsExactly("high", "b");
+
+    shared.leave(high, 1);
+    assertThat(shared.enter(waiter("c"))).isEqualTo(Answer.QUEUED);
+    clock.advance(Duration.ofMinutes(1));
+    assertThat(shared.enter(waiter("d"))).isEqualTo(Answer.QUEUED);
+    leave(shared);
+    assertThat(admitted).as("the reserve ends after a minute").endsWith("c", "d");
   }
 
   @Test

@@ -22,7 +22,8 @@ class AdmissionsTest {
               0,
               429,
               List.of(new ModelLimit("m", 1, 2, 503), new ModelLimit("n", 1, 0, 429)),
-              Priority.NORMAL),
+              Priority.NORMAL,
+              0),
           clock::nanos);
 
   @Test

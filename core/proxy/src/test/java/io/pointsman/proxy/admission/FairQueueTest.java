@@ -33,7 +33,7 @@ class FairQueueTest {
   }
 
   private QueuedRequest next() {
-    return requireNonNull(queue.next()).request();
+    return requireNonNull(queue.next(Priority.LOW)).request();
   }
 
   @Test
@@ -43,9 +43,9 @@ class FairQueueTest {
       all.add(add("a", Priority.NORMAL, 5000));
     }
     for (Waiter each : all) {
-      assertThat(queue.next()).isSameAs(each);
+      assertThat(queue.next(Priority.LOW)).isSameAs(each);
     }
-    assertThat(queue.next()).isNull();
+    assertThat(queue.next(Priority.LOW)).isNull();
   }
 
   @Test
@@ -89,7 +89,7 @@ class FairQueueTest {
     add("b");
     add("b");
     add("b");
-    assertThat(queue.next()).isSameAs(first);
+    assertThat(queue.next(Priority.LOW)).isSameAs(first);
     queue.end(first.request(), 10 * FairQueue.QUANTUM);
     assertThat(next().client()).isEqualTo("b");
     assertThat(next().client()).isEqualTo("b");
@@ -104,7 +104,7 @@ class FairQueueTest {
     for (int i = 0; i < 5; i++) {
       add("b", Priority.NORMAL, 600);
     }
-    queue.next();
+    queue.next(Priority.LOW);
     queue.end(first.request(), 0);
     assertThat(next().client()).isEqualTo("b");
     assertThat(next().client()).isEqualTo("b");
@@ -159,7 +159,7 @@ class FairQueueTest {
     Waiter serves = add("b");
     assertThat(queue.remove(quits)).isTrue();
     assertThat(queue.remove(quits)).isFalse();
-    assertThat(queue.next()).isSameAs(serves);
+    assertThat(queue.next(Priority.LOW)).isSameAs(serves);
     assertThat(queue.clients()).isEqualTo(1);
     queue.end(serves.request(), 1000);
     assertThat(queue.clients()).isZero();
@@ -177,7 +177,7 @@ class FairQueueTest {
         Priority priority = PRIORITIES.get(random.nextInt(PRIORITIES.size()));
         switch (random.nextInt(5)) {
           case 0, 1 -> waiting.add(add(client, priority, random.nextInt(9000)));
-          case 2 -> left(waiting, serving, queue.next());
+          case 2 -> left(waiting, serving, queue.next(Priority.LOW));
           case 3 -> {
             Waiter gone = queue.giveWay(new QueuedRequest(client, priority, 1));
             assertThat(gone == null || waiting.remove(gone)).isTrue();
@@ -196,7 +196,7 @@ class FairQueueTest {
         assertThat(queue.size()).isEqualTo(waiting.size());
       }
       while (!queue.isEmpty()) {
-        left(waiting, serving, queue.next());
+        left(waiting, serving, queue.next(Priority.LOW));
       }
       serving.forEach(each -> queue.end(each.request(), 0));
       assertThat(waiting).isEmpty();

@@ -304,6 +304,16 @@ public final class FrontKeys {
           "`high`: clients can pass all others. `low`: clients without a key of their own wait"
               + " behind those with one.");
 
+  public static final Key<Double> HIGH_SHARE =
+      Key.of(
+          "limits.high-priority-share",
+          decimal(0, 0.5),
+          AdmissionSettings.DEFAULTS.highShare(),
+          "Share of `limits.max-concurrent-requests` that only requests of high priority can use,"
+              + " for a minute after each of them; rounded up.",
+          "`0`: a request of high priority waits until another request ends. With a high value,"
+              + " other clients get less.");
+
   public static final Key<List<ModelQueue>> MODEL_QUEUES =
       Key.of(
           "limits.models",
@@ -511,6 +521,7 @@ public final class FrontKeys {
         QUEUE_TIMEOUT,
         QUEUE_TIMEOUT_STATUS,
         MAX_PRIORITY,
+        HIGH_SHARE,
         MODEL_QUEUES,
         DEFER_BEYOND,
         DEFER_AT_MOST,
