@@ -3,6 +3,7 @@ package io.pointsman.tool.bench;
 import io.pointsman.tool.bench.chaos.ChaosCommand;
 import io.pointsman.tool.bench.chaos.SoakCommand;
 import io.pointsman.tool.bench.live.Live;
+import io.pointsman.tool.bench.overload.Overload;
 import io.pointsman.tool.bench.picks.Picks;
 import io.pointsman.tool.bench.proxies.Proxies;
 import io.pointsman.tool.bench.split.PdDelay;
@@ -27,7 +28,8 @@ import picocli.CommandLine.Parameters;
       PdSweep.class,
       PdDelay.class,
       Picks.class,
-      Live.class
+      Live.class,
+      Overload.class
     })
 public final class Bench {
   private Bench() {}

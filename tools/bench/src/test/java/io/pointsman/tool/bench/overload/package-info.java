@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.tool.bench.overload;
+
+import org.jspecify.annotations.NullMarked;
