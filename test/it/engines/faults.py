@@ -401,4 +401,5 @@ def main():
     sys.exit(1 if table.failed else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

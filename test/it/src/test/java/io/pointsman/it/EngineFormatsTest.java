@@ -135,27 +135,41 @@ final class EngineFormatsTest {
             + "sglang:num_queue_reqs{model_name=\"Qwen/Qwen2.5-7B\"} 4.0\n");
   }
 
+  /** Recorded from build 11549. */
   private static Format llamaCpp() {
     return new Format(
         "llama.cpp",
         "/health",
         503,
-        "{\"models\":[{\"name\":\"tiny.gguf\",\"model\":\"tiny.gguf\"}],\"object\":\"list\","
-            + "\"data\":[{\"id\":\"tiny.gguf\",\"object\":\"model\",\"created\":1760000000,"
-            + "\"owned_by\":\"llamacpp\",\"meta\":{\"n_ctx_train\":2048,\"n_params\":15000000}}]}",
-        "tiny.gguf",
-        "{\"choices\":[{\"finish_reason\":\"stop\",\"index\":0,\"message\":{"
-            + "\"role\":\"assistant\",\"content\":\"Hi\"}}],\"created\":1760000000,"
-            + "\"model\":\"tiny.gguf\",\"system_fingerprint\":\"b6000\","
-            + "\"object\":\"chat.completion\",\"usage\":{\"completion_tokens\":2,"
-            + "\"prompt_tokens\":12,\"total_tokens\":14},\"id\":\"chatcmpl-x\",\"timings\":{"
-            + "\"cache_n\":8,\"prompt_n\":4,\"prompt_ms\":3.5,\"predicted_n\":2}}",
-        "data: {\"choices\":[{\"finish_reason\":null,\"index\":0,\"delta\":{\"content\":\"Hi\"}}],"
-            + "\"object\":\"chat.completion.chunk\"}\n\ndata: [DONE]\n\n",
+        "{\"models\":[{\"name\":\"tiny\",\"model\":\"tiny\",\"modified_at\":\"\",\"size\":\"\","
+            + "\"digest\":\"\",\"type\":\"model\",\"description\":\"\",\"tags\":[\"\"],"
+            + "\"capabilities\":[\"completion\"],\"parameters\":\"\"}],\"object\":\"list\","
+            + "\"data\":[{\"id\":\"tiny\",\"aliases\":[\"tiny\"],\"tags\":[],"
+            + "\"object\":\"model\",\"architecture\":{\"input_modalities\":[\"text\"],"
+            + "\"output_modalities\":[\"text\"]},\"created\":1795738638,"
+            + "\"owned_by\":\"llamacpp\",\"meta\":{\"vocab_type\":2,\"n_vocab\":259,"
+            + "\"n_ctx\":2048,\"n_ctx_train\":8192,\"n_embd\":128,\"n_params\":722816,"
+            + "\"size\":2891264,\"ftype\":\"all F32\"}}]}",
+        "tiny",
+        "{\"choices\":[{\"finish_reason\":\"length\",\"index\":0,\"message\":{"
+            + "\"role\":\"assistant\",\"content\":\"oTbh\"}}],\"created\":1795738655,"
+            + "\"model\":\"tiny\",\"system_fingerprint\":\"b0-unknown\","
+            + "\"object\":\"chat.completion\",\"usage\":{\"completion_tokens\":4,"
+            + "\"prompt_tokens\":739,\"total_tokens\":743,\"prompt_tokens_details\":{"
+            + "\"cached_tokens\":0}},\"id\":\"chatcmpl-cKrdI98VFshD1HaqpLmkwC7Wwtn2ecKy\","
+            + "\"timings\":{\"cache_n\":0,\"prompt_n\":739,\"prompt_ms\":75.712,"
+            + "\"predicted_n\":4,\"predicted_ms\":2.25,\"predicted_per_token_ms\":0.75}}",
+        "data: {\"choices\":[{\"finish_reason\":null,\"index\":0,\"delta\":{"
+            + "\"role\":\"assistant\",\"content\":null}}],\"created\":1795738655,"
+            + "\"model\":\"tiny\",\"object\":\"chat.completion.chunk\"}\n\n"
+            + "data: {\"choices\":[{\"finish_reason\":\"length\",\"index\":0,\"delta\":{}}],"
+            + "\"object\":\"chat.completion.chunk\",\"timings\":{\"cache_n\":738,"
+            + "\"prompt_n\":1,\"prompt_ms\":1.195,\"predicted_n\":2}}\n\ndata: [DONE]\n\n",
         new Said(
             400,
-            "{\"error\":{\"code\":400,\"message\":\"the request exceeds the available context"
-                + " size\",\"type\":\"exceed_context_size_error\",\"n_prompt_tokens\":4000,"
+            "{\"error\":{\"code\":400,\"message\":\"request (7219 tokens) exceeds the available"
+                + " context size (2048 tokens), try increasing it\","
+                + "\"type\":\"exceed_context_size_error\",\"n_prompt_tokens\":7219,"
                 + "\"n_ctx\":2048}}"),
         new Said(
             503,

@@ -21,14 +21,14 @@ public final class AnswerScanner {
   public enum Form {
     /** Counts only; SGLang reports them in {@code meta_info}. */
     COUNTS("usage", "meta_info"),
-    /** Choices with a {@code finish_reason}. */
-    CHOICES("usage", "abort"),
+    /** Choices with a {@code finish_reason}; llama.cpp reports counts in {@code timings}. */
+    CHOICES("usage", "abort", "timings"),
     /** A message, with {@code stop_reason}. */
     MESSAGE("usage", "stop_reason"),
     /** A response, with {@code status}. */
     RESPONSE("usage", "cancelled", "incomplete"),
     /** Unknown: counts, and a {@code finish_reason} in any place. */
-    ANY("usage", "meta_info", "abort");
+    ANY("usage", "meta_info", "abort", "timings");
 
     /** Distance to the next candidate, by the ASCII character at the end of the current one. */
     private final byte[] steps = new byte[128];
@@ -59,6 +59,7 @@ public final class AnswerScanner {
   private enum Name {
     USAGE,
     META,
+    TIMINGS,
     STOP
   }
 
@@ -73,6 +74,7 @@ public final class AnswerScanner {
 
   private static final byte[] USAGE = ascii("\"usage\"");
   private static final byte[] META = ascii("\"meta_info\"");
+  private static final byte[] TIMINGS = ascii("\"timings\"");
   private static final byte[] ABORT = ascii("\"abort\"");
   private static final byte[] FINISH_REASON = ascii("\"finish_reason\"");
   private static final byte[] STOP_REASON = ascii("\"stop_reason\"");
@@ -107,6 +109,12 @@ public final class AnswerScanner {
 
   /** True if the counts are those of a {@code usage}. */
   private boolean used;
+
+  /** True if the counts are those of a {@code timings}. */
+  private boolean timed;
+
+  /** Counts of the start of a message, which its end may leave out. */
+  private Usage earlier = Usage.UNKNOWN;
 
   /** True if the current {@code stop_reason} is the first member of a {@code delta}. */
   private boolean inDelta;
@@ -203,6 +211,7 @@ public final class AnswerScanner {
               && valueOf(STATUS, end - CANCELLED.length)
               && abort(end);
       case 'n' -> form == Form.MESSAGE && ends(STOP_REASON, end) && stops(end);
+      case 's' -> !used && ends(TIMINGS, end) && awaits(Name.TIMINGS);
       default -> false;
     };
   }
@@ -288,7 +297,11 @@ public final class AnswerScanner {
         abort(at);
       }
     } else if (value == '{') {
+      if (form == Form.MESSAGE) {
+        earlier = usage();
+      }
       used |= name == Name.USAGE;
+      timed = name == Name.TIMINGS;
       length = 0;
       depth = 0;
       lists = 0;
@@ -360,12 +373,22 @@ public final class AnswerScanner {
   }
 
   /**
-   * The counts in the last {@code usage}, or in the last {@code meta_info} if there is no usage.
+   * The counts in the last {@code usage}, or in the last {@code meta_info} or {@code timings} if
+   * there is no usage. The prompt of a message may be counted only at its start.
    *
    * @return -1 for each count that is absent
    */
   public Usage usage() {
-    return length == 0 ? Usage.UNKNOWN : UsageCounts.read(counts, 0, length);
+    if (length == 0) {
+      return Usage.UNKNOWN;
+    }
+    if (timed) {
+      return UsageCounts.timings(counts, 0, length);
+    }
+    Usage last = UsageCounts.read(counts, 0, length);
+    return last.promptTokens() >= 0 || earlier.promptTokens() < 0
+        ? last
+        : new Usage(earlier.promptTokens(), earlier.cachedTokens(), last.completionTokens());
   }
 
   /** True if the answer says that the engine aborted the request. */

@@ -5,7 +5,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import io.pointsman.engine.fleet.Usage;
 import java.util.Arrays;
 
-/** Reader of the token counts in an object of counts: {@code usage} or {@code meta_info}. */
+/** Reader of the token counts in a {@code usage}, a {@code meta_info} or a {@code timings}. */
 final class UsageCounts {
   private static final byte[] PROMPT = ascii("\"prompt_tokens\"");
   private static final byte[] INPUT = ascii("\"input_tokens\"");
@@ -14,6 +14,10 @@ final class UsageCounts {
   private static final byte[] CACHED = ascii("\"cached_tokens\"");
   private static final byte[] CACHE_READ = ascii("\"cache_read_input_tokens\"");
   private static final byte[] CACHE_CREATION = ascii("\"cache_creation_input_tokens\"");
+
+  private static final byte[] CACHE_N = ascii("\"cache_n\"");
+  private static final byte[] PROMPT_N = ascii("\"prompt_n\"");
+  private static final byte[] PREDICTED_N = ascii("\"predicted_n\"");
 
   private UsageCounts() {}
 
@@ -59,6 +63,28 @@ final class UsageCounts {
         prompt < 0 ? whole : prompt,
         cached < 0 ? cacheRead : cached,
         completion < 0 ? output : completion);
+  }
+
+  /**
+   * Reads llama.cpp's {@code timings}. {@code prompt_n} excludes the tokens of the cache. Servers
+   * that do not count those ({@code cache_n}) leave the length of the prompt unknown.
+   *
+   * @param to index after the last byte
+   * @return -1 for each count that is absent
+   */
+  static Usage timings(byte[] bytes, int from, int to) {
+    int cached = -1;
+    int computed = -1;
+    int completion = -1;
+    for (int at = from; at + 1 < to; at++) {
+      if (bytes[at] == '"') {
+        cached = Math.max(cached, count(CACHE_N, bytes, at, to));
+        computed = Math.max(computed, count(PROMPT_N, bytes, at, to));
+        completion = Math.max(completion, count(PREDICTED_N, bytes, at, to));
+      }
+    }
+    int prompt = cached < 0 || computed < 0 ? -1 : sum(computed, cached);
+    return usage(prompt, cached, completion);
   }
 
   /** Sum with a second count that may be absent (-1). */

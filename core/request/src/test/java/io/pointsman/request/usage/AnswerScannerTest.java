@@ -103,6 +103,40 @@ class AnswerScannerTest {
   }
 
   @Test
+  void llamaCppCountsAStreamInTimings() {
+    String timings =
+        "\"timings\":{\"cache_n\":738,\"prompt_n\":1,\"prompt_ms\":1.195,"
+            + "\"predicted_n\":2,\"predicted_per_second\":1242.236}}";
+    String end = "data: {\"choices\":[{\"finish_reason\":\"length\",\"delta\":{}}],";
+    assertThat(read(end + timings + "\n\ndata: [DONE]\n\n")).isEqualTo(new Usage(739, 738, 2));
+    assertThat(scan(Form.CHOICES, end + timings).usage()).isEqualTo(new Usage(739, 738, 2));
+    assertThat(read("\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":1}," + timings))
+        .as("usage applies")
+        .isEqualTo(new Usage(5, -1, 1));
+    assertThat(read(timings + ",\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":1}}"))
+        .isEqualTo(new Usage(5, -1, 1));
+    assertThat(read("\"timings\":{\"prompt_n\":1,\"predicted_n\":2}}"))
+        .as("a server that does not count cached tokens")
+        .isEqualTo(new Usage(-1, -1, 2));
+  }
+
+  @Test
+  void aMessageMayCountItsPromptOnlyAtItsStart() {
+    String start =
+        "event: message_start\ndata: {\"message\":{\"usage\":{\"cache_read_input_tokens\":738,"
+            + "\"input_tokens\":1,\"output_tokens\":0}}}\n\n";
+    String end =
+        "event: message_delta\ndata: {\"delta\":{\"stop_reason\":\"max_tokens\"},\"usage\":{";
+
+    assertThat(scan(Form.MESSAGE, start + end + "\"output_tokens\":2}}\n\n").usage())
+        .isEqualTo(new Usage(739, 738, 2));
+    assertThat(scan(Form.MESSAGE, start + end + "\"input_tokens\":9,\"output_tokens\":2}}").usage())
+        .isEqualTo(new Usage(9, -1, 2));
+    assertThat(scan(Form.MESSAGE, end + "\"output_tokens\":2}}").usage())
+        .isEqualTo(new Usage(-1, -1, 2));
+  }
+
+  @Test
   void textOfTheModelIsNoUsage() {
     assertThat(
             read(

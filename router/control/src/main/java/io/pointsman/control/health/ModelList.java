@@ -5,7 +5,9 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import io.pointsman.engine.fleet.ServedModels;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 
 /** Reads models and adapters from a response to {@code GET /v1/models}. */
@@ -21,8 +23,8 @@ final class ModelList {
   private ModelList() {}
 
   /**
-   * The {@code id} of each element of {@code data}. An element with another {@code parent} is an
-   * adapter.
+   * The {@code id} of each element of {@code data}, and its {@code aliases} (llama.cpp). An element
+   * with another {@code parent} is an adapter.
    *
    * @return empty sets if the response contains no models
    * @throws IOException if {@code body} is not JSON
@@ -61,19 +63,44 @@ final class ModelList {
   private void element(JsonParser json) throws IOException {
     String id = null;
     String parent = "";
+    List<String> aliases = new ArrayList<>();
     while (json.nextToken() == JsonToken.FIELD_NAME) {
       String name = json.currentName();
-      if (json.nextToken() == JsonToken.VALUE_STRING) {
+      JsonToken value = json.nextToken();
+      if (value == JsonToken.VALUE_STRING) {
         id = name.equals("id") ? json.getText() : id;
         parent = name.equals("parent") ? json.getText() : parent;
+      } else if (value == JsonToken.START_ARRAY && name.equals("aliases")) {
+        texts(json, aliases);
+      } else {
+        json.skipChildren();
+      }
+    }
+    if (id != null) {
+      boolean adapter = !parent.isEmpty() && !parent.equals(id);
+      add(id, adapter);
+      for (String alias : aliases) {
+        add(alias, adapter);
+      }
+    }
+  }
+
+  private void add(String name, boolean adapter) {
+    if (names.size() < MOST_MODELS) {
+      names.add(name);
+      if (adapter) {
+        adapters.add(name);
+      }
+    }
+  }
+
+  /** Adds the strings of a list, as many as can be used. */
+  private static void texts(JsonParser json, List<String> texts) throws IOException {
+    while (json.nextToken() != JsonToken.END_ARRAY) {
+      if (json.currentToken() == JsonToken.VALUE_STRING && texts.size() < MOST_MODELS) {
+        texts.add(json.getText());
       }
       json.skipChildren();
-    }
-    if (id != null && names.size() < MOST_MODELS) {
-      names.add(id);
-      if (!parent.isEmpty() && !parent.equals(id)) {
-        adapters.add(id);
-      }
     }
   }
 }

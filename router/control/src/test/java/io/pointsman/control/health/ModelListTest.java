@@ -46,6 +46,19 @@ class ModelListTest {
   }
 
   @Test
+  void aliasesAreNamesToo() throws IOException {
+    ServedModels told =
+        models(
+            """
+            {"data":[{"aliases":["small",7,["no"],"tiny"],"id":"tiny","tags":["no"]},
+              {"id":"adapter","aliases":["a"],"parent":"tiny"},{"aliases":["no"]}]}
+            """);
+
+    assertThat(told.names()).containsExactlyInAnyOrder("tiny", "small", "adapter", "a");
+    assertThat(told.bases()).containsExactlyInAnyOrder("tiny", "small");
+  }
+
+  @Test
   void otherJsonContainsNoModels() throws IOException {
     assertThat(read("[]")).isEmpty();
     assertThat(read("{}")).isEmpty();
