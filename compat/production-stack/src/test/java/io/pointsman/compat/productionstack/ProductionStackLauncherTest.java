@@ -247,6 +247,11 @@ class ProductionStackLauncherTest {
         .singleElement()
         .asString()
         .startsWith("--static-model-labels: de (expected: one of --prefill-model-labels or");
+    assertThat(refused(SPLIT.replace("pre,dec", "pre-2,dec")))
+        .as("the label contains one of the role")
+        .singleElement()
+        .asString()
+        .startsWith("--static-model-labels: pre-2 (expected: one of --prefill-model-labels or");
   }
 
   @Test
