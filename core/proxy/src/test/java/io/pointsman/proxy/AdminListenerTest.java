@@ -273,6 +273,9 @@ class AdminListenerTest {
           String rebound = "POST /admin HTTP/1.1\r\nhost: evil.example\r\n\r\n";
           assertThat(client.send(rebound).read().status()).isEqualTo(403);
         }
+        ProxyRig.await("reports of all refusals", () -> rig.lines.size() == 4);
+        assertThat(rig.lines).allMatch(line -> line.contains(" 403 admin_call_refused "));
+        rig.lines.clear();
       }
     }
   }

@@ -110,6 +110,9 @@ class LocalStreamTest {
         assertThat(response.header("content-type")).isEqualTo("text/plain");
         assertThat(response.body()).isEqualTo(some(length));
         assertThat(response.complete()).isTrue();
+        ProxyRig.await("a report", () -> !rig.lines.isEmpty());
+        assertThat(rig.lines).hasSize(1).first().asString().contains(" POST /in 200 null ");
+        rig.lines.clear();
       }
       assertThat(client.send(chunked(text(2_000_000), 30_000)).read().body())
           .isEqualTo(some(2_000_000));

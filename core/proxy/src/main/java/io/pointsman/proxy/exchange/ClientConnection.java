@@ -442,7 +442,8 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     report(head, requestId, reply.status(), error, nanos, length);
   }
 
-  private void report(
+  /** Reports an answer of the router that was sent, or a part of it. */
+  void report(
       RequestHead head,
       String requestId,
       int status,

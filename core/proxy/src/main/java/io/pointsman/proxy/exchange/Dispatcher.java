@@ -127,7 +127,7 @@ final class Dispatcher {
     for (Map.Entry<String, String> each : headers.entrySet()) {
       reply = reply.with(each.getKey(), each.getValue());
     }
-    client.reply(head, plane().requestIds().of(head), reply, !head.hasBody());
+    client.reply(head, plane().requestIds().of(head), reply, !head.hasBody(), error, 0);
   }
 
   private void checkCaller(RequestHead head) {

@@ -54,6 +54,11 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
   /** Sends the body of an answer that is not kept in memory. */
   private @Nullable ContentSender sender;
 
+  /** Status of a content that is sent in pieces, and the bytes that were sent with its head. */
+  private int contentStatus;
+
+  private long sentBytes;
+
   private long lastSentAt;
   private long dropped;
   private boolean received;
@@ -284,7 +289,10 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
       return;
     }
     boolean keep = client.mayKeep(head, received);
-    client.write(client.renderHead(head, requestId, reply, keep, content.length()));
+    ByteBuf first = client.renderHead(head, requestId, reply, keep, content.length());
+    contentStatus = reply.status();
+    sentBytes = first.readableBytes();
+    client.write(first);
     if (head.method().equals("HEAD")) {
       end();
       client.finished(keep);
@@ -304,6 +312,7 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
       return;
     }
     lastSentAt = client.state().now();
+    sentBytes += piece.readableBytes();
     client.write(piece);
     client.flush();
     if (client.writable()) {
@@ -363,6 +372,10 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
   }
 
   private void end() {
+    if (!over && contentStatus != 0) {
+      long nanos = client.state().now() - startedAt;
+      client.report(head, requestId, contentStatus, null, nanos, sentBytes);
+    }
     over = true;
     if (stream != null) {
       stream.fail("the client's request ended early");
