@@ -31,7 +31,7 @@ final class BatchRunner {
   /** Maximum number of batches at the same time; further ones wait. */
   private static final int MOST_AT_ONCE = 32;
 
-  /** Maximum wait at a stop. */
+  /** Maximum wait at a stop, for all batches together. */
   private static final Duration STOP = Duration.ofSeconds(10);
 
   private final BatchStore store;
@@ -76,12 +76,23 @@ final class BatchRunner {
     stopped = true;
     List<Run> all = List.copyOf(runs.values());
     all.forEach(Run::interrupt);
+    Thread ends = Thread.ofVirtual().name("pointsman-batches-end").start(() -> join(all));
     try {
-      for (Run run : all) {
-        run.main.join(STOP);
+      if (!ends.join(STOP)) {
+        ends.interrupt();
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+    }
+  }
+
+  private static void join(List<Run> all) {
+    try {
+      for (Run run : all) {
+        run.main.join();
+      }
+    } catch (InterruptedException e) {
+      LOG.debug("batches go on after the limit of a stop", e);
     }
   }
 
