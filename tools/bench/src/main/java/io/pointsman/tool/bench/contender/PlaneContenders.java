@@ -9,7 +9,7 @@ import java.util.stream.Collectors;
 
 /**
  * This project's router behind HAProxy or nginx, as shipped, and without the record of first
- * tokens. The router is a child of the proxy, so the two are measured together.
+ * tokens. Router and proxy are children of one shell, so the two are measured together.
  */
 public final class PlaneContenders {
   private static final String READS = "its head is read by the router";
@@ -22,6 +22,9 @@ public final class PlaneContenders {
   private static final String ROUTER =
       " serve --policy cache_aware --log-level error --host 127.0.0.1 --port 0 --admin-port $1"
           + " --metrics-port 0 --decide-spoe-address 127.0.0.1:$2 --workers \"$3\" & ";
+
+  /** Ends the router when the proxy ends by itself, for example because its port is taken. */
+  private static final String END = "; code=$?; kill -KILL $!; wait; exit $code";
 
   private final Path home;
 
@@ -62,11 +65,11 @@ public final class PlaneContenders {
     String script =
         program
             + ROUTER
-            + "exec "
             + program
             + " haproxy --listen 127.0.0.1:$4 --router http://127.0.0.1:$1"
             + " --spoe 127.0.0.1:$2 --max-connections $5 "
-            + flag;
+            + flag
+            + END;
     return new Contender(
         name,
         READS,
@@ -81,7 +84,12 @@ public final class PlaneContenders {
     Contender plain = plain("nginx");
     String user = System.getProperty("user.name").equals("root") ? "user root; " : "";
     String script =
-        program + ROUTER + "exec nginx -p \"$5\" -c \"$5/nginx.conf\" -g '" + user + "daemon off;'";
+        program
+            + ROUTER
+            + "nginx -p \"$5\" -c \"$5/nginx.conf\" -g '"
+            + user
+            + "daemon off;'"
+            + END;
     return new Contender(
         name,
         READS,
