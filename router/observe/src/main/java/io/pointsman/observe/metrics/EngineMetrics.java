@@ -87,6 +87,24 @@ final class EngineMetrics implements EngineListener {
     return ModelNames.find(ofModels, model, decisions.get(request.role()));
   }
 
+  /** Receives a number of placements. */
+  @FunctionalInterface
+  interface DecisionSink {
+    void put(String policy, PickReason reason, long count);
+  }
+
+  /** Reads the number of placements by policy and reason. */
+  void eachDecision(DecisionSink sink) {
+    Map<String, PolicySeries> byPolicy = new HashMap<>();
+    ofModels.values().forEach(series -> byPolicy.put(series.policy(), series));
+    decisions.values().forEach(series -> byPolicy.put(series.policy(), series));
+    byPolicy.forEach(
+        (policy, series) ->
+            series
+                .byReason()
+                .forEach((reason, count) -> sink.put(policy, reason, count.getLongValue())));
+  }
+
   /** Number of placements with this reason. */
   long decided(PickReason reason) {
     // Roles and models with the same policy share their series.

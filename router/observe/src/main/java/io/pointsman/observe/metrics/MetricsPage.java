@@ -39,7 +39,7 @@ final class MetricsPage {
         ## Names of vllm-router
 
         `./pointsman vllm-router` also provides these metrics, for existing dashboards and alerts;
-        `--compat-metrics off` disables them. `worker` is the worker's URL; workers with the same URL
+        `--compat-metrics off` disables them. `serve` does with `metrics.vllm-router-names: true`. `worker` is the worker's URL; workers with the same URL
         share a series. [vllm-router.md](../migrate/vllm-router.md#metrics) lists missing metrics.
 
         | Name | Type | Labels | Meaning |
@@ -55,8 +55,9 @@ final class MetricsPage {
         ## Names of the production stack
 
         `./pointsman production-stack` also provides these metrics
-        (`metrics.like-production-stack`), and serves all metrics with `GET /metrics` on the client
-        port. `server` is the engine's URL. [production-stack.md](../migrate/production-stack.md#metrics) lists
+        (`metrics.like-production-stack`, which `serve` takes too), and serves all metrics with
+        `GET /metrics` on the client port. `server` is the engine's URL. The series of an engine end
+        when it leaves the fleet. [production-stack.md](../migrate/production-stack.md#metrics) lists
         missing metrics.
 
         | Name | Type | Labels | Meaning |

@@ -18,6 +18,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,6 +48,11 @@ final class ProxyMetrics implements ProxyListener {
   private final LongAdder ended = new LongAdder();
   private final LongAdder chunks = new LongAdder();
   private final LongAdder bytes = new LongAdder();
+
+  /** Counts under the names of other routers; null without them. */
+  private volatile @Nullable Consumer<RequestReport> others;
+
+  private volatile boolean readsUsage;
 
   ProxyMetrics(Meters meters, ModelLabels models, WorkerDemand demand) {
     this.models = models;
@@ -79,6 +85,17 @@ final class ProxyMetrics implements ProxyListener {
 
   EndpointSeries of(Endpoint endpoint) {
     return requireNonNull(endpoints.get(endpoint), "endpoint");
+  }
+
+  /**
+   * Counts requests also under names of another router.
+   *
+   * @param usage true if it needs the token counts of engines
+   */
+  synchronized void also(Consumer<RequestReport> counts, boolean usage) {
+    Consumer<RequestReport> before = others;
+    others = before == null ? counts : before.andThen(counts);
+    readsUsage |= usage;
   }
 
   /** Number of requests that named a model and have ended or wait for a worker, by model label. */
@@ -145,6 +162,10 @@ final class ProxyMetrics implements ProxyListener {
     bytes.add(report.bytesOut());
     of(report.endpoint()).ended(report);
     clients.ended(report);
+    Consumer<RequestReport> further = others;
+    if (further != null) {
+      further.accept(report);
+    }
     if (report.blame() != Blame.NONE) {
       error(report.blame(), errorKind(report)).inc();
     }
@@ -152,6 +173,11 @@ final class ProxyMetrics implements ProxyListener {
     if (reason != null) {
       reason.inc();
     }
+  }
+
+  @Override
+  public boolean readsUsage() {
+    return readsUsage;
   }
 
   private CounterDataPoint error(Blame blame, int kind) {

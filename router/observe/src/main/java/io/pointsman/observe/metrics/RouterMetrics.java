@@ -57,6 +57,8 @@ public final class RouterMetrics {
   private final EngineMetrics engine;
   private final ProxyMetrics proxy;
   private final SplitMetrics split;
+  private final Ticker ticker;
+  private volatile LongSupplier queued = () -> 0;
   private final AtomicReference<@Nullable List<PrefixIndex>> indexes = new AtomicReference<>();
   private final AtomicReference<@Nullable List<Insight>> fallbacks = new AtomicReference<>();
   private final AtomicReference<@Nullable List<Insight>> cacheModels = new AtomicReference<>();
@@ -72,6 +74,7 @@ public final class RouterMetrics {
       Fleet fleet, Function<Role, String> policies, int maxWorkers, Ticker ticker, String version) {
     this.fleet = fleet;
     this.policies = policies;
+    this.ticker = ticker;
     tallies = new WorkerTallies(maxWorkers);
     models = new ModelLabels(MOST_MODELS);
     fleet.listen(snapshot -> models.add(snapshot.modelNames()));
@@ -146,6 +149,7 @@ public final class RouterMetrics {
 
   /** Adds the number of requests that wait for admission. Call once. */
   public RouterMetrics queue(LongSupplier length) {
+    queued = length;
     meters.pulled(RequestMetric.QUEUE_LENGTH, sink -> sink.put(length.getAsLong()));
     return this;
   }
@@ -384,14 +388,18 @@ public final class RouterMetrics {
    * @param keepsSessions true if sessions stay with their workers
    */
   public RouterMetrics withVllmRouterNames(boolean keepsSessions) {
-    new VllmRouterMetrics(fleet, policies, engine, tallies, proxy, keepsSessions)
-        .register(registry);
+    VllmRouterMetrics names =
+        new VllmRouterMetrics(registry, fleet, policies, engine, tallies, proxy, keepsSessions);
+    names.register(() -> queued.getAsLong());
+    proxy.also(names::ended, false);
     return this;
   }
 
   /** Adds the metrics with the names of the vLLM production stack's router. Call once. */
   public RouterMetrics withProductionStackNames() {
-    new StackMetrics(fleet, proxy).register(registry);
+    StackMetrics names = new StackMetrics(registry, fleet, proxy, engine, models, ticker);
+    names.register();
+    proxy.also(names::ended, true);
     return this;
   }
 

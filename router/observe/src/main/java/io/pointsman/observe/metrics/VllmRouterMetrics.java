@@ -6,9 +6,12 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.proxy.telemetry.RequestReport;
 import io.pointsman.request.Endpoint;
+import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.CounterWithCallback;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
+import io.prometheus.metrics.core.metrics.Histogram;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -16,8 +19,10 @@ import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.DoubleBinaryOperator;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * Metrics of vllm-router with the same meaning here, under its names, for existing dashboards and
@@ -103,8 +108,11 @@ final class VllmRouterMetrics {
           "stage",
           "outcome");
 
-  /** All metrics, for the documentation. */
-  static final List<Name> ALL =
+  private static final Name EMBEDDINGS_QUEUE =
+      gauge(
+          "embeddings_queue_size", "Requests of all endpoints that wait for admission (queue.*).");
+
+  private static final List<Name> READ =
       List.of(
           REQUESTS,
           RETRIES,
@@ -128,31 +136,41 @@ final class VllmRouterMetrics {
           MISSES,
           IMBALANCE,
           PREFIX_DECISIONS,
-          AFFINITY_DECISIONS);
+          AFFINITY_DECISIONS,
+          EMBEDDINGS_QUEUE);
 
+  /** All metrics, for the documentation. */
+  static final List<Name> ALL =
+      Stream.of(READ, VllmRouterRequests.ALL).flatMap(List::stream).toList();
+
+  private final PrometheusRegistry registry;
   private final Fleet fleet;
   private final Function<Role, String> policies;
   private final EngineMetrics engine;
   private final WorkerTallies tallies;
   private final ProxyMetrics proxy;
   private final boolean keepsSessions;
+  private final VllmRouterRequests requests;
 
   /**
    * @param keepsSessions true if sessions stay with their workers
    */
   VllmRouterMetrics(
+      PrometheusRegistry registry,
       Fleet fleet,
       Function<Role, String> policies,
       EngineMetrics engine,
       WorkerTallies tallies,
       ProxyMetrics proxy,
       boolean keepsSessions) {
+    this.registry = registry;
     this.fleet = fleet;
     this.policies = policies;
     this.engine = engine;
     this.tallies = tallies;
     this.proxy = proxy;
     this.keepsSessions = keepsSessions;
+    requests = new VllmRouterRequests(registry);
   }
 
   private static Name counter(String stem, String meaning, String... labels) {
@@ -163,9 +181,13 @@ final class VllmRouterMetrics {
     return new Name(Metric.Kind.GAUGE, stem, meaning, labels);
   }
 
-  void register(PrometheusRegistry registry) {
-    requests(registry);
-    workers(registry);
+  /**
+   * @param queued number of requests that wait for admission
+   */
+  void register(LongSupplier queued) {
+    routes();
+    workers();
+    put(registry, EMBEDDINGS_QUEUE, sink -> sink.put(queued.getAsLong()));
     put(registry, HITS, sink -> sink.put(engine.decided(PickReason.PREFIX_HIT)));
     put(registry, MISSES, sink -> sink.put(engine.decided(PickReason.PREFIX_MISS)));
     put(registry, IMBALANCE, sink -> sink.put(engine.decided(PickReason.LOAD_IMBALANCE)));
@@ -173,27 +195,32 @@ final class VllmRouterMetrics {
     put(registry, AFFINITY_DECISIONS, keepsSessions ? engine.stages()::sessions : _ -> {});
   }
 
-  private void requests(PrometheusRegistry registry) {
+  /** Counts a request at its end. */
+  void ended(RequestReport report) {
+    requests.ended(report);
+  }
+
+  private void routes() {
     put(registry, REQUESTS, sink -> perRoute(sink, e -> proxy.of(e).succeeded()));
     put(registry, RETRIES, sink -> perRoute(sink, e -> proxy.of(e).retries()));
     put(registry, EMBEDDINGS, sink -> sink.put(proxy.of(Endpoint.EMBEDDINGS).succeeded()));
   }
 
-  private void workers(PrometheusRegistry registry) {
+  private void workers() {
     put(registry, ACTIVE, sink -> sink.put(fleet.snapshot().workers().size()));
-    perWorker(registry, HEALTH, w -> w.health().healthy() ? 1 : 0, Math::min);
-    perWorker(registry, LOAD, Worker::inFlight, Double::sum);
-    perWorker(registry, RUNNING, Worker::inFlight, Double::sum);
+    perWorker(HEALTH, w -> w.health().healthy() ? 1 : 0, Math::min);
+    perWorker(LOAD, Worker::inFlight, Double::sum);
+    perWorker(RUNNING, Worker::inFlight, Double::sum);
     put(registry, MAX_LOAD, sink -> sink.put(loads().max().orElse(0)));
     put(registry, MIN_LOAD, sink -> sink.put(loads().min().orElse(0)));
-    perWorker(registry, PROCESSED, this::placed, Double::sum);
+    perWorker(PROCESSED, this::placed, Double::sum);
     put(registry, DECISIONS, this::decisions);
-    perWorker(registry, BREAKER, FleetMetrics::breakerState, Math::max);
+    perWorker(BREAKER, FleetMetrics::breakerState, Math::max);
     put(registry, OUTCOMES, this::outcomes);
-    perWorkerOf(Role.PREFILL, registry, PREFILLS, this::placed);
-    perWorkerOf(Role.DECODE, registry, DECODES, this::placed);
-    perWorkerOf(Role.PREFILL, registry, PREFILL_ERRORS, this::failed);
-    perWorkerOf(Role.DECODE, registry, DECODE_ERRORS, this::failed);
+    perWorkerOf(Role.PREFILL, PREFILLS, this::placed);
+    perWorkerOf(Role.DECODE, DECODES, this::placed);
+    perWorkerOf(Role.PREFILL, PREFILL_ERRORS, this::failed);
+    perWorkerOf(Role.DECODE, DECODE_ERRORS, this::failed);
     put(registry, PD_ERRORS, this::pdErrors);
   }
 
@@ -236,16 +263,11 @@ final class VllmRouterMetrics {
     byUrl(Worker::failures, Double::sum).forEach((url, sum) -> sink.put(sum, url, "failure"));
   }
 
-  private void perWorker(
-      PrometheusRegistry registry,
-      Name name,
-      ToDoubleFunction<Worker> value,
-      DoubleBinaryOperator merge) {
+  private void perWorker(Name name, ToDoubleFunction<Worker> value, DoubleBinaryOperator merge) {
     put(registry, name, sink -> byUrl(value, merge).forEach((url, all) -> sink.put(all, url)));
   }
 
-  private void perWorkerOf(
-      Role role, PrometheusRegistry registry, Name name, ToDoubleFunction<Worker> value) {
+  private void perWorkerOf(Role role, Name name, ToDoubleFunction<Worker> value) {
     put(
         registry,
         name,
@@ -280,7 +302,7 @@ final class VllmRouterMetrics {
   /**
    * The path of a route that vllm-router also has; otherwise this router's name of the endpoint.
    */
-  private static String route(Endpoint endpoint) {
+  static String route(Endpoint endpoint) {
     return switch (endpoint) {
       case CHAT_COMPLETIONS -> "/v1/chat/completions";
       case COMPLETIONS -> "/v1/completions";
@@ -312,9 +334,29 @@ final class VllmRouterMetrics {
     };
   }
 
-  private static String label(Worker worker) {
+  static String label(Worker worker) {
     WorkerSpec spec = worker.spec();
     return spec.rank() == WorkerSpec.NO_RANK ? spec.url() : spec.url() + "@" + spec.rank();
+  }
+
+  static Counter counter(PrometheusRegistry registry, Name name) {
+    return Counter.builder()
+        .name(name.metricName())
+        .help(name.meaning())
+        .labelNames(name.labels().toArray(new String[0]))
+        .withoutExemplars()
+        .register(registry);
+  }
+
+  static Histogram histogram(PrometheusRegistry registry, Name name, double... bounds) {
+    return Histogram.builder()
+        .name(name.metricName())
+        .help(name.meaning())
+        .classicOnly()
+        .classicUpperBounds(bounds)
+        .labelNames(name.labels().toArray(new String[0]))
+        .withoutExemplars()
+        .register(registry);
   }
 
   static void put(PrometheusRegistry registry, Name name, Consumer<Meters.Sink> values) {

@@ -8,18 +8,23 @@ import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.ReportedLoad;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.request.Endpoint;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.ScriptedRandomSource;
+import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /** Metrics under the names of other routers. */
@@ -117,5 +122,173 @@ class OtherNamesTest {
 
     assertThat(value("vllm:num_incoming_requests_total{model=\"sleeping\"}")).isEqualTo(1);
     assertThat(value("vllm:num_incoming_requests_total{model=\"other\"}")).isZero();
+  }
+
+  @Test
+  void theStacksNamesHaveItsTypesAndLabels() {
+    Map<String, String> theirs =
+        Map.ofEntries(
+            Map.entry("vllm:current_qps", "gauge server"),
+            Map.entry("vllm:avg_decoding_length", "gauge server"),
+            Map.entry("vllm:num_requests_running", "gauge server"),
+            Map.entry("vllm:num_requests_waiting", "gauge server"),
+            Map.entry("vllm:avg_latency", "gauge server"),
+            Map.entry("vllm:avg_itl", "gauge server"),
+            Map.entry("vllm:num_requests_swapped", "gauge server"),
+            Map.entry("vllm:gpu_prefix_cache_hit_rate", "gauge server"),
+            // Gauges there. The format permits this ending for counters alone.
+            Map.entry("vllm:gpu_prefix_cache_hits_total", "counter server"),
+            Map.entry("vllm:gpu_prefix_cache_queries_total", "counter server"),
+            Map.entry("vllm:healthy_pods_total", "counter server"),
+            Map.entry("vllm:num_incoming_requests_total", "counter model"),
+            Map.entry("vllm:input_tokens_total", "counter server,model"),
+            Map.entry("vllm:output_tokens_total", "counter server,model"),
+            Map.entry("vllm:request_errors_total", "counter server,model,error_type"),
+            Map.entry("vllm:request_latency_seconds", "histogram server,model,status"),
+            Map.entry("vllm:routing_decisions_total", "counter algorithm,decision,reason"),
+            Map.entry("router_cpu_usage_percent", "gauge "),
+            Map.entry("router_memory_usage_percent", "gauge "),
+            Map.entry("router_disk_usage_percent", "gauge "));
+
+    assertThat(described(StackMetrics.ALL)).containsExactlyInAnyOrderEntriesOf(theirs);
+  }
+
+  /** The metrics that vllm-router records, without those in docs/migrate/vllm-router.md. */
+  @Test
+  void vllmRoutersNamesHaveItsTypesAndLabels() {
+    Map<String, String> theirs =
+        Map.ofEntries(
+            Map.entry("requests_total", "counter route"),
+            Map.entry("request_errors_total", "counter route,error_type"),
+            Map.entry("retries_total", "counter route"),
+            Map.entry("retries_exhausted_total", "counter route"),
+            Map.entry("active_workers", "gauge "),
+            Map.entry("worker_health", "gauge worker"),
+            Map.entry("processed_requests_total", "counter worker"),
+            Map.entry("policy_decisions_total", "counter policy,worker"),
+            Map.entry("load_balancing_events_total", "counter "),
+            Map.entry("max_load", "gauge "),
+            Map.entry("min_load", "gauge "),
+            Map.entry("running_requests", "gauge worker"),
+            Map.entry("pd_requests_total", "counter route"),
+            Map.entry("pd_request_duration_seconds", "histogram route"),
+            Map.entry("pd_prefill_requests_total", "counter worker"),
+            Map.entry("pd_decode_requests_total", "counter worker"),
+            Map.entry("pd_errors_total", "counter error_type"),
+            Map.entry("pd_prefill_errors_total", "counter worker"),
+            Map.entry("pd_decode_errors_total", "counter worker"),
+            Map.entry("generate_duration_seconds", "histogram "),
+            Map.entry("embeddings_total", "counter "),
+            Map.entry("embeddings_duration_seconds", "histogram "),
+            Map.entry("embeddings_errors_total", "counter error_type"),
+            Map.entry("embeddings_queue_size", "gauge "),
+            Map.entry("cb_state", "gauge worker"),
+            Map.entry("cb_outcomes_total", "counter worker,outcome"),
+            Map.entry("prefix_routing_decisions_total", "counter policy,stage,outcome"));
+
+    Map<String, String> ours = described(VllmRouterMetrics.ALL);
+
+    theirs.forEach((stem, form) -> assertThat(ours).containsEntry("vllm_router_" + stem, form));
+  }
+
+  private static Map<String, String> described(List<VllmRouterMetrics.Name> names) {
+    return names.stream()
+        .collect(
+            Collectors.toMap(
+                VllmRouterMetrics.Name::metricName,
+                name ->
+                    name.kind().name().toLowerCase(Locale.ROOT)
+                        + " "
+                        + String.join(",", name.labels())));
+  }
+
+  @Test
+  void stackNamesHaveRequestsTokensAndTimesOfAnEngine() {
+    metrics.withProductionStackNames();
+    assertThat(metrics.proxyListener().readsUsage()).isTrue();
+    Worker worker = worker(Role.REGULAR, "http://a:1");
+    assertThat(value("vllm:avg_latency{server=\"http://a:1\"}")).isEqualTo(-1);
+    TestReport good = TestReport.served(Endpoint.CHAT_COMPLETIONS, 200).forModel("m");
+    TestReport bad = TestReport.failed(502, Blame.UPSTREAM).forModel("m");
+    metrics.proxyListener().ended(good.by(worker, 1, new Usage(100, 40, 7)));
+    metrics.proxyListener().ended(bad.by(worker, 1, Usage.UNKNOWN));
+    worker.reports(new ReportedLoad(3, 4, 0.5));
+    clock.advance(Duration.ofSeconds(10));
+
+    String ofModel = "{model=\"m\",server=\"http://a:1\"}";
+    assertThat(value("vllm:input_tokens_total" + ofModel)).isEqualTo(100);
+    assertThat(value("vllm:output_tokens_total" + ofModel)).isEqualTo(7);
+    String latency =
+        "vllm:request_latency_seconds_count{model=\"m\",server=\"http://a:1\",status=\"%s\"}";
+    assertThat(value(latency.formatted("success"))).isEqualTo(1);
+    assertThat(value(latency.formatted("error"))).isEqualTo(1);
+    String errors = "{error_type=\"502\",model=\"m\",server=\"http://a:1\"}";
+    assertThat(value("vllm:request_errors_total" + errors)).isEqualTo(1);
+    String server = "{server=\"http://a:1\"}";
+    assertThat(value("vllm:current_qps" + server)).isEqualTo(0.2);
+    assertThat(value("vllm:avg_latency" + server)).isEqualTo(2);
+    assertThat(value("vllm:num_requests_waiting" + server)).isEqualTo(4);
+    assertThat(value("vllm:gpu_prefix_cache_hit_rate" + server)).isEqualTo(0.4);
+    assertThat(value("vllm:gpu_prefix_cache_hits_total" + server)).isEqualTo(40);
+    assertThat(value("vllm:gpu_prefix_cache_queries_total" + server)).isEqualTo(100);
+    assertThat(value("router_memory_usage_percent")).isBetween(0.1, 100.0);
+
+    clock.advance(Duration.ofSeconds(70));
+    value("vllm:current_qps" + server);
+    assertThat(value("vllm:current_qps" + server)).isZero();
+    fleet.remove(worker.id());
+    assertThat(Scraped.of(metrics.registry()).series())
+        .noneMatch(series -> series.contains("http://a:1"));
+  }
+
+  @Test
+  void stackNamesHaveTheReasonsOfDecisions() {
+    metrics.withProductionStackNames();
+    placed(worker(Role.REGULAR, "http://a:1"));
+
+    assertThat(
+            Scraped.of(metrics.registry()).series().stream()
+                .filter(series -> series.startsWith("vllm:routing_decisions_total"))
+                .mapToDouble(this::value)
+                .sum())
+        .isEqualTo(1);
+  }
+
+  @Test
+  void inventedModelsGetNoSeriesOfAnEngine() {
+    metrics.withProductionStackNames();
+    Worker worker = worker(Role.REGULAR, "http://a:1");
+    for (int i = 0; i < 100; i++) {
+      TestReport report = TestReport.served(Endpoint.CHAT_COMPLETIONS, 404).forModel("x" + i);
+      metrics.proxyListener().ended(report.by(worker, 1, Usage.UNKNOWN));
+    }
+
+    String errors =
+        "vllm:request_latency_seconds_count{model=\"other\",server=\"http://a:1\",status=\"error\"}";
+    assertThat(value(errors)).isEqualTo(100);
+  }
+
+  @Test
+  void vllmRouterNamesHaveErrorsAndTimesOfRoutes() {
+    metrics.withVllmRouterNames(false);
+    metrics.queue(() -> 3);
+    Worker decode = worker(Role.DECODE, "http://d:1");
+    TestReport chat = TestReport.served(Endpoint.CHAT_COMPLETIONS, 200);
+    metrics.proxyListener().ended(chat.by(decode, 1, Usage.UNKNOWN));
+    metrics
+        .proxyListener()
+        .ended(TestReport.failed(502, Blame.UPSTREAM).by(decode, 2, Usage.UNKNOWN));
+    metrics.proxyListener().ended(TestReport.served(Endpoint.EMBEDDINGS, 503));
+
+    String route = "{route=\"/v1/chat/completions\"}";
+    assertThat(value("vllm_router_pd_requests_total" + route)).isEqualTo(2);
+    assertThat(value("vllm_router_pd_request_duration_seconds_count" + route)).isEqualTo(2);
+    assertThat(value("vllm_router_generate_duration_seconds_count")).isEqualTo(1);
+    assertThat(value("vllm_router_retries_exhausted_total" + route)).isEqualTo(1);
+    String errors = "vllm_router_request_errors_total{error_type=\"%s\",route=\"%s\"}";
+    assertThat(value(errors.formatted("non_retryable_error", "/v1/chat/completions"))).isEqualTo(1);
+    assertThat(value(errors.formatted("no_available_workers", "/v1/embeddings"))).isEqualTo(1);
+    assertThat(value("vllm_router_embeddings_errors_total{error_type=\"http_503\"}")).isEqualTo(1);
+    assertThat(value("vllm_router_embeddings_queue_size")).isEqualTo(3);
   }
 }

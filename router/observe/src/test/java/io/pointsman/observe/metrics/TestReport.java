@@ -1,5 +1,6 @@
 package io.pointsman.observe.metrics;
 
+import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.telemetry.Blame;
@@ -15,32 +16,57 @@ record TestReport(
     Blame blame,
     boolean streamed,
     boolean clientLeft,
-    ClientIdentity identity)
+    ClientIdentity identity,
+    @Nullable Worker worker,
+    int attempts,
+    Usage usage)
     implements RequestReport {
 
+  private TestReport(Endpoint endpoint, int status, Blame blame) {
+    this(
+        endpoint,
+        null,
+        status,
+        blame,
+        false,
+        false,
+        ClientIdentity.UNKNOWN,
+        null,
+        1,
+        Usage.UNKNOWN);
+  }
+
   static TestReport served(Endpoint endpoint, int status) {
-    return new TestReport(endpoint, null, status, Blame.NONE, false, false, ClientIdentity.UNKNOWN);
+    return new TestReport(endpoint, status, Blame.NONE);
   }
 
   static TestReport failed(int status, Blame blame) {
-    return new TestReport(
-        Endpoint.CHAT_COMPLETIONS, null, status, blame, false, false, ClientIdentity.UNKNOWN);
+    return new TestReport(Endpoint.CHAT_COMPLETIONS, status, blame);
   }
 
   TestReport forModel(String asked) {
-    return new TestReport(endpoint, asked, status, blame, streamed, clientLeft, identity);
+    return new TestReport(
+        endpoint, asked, status, blame, streamed, clientLeft, identity, worker, attempts, usage);
   }
 
   TestReport of(ClientIdentity client) {
-    return new TestReport(endpoint, model, status, blame, streamed, clientLeft, client);
+    return new TestReport(
+        endpoint, model, status, blame, streamed, clientLeft, client, worker, attempts, usage);
   }
 
   TestReport asStream() {
-    return new TestReport(endpoint, model, status, blame, true, clientLeft, identity);
+    return new TestReport(
+        endpoint, model, status, blame, true, clientLeft, identity, worker, attempts, usage);
   }
 
   TestReport afterClientLeft() {
-    return new TestReport(endpoint, model, status, blame, streamed, true, identity);
+    return new TestReport(
+        endpoint, model, status, blame, streamed, true, identity, worker, attempts, usage);
+  }
+
+  TestReport by(Worker server, int tries, Usage tokens) {
+    return new TestReport(
+        endpoint, model, status, blame, streamed, clientLeft, identity, server, tries, tokens);
   }
 
   @Override
@@ -56,16 +82,6 @@ record TestReport(
   @Override
   public String requestId() {
     return "req-1";
-  }
-
-  @Override
-  public @Nullable Worker worker() {
-    return null;
-  }
-
-  @Override
-  public int attempts() {
-    return 1;
   }
 
   @Override
