@@ -111,7 +111,7 @@ record PdStepRequest(Route route, boolean stream, String id, String open, String
     }
     return switch (route) {
       case CHAT, COMPLETIONS, GENERATE, TOKEN_GENERATE -> "data: [DONE]";
-      case RESPONSES -> "\"type\":\"response.incomplete\"";
+      case RESPONSES -> "\"type\":\"response.completed\"";
       case MESSAGES -> "\"type\":\"message_stop\"";
     };
   }

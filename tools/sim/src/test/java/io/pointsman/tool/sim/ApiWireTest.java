@@ -6,6 +6,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.net.Socket;
 import java.util.List;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -182,7 +184,8 @@ class ApiWireTest {
             "response.output_text.done",
             "response.content_part.done",
             "response.output_item.done",
-            "response.incomplete");
+            "response.completed");
+    assertThat(stream).contains("\"status\":\"incomplete\"");
   }
 
   @Test
@@ -291,6 +294,68 @@ class ApiWireTest {
           .hasToString("0");
       SimWireClient.post(engine.url() + path, "");
     }
+  }
+
+  @Test
+  void engineThatRestsKeepsWorkUntilItWorksAgain() throws Exception {
+    for (List<String> calls :
+        List.of(List.of("/sleep", "/wake_up"), List.of("/pause", "/resume"))) {
+      String state = calls.getFirst().equals("/sleep") ? "is_sleeping" : "is_paused";
+      post(calls.getFirst(), "");
+      assertThat(SimWireClient.get(engine.url() + "/" + state).body())
+          .isEqualTo("{\"" + state + "\":true}");
+      FutureTask<Integer> waiting =
+          new FutureTask<>(() -> status("/v1/completions", "{\"prompt\":\"a\",\"max_tokens\":1}"));
+      Thread.ofVirtual().start(waiting);
+      while (engine.state().requests().inFlight() == 0) {
+        Thread.onSpinWait();
+      }
+      assertThat(waiting.isDone()).isFalse();
+      assertThat(SimWireClient.get(engine.url() + "/health").statusCode()).isEqualTo(200);
+      post(calls.getLast(), "");
+      assertThat(waiting.get(60, TimeUnit.SECONDS)).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void tokenIdsStandBehindTheCounts() throws IOException {
+    String chat =
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}],\"max_tokens\":2,"
+            + "\"return_token_ids\":true}";
+    JsonNode answer = post("/v1/chat/completions", chat);
+    assertThat(answer.at("/choices/0/token_ids")).hasSize(2);
+    assertThat(answer.at("/prompt_token_ids")).isNotEmpty();
+    String text = SimWireClient.post(engine.url() + "/v1/chat/completions", chat).body();
+    assertThat(text.indexOf("\"prompt_token_ids\"")).isGreaterThan(text.indexOf("\"usage\""));
+    JsonNode completion =
+        post("/v1/completions", "{\"prompt\":[5,6],\"max_tokens\":2,\"return_token_ids\":true}");
+    assertThat(completion.at("/choices/0/prompt_token_ids")).hasToString("[5,6]");
+    assertThat(completion.at("/choices/0/token_ids")).hasSize(2);
+  }
+
+  @Test
+  void streamsHaveTokenIdsOnDemand() throws IOException {
+    String stream = "\"max_tokens\":1,\"stream\":true,\"return_token_ids\":true}";
+    String url = engine.url();
+    assertThat(
+            SimWireClient.post(
+                    url + "/v1/chat/completions",
+                    "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]," + stream)
+                .body())
+        .containsPattern("\"finish_reason\":null}],\"prompt_token_ids\":\\[\\d")
+        .containsPattern("\"finish_reason\":null,\"token_ids\":\\[\\d+]}]}");
+    assertThat(SimWireClient.post(url + "/v1/completions", "{\"prompt\":[5]," + stream).body())
+        .containsPattern(
+            "\"stop_reason\":null,\"prompt_token_ids\":\\[5],\"token_ids\":\\[\\d+]}]}");
+  }
+
+  @Test
+  void unknownPathsAndMethodsAreRefusedByTheFramework() throws IOException {
+    assertThat(SimWireClient.get(engine.url() + "/nowhere").body())
+        .isEqualTo("{\"detail\":\"Not Found\"}");
+    assertThat(SimWireClient.get(engine.url() + "/v1/completions").body())
+        .isEqualTo("{\"detail\":\"Method Not Allowed\"}");
+    assertThat(post("/reset_prefix_cache", "")).hasToString("{\"success\":true}");
   }
 
   @Test

@@ -30,9 +30,11 @@ final class ChatApi {
     Generation request = read(body);
     if (SimRequests.streams(body)) {
       boolean usage = SimRequests.wantsUsage(body);
-      generator.answerStream(exchange, request, run -> new Chunks(run, usage));
+      boolean ids = SimRequests.wantsIds(body);
+      generator.answerStream(exchange, request, run -> new Chunks(run, usage, ids));
     } else {
-      generator.answerWhole(exchange, request, ChatApi::document);
+      boolean ids = SimRequests.wantsIds(body);
+      generator.answerWhole(exchange, request, run -> document(run, ids));
     }
   }
 
@@ -53,7 +55,7 @@ final class ChatApi {
         body.path("tools"), SimJson.object().path("none"), messages, new int[0]);
   }
 
-  private static JsonNode document(GenerationRun run) {
+  private static JsonNode document(GenerationRun run, boolean ids) {
     ObjectNode root = head(run, "chat.completion");
     ArrayNode choices = root.putArray("choices");
     for (int i = 0; i < run.size(); i++) {
@@ -64,8 +66,16 @@ final class ChatApi {
           .put("content", run.answer(i).firstWords(run.length(i)));
       choice.putNull("logprobs").put("finish_reason", run.finishReason());
       choice.putNull("stop_reason");
+      if (ids) {
+        choice.set("token_ids", SimJson.array(run.answer(i).ids(run.length(i))));
+      }
     }
-    return root.set("usage", SimUsage.of(run));
+    root.set("usage", SimUsage.of(run));
+    if (ids) {
+      // behind the counts, as in vLLM
+      root.set("prompt_token_ids", SimJson.array(run.request().prompts().getFirst()));
+    }
+    return root;
   }
 
   private static ObjectNode head(GenerationRun run, String object) {
@@ -80,11 +90,13 @@ final class ChatApi {
   private static final class Chunks implements StreamReply {
     private final GenerationRun run;
     private final boolean usage;
+    private final boolean ids;
     private final String head;
 
-    Chunks(GenerationRun run, boolean usage) {
+    Chunks(GenerationRun run, boolean usage, boolean ids) {
       this.run = run;
       this.usage = usage;
+      this.ids = ids;
       String object = head(run, "chat.completion.chunk").toString();
       this.head = object.substring(0, object.length() - 1) + ",\"choices\":[";
     }
@@ -92,19 +104,24 @@ final class ChatApi {
     @Override
     public void opened(EventStream out) {
       for (int i = 0; i < run.size(); i++) {
-        out.data(choice(i, "{\"role\":\"assistant\",\"content\":\"\"}", "null"));
+        String first = choice(i, "{\"role\":\"assistant\",\"content\":\"\"}", "null", "");
+        String prompt =
+            ids
+                ? ",\"prompt_token_ids\":" + SimRequests.ids(run.request().prompts().getFirst())
+                : "";
+        out.data(first.substring(0, first.length() - 1) + prompt + "}");
       }
     }
 
     @Override
     public void token(EventStream out, int choice, int index) {
       String delta = "{\"content\":\"" + run.answer(choice).text(index) + "\"}";
-      out.data(choice(choice, delta, "null"));
+      out.data(choice(choice, delta, "null", ids ? "" + run.answer(choice).id(index) : ""));
     }
 
     @Override
     public void ended(EventStream out, int choice) {
-      String last = choice(choice, "{}", "\"" + run.finishReason() + "\"");
+      String last = choice(choice, "{}", "\"" + run.finishReason() + "\"", "");
       out.data(SimRequests.handedOver(run, last));
     }
 
@@ -116,7 +133,7 @@ final class ChatApi {
       out.data("[DONE]");
     }
 
-    private String choice(int index, String delta, String finish) {
+    private String choice(int index, String delta, String finish, String id) {
       return head
           + "{\"index\":"
           + index
@@ -124,6 +141,7 @@ final class ChatApi {
           + delta
           + ",\"logprobs\":null,\"finish_reason\":"
           + finish
+          + (id.isEmpty() ? "" : ",\"token_ids\":[" + id + "]")
           + "}]}";
     }
   }

@@ -32,9 +32,11 @@ final class CompletionsApi {
     boolean echo = body.path("echo").asBoolean(false);
     if (SimRequests.streams(body)) {
       boolean usage = SimRequests.wantsUsage(body);
-      generator.answerStream(exchange, request, run -> new Chunks(run, usage, echo));
+      boolean ids = SimRequests.wantsIds(body);
+      generator.answerStream(exchange, request, run -> new Chunks(run, usage, echo, ids));
     } else {
-      generator.answerWhole(exchange, request, run -> document(run, echo));
+      boolean ids = SimRequests.wantsIds(body);
+      generator.answerWhole(exchange, request, run -> document(run, echo, ids));
     }
   }
 
@@ -45,24 +47,32 @@ final class CompletionsApi {
     return requests.generation(body, body, prompts, length);
   }
 
-  private static JsonNode document(GenerationRun run, boolean echo) {
+  private static JsonNode document(GenerationRun run, boolean echo, boolean ids) {
     ObjectNode root = head(run);
     ArrayNode choices = root.putArray("choices");
     for (int i = 0; i < run.size(); i++) {
       String text = run.answer(i).firstWords(run.length(i));
-      choices
-          .addObject()
+      ObjectNode choice = choices.addObject();
+      choice
           .put("index", i)
           .put("text", echo ? promptText(run, i) + text : text)
           .putNull("logprobs")
           .put("finish_reason", run.finishReason())
           .putNull("stop_reason");
+      if (ids) {
+        choice.set("token_ids", SimJson.array(run.answer(i).ids(run.length(i))));
+        choice.set("prompt_token_ids", SimJson.array(prompt(run, i)));
+      }
     }
     return root.set("usage", SimUsage.of(run));
   }
 
   private static String promptText(GenerationRun run, int choice) {
-    return Tokeniser.decode(run.request().prompts().get(choice / run.request().choices()));
+    return Tokeniser.decode(prompt(run, choice));
+  }
+
+  private static int[] prompt(GenerationRun run, int choice) {
+    return run.request().prompts().get(choice / run.request().choices());
   }
 
   private static ObjectNode head(GenerationRun run) {
@@ -78,9 +88,11 @@ final class CompletionsApi {
     private final GenerationRun run;
     private final boolean usage;
     private final boolean echo;
+    private final boolean ids;
     private final String head;
 
-    Chunks(GenerationRun run, boolean usage, boolean echo) {
+    Chunks(GenerationRun run, boolean usage, boolean echo, boolean ids) {
+      this.ids = ids;
       this.run = run;
       this.usage = usage;
       this.echo = echo;
@@ -91,18 +103,19 @@ final class CompletionsApi {
     @Override
     public void opened(EventStream out) {
       for (int i = 0; echo && i < run.size(); i++) {
-        out.data(choice(i, SimJson.quote(promptText(run, i)), "null"));
+        out.data(choice(i, SimJson.quote(promptText(run, i)), "null", ""));
       }
     }
 
     @Override
     public void token(EventStream out, int choice, int index) {
-      out.data(choice(choice, "\"" + run.answer(choice).text(index) + "\"", "null"));
+      out.data(
+          choice(choice, "\"" + run.answer(choice).text(index) + "\"", "null", ids(choice, index)));
     }
 
     @Override
     public void ended(EventStream out, int choice) {
-      String last = choice(choice, "\"\"", "\"" + run.finishReason() + "\"");
+      String last = choice(choice, "\"\"", "\"" + run.finishReason() + "\"", "");
       out.data(SimRequests.handedOver(run, last));
     }
 
@@ -114,7 +127,17 @@ final class CompletionsApi {
       out.data("[DONE]");
     }
 
-    private String choice(int index, String text, String finish) {
+    /** The id of a token; with the first one the ids of the prompt. */
+    private String ids(int choice, int index) {
+      if (!ids) {
+        return "";
+      }
+      String prompt =
+          index == 0 ? ",\"prompt_token_ids\":" + SimRequests.ids(prompt(run, choice)) : "";
+      return prompt + ",\"token_ids\":[" + run.answer(choice).id(index) + "]";
+    }
+
+    private String choice(int index, String text, String finish, String more) {
       return head
           + "{\"index\":"
           + index
@@ -122,7 +145,9 @@ final class CompletionsApi {
           + text
           + ",\"logprobs\":null,\"finish_reason\":"
           + finish
-          + ",\"stop_reason\":null}]}";
+          + ",\"stop_reason\":null"
+          + more
+          + "}]}";
     }
   }
 }

@@ -25,6 +25,7 @@ public final class EngineApi implements SimEndpoint {
   private final Runnable dead;
   private final @Nullable KvNode node;
   private final SimRoutes routes = new SimRoutes();
+  private final RestApi rest = new RestApi(this::resumeHung);
 
   /** Requests that hang, each on its own connection. */
   private final Set<Hung> hung = new LinkedHashSet<>();
@@ -43,6 +44,7 @@ public final class EngineApi implements SimEndpoint {
     this.node = node;
     generation(new Generator(engine));
     information(new InfoApi(engine));
+    rest.addTo(routes);
     administration(new AdminApi(engine, node));
     if (node != null) {
       handOvers(new KvApi(node));
@@ -53,13 +55,12 @@ public final class EngineApi implements SimEndpoint {
   public void handle(SimExchange exchange) {
     Map<String, SimRoutes.Route> methods = routes.at(exchange.path());
     if (methods == null) {
-      exchange.fail(404, "NotFoundError", "Not Found: " + exchange.path(), null);
+      exchange.respond(404, SimJson.object().put("detail", "Not Found"));
       return;
     }
     SimRoutes.Route route = route(methods, exchange.method());
     if (route == null) {
-      byte[] body =
-          SimJson.bytes(SimJson.error(405, "MethodNotAllowedError", "Method Not Allowed", null));
+      byte[] body = SimJson.bytes(SimJson.object().put("detail", "Method Not Allowed"));
       Map<String, String> allow = Map.of("Allow", String.join(", ", methods.keySet()));
       exchange.respond(405, "application/json", body, allow);
       return;
@@ -76,6 +77,10 @@ public final class EngineApi implements SimEndpoint {
       return;
     }
     if (!exchange.path().startsWith("/sim/") && strike(exchange, route)) {
+      return;
+    }
+    if (route.works() && rest.rests()) {
+      await(exchange, route);
       return;
     }
     route.endpoint().handle(exchange);
@@ -153,6 +158,14 @@ public final class EngineApi implements SimEndpoint {
   }
 
   private void hang(SimExchange exchange, Fault.Hang fault, SimRoutes.Route route) {
+    Hung request = await(exchange, route);
+    if (fault.forMillis() > 0) {
+      engine.driver().laterInWallTime(fault.forMillis(), () -> resume(request, false));
+    }
+  }
+
+  /** Keeps a request until {@link #resume}. */
+  private Hung await(SimExchange exchange, SimRoutes.Route route) {
     Hung request = new Hung(exchange, route);
     hung.add(request);
     exchange.onGone(
@@ -162,9 +175,7 @@ public final class EngineApi implements SimEndpoint {
             engine.counters().aborted(AbortPhase.ACCEPTED);
           }
         });
-    if (fault.forMillis() > 0) {
-      engine.driver().laterInWallTime(fault.forMillis(), () -> resume(request, false));
-    }
+    return request;
   }
 
   /** Serves the hanging requests, unless a failure that is active now strikes them. */

@@ -170,9 +170,9 @@ final class InfoApi {
     exchange.respond(200, "text/plain; charset=utf-8", text, Map.of());
   }
 
-  /** Drops unused cached blocks; vLLM's form with an empty 200. */
+  /** Drops unused cached blocks. */
   void resetPrefixCache(SimExchange exchange) {
     engine.scheduler().cache().forgetIdle();
-    exchange.respond(200, "", new byte[0], Map.of());
+    exchange.respond(200, SimJson.object().put("success", true));
   }
 }

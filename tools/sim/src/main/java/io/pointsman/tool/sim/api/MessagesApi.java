@@ -97,7 +97,9 @@ final class MessagesApi {
       ObjectNode message = head(run);
       message.putArray("content");
       message.putNull("stop_reason").putNull("stop_sequence");
-      message.set("usage", usage(run, 0));
+      // vLLM knows the cached tokens only at the end
+      int prompt = run.request().promptTokens();
+      message.putObject("usage").put("input_tokens", prompt).put("output_tokens", 0);
       send(out, event("message_start").set("message", message));
       ObjectNode start = event("content_block_start").put("index", 0);
       start.putObject("content_block").put("type", "text").put("text", "");

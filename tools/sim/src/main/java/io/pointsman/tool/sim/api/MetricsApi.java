@@ -31,11 +31,8 @@ final class MetricsApi {
     gauge(out, "num_requests_running", scheduler.running());
     gauge(out, "num_requests_waiting", scheduler.waiting());
     gauge(out, "kv_cache_usage_perc", use);
-    gauge(out, "gpu_cache_usage_perc", use);
     counter(out, "prefix_cache_queries", totals.promptTokens());
     counter(out, "prefix_cache_hits", totals.cachedTokens());
-    counter(out, "gpu_prefix_cache_queries", totals.promptTokens());
-    counter(out, "gpu_prefix_cache_hits", totals.cachedTokens());
     counter(out, "prompt_tokens", totals.promptTokens());
     counter(out, "generation_tokens", totals.generatedTokens());
     counter(out, "num_preemptions", 0);

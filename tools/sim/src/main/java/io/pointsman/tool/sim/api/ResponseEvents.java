@@ -55,7 +55,9 @@ final class ResponseEvents implements StreamReply {
 
   @Override
   public void closed(EventStream out) {
-    response(out, "response." + ResponsesApi.status(run));
+    // vLLM sends this event for an incomplete response too
+    String status = ResponsesApi.status(run);
+    response(out, "response." + (status.equals("incomplete") ? "completed" : status));
   }
 
   private void response(EventStream out, String type) {

@@ -142,7 +142,8 @@ final class ResponsesApi {
   private Stored find(String id) {
     Stored stored = store.get(id);
     if (stored == null) {
-      throw RequestError.notFound("Response with id '" + id + "' not found.", "response_id");
+      String text = "Response with id '" + id + "' not found.";
+      throw new RequestError(404, "invalid_request_error", text, "response_id");
     }
     return stored;
   }

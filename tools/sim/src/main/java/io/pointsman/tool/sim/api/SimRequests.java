@@ -3,6 +3,7 @@ package io.pointsman.tool.sim.api;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.tool.sim.cache.BlockHashes;
 import io.pointsman.tool.sim.http.RequestError;
+import io.pointsman.tool.sim.http.SimJson;
 import io.pointsman.tool.sim.live.EngineCore;
 import io.pointsman.tool.sim.live.Generation;
 import io.pointsman.tool.sim.live.GenerationRun;
@@ -123,6 +124,15 @@ final class SimRequests {
 
   static boolean streams(JsonNode body) {
     return body.path("stream").asBoolean(false);
+  }
+
+  static boolean wantsIds(JsonNode body) {
+    return body.path("return_token_ids").asBoolean(false);
+  }
+
+  /** A list of ids as JSON. */
+  static String ids(int[] ids) {
+    return SimJson.array(ids).toString();
   }
 
   static boolean wantsUsage(JsonNode body) {
