@@ -3,6 +3,7 @@ package io.pointsman.tool.sim;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.pointsman.testkit.Await;
 import java.io.IOException;
 import java.net.Socket;
 import java.util.List;
@@ -307,9 +308,7 @@ class ApiWireTest {
       FutureTask<Integer> waiting =
           new FutureTask<>(() -> status("/v1/completions", "{\"prompt\":\"a\",\"max_tokens\":1}"));
       Thread.ofVirtual().start(waiting);
-      while (engine.state().requests().inFlight() == 0) {
-        Thread.onSpinWait();
-      }
+      Await.until("the request waits", () -> engine.state().requests().inFlight() > 0);
       assertThat(waiting.isDone()).isFalse();
       assertThat(SimWireClient.get(engine.url() + "/health").statusCode()).isEqualTo(200);
       post(calls.getLast(), "");
