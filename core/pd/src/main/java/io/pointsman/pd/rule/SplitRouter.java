@@ -17,6 +17,7 @@ import io.pointsman.pd.rule.Placement.Single;
 import io.pointsman.pd.rule.Placement.Split;
 import io.pointsman.pd.rule.SplitDecision.Placed;
 import io.pointsman.pd.rule.SplitDecision.Refused;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -177,7 +178,13 @@ public final class SplitRouter {
 
   private SplitDecision orRefused(
       SplitRequest request, SplitRule rule, Refused refusal, Set<Role> waited) {
-    Single single = tryWhole(request, rule, waited);
+    Set<Role> others = EnumSet.noneOf(Role.class);
+    others.addAll(waited);
+    if (refusal.rejection().reason() == RejectReason.ALL_BUSY && refusal.missing() == Role.DECODE) {
+      // A decode worker that gets a free slot in this moment must not take a request for prefill.
+      others.add(Role.DECODE);
+    }
+    Single single = tryWhole(request, rule, others);
     return single == null
         ? asRefused(request, refusal.missing(), refusal.rejection())
         : new Placed(single);
@@ -206,9 +213,7 @@ public final class SplitRouter {
   private @Nullable Single tryWhole(SplitRequest request, SplitRule rule, Set<Role> waited) {
     Single single = tryOn(request.whole(), rule, waited);
     boolean needsPrefill = rule == SplitRule.NO_PREFILL && !settings.decodeWithoutPrefill();
-    // A decode worker that gets a free slot in this moment must not take a request for prefill.
-    boolean noDecode = rule == SplitRule.NO_DECODE;
-    if (single == null && decodeMay(request) && !needsPrefill && !noDecode) {
+    if (single == null && decodeMay(request) && !needsPrefill) {
       single = tryOn(request.wholeByDecode(), rule, waited);
     }
     if (single == null && prefillMay(request)) {
