@@ -78,6 +78,7 @@ class ConfigKeysTest {
           "false",
           "true",
           "7",
+          "0.25",
           "0.7",
           "1.25",
           "70ms",

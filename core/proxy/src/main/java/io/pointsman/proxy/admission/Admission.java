@@ -39,6 +39,9 @@ public final class Admission {
 
   private static final int WEIGHT = 8;
 
+  /** A wake-up can be early by this time. */
+  private static final long EARLY_NANOS = 1_000_000L;
+
   /** Permits are reserved for this time after a request of high priority. */
   private static final long RESERVE_NANOS = Duration.ofMinutes(1).toNanos();
 
@@ -55,7 +58,11 @@ public final class Admission {
 
   private double tokens;
   private long refilledAt;
+
+  /** True while a caller has a wake-up, at {@link #wakeAt}. */
   private boolean waking;
+
+  private long wakeAt;
 
   /** Time of the last release of a permit while all were in use. */
   private long lastLeftAt;
@@ -137,7 +144,7 @@ public final class Admission {
   }
 
   private void observe() {
-    boolean full = full();
+    boolean full = fullFor(Priority.LOW);
     if (full) {
       long now = ticker.nanos();
       if (leftWhileFull) {
@@ -153,27 +160,33 @@ public final class Admission {
   }
 
   /**
-   * Time of the next call of {@link #wake}, which admits a waiter as soon as the rate allows. Call
-   * it after {@link #enter}. If no permit is free, the next {@link #leave} admits a waiter.
+   * Time of the next call of {@link #wake}, which admits a waiter as soon as the rate allows, or
+   * the reserve for high priority ends. Call it after {@link #enter}. If no permit is free, the
+   * next {@link #leave} admits a waiter.
    *
    * @return nanoseconds from the present, or {@link #NO_WAKE}; a caller that gets a time must call
    *     {@link #wake} then
    */
-  public long wakeAfterNanos() {
-    if (settings.ratePerSecond() == 0) {
-      return NO_WAKE;
-    }
-    synchronized (this) {
-      return nextWake();
-    }
+  public synchronized long wakeAfterNanos() {
+    return nextWake();
   }
 
   private long nextWake() {
-    if (settings.ratePerSecond() == 0 || waking || queue.isEmpty() || full()) {
+    if (queue.isEmpty() || full()) {
+      return NO_WAKE;
+    }
+    long now = ticker.nanos();
+    boolean reserved = !queue.waits(Priority.HIGH) && fullFor(Priority.LOW);
+    if (!reserved && settings.ratePerSecond() == 0) {
+      return NO_WAKE;
+    }
+    long nanos = reserved ? lastHighAt + RESERVE_NANOS - now : nanosToToken(1);
+    if (waking && now + nanos - wakeAt >= 0) {
       return NO_WAKE;
     }
     waking = true;
-    return nanosToToken(1);
+    wakeAt = now + nanos;
+    return nanos;
   }
 
   /**
@@ -182,6 +195,9 @@ public final class Admission {
    * @return as {@link #wakeAfterNanos}
    */
   public synchronized long wake() {
+    if (wakeAt - ticker.nanos() > EARLY_NANOS) {
+      return NO_WAKE; // An earlier wake-up has taken the place of this one, and has had its call.
+    }
     waking = false;
     admitWaiting();
     return nextWake();
@@ -239,13 +255,16 @@ public final class Admission {
     if (full() || priority == Priority.HIGH || !highSeen) {
       return full();
     }
+    if (settings.maxConcurrentRequests() == 0) {
+      return false;
+    }
     highSeen = ticker.nanos() - lastHighAt < RESERVE_NANOS;
     int others = held - heldByHigh;
     return highSeen && others >= settings.maxConcurrentRequests() - settings.reserve();
   }
 
   private boolean take(Priority priority) {
-    if (settings.maxConcurrentRequests() > 0 && fullFor(priority)) {
+    if (fullFor(priority)) {
       return false;
     }
     if (settings.ratePerSecond() > 0 && nanosToToken(1) > 0) {

@@ -19,7 +19,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A lower priority gets one of {@value #TURNS} admissions while higher ones wait.
  *
- * <p>It remembers clients that have requests here or in progress, and no others. Not thread-safe.
+ * <p>Credits begin anew each time the queue is no longer empty: use without a queue costs others
+ * nothing. The queue remembers clients that have requests here or in progress, and no others. Not
+ * thread-safe.
  */
 final class FairQueue {
   /** Tokens that each client gets in a round. */
@@ -28,11 +30,17 @@ final class FairQueue {
   /** Of this many admissions, a waiting lower priority gets one. */
   static final int TURNS = 16;
 
+  /** Least tokens of a request: also one without known text takes a turn. */
+  static final long LEAST = 64;
+
   private static final Priority[] FROM_HIGHEST = {Priority.HIGH, Priority.NORMAL, Priority.LOW};
 
   private final Map<String, Client> clients = new HashMap<>();
   private final Map<Priority, Level> levels = new EnumMap<>(Priority.class);
   private int size;
+
+  /** Number of times that the queue was empty and a request came. */
+  private long period;
 
   /** A client with requests here or in progress. */
   private static final class Client {
@@ -43,6 +51,9 @@ final class FairQueue {
     long credit;
 
     int inProgress;
+
+    /** Period of the credit. */
+    long period;
 
     Client(String name) {
       this.name = name;
@@ -89,12 +100,22 @@ final class FairQueue {
   }
 
   private Client client(QueuedRequest request) {
-    return clients.computeIfAbsent(request.client(), Client::new);
+    Client client = clients.computeIfAbsent(request.client(), Client::new);
+    if (client.period != period) {
+      client.period = period;
+      client.credit = 0;
+    }
+    return client;
+  }
+
+  private static long cost(long tokens) {
+    return Math.max(LEAST, tokens);
   }
 
   /** Adds a request at the end of its client's requests. */
   void add(Waiter waiter) {
     QueuedRequest request = waiter.request();
+    period += size == 0 ? 1 : 0;
     Client client = client(request);
     if (client.waitsAt(request.priority()) == 0) {
       level(request.priority()).turns.add(client);
@@ -206,7 +227,7 @@ final class FairQueue {
   void begin(QueuedRequest request) {
     Client client = client(request);
     client.inProgress++;
-    client.credit -= request.tokens();
+    client.credit -= cost(request.tokens());
   }
 
   /**
@@ -215,10 +236,10 @@ final class FairQueue {
    * @param tokens tokens of its prompt and its answer
    */
   void end(QueuedRequest request, long tokens) {
-    Client client = clients.get(request.client());
-    if (client != null) {
+    if (clients.containsKey(request.client())) {
+      Client client = client(request);
       client.inProgress--;
-      client.credit -= tokens - request.tokens();
+      client.credit -= cost(tokens) - cost(request.tokens());
       forgetIdle(client);
     }
   }

@@ -145,9 +145,8 @@ final class AdmissionPermit implements Admission.Waiter {
       giveBack(tokens);
     } else if (before == Phase.WAITING) {
       cancelTimer();
-      if (admission.quit(this)) {
-        state.plane().listener().waited(state.now() - queuedAt, false);
-      }
+      admission.quit(this);
+      state.plane().listener().waited(state.now() - queuedAt, false);
     }
   }
 

@@ -334,6 +334,10 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
       reply(error, Reply.of(error, error.message()).with("x-should-retry", "false"));
       return;
     }
+    if (asksForUnknownPriority(read)) {
+      reply(ProxyError.INVALID_PRIORITY);
+      return;
+    }
     QuotaAnswer.Refused limited = quota.take(plane, head, read);
     if (limited != null) {
       refuse(limited);
@@ -428,17 +432,20 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
 
   private void admit(RequestFacts read) {
     Admission queue = plane.admissions().of(read.model());
-    QueuedRequest request;
-    try {
-      request = queue.unlimited() ? QueuedRequest.UNNAMED : queued(read, queue.settings());
-    } catch (IllegalArgumentException e) {
-      reply(ProxyError.INVALID_PRIORITY);
-      return;
-    }
+    QueuedRequest request =
+        queue.unlimited() ? QueuedRequest.UNNAMED : queued(read, queue.settings());
     phase = Phase.ADMITTING;
     if (!place.enter(queue, request)) {
       reply(ProxyError.QUEUE_FULL, Rejections.left(ProxyError.QUEUE_FULL, queue));
     }
+  }
+
+  private boolean asksForUnknownPriority(RequestFacts read) {
+    if (plane.admissions().of(read.model()).unlimited()) {
+      return false;
+    }
+    String asked = head.first(Priority.HEADER);
+    return asked != null && Priority.find(asked) == null;
   }
 
   private QueuedRequest queued(RequestFacts read, AdmissionSettings settings) {
@@ -446,7 +453,7 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
     String asked = head.first(Priority.HEADER);
     Priority priority =
         Priority.of(
-            asked == null ? null : Priority.of(asked), client.priority(), settings.maxPriority());
+            asked == null ? null : Priority.find(asked), client.priority(), settings.maxPriority());
     return new QueuedRequest(client.kind() + " " + client.name(), priority, read.prefix().tokens());
   }
 

@@ -23,12 +23,21 @@ public enum Priority {
    * @throws IllegalArgumentException if there is none
    */
   public static Priority of(String text) {
+    Priority found = find(text);
+    if (found == null) {
+      throw new IllegalArgumentException("priority: " + text + " (expected: high, normal or low)");
+    }
+    return found;
+  }
+
+  /** The priority of a name; null if there is none. */
+  public static @Nullable Priority find(String text) {
     for (Priority each : values()) {
       if (each.text().equals(text)) {
         return each;
       }
     }
-    throw new IllegalArgumentException("priority: " + text + " (expected: high, normal or low)");
+    return null;
   }
 
   /**

@@ -90,6 +90,45 @@ class AdmissionTest {
   }
 
   @Test
+  void theEndOfTheReserveAdmitsWaitersWithoutABusyLoop() {
+    Runnable none = () -> {};
+    QueuedRequest high = new QueuedRequest("h", Priority.HIGH, 1);
+    for (int rate : new int[] {0, 1000}) {
+      admitted.clear();
+      Admission shared = new Admission(new AdmissionSettings(2, 9, WAIT, 503, rate), clock::nanos);
+      shared.enter(new TestWaiter(high, none, none));
+      shared.leave(high, 1);
+      shared.enter(waiter("a"));
+      assertThat(shared.enter(waiter("b"))).isEqualTo(Answer.QUEUED);
+      long minute = Duration.ofMinutes(1).toNanos();
+      assertThat(shared.wakeAfterNanos()).isEqualTo(minute);
+      assertThat(shared.wakeAfterNanos()).as("one wakes already").isEqualTo(Admission.NO_WAKE);
+
+      clock.advance(Duration.ofMinutes(1));
+      assertThat(shared.wake()).isEqualTo(Admission.NO_WAKE);
+      assertThat(admitted).containsExactly("b");
+    }
+  }
+
+  @Test
+  void anEarlierWakeUpTakesThePlaceOfALaterOne() {
+    Runnable none = () -> {};
+    QueuedRequest high = new QueuedRequest("h", Priority.HIGH, 1);
+    Admission shared = new Admission(new AdmissionSettings(3, 9, WAIT, 503, 1), clock::nanos);
+    shared.enter(new TestWaiter(high, none, none));
+    shared.enter(waiter("a"));
+    shared.enter(waiter("b"));
+    assertThat(shared.enter(waiter("c"))).isEqualTo(Answer.QUEUED);
+    shared.leave(high, 1);
+    assertThat(shared.wakeAfterNanos()).isEqualTo(Admission.NO_WAKE);
+    assertThat(leave(shared)).as("the rate is nearer than the reserve").isPositive();
+    clock.advance(Duration.ofSeconds(1));
+    shared.wake();
+    assertThat(admitted).containsExactly("c");
+    assertThat(shared.wake()).isEqualTo(Admission.NO_WAKE);
+  }
+
+  @Test
   void waiterThatQuitsIsSkipped() {
     admission.enter(waiter("a"));
     admission.enter(waiter("b"));

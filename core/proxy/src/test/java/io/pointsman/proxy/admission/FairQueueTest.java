@@ -112,6 +112,38 @@ class FairQueueTest {
   }
 
   @Test
+  void useWithoutAQueueIsNoDebt() {
+    QueuedRequest busy = new QueuedRequest("old", Priority.NORMAL, 1000);
+    queue.begin(busy);
+    for (int i = 0; i < 1000; i++) {
+      queue.begin(busy);
+      queue.end(busy, 50_000);
+    }
+    for (int i = 0; i < 20; i++) {
+      add("old", Priority.NORMAL, 1000);
+      add("new", Priority.NORMAL, 1000);
+    }
+    StringBuilder order = new StringBuilder();
+    for (int i = 0; i < 8; i++) {
+      order.append(next().client().charAt(0));
+    }
+    assertThat(order.chars().filter(c -> c == 'o').count()).isBetween(3L, 5L);
+  }
+
+  @Test
+  void requestsWithoutTokensDoNotKeepTheTurn() {
+    for (int i = 0; i < 1000; i++) {
+      add("empty", Priority.NORMAL, 0);
+    }
+    add("usual", Priority.NORMAL, 100);
+    int turn = 1;
+    while (!next().client().equals("usual")) {
+      turn++;
+    }
+    assertThat(turn).isLessThanOrEqualTo((int) (FairQueue.QUANTUM / FairQueue.LEAST) + 2);
+  }
+
+  @Test
   void higherPrioritiesPassButLowerOnesGetOneOfSixteen() {
     for (int i = 0; i < 100; i++) {
       add("l", Priority.LOW, 1);
