@@ -340,7 +340,7 @@ class WebSocketTest {
         (request, connection) -> {
           connection.send(SWITCH);
           reads.await();
-          connection.send(String.valueOf(connection.receiveAll().length())).close();
+          connection.send(String.valueOf(connection.countAll())).close();
         };
     try (ProxyRig rig = new ProxyRig(transport);
         ScriptedEngine engine = ScriptedEngine.start(script)) {

@@ -45,8 +45,12 @@ class SplitUsageTest {
 
         SimEngine prefill = cluster.prefills.getFirst();
         List<JsonNode> alone = usages(RawClient.call(prefill.port(), "POST", route.path, body));
-        assertThat(alone).allSatisfy(usage -> assertThat(cached(usage)).isPositive());
-        assertThat(warm).as("stream " + stream).isEqualTo(alone);
+        // At the start of a message an engine does not say what it had cached; the router knows it.
+        assertThat(cached(alone.getLast())).isPositive();
+        assertThat(warm)
+            .hasSameSizeAs(alone)
+            .allSatisfy(usage -> assertThat(cached(usage)).isPositive());
+        assertThat(warm.getLast()).as("stream " + stream).isEqualTo(alone.getLast());
       }
     }
   }

@@ -161,6 +161,11 @@ public final class EngineConnection {
     return new String(in.readAllBytes(), StandardCharsets.ISO_8859_1);
   }
 
+  /** Number of bytes until the peer ends its output. Keeps none of them. */
+  public long countAll() throws IOException {
+    return in.transferTo(OutputStream.nullOutputStream());
+  }
+
   /** Resets the connection. */
   public void reset() throws IOException {
     socket.setSoLinger(true, 0);
