@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.jspecify.annotations.Nullable;
 
 /** The ports of engines in an object. Each is a worker. One thread. */
 final class PodPorts {
@@ -70,7 +71,10 @@ final class PodPorts {
   List<Integer> of(EndpointSlice slice) {
     Map<String, Integer> named = new HashMap<>();
     List<Integer> all = new ArrayList<>();
-    for (EndpointPort port : slice.getPorts()) {
+    if (slice.getPorts() == null && wanted.isEmpty()) {
+      return List.of(usual); // null stands for all ports
+    }
+    for (EndpointPort port : orNone(slice.getPorts())) {
       if (port.getPort() != null) {
         all.add(port.getPort());
         named.putIfAbsent(port.getName() == null ? "" : port.getName(), port.getPort());
@@ -88,6 +92,10 @@ final class PodPorts {
     }
     missing(name, Integer.toString(usual));
     return List.of();
+  }
+
+  private static List<EndpointPort> orNone(@Nullable List<EndpointPort> ports) {
+    return ports == null ? List.of() : ports;
   }
 
   private List<Integer> found(String object, Map<String, Integer> named) {

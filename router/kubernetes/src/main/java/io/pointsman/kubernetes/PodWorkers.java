@@ -108,7 +108,8 @@ final class PodWorkers {
   /** The workers of an EndpointSlice, ready or not. None while it is deleted. */
   List<OfSlice> of(EndpointSlice slice, Role role) {
     ObjectMeta meta = slice.getMetadata();
-    if (meta.getDeletionTimestamp() != null) {
+    // The API sends null for the list of a Service without pods.
+    if (slice.getEndpoints() == null || meta.getDeletionTimestamp() != null) {
       return List.of();
     }
     List<Integer> numbers = ports.of(slice);

@@ -196,6 +196,23 @@ class PodWorkersTest {
                 "zone", "z1"));
   }
 
+  /** The API sends null for an empty list of endpoints, and for all ports. */
+  @Test
+  void listsOfASliceCanBeNull() {
+    EndpointSlice slice = Slices.empty("s", "IPv4");
+    slice.setEndpoints(null);
+    slice.setPorts(null);
+    PodWorkers workers = new PodWorkers(KubernetesSettings.DEFAULTS);
+    assertThat(workers.of(slice, Role.REGULAR)).isEmpty();
+
+    EndpointSlice one = Slices.with(Slices.empty("s", "IPv4"), "one", "10.0.0.1", true);
+    one.setPorts(null);
+    assertThat(workers.of(one, Role.REGULAR))
+        .extracting(each -> each.spec().url())
+        .containsExactly("http://10.0.0.1:8000");
+    assertThat(ofPorts("http").of(one, Role.REGULAR)).isEmpty();
+  }
+
   @Test
   void theUsualPortOrWantedPortsOfASliceCount() {
     EndpointSlice two =
