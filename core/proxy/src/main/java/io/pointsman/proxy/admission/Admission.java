@@ -235,7 +235,7 @@ public final class Admission {
     return request.priority() == Priority.HIGH ? 1 : 0;
   }
 
-  /** True if a new request passes those that wait. */
+  /** True if a new request may pass the waiting ones. */
   private boolean mayPass(Priority priority) {
     if (priority == Priority.HIGH) {
       lastHighAt = ticker.nanos();

@@ -81,12 +81,6 @@ final class FairQueue {
     int passed;
   }
 
-  FairQueue() {
-    for (Priority each : Priority.values()) {
-      levels.put(each, new Level());
-    }
-  }
-
   private Level level(Priority priority) {
     return levels.computeIfAbsent(priority, _ -> new Level());
   }
@@ -156,7 +150,7 @@ final class FairQueue {
   }
 
   /**
-   * Removes the request whose turn it is, and counts it as in progress.
+   * Removes the next request in the order of turns, and counts it as in progress.
    *
    * @param least lowest priority that has turns
    * @return null if none waits

@@ -4,7 +4,6 @@ import io.netty.buffer.ByteBuf;
 import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.proxy.admission.Admission;
-import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.admission.QueuedRequest;
 import io.pointsman.proxy.body.BodyDecoder;
 import io.pointsman.proxy.body.KeptBody;
@@ -334,7 +333,9 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
       reply(error, Reply.of(error, error.message()).with("x-should-retry", "false"));
       return;
     }
-    if (asksForUnknownPriority(read)) {
+    Admission queue = plane.admissions().of(read.model());
+    QueuedRequest request = queued(read, queue);
+    if (request == null) {
       reply(ProxyError.INVALID_PRIORITY);
       return;
     }
@@ -360,7 +361,7 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
         }
       }
     }
-    admit(read);
+    admit(queue, request);
   }
 
   /**
@@ -430,30 +431,25 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
 
   // Waits for admission.
 
-  private void admit(RequestFacts read) {
-    Admission queue = plane.admissions().of(read.model());
-    QueuedRequest request =
-        queue.unlimited() ? QueuedRequest.UNNAMED : queued(read, queue.settings());
+  private void admit(Admission queue, QueuedRequest request) {
     phase = Phase.ADMITTING;
     if (!place.enter(queue, request)) {
       reply(ProxyError.QUEUE_FULL, Rejections.left(ProxyError.QUEUE_FULL, queue));
     }
   }
 
-  private boolean asksForUnknownPriority(RequestFacts read) {
-    if (plane.admissions().of(read.model()).unlimited()) {
-      return false;
+  /** The request for a queue; null if it asks for an unknown priority. */
+  private @Nullable QueuedRequest queued(RequestFacts read, Admission queue) {
+    if (queue.unlimited()) {
+      return QueuedRequest.UNNAMED;
     }
-    String asked = head.first(Priority.HEADER);
-    return asked != null && Priority.find(asked) == null;
-  }
-
-  private QueuedRequest queued(RequestFacts read, AdmissionSettings settings) {
+    String header = head.first(Priority.HEADER);
+    Priority asked = header == null ? null : Priority.find(header);
+    if (header != null && asked == null) {
+      return null;
+    }
     ClientIdentity client = head.identity();
-    String asked = head.first(Priority.HEADER);
-    Priority priority =
-        Priority.of(
-            asked == null ? null : Priority.find(asked), client.priority(), settings.maxPriority());
+    Priority priority = Priority.of(asked, client.priority(), queue.settings().maxPriority());
     return new QueuedRequest(client.kind() + " " + client.name(), priority, read.prefix().tokens());
   }
 

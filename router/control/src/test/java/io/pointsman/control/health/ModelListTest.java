@@ -47,15 +47,15 @@ class ModelListTest {
 
   @Test
   void aliasesAreNamesToo() throws IOException {
-    ServedModels told =
+    ServedModels served =
         models(
             """
             {"data":[{"aliases":["small",7,["no"],"tiny"],"id":"tiny","tags":["no"]},
               {"id":"adapter","aliases":["a"],"parent":"tiny"},{"aliases":["no"]}]}
             """);
 
-    assertThat(told.names()).containsExactlyInAnyOrder("tiny", "small", "adapter", "a");
-    assertThat(told.bases()).containsExactlyInAnyOrder("tiny", "small");
+    assertThat(served.names()).containsExactlyInAnyOrder("tiny", "small", "adapter", "a");
+    assertThat(served.bases()).containsExactlyInAnyOrder("tiny", "small");
   }
 
   @Test
