@@ -29,9 +29,9 @@ public final class KvTokenKeys {
           "kv-tokens.share",
           decimal(TokenSettings.LEAST_SHARE, 1),
           DEFAULTS.share(),
-          "Maximum share of an engine's time for token id requests. With `0.01`, an engine gets no"
-              + " such request for 0.5 s after an answer that took 5 ms. Below `1`, an engine gets"
-              + " one at a time.",
+          "Maximum share of an engine's time for token id requests. The unused share of 100 s is"
+              + " kept for later: with `0.01`, a new router can use 1 s at once. Below `1`, an"
+              + " engine gets one such request at a time.",
           "`1`: no limit. With a low value, more prompts are estimated from placements. A high"
               + " value slows other requests; on engines without a GPU, by half.");
 

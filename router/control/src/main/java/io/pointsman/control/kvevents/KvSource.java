@@ -344,17 +344,26 @@ final class KvSource implements AutoCloseable {
       return Replayed.FAILED;
     }
     Course course = new Course();
-    try (ZmtpClient client = asked.client()) {
-      repeating = client;
-      if (closed()) {
+    long deadline = asked.deadline();
+    long next = from;
+    boolean complete = false;
+    while (!complete) {
+      try (ZmtpClient client = asked.client()) {
+        repeating = client;
+        if (closed()) {
+          return Replayed.FAILED;
+        }
+        complete =
+            asked.ask(client, next, deadline, (seq, payload) -> repeated(course, seq, payload));
+      } catch (IOException e) {
+        if (!closed()) {
+          complain(Complaint.REPLAY, "replay failed: " + LogText.of(e.toString()));
+        }
         return Replayed.FAILED;
       }
-      asked.ask(client, from, (seq, payload) -> repeated(course, seq, payload));
-    } catch (IOException e) {
-      if (!closed()) {
-        complain(Complaint.REPLAY, "replay failed: " + LogText.of(e.toString()));
-      }
-      return Replayed.FAILED;
+      // A publisher that sends what was already there would be asked without end.
+      complete = complete || track.last() < next;
+      next = track.last() + 1;
     }
     boolean lastOneGone = from == track.last() && !course.any;
     return lastOneGone ? Replayed.RESTARTED : course.result;

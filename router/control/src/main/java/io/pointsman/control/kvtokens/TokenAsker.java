@@ -39,7 +39,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>The query goes to the worker with the request, otherwise to another worker of its model that
  * does not rest. A worker gets one query at a time, and queries take at most a share of its time.
- * Prompts in between are not queried, nor prompts that are mostly known. A few virtual threads send
+ * Prompts beyond it are not queried, nor prompts that are mostly known. A few virtual threads send
  * the queries; prompts that exceed the queue are dropped.
  */
 public final class TokenAsker implements PromptListener, AutoCloseable {
@@ -298,7 +298,8 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
       return present;
     }
     states.keySet().removeIf(Worker::left);
-    return states.computeIfAbsent(worker, _ -> new TokenQueryState(settings.share()));
+    return states.computeIfAbsent(
+        worker, _ -> new TokenQueryState(settings.share(), ticker.nanos()));
   }
 
   /** Sends one query; {@link Result#NO_ENGINE} if the worker lacks the route. */

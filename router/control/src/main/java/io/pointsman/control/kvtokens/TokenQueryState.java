@@ -6,8 +6,9 @@ import java.util.Map;
 
 /**
  * Decides whether one worker can be queried. After a failure the worker rests, twice as long each
- * time. After a query it is spared until queries have taken at most their share of the time. A
- * missing route is not tried again for 5 minutes. Guarded by itself.
+ * time. Queries take at most their share of the worker's time. The unused share of the last {@link
+ * #SAVED} is kept, so that a new router learns the first prompts at once. A missing route is not
+ * tried again for 5 minutes. Guarded by itself.
  */
 final class TokenQueryState {
   static final long FIRST_REST = Duration.ofSeconds(1).toNanos();
@@ -16,23 +17,33 @@ final class TokenQueryState {
   /** Limited, because an engine may be replaced by one with the route. */
   static final long NO_ROUTE = Duration.ofMinutes(5).toNanos();
 
+  /** Time whose unused share can be used later. */
+  static final Duration SAVED = Duration.ofSeconds(100);
+
   private final Map<String, Long> missingUntil = new HashMap<>();
   private long rest = FIRST_REST;
   private long restsUntil;
   private boolean rests;
 
-  /** Time without queries after a query, as a multiple of its duration; 0: no limit. */
-  private final double sparing;
+  private final double share;
 
-  private long sparedUntil;
-  private boolean spared;
+  /** Query time in nanoseconds that is left; below 0 after a long query. */
+  private double left;
+
+  private long leftAt;
   private boolean asking;
 
   /**
    * @param share share of its time that queries may take, above 0; 1: no limit
    */
-  TokenQueryState(double share) {
-    sparing = 1 / share - 1;
+  TokenQueryState(double share, long now) {
+    this.share = share;
+    left = most();
+    leftAt = now;
+  }
+
+  private double most() {
+    return share * SAVED.toNanos();
   }
 
   synchronized boolean rests(long now) {
@@ -42,8 +53,9 @@ final class TokenQueryState {
 
   /** True if the worker must not get further queries for the moment. */
   synchronized boolean spared(long now) {
-    spared = spared && now - sparedUntil < 0;
-    return spared || asking;
+    left = Math.min(most(), left + share * Math.max(0, now - leftAt));
+    leftAt = now;
+    return share < 1 && (left <= 0 || asking);
   }
 
   /** Begins a query; false if the worker must not be queried at this time. */
@@ -51,15 +63,15 @@ final class TokenQueryState {
     if (spared(now)) {
       return false;
     }
-    asking = sparing > 0;
+    asking = true;
     return true;
   }
 
   /** Records the end of a query, whether it succeeded or not. */
   synchronized void end(long begun, long now) {
     asking = false;
-    spared = true;
-    sparedUntil = now + (long) (sparing * (now - begun));
+    // The worker's time goes on during the query.
+    left -= now - begun;
   }
 
   synchronized void failed(long now) {

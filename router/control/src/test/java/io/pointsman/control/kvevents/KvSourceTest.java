@@ -136,7 +136,7 @@ class KvSourceTest {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
       listening.awaitLive(worker);
       Await.until("a subscriber", () -> publisher.subscribers() == 1);
-      publisher.faults(new EventFaults(0.3, 0, 0));
+      publisher.faults(new EventFaults(0.3, 0, 0, 0));
       for (int i = 1; i <= 300; i++) {
         store(publisher, i);
       }
@@ -157,7 +157,7 @@ class KvSourceTest {
       Await.until("a subscriber", () -> publisher.subscribers() == 1);
       store(publisher, 1);
       listening.awaitBlocks(worker, Set.of(1L));
-      publisher.faults(new EventFaults(1, 0, 0));
+      publisher.faults(new EventFaults(1, 0, 0, 0));
       store(publisher, 2);
       publisher.faults(EventFaults.NONE);
       store(publisher, 3);
@@ -176,7 +176,7 @@ class KvSourceTest {
       Await.until("a subscriber", () -> publisher.subscribers() == 1);
       store(publisher, 1);
       listening.awaitBlocks(worker, Set.of(1L));
-      publisher.faults(new EventFaults(1, 0, 0));
+      publisher.faults(new EventFaults(1, 0, 0, 0));
       for (int i = 2; i <= 10; i++) {
         store(publisher, i);
       }
@@ -189,17 +189,34 @@ class KvSourceTest {
   }
 
   @Test
+  void aReplayThatDropsMessagesIsContinued() {
+    try (EventPublisher publisher = publisher(OPTIONS);
+        Listening listening = Listening.byLabels()) {
+      publisher.faults(new EventFaults(0, 0, 0, 10));
+      for (int i = 1; i <= 25; i++) {
+        store(publisher, i);
+      }
+      Worker worker = listening.add(publisher.port(), publisher.replayPort());
+      listening.awaitBlocks(worker, range(1, 25));
+      listening.awaitLive(worker);
+      assertThat(listening.feed.resets()).isZero();
+      assertThat(listening.tally.of(Count.REPLAYS_COMPLETE)).isEqualTo(1);
+      assertThat(listening.tally.of(Count.REPLAYS_FAILED)).isZero();
+    }
+  }
+
+  @Test
   void lateAndReorderedBatchesLoseNothing() {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
       listening.awaitLive(worker);
       Await.until("a subscriber", () -> publisher.subscribers() == 1);
-      publisher.faults(new EventFaults(0, 20, 0.5));
+      publisher.faults(new EventFaults(0, 20, 0.5, 0));
       for (int i = 1; i <= 100; i++) {
         store(publisher, i);
       }
-      publisher.faults(new EventFaults(0, 20, 0));
+      publisher.faults(new EventFaults(0, 20, 0, 0));
       store(publisher, 101);
       listening.awaitBlocks(worker, range(1, 101));
       listening.await(Count.REPEATED, 1);
@@ -214,7 +231,7 @@ class KvSourceTest {
       Worker worker = listening.add(publisher.port(), -1);
       Await.until("a subscriber", () -> publisher.subscribers() == 1);
       store(publisher, 1);
-      publisher.faults(new EventFaults(0, 0, 1));
+      publisher.faults(new EventFaults(0, 0, 1, 0));
       store(publisher, 2);
       store(publisher, 3);
       publisher.faults(EventFaults.NONE);
@@ -320,7 +337,7 @@ class KvSourceTest {
       listening.awaitBlocks(worker, range(1, 5));
       // The batches are replayed at once and sent again after the reconnect; the last one breaks
       // the replay.
-      publisher.faults(new EventFaults(0, 5000, 0));
+      publisher.faults(new EventFaults(0, 5000, 0, 0));
       publisher.hangUp();
       store(publisher, 6);
       store(publisher, 7);

@@ -60,6 +60,14 @@ final class TokenAskerTest {
     Answer answer(String worker, String path) throws IOException;
   }
 
+  /** Answers after a time, with other ids each time: equal ones would be a known beginning. */
+  private Engine taking(Duration time) {
+    return (name, path) -> {
+      clock.advance(time);
+      return json("{\"token_ids\":[" + asked.size() + "," + ids().substring(1) + "}");
+    };
+  }
+
   private static Answer rendering(String worker, String path) {
     return json("{\"token_ids\":" + ids() + ",\"features\":null}");
   }
@@ -342,32 +350,44 @@ final class TokenAskerTest {
   @Test
   void queriesTakeAtMostTheirShareOfAWorkersTime() {
     Worker worker = worker("http://a:1");
-    engine =
-        (name, path) -> {
-          clock.advance(Duration.ofMillis(10));
-          return rendering(name, path);
-        };
+    engine = taking(Duration.ofMillis(400));
     TokenAsker asker = asker();
-    sendChat(asker, worker, "One?");
-    await(asker, Result.LEARNED, 1);
-    clock.advance(Duration.ofMillis(989));
-    sendChat(asker, worker, "Two?");
+    // One second of queries is free at the start: 1 % of 100 s. The third query takes more than is
+    // left.
+    for (int i = 1; i <= 3; i++) {
+      sendChat(asker, worker, "Start " + i + "?");
+      await(asker, Result.LEARNED, i);
+    }
+    sendChat(asker, worker, "Four?");
     await(asker, Result.LIMITED, 1);
-    clock.advance(Duration.ofMillis(1));
-    sendChat(asker, worker, "Three?");
-    await(asker, Result.LEARNED, 2);
-    assertThat(asked).hasSize(2);
+    clock.advance(Duration.ofMillis(18_700));
+    sendChat(asker, worker, "Five?");
+    await(asker, Result.LIMITED, 2);
+    clock.advance(Duration.ofMillis(200));
+    sendChat(asker, worker, "Six?");
+    await(asker, Result.LEARNED, 4);
+    assertThat(asked).hasSize(4);
+  }
+
+  @Test
+  void unusedShareIsKeptForALimitedTime() {
+    Worker worker = worker("http://a:1");
+    engine = taking(Duration.ofMillis(400));
+    TokenAsker asker = asker();
+    clock.advance(Duration.ofHours(10));
+    for (int i = 1; i <= 3; i++) {
+      sendChat(asker, worker, "Late " + i + "?");
+      await(asker, Result.LEARNED, i);
+    }
+    sendChat(asker, worker, "Four?");
+    await(asker, Result.LIMITED, 1);
   }
 
   @Test
   void otherWorkerIsQueriedWhileTheServingOneIsSpared() {
     Worker worker = worker("http://a:1");
     worker("http://b:1");
-    engine =
-        (name, path) -> {
-          clock.advance(Duration.ofMillis(10));
-          return rendering(name, path);
-        };
+    engine = taking(Duration.ofMillis(1_500));
     TokenAsker asker = asker();
     sendChat(asker, worker, "One?");
     await(asker, Result.LEARNED, 1);

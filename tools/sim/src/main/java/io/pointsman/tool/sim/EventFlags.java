@@ -93,7 +93,7 @@ final class EventFlags {
         rank,
         topic,
         buffered,
-        new EventFaults(loss, delayMillis, reorder),
+        new EventFaults(loss, delayMillis, reorder, 0),
         offload.equals("off")
             ? null
             : new EventOptions.Offloading(OffloadTier.of(offload), offloadBlocks),

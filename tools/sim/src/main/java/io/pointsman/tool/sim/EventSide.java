@@ -153,8 +153,8 @@ final class EventSide implements CacheAnnouncer, CacheListener, OffloadListener,
   }
 
   @Override
-  public void faults(double loss, long delayMillis, double reorder) {
-    faults = new EventFaults(loss, delayMillis, reorder);
+  public void faults(double loss, long delayMillis, double reorder, int replayed) {
+    faults = new EventFaults(loss, delayMillis, reorder, replayed);
     EventPublisher open = publisher;
     if (open != null) {
       open.faults(faults);

@@ -76,7 +76,8 @@ final class AdminApi {
       announcer.faults(
           body.path("loss").asDouble(0),
           body.path("delay_ms").asLong(0),
-          body.path("reorder").asDouble(0));
+          body.path("reorder").asDouble(0),
+          body.path("replayed").asInt(0));
     } catch (IllegalArgumentException e) {
       throw RequestError.badRequest(String.valueOf(e.getMessage()), null);
     }

@@ -33,7 +33,7 @@ public interface CacheAnnouncer {
    *
    * @throws IllegalArgumentException if a share is not 0 to 1, or the delay is negative
    */
-  void faults(double loss, long delayMillis, double reorder);
+  void faults(double loss, long delayMillis, double reorder, int replayed);
 
   /** Restarts: drops the cache without an event, and numbers batches from 0. */
   void restart();

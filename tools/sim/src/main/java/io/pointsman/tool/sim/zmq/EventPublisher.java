@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -173,14 +174,20 @@ public final class EventPublisher implements AutoCloseable {
       return;
     }
     long from = ByteBuffer.wrap(frames.get(1)).getLong();
-    List<Batch> wanted;
+    List<byte[]> messages = new ArrayList<>();
+    int sent;
     synchronized (this) {
-      wanted = ring.stream().filter(batch -> batch.number() >= from).toList();
+      ring.stream()
+          .filter(batch -> batch.number() >= from)
+          .map(batch -> SimZmtp.message(NOTHING, batch.seq(), batch.payload()))
+          .forEach(messages::add);
+      sent = faults.replayed();
     }
-    for (Batch batch : wanted) {
-      peer.put(SimZmtp.message(NOTHING, batch.seq(), batch.payload()));
+    messages.add(SimZmtp.message(NOTHING, END, NOTHING));
+    for (byte[] message :
+        sent == 0 ? messages : messages.subList(0, Math.min(sent, messages.size()))) {
+      peer.put(message);
     }
-    peer.put(SimZmtp.message(NOTHING, END, NOTHING));
   }
 
   @Override
