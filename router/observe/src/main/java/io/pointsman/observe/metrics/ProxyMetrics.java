@@ -101,11 +101,11 @@ final class ProxyMetrics implements ProxyListener {
   /** Number of requests that named a model and have ended or wait for a worker, by model label. */
   Map<String, Long> incomingByModel() {
     Map<String, Long> byModel = new HashMap<>();
+    // Read first: a wait that ends meanwhile is counted twice, not missed.
+    Map<Integer, Long> waiting = demand.waitingByIndex();
     for (int model : models.named()) {
-      // Read first: a wait that ends meanwhile is counted twice, not missed.
-      long waiting = demand.waiting(model);
       long ended = endpoints.values().stream().mapToLong(series -> series.ended(model)).sum();
-      byModel.merge(models.label(model), waiting + ended, Long::sum);
+      byModel.merge(models.label(model), waiting.getOrDefault(model, 0L) + ended, Long::sum);
     }
     return byModel;
   }

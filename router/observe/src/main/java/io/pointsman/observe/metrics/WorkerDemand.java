@@ -2,7 +2,9 @@ package io.pointsman.observe.metrics;
 
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.IntToLongFunction;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -13,27 +15,34 @@ import org.jspecify.annotations.Nullable;
 final class WorkerDemand {
   private final ModelLabels models;
   private final LongAdder[] found;
-  private final LongAdder[] waiting;
+
+  /**
+   * Waiting requests by the name of their model, the empty string for none. A model can get a label
+   * while requests wait for it, so the label is chosen when the value is read. As many entries as
+   * requests wait, at most.
+   */
+  private final ConcurrentHashMap<String, Integer> waiting = new ConcurrentHashMap<>();
 
   WorkerDemand(Meters meters, ModelLabels models) {
     this.models = models;
-    found = adders(models.size());
-    waiting = adders(models.size());
-    meters.pulled(RequestMetric.WITHOUT_WORKER, sink -> put(found, sink));
-    meters.pulled(RequestMetric.AWAITING_WORKER, sink -> put(waiting, sink));
+    found =
+        IntStream.range(0, models.size()).mapToObj(_ -> new LongAdder()).toArray(LongAdder[]::new);
+    meters.pulled(RequestMetric.WITHOUT_WORKER, sink -> put(index -> found[index].sum(), sink));
+    meters.pulled(
+        RequestMetric.AWAITING_WORKER,
+        sink -> {
+          Map<Integer, Long> now = waitingByIndex();
+          put(index -> now.getOrDefault(index, 0L), sink);
+        });
   }
 
-  private static LongAdder[] adders(int count) {
-    return IntStream.range(0, count).mapToObj(_ -> new LongAdder()).toArray(LongAdder[]::new);
-  }
-
-  private void put(LongAdder[] values, Meters.Sink sink) {
+  private void put(IntToLongFunction values, Meters.Sink sink) {
     Map<String, Long> byLabel = new HashMap<>();
     for (int index : models.named()) {
       // A model can have the name of the common label.
-      byLabel.merge(models.label(index), values[index].sum(), Long::sum);
+      byLabel.merge(models.label(index), values.applyAsLong(index), Long::sum);
     }
-    byLabel.put(ModelLabels.NONE, values[models.index(null)].sum());
+    byLabel.put(ModelLabels.NONE, values.applyAsLong(models.index(null)));
     byLabel.forEach((label, value) -> sink.put(value, label));
   }
 
@@ -44,11 +53,16 @@ final class WorkerDemand {
 
   /** Counts a request that begins or ends to wait for a worker. */
   void awaits(@Nullable String model, boolean begins) {
-    waiting[models.index(model)].add(begins ? 1 : -1);
+    String name = model == null ? ModelLabels.NONE : model;
+    waiting.merge(name, begins ? 1 : -1, (a, b) -> a + b == 0 ? null : a + b);
   }
 
   /** Number of requests that wait for a worker, by the index of the model's label. */
-  long waiting(int index) {
-    return waiting[index].sum();
+  Map<Integer, Long> waitingByIndex() {
+    Map<Integer, Long> byIndex = new HashMap<>();
+    waiting.forEach(
+        (name, count) ->
+            byIndex.merge(models.index(name.isEmpty() ? null : name), (long) count, Long::sum));
+    return byIndex;
   }
 }
