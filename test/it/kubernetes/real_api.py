@@ -191,6 +191,10 @@ class Later:
     def ask(self, *arguments):
         self.answer = chat(*arguments)
 
+    def held(self, router, model):
+        """Waits until the request is answered, or counted as one that waits."""
+        return until(lambda: self.answer or router.metric("pointsman_requests_awaiting_worker", model) == 1) and not self.answer
+
     def get(self):
         self.thread.join(BOUND)
         return self.answer
@@ -304,10 +308,11 @@ def run(api, directory, started):
         answer = later.get()
         check(answered(answer, stream), f"an EndpointSlice appears: the held {'stream' if stream else 'answer'} comes", said(answer) + by_slice.log()[-500:])
     api.call("DELETE", f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices/c")
-    later = Later(by_slice.url, "model-c")
-    check(until(lambda: by_slice.metric("pointsman_requests_awaiting_worker", "model-c") == 1), "the slice is deleted: requests are held again")
+    # Until the router has seen the change, the engine answers.
+    later = until(lambda: (one := Later(by_slice.url, "model-c")).held(by_slice, "model-c") and one)
+    check(later, "the slice is deleted: requests are held again")
     api.slice("c2", own_address(), sliced, {"app": "vllm"})
-    check(answered(later.get()), "a new slice: they are served")
+    check(later and answered(later.get()), "a new slice: they are served")
 
     api.run("stop", directory, "kube-apiserver")
     check(answered(chat(router.url, "model-b")), "the API is away: known workers serve")
@@ -315,7 +320,8 @@ def run(api, directory, started):
     api.delete("b-0")
     check(until(lambda: chat(refusing.url, "model-b").status == 503), "the API is back: a deleted pod leaves")
     api.call("DELETE", f"/apis/apps/v1/namespaces/{NAMESPACE}/statefulsets/b")
-    check(until(lambda: chat(refusing.url, "model-b").status == 404), "the StatefulSet is deleted: its model is unknown", said(chat(refusing.url, "model-b")))
+    check(until(lambda: chat(refusing.url, "model-b").text == chat(refusing.url, "nobody").text.replace("nobody", "model-b")),
+          "the StatefulSet is deleted: its model is unknown", said(chat(refusing.url, "model-b")))
 
 
 def main():
