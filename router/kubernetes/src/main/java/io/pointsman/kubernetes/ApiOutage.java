@@ -8,9 +8,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * State of the connection to the API. It logs once when objects cannot be watched, and once when
- * they can again. Any thread may call {@link #failed}; only the discovery thread calls {@link
- * #look}.
+ * State of the connection to the API. It logs once when objects cannot be watched, once more if the
+ * reason becomes known later, and once when they can again. Any thread may call {@link #failed};
+ * only the discovery thread calls {@link #look}.
  */
 final class ApiOutage {
   private static final Logger log = LoggerFactory.getLogger(ApiOutage.class);
@@ -28,6 +28,10 @@ final class ApiOutage {
   private final Ticker ticker;
   private volatile String cause = NO_ANSWER;
   private volatile boolean away;
+
+  /** True if the reason of the present outage is in the log. */
+  private boolean explained;
+
   private long goodAt;
 
   ApiOutage(String url, Ticker ticker) {
@@ -75,9 +79,14 @@ final class ApiOutage {
         away = false;
         log.info("{}: watching {} again after {} s", url, watched, since.toSeconds());
       }
-    } else if (!away && since.compareTo(PATIENCE) >= 0) {
+    } else if (since.compareTo(PATIENCE) >= 0) {
+      String why = cause;
+      boolean known = !why.equals(NO_ANSWER);
+      if (!away || (known && !explained)) {
+        log.warn("{}: cannot watch {}: {}; {}", url, watched, LogText.of(why), effect);
+      }
+      explained = known;
       away = true;
-      log.warn("{}: cannot watch {}: {}; {}", url, watched, LogText.of(cause), effect);
     }
   }
 
