@@ -184,6 +184,64 @@ class KnownClientsTest {
     assertRefused(rig.ask(chat("authorization: Bearer one", body)), 403, "model_not_permitted");
   }
 
+  /** Engines read these bodies, or follow the header. The router reads no model in them, or m. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "m;{\"messages\":[]}",
+        "m;{\"model\":[\"other\"]}",
+        "m;model=other",
+        "other;{\"model\":\"m\",\"messages\":[]}",
+        "m:other;{\"model\":\"m\",\"messages\":[]}",
+        "m\r\nServe_Multiplexed_Model_Id: other;{\"model\":\"m\"}",
+      })
+  void aHeaderCannotNameAModelForAKeyWithModels(String headerAndBody) throws Exception {
+    String[] parts = headerAndBody.split(";", 2);
+    String lines = "authorization: Bearer one\r\nserve_multiplexed_model_id: " + parts[0] + "\r\n";
+    String other = "/v1/other";
+    assertRefused(rig.ask(ProxyRig.post(other, lines, parts[1])), 403, "model_not_permitted");
+  }
+
+  @Test
+  void aBodyThatIsOnlyPartlyJsonIsRefused() throws Exception {
+    String body = "{\"model\":\"m\"} {\"model\":\"other\"}";
+    String key = "authorization: Bearer one\r\n";
+    assertRefused(rig.ask(ProxyRig.post("/v1/other", key, body)), 403, "model_not_permitted");
+  }
+
+  @Test
+  void aFormThatServersReadDifferentlyIsRefused() throws Exception {
+    String disposition = "content-disposition: form-data; name=";
+    String body =
+        String.join(
+            "\r\n",
+            "--b",
+            disposition + "\"model\"",
+            "",
+            "m",
+            "--b",
+            disposition + "\"x\"; name=\"model\"",
+            "",
+            "other",
+            "--b--",
+            "");
+    assertRefused(rig.ask(form(body)), 403, "model_not_permitted");
+    String fair = body.replace("\"x\"; name=\"model\"", "\"x\"");
+    assertThat(rig.ask(form(fair)).status()).isEqualTo(200);
+  }
+
+  private static String form(String body) {
+    String head =
+        String.join(
+            "\r\n",
+            "POST /v1/audio/transcriptions HTTP/1.1",
+            "host: r",
+            "authorization: Bearer one",
+            "content-type: multipart/form-data; boundary=b",
+            "content-length: " + body.length());
+    return head + "\r\n\r\n" + body;
+  }
+
   @Test
   void aModelAfterALongPromptIsFound() throws Exception {
     String key = "authorization: Bearer one";

@@ -5,16 +5,22 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.pointsman.request.json.JsonText;
 import java.util.Arrays;
-import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Reader of the fields {@code model} and {@code stream} in multipart form data (RFC 7578). It skips
- * files without copying them and ignores fields above 1 KiB. One thread.
+ * files without copying them. One thread.
+ *
+ * <p>The last field of a name counts, as in engines. A form that servers read differently has no
+ * model: for example, one with a repeated parameter, two dispositions of a part, or a delimiter
+ * with further text in its line. Otherwise a client could show the router another model than the
+ * engine.
  */
 final class FormReader {
   private static final int MAX_BOUNDARY = 256;
   private static final int MAX_VALUE = 1024;
+  private static final String FORM = "multipart/form-data";
+  private static final String DISPOSITION = "content-disposition";
   private static final byte[] BLANK_LINE = {'\r', '\n', '\r', '\n'};
 
   private final int[] shifts = new int[256];
@@ -27,7 +33,7 @@ final class FormReader {
    */
   static boolean reads(@Nullable String contentType) {
     return contentType != null
-        && contentType.regionMatches(true, 0, "multipart/form-data", 0, 19)
+        && contentType.regionMatches(true, 0, FORM, 0, FORM.length())
         && boundary(contentType) != null;
   }
 
@@ -40,23 +46,49 @@ final class FormReader {
       return;
     }
     prepare(("\r\n--" + boundary).getBytes(ISO_8859_1));
-    int limit = offset + length;
-    // No line break precedes the first delimiter, so the search starts with the dashes.
-    int at = find(body, offset, limit, Arrays.copyOfRange(delimiter, 2, delimiter.length));
-    int part = at < 0 ? -1 : at + delimiter.length - 2;
+    if (!parts(body, offset, offset + length)) {
+      model = null;
+      stream = false;
+    }
+  }
+
+  /** Returns false if servers may read the form differently. */
+  private boolean parts(byte[] body, int offset, int limit) {
+    int part = first(body, offset, limit);
     while (part >= 0 && !last(body, part, limit)) {
+      if (part + 2 <= limit && !lineEnd(body, part)) {
+        return false;
+      }
       int content = find(body, part, limit, BLANK_LINE);
       if (content < 0) {
-        return;
+        return true;
       }
       content += BLANK_LINE.length;
       int end = findDelimiter(body, content, limit);
       if (end < 0) {
-        return;
+        return true;
       }
-      field(body, part, content, end);
+      if (!field(body, part + 2, content, end)) {
+        return false;
+      }
       part = end + delimiter.length;
     }
+    return true;
+  }
+
+  /** Index after the first delimiter; -1 if there is none. Its line may be the first one. */
+  private int first(byte[] body, int offset, int limit) {
+    int dashes = delimiter.length - 2;
+    if (offset + dashes <= limit
+        && Arrays.equals(body, offset, offset + dashes, delimiter, 2, delimiter.length)) {
+      return offset + dashes;
+    }
+    int at = findDelimiter(body, offset, limit);
+    return at < 0 ? -1 : at + delimiter.length;
+  }
+
+  private static boolean lineEnd(byte[] body, int at) {
+    return body[at] == '\r' && body[at + 1] == '\n';
   }
 
   @Nullable String model() {
@@ -67,54 +99,55 @@ final class FormReader {
     return stream;
   }
 
-  private void field(byte[] body, int part, int content, int end) {
-    if (end - content > MAX_VALUE) {
-      return;
+  /** Reads a part. Returns false if servers may read its head differently. */
+  private boolean field(byte[] body, int head, int content, int end) {
+    HeaderParameters parameters =
+        disposition(new String(body, head, Math.max(0, content - 4 - head), ISO_8859_1));
+    if (parameters == null) {
+      return false;
     }
-    String head = new String(body, part, content - part, ISO_8859_1);
-    String name = name(head);
-    if ("model".equals(name)) {
+    String name = parameters.value("name");
+    if (parameters.value("filename") != null || name == null) {
+      return true;
+    }
+    if (name.equals("model")) {
+      if (end - content > MAX_VALUE || parameters.value(HeaderParameters.ENCODED_FILE) != null) {
+        return false;
+      }
       model = end == content ? null : new String(body, content, end - content, UTF_8);
-    } else if ("stream".equals(name)) {
+    } else if (name.equals("stream") && end - content <= MAX_VALUE) {
       stream = JsonText.saysTrue(new String(body, content, end - content, UTF_8));
     }
+    return true;
   }
 
-  /** Name of the field in the head of a part; null for a file or a part without a name. */
-  private static @Nullable String name(String head) {
-    for (String line : head.split("\r\n", -1)) {
-      if (line.regionMatches(true, 0, "content-disposition:", 0, 20)) {
-        return parameter(line, "filename") == null ? parameter(line, "name") : null;
+  /** Parameters of the only disposition in the head of a part; null if it is ambiguous. */
+  private static @Nullable HeaderParameters disposition(String head) {
+    HeaderParameters found = HeaderParameters.NONE;
+    int count = 0;
+    for (String line : head.isEmpty() ? new String[0] : head.split("\r\n", -1)) {
+      int colon = line.indexOf(':');
+      if (colon <= 0 || !HeaderParameters.isToken(line.substring(0, colon)) || broken(line)) {
+        return null;
+      }
+      if (line.regionMatches(true, 0, DISPOSITION, 0, colon) && colon == DISPOSITION.length()) {
+        found = HeaderParameters.of(line.substring(colon + 1));
+        count++;
       }
     }
-    return null;
+    return count > 1 ? null : found;
+  }
+
+  /** True if some servers see the end of a line in the middle. */
+  private static boolean broken(String line) {
+    return line.indexOf('\n') >= 0 || line.indexOf('\r') >= 0 || line.indexOf('\0') >= 0;
   }
 
   private static @Nullable String boundary(String contentType) {
-    String boundary = parameter(contentType, "boundary");
+    HeaderParameters parameters = HeaderParameters.of(contentType);
+    String boundary = parameters == null ? null : parameters.value("boundary");
     boolean usable = boundary != null && !boundary.isEmpty() && boundary.length() <= MAX_BOUNDARY;
     return usable ? boundary : null;
-  }
-
-  /**
-   * The value of {@code ; name=value} or {@code ; name="value"}; null if the parameter is absent.
-   */
-  private static @Nullable String parameter(String line, String name) {
-    String lower = line.toLowerCase(Locale.ROOT);
-    int at = lower.indexOf(name + "=");
-    while (at > 0 && lower.charAt(at - 1) != ';' && lower.charAt(at - 1) > ' ') {
-      at = lower.indexOf(name + "=", at + 1);
-    }
-    if (at <= 0) {
-      return null;
-    }
-    int from = at + name.length() + 1;
-    if (from < line.length() && line.charAt(from) == '"') {
-      int end = line.indexOf('"', from + 1);
-      return end < 0 ? null : line.substring(from + 1, end);
-    }
-    int end = line.indexOf(';', from);
-    return line.substring(from, end < 0 ? line.length() : end).strip();
   }
 
   private static boolean last(byte[] body, int part, int limit) {

@@ -5,6 +5,8 @@ import io.pointsman.engine.policy.RequestFields;
 import io.pointsman.engine.policy.WantedFields;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.request.coding.BodyCoding;
+import java.util.function.BiConsumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,6 +17,40 @@ import org.jspecify.annotations.Nullable;
 public final class RequestReader {
   /** Ray Serve's header for a model that a worker loads on demand, as {@code base:adapter}. */
   public static final String MULTIPLEXED = "serve_multiplexed_model_id";
+
+  /** Headers without {@link #MULTIPLEXED}: the body alone names the model. */
+  private record BodyNamesModel(RequestHeaders all) implements RequestHeaders {
+    @Override
+    public @Nullable String first(String lowerCaseName) {
+      return lowerCaseName.equals(MULTIPLEXED) ? null : all.first(lowerCaseName);
+    }
+
+    @Override
+    public void forEach(BiConsumer<? super CharSequence, ? super CharSequence> each) {
+      all.forEach(each);
+    }
+  }
+
+  /**
+   * The headers of a request whose model must be permitted. A header cannot name it, because the
+   * engine may read another one in the body.
+   */
+  public static RequestHeaders withoutModel(RequestHeaders headers) {
+    return new BodyNamesModel(headers);
+  }
+
+  /**
+   * True if each value of {@link #MULTIPLEXED} is a permitted model, or there is none. Some engines
+   * follow this header instead of the body.
+   */
+  public static boolean namesOnly(RequestHeaders headers, Predicate<String> permitted) {
+    boolean[] only = {true};
+    headers.forEach(
+        (name, value) ->
+            only[0] &=
+                !MULTIPLEXED.equalsIgnoreCase(name.toString()) || permitted.test(value.toString()));
+    return only[0];
+  }
 
   private final HeaderIdentity headerIdentity;
   private final BodyReader json;

@@ -7,6 +7,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.Arrays;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class FormReaderTest {
   private static final RequestHeaders HEADERS =
@@ -101,6 +103,86 @@ class FormReaderTest {
   void anEmptyModelNamesNone() {
     String body = part("name=\"model\"", "") + "------WebKit7MA4--";
     assertThat(form(HEADERS, body).model()).isNull();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "name=\"x\"\r\nContent-Disposition: form-data; name=\"model\"",
+        "name=\"x\"; name=\"model\"",
+        "name =\"model\"",
+        "name= \"model\"",
+        "name*=utf-8''model",
+        "name*0=\"mo\"; name*1=\"del\"",
+        "name=\"model\"; filename*=utf-8''x",
+        "name=\"model",
+        "name=\"model\" x",
+        "x; name=\"model\"",
+        ";name=\"model\"",
+        "name=\"x\";\r\n name=\"model\"",
+        "name=\"x\"\r\nContent-Disposition : form-data; name=\"model\"",
+        "name=\"x\"\r\nX: y\nContent-Disposition: form-data; name=\"model\"",
+      })
+  void aFormThatServersReadDifferentlyHasNoModel(String disposition) {
+    String body = part("name=\"model\"", "m") + part(disposition, "other") + "------WebKit7MA4--";
+    assertThat(form(HEADERS, body).model()).isNull();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "name=\"model\"; x=\"; filename=y\"",
+        "x=\"; name=y\"; name=\"model\"",
+        "x=\"\\\"; name=\\\"y\"; name=\"model\"",
+        "name=model;",
+      })
+  void theLastModelCountsAsInEngines(String disposition) {
+    String body = part("name=\"model\"", "m") + part(disposition, "other") + "------WebKit7MA4--";
+    assertThat(form(HEADERS, body).model()).isEqualTo("other");
+  }
+
+  @Test
+  void aLongModelIsNotOverlooked() {
+    String longer = "other" + " ".repeat(1100);
+    String body =
+        part("name=\"model\"", "m") + part("name=\"model\"", longer) + "------WebKit7MA4--";
+    assertThat(form(HEADERS, body).model()).isNull();
+  }
+
+  /** Engines read such a line as content. */
+  @ParameterizedTest
+  @ValueSource(strings = {"x", " ", "-", "-x"})
+  void aDelimiterWithFurtherTextIsAmbiguous(String text) {
+    String hidden = "a\r\n------WebKit7MA4" + text + "\r\n";
+    String inside = "Content-Disposition: form-data; name=\"model\"\r\n\r\nm";
+    String body =
+        part("name=\"model\"", "other")
+            + part("name=\"x\"", hidden + inside)
+            + "------WebKit7MA4--";
+    assertThat(form(HEADERS, body).model()).isNull();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "multipart/form-data; boundary=----WebKit7MA4; boundary=y",
+        "multipart/form-data; boundary=y; boundary=----WebKit7MA4",
+        "multipart/form-data; boundary*=utf-8''----WebKit7MA4",
+        "multipart/form-datax; boundary=----WebKit7MA4; boundary=y",
+      })
+  void aFormWithoutOneBoundaryIsNotRead(String type) {
+    String body = part("name=\"model\"", "m") + "------WebKit7MA4--";
+    assertThat(form(TestHeaders.of("content-type", type), body).model()).isNull();
+  }
+
+  @Test
+  void namesOfFilesInOtherEncodingsAreUsual() {
+    String file = part("name=\"file\"; filename=\"a\\\"b\"; filename*=utf-8''%c3%a4", "RIFF");
+    String alone = part("name=\"file\"; filename*=utf-8''%c3%a4", "RIFF");
+    for (String each : new String[] {file, alone}) {
+      String body = part("name=\"model\"", "w") + each + "------WebKit7MA4--";
+      assertThat(form(HEADERS, body).model()).isEqualTo("w");
+    }
   }
 
   @Test

@@ -25,8 +25,11 @@ import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.RequestHeadWriter;
+import io.pointsman.request.BodyVerdict;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
+import io.pointsman.request.RequestHeaders;
+import io.pointsman.request.RequestReader;
 import io.pointsman.request.coding.Decoding;
 import io.pointsman.request.splice.Splice;
 import io.pointsman.request.strict.RerankForm;
@@ -381,12 +384,21 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
       }
       return true;
     }
-    boolean reads = asked == null && head.safe() && !head.webSocket();
-    if (reads || identity.mayUse(asked) || identity.mayUse(read.model())) {
+    if (mayName(identity, asked, read)) {
       return false;
     }
     reply(ProxyError.MODEL_NOT_PERMITTED);
     return true;
+  }
+
+  private boolean mayName(ClientIdentity identity, @Nullable String asked, RequestFacts read) {
+    if (!RequestReader.namesOnly(head, identity::mayUse)) {
+      return false;
+    }
+    boolean reads = asked == null && head.safe() && !head.webSocket();
+    // Of a malformed body an engine may read more.
+    boolean whole = read.body().kind() != BodyVerdict.Kind.MALFORMED;
+    return reads || (whole && (identity.mayUse(asked) || identity.mayUse(read.model())));
   }
 
   /** Refuses a body without vllm-router's types; true if it was refused. */
@@ -423,9 +435,11 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
   }
 
   private RequestFacts facts(byte[] bytes) {
+    RequestHeaders headers =
+        head.identity().restricted() ? RequestReader.withoutModel(plainHead) : plainHead;
     return state
         .reader()
-        .read(endpoint, plainHead, bytes, 0, body.buffered(), !body.complete())
+        .read(endpoint, headers, bytes, 0, body.buffered(), !body.complete())
         .at(head.uri());
   }
 

@@ -25,6 +25,7 @@ import io.pointsman.proxy.reply.Reply;
 import io.pointsman.request.BodyVerdict;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
+import io.pointsman.request.RequestHeaders;
 import io.pointsman.request.RequestReader;
 import io.pointsman.request.coding.BodyCoding;
 import io.pointsman.request.reader.ListedHeaders;
@@ -232,7 +233,9 @@ public final class RayRouteApi implements LocalEndpoint {
 
   private RequestFacts read(Endpoint endpoint, LocalRequest request) {
     byte[] body = request.body();
-    return readers.read(endpoint, new ListedHeaders(request.headers()), body, 0, body.length, true);
+    RequestHeaders all = new ListedHeaders(request.headers());
+    RequestHeaders headers = request.client().restricted() ? RequestReader.withoutModel(all) : all;
+    return readers.read(endpoint, headers, body, 0, body.length, true);
   }
 
   private static String method(LocalRequest request) {
@@ -247,6 +250,10 @@ public final class RayRouteApi implements LocalEndpoint {
   private static boolean permitted(LocalRequest request, @Nullable String model) {
     if (!request.client().restricted()) {
       return true;
+    }
+    RequestHeaders headers = new ListedHeaders(request.headers());
+    if (!RequestReader.namesOnly(headers, request.client()::mayUse)) {
+      return false;
     }
     String method = method(request);
     boolean reads = model == null && (method.equals("GET") || method.equals("HEAD"));

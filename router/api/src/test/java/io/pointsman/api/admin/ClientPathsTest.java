@@ -37,6 +37,44 @@ class ClientPathsTest {
     return ClientPaths.unserved();
   }
 
+  /** Written here again: a path that leaves the list of the code must not become open unseen. */
+  private static final String NEVER_FOR_CLIENTS =
+      """
+      /workers /workers/a /add_worker /remove_worker /list_workers /get_loads /flush_cache
+      /finish_session /config/reload /scheduling/diagnostics /decisions /decisions/a
+      /activity /activity/a /ui /ui/a /shadow /v1/decide /v1/leases/a/settle /internal/route
+      /metrics /metricsx /abort_request /abort_requests /adapters /adapters/a
+      /add_external_corpus /clear_hicache_storage_backend /collective_rpc /configure_logging
+      /continue_generation /destroy_weights_update_group /dump_expert_distribution_record
+      /fault_tolerance/apply /fault_tolerance/status /finish_weight_update /freeze_gc
+      /get_internal_state /get_remote_instance_transfer_engine_info /get_server_info
+      /get_weights_by_name /get_world_size /hicache/storage-backend
+      /hicache/storage-backend/clear /inference/v1/abort_requests /init_weight_transfer_engine
+      /init_weights_send_group_for_remote_instance /init_weights_update_group /is_paused
+      /is_scaling_elastic_ep /is_sleeping /kv_event_sources /list_external_corpora
+      /load_lora_adapter /load_lora_adapter_from_tensors /pause /pause_generation
+      /post_process_weights /release_kv_cache_memory /release_memory_occupation
+      /remove_external_corpus /reset_encoder_cache /reset_mm_cache /reset_prefix_cache
+      /resume /resume_memory_occupation /scale_elastic_ep /send_weights_to_remote_instance
+      /server_info /set_internal_state /set_trace_level /shutdown_weight_transfer_engine
+      /sleep /slow_down /start_draft_weight_update /start_expert_distribution_record
+      /start_profile /start_weight_update /stop_expert_distribution_record /stop_profile
+      /unload_lora_adapter /update_weight_version /update_weights /update_weights_from_disk
+      /update_weights_from_distributed /update_weights_from_ipc /update_weights_from_tensor
+      /v1/load_lora_adapter /v1/unload_lora_adapter /wake_up /weight_checker /weight_info
+      /weights_checker
+      """;
+
+  static List<String> neverForClients() {
+    return List.of(NEVER_FOR_CLIENTS.strip().split("\\s+", -1));
+  }
+
+  @ParameterizedTest
+  @MethodSource("neverForClients")
+  void noPathLeavesTheListUnseen(String path) throws Exception {
+    assertThat(answer(STANDARD, "POST", path)).startsWith("404").contains("admin_path");
+  }
+
   @ParameterizedTest
   @MethodSource("closedPaths")
   void controlPathsAndTheRoutersOwnAreClosedForEveryMethod(String path) throws Exception {

@@ -423,6 +423,28 @@ class RayRouteApiTest {
         .isEqualTo(200);
   }
 
+  /** Some engines follow the header; others read the body. Both must be permitted. */
+  @Test
+  void aHeaderCannotNameAModelForAClientWithModels() throws Exception {
+    plane.withWorkers(1);
+    LocalEndpoint route = plane.endpoint(ROUTE);
+    ClientIdentity client =
+        new ClientIdentity(ClientIdentity.Kind.KEY, "bob", Set.of(DecideFixture.MODEL));
+    String none = "{\"messages\":[]}";
+    String own = "{\"model\":\"%s\",\"messages\":[]}".formatted(DecideFixture.MODEL);
+    assertThat(route.handle(named(client, DecideFixture.MODEL, none)).status()).isEqualTo(403);
+    assertThat(route.handle(named(client, "other", own)).status()).isEqualTo(403);
+    assertThat(route.handle(named(client, DecideFixture.MODEL, own)).status()).isEqualTo(200);
+    assertThat(route.handle(named(ClientIdentity.UNKNOWN, DecideFixture.MODEL, none)).status())
+        .isEqualTo(200);
+  }
+
+  private static LocalRequest named(ClientIdentity client, String header, String body) {
+    Map<String, List<String>> headers = Map.of("serve_multiplexed_model_id", List.of(header));
+    return new LocalRequest("POST", ROUTE, "", headers, body.getBytes(UTF_8), false, "req-1")
+        .of(client);
+  }
+
   private static LocalRequest of(ClientIdentity client, String model, boolean truncated) {
     byte[] body = "{\"model\":\"%s\",\"messages\":[]}".formatted(model).getBytes(UTF_8);
     return new LocalRequest("POST", ROUTE, "", Map.of(), body, truncated, "req-1").of(client);
