@@ -7,10 +7,12 @@ import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.retry.PoisonSettings;
 import io.pointsman.proxy.retry.RetrySettings;
+import io.pointsman.testkit.Await;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.CloseAfter;
+import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
 import io.pointsman.testkit.engine.Faults.Raw;
 import io.pointsman.testkit.engine.Faults.ResetAfterBytes;
 import io.pointsman.testkit.engine.ScriptedEngine;
@@ -19,6 +21,7 @@ import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -155,6 +158,70 @@ class PoisonRequestTest {
       engine.stopListening();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Later requests have output, so the engines have survived the prompt. Only one is forgiven. */
+  @Test
+  void anEngineThatHasSurvivedThePromptDoesNotCountOnce() throws Exception {
+    assertThat(statusAfterEnds(true, 2)).isEqualTo(200);
+    assertThat(statusAfterEnds(true, 3)).isEqualTo(502);
+    assertThat(statusAfterEnds(false, 2)).isEqualTo(502);
+  }
+
+  /**
+   * The status of a request on engines that end, one after the other.
+   *
+   * @param survived true if each engine answers a later request before its end
+   */
+  private int statusAfterEnds(boolean survived, int ends) throws Exception {
+    try (ProxyRig rig = rig(remembering());
+        WireClient client = rig.connect()) {
+      List<ScriptedEngine> engines = new ArrayList<>();
+      for (int i = 0; i <= ends; i++) {
+        boolean last = i == ends;
+        EngineScript script =
+            (request, connection) -> {
+              boolean waits = request.bodyText().contains("waits") && !last;
+              (waits ? new HangBeforeHeaders() : Answer.ok()).answer(request, connection);
+            };
+        engines.add(rig.closing(ScriptedEngine.start(script)));
+        rig.worker(engines.get(i).url());
+      }
+      client.send(ProxyRig.post(CHAT, "{\"model\":\"m\",\"waits\":1}"));
+      for (ScriptedEngine engine : engines.subList(0, survived ? ends : 2)) {
+        Await.until("the engine has the request", () -> !engine.requests().isEmpty());
+        clock.advance(Duration.ofMillis(51));
+        if (survived) {
+          assertThat(rig.ask(ProxyRig.post(CHAT, HARMLESS)).status()).isEqualTo(200);
+        }
+        engine.stopListening();
+      }
+      return client.read().status();
+    }
+  }
+
+  /** The engine lives, so its error follows the request although it served later ones. */
+  @Test
+  void anErrorOfAnEngineThatServesOthersCounts() throws Exception {
+    try (ProxyRig rig = rig(retries());
+        WireClient client = rig.connect()) {
+      CountDownLatch served = new CountDownLatch(1);
+      List<ScriptedEngine> engines =
+          engines(
+              rig,
+              4,
+              (request, connection) -> {
+                served.await();
+                new Answer(500, "{}").answer(request, connection);
+              });
+      client.send(ProxyRig.post(CHAT, POISON));
+      Await.until("the engine has the request", () -> reached(engines) == 1);
+      clock.advance(Duration.ofMillis(51));
+      assertThat(rig.ask(ProxyRig.post(CHAT, HARMLESS)).status()).isEqualTo(200);
+      served.countDown();
+      assertThat(client.read().status()).isEqualTo(500);
+      assertThat(reached(engines)).isEqualTo(2);
     }
   }
 

@@ -163,7 +163,7 @@ public final class Lease {
 
   /** Reports the output of a good response: the worker has survived the request so far. */
   public void cleared() {
-    worker.serves();
+    worker.serves(sentAt);
     endSuspicion();
   }
 
@@ -181,6 +181,14 @@ public final class Lease {
   /** Number of prompt tokens that were expected in the worker's cache at placement. */
   public int cachedTokens() {
     return cachedTokens;
+  }
+
+  /**
+   * Returns true if the engine has survived the prompt of the request: one that was sent later has
+   * output. To be called by the thread that reports the dispatch.
+   */
+  public boolean outlived() {
+    return worker.hasOutlived(sentAt);
   }
 
   /** Time of the placement by the engine's ticker. */

@@ -27,6 +27,9 @@ public final class Worker {
    */
   private static final int PILE = 4;
 
+  /** Minimum difference of two dispatches if the engine must get both in this order: 50 ms. */
+  private static final long IN_ORDER_NANOS = 50_000_000L;
+
   private static final int REFUSED = -1;
 
   /** Share of a worker at the begin of its slow start. */
@@ -84,6 +87,9 @@ public final class Worker {
   /** Time of the last output; far in the past before the first. */
   private volatile long lastOutputAt;
 
+  /** Latest dispatch of a request with output; far in the past before the first. */
+  private volatile long newestServedAt;
+
   /** Time at which the last good probe was sent; far in the past before the first. */
   private volatile long goodProbeAt;
 
@@ -139,6 +145,7 @@ public final class Worker {
     lastPartAt = beganAt;
     lastOutputAt = beganAt;
     goodProbeAt = beganAt;
+    newestServedAt = beganAt;
     stallSettings = settings.stall();
     health = new HealthState(settings.health(), this::healthChanged);
     breaker =
@@ -887,9 +894,24 @@ public final class Worker {
     reserved.addAndGet(change);
   }
 
-  /** Records the output of a good response. */
-  void serves() {
+  /**
+   * Records the output of a good response.
+   *
+   * @param sentAt dispatch of its request
+   */
+  void serves(long sentAt) {
     failureRun.served();
+    if (sentAt - newestServedAt > 0) {
+      newestServedAt = sentAt; // A lost update of another thread only hides a proof.
+    }
+  }
+
+  /**
+   * Returns true if a request that was sent after {@code sentAt} has output. The engine computes
+   * prompts in the order of their arrival, so it has survived the prompt of a request of that time.
+   */
+  public boolean hasOutlived(long sentAt) {
+    return newestServedAt - sentAt > IN_ORDER_NANOS;
   }
 
   /** Changes the number of suspect requests in flight by {@code change}, which is 1 or -1. */

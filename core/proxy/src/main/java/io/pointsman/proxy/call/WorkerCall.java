@@ -174,7 +174,7 @@ public abstract class WorkerCall implements UpstreamUser {
       lease.worker().restBriefly(BufferedResponse.REST_NANOS, BufferedResponse.BUSY);
       lease.ignored();
     } else {
-      faults.failed(lease, Failure.ERROR, true);
+      faults.answeredWithError(lease, true);
     }
   }
 

@@ -237,7 +237,7 @@ final class Attempt extends WorkerCall {
   private void settle() {
     boolean failedInStream = first != null && first.told() == EventKind.FAILED;
     if (failedInStream || BufferedResponse.workersFault(status)) {
-      faults().failed(lease, Failure.ERROR, status != BufferedResponse.BUSY && !failsForFormer());
+      faults().answeredWithError(lease, status != BufferedResponse.BUSY && !failsForFormer());
     } else if (status >= 400) {
       lease.refused();
       faults().answered(false);

@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  * request. An engine that fails twice counts once. An engine that had failed other requests before
  * it got this one, and has served none since, does not count. After a second engine, one of the two
  * no longer counts if it fails by itself: it answers probes and fails requests that it got later.
- * This happens at most once.
+ * An engine that ends does not count if it has output of a request that was sent later: it has
+ * survived the prompt of this one. One engine at most is not counted for these two reasons.
  *
  * <p>It also decides if a failure is charged to the worker's breaker:
  *
@@ -146,11 +147,28 @@ public final class RequestFaults {
   }
 
   /**
+   * Settles the lease of an attempt with an error in its answer.
+   *
+   * @param engine true if the engine failed after it got the request; false if it may be well
+   */
+  public void answeredWithError(Lease lease, boolean engine) {
+    failed(lease, Failure.ERROR, engine, lease.worker().shuttingDown());
+  }
+
+  /**
    * Settles the lease of a failed attempt.
    *
    * @param engine true if the engine failed after it got the request; false if it may be well
    */
   public void failed(Lease lease, Failure failure, boolean engine) {
+    failed(lease, failure, engine, true);
+  }
+
+  /**
+   * @param ended true if the engine may have ended; false if it answered with an error of this
+   *     request
+   */
+  private void failed(Lease lease, Failure failure, boolean engine, boolean ended) {
     Worker worker = lease.worker();
     boolean again = failedBefore(worker);
     boolean suspect = records.clients().failed(client.getAsLong(), worker);
@@ -158,7 +176,7 @@ public final class RequestFaults {
       failed = new ArrayList<>(2);
     }
     failed.add(worker);
-    if (engine) {
+    if (engine && !(ended && survived(lease))) {
       engineFailed(lease);
     }
     if (again) {
@@ -173,6 +191,13 @@ public final class RequestFaults {
       charged = worker;
       chargedIn = worker.breaker().run();
     }
+  }
+
+  /** True if the engine has survived the prompt of the request, and none did before. */
+  private boolean survived(Lease lease) {
+    boolean first = !pardoned && before == 0 && lease.outlived();
+    pardoned |= first;
+    return first;
   }
 
   /** A decode worker can fail because a prefill worker did, so only the same role counts. */
