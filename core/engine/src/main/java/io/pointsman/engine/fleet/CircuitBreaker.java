@@ -1,5 +1,7 @@
 package io.pointsman.engine.fleet;
 
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Predicate;
 
@@ -33,6 +35,8 @@ public final class CircuitBreaker {
     HALF_OPEN
   }
 
+  private record Change(State from, State to) {}
+
   /** The breaker's answer to a request that is about to be placed. */
   enum Admission {
     /** Not admitted now. */
@@ -58,6 +62,10 @@ public final class CircuitBreaker {
   private volatile boolean probing;
   private volatile int run;
   private final LongAdder opened = new LongAdder();
+
+  /** Number of changes of state. Written under the lock. */
+  private final Map<Change, Integer> changes = new ConcurrentHashMap<>();
+
   private long lastFailureAt;
   private int successes;
   private boolean openedByConnect;
@@ -86,6 +94,11 @@ public final class CircuitBreaker {
   /** Number of times it has opened. */
   public long opened() {
     return opened.sum();
+  }
+
+  /** Number of changes from one state to another. */
+  public int transitions(State from, State to) {
+    return changes.getOrDefault(new Change(from, to), 0);
   }
 
   /** Returns true if a request placed at {@code now} would be admitted. */
@@ -245,6 +258,7 @@ public final class CircuitBreaker {
   }
 
   private void become(State next) {
+    changes.merge(new Change(state, next), 1, Integer::sum);
     // Before the probe's end: a reader that misses the probe must see the new state.
     state = next;
     probing = false;

@@ -101,6 +101,7 @@ public final class Worker {
 
   private final AtomicInteger answeredWhole = new AtomicInteger();
   private final AtomicInteger reserved = new AtomicInteger();
+  private final AtomicInteger answering = new AtomicInteger();
   private final AtomicInteger suspects = new AtomicInteger();
   private final AtomicLong pendingTokens = new AtomicLong();
   private volatile boolean refusing;
@@ -223,6 +224,11 @@ public final class Worker {
   /** Requests placed on it and not settled yet. */
   public int inFlight() {
     return slotReleased ? 0 : board.inFlight(slot);
+  }
+
+  /** Requests in flight after their first output. */
+  public int answering() {
+    return answering.get();
   }
 
   /** Estimated prompt tokens of its requests in flight without a response yet. */
@@ -1017,6 +1023,7 @@ public final class Worker {
    */
   void began(int promptTokens, long sentAt, boolean whole) {
     pendingTokens.addAndGet(-promptTokens);
+    answering.incrementAndGet();
     long now = ticker.nanos();
     beganAt = now;
     if (!whole) {
@@ -1069,6 +1076,9 @@ public final class Worker {
    */
   void settled(boolean probe, Outcome outcome, long placedAt, boolean unanswered, boolean session) {
     board.leave(slot);
+    if (!unanswered) {
+      answering.decrementAndGet();
+    }
     switch (outcome) {
       case Outcome.Succeeded(boolean answered) -> {
         served.increment();

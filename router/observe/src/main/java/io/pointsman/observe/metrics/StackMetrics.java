@@ -39,6 +39,14 @@ final class StackMetrics {
       gauge(
           "vllm:num_requests_waiting",
           "Requests in the engine's queue, by its last report (engine-load.interval); else 0.");
+  private static final Name PREFILLING =
+      gauge(
+          "vllm:num_prefill_requests",
+          "Requests in flight on the engine before their first output.");
+  private static final Name ANSWERING =
+      gauge(
+          "vllm:num_decoding_requests",
+          "Requests in flight on the engine after their first output.");
   private static final Name SWAPPED = gauge("vllm:num_requests_swapped", "Always 0, as there.");
   private static final Name QPS =
       gauge(
@@ -96,6 +104,8 @@ final class StackMetrics {
           PODS,
           RUNNING,
           WAITING,
+          PREFILLING,
+          ANSWERING,
           SWAPPED,
           QPS,
           LATENCY,
@@ -161,6 +171,10 @@ final class StackMetrics {
     put(PODS, byUrl(worker -> worker.health().healthy() ? 1 : 0, Math::min));
     put(RUNNING, byUrl(Worker::inFlight, Double::sum));
     put(WAITING, byUrl(worker -> worker.reported().waiting(), Math::max));
+    put(
+        PREFILLING,
+        byUrl(worker -> Math.max(0, worker.inFlight() - worker.answering()), Double::sum));
+    put(ANSWERING, byUrl(Worker::answering, Double::sum));
     put(SWAPPED, byUrl(_ -> 0, Double::sum));
     put(QPS, perServer(server -> recent(server).perSecond()));
     put(LATENCY, perServer(server -> recent(server).mean()));

@@ -1,5 +1,6 @@
 package io.pointsman.observe.metrics;
 
+import io.pointsman.engine.fleet.CircuitBreaker.State;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Role;
@@ -63,6 +64,13 @@ final class VllmRouterMetrics {
   private static final Name BREAKER =
       gauge(
           "cb_state", "State of the circuit breaker. 0: closed; 1: open; 2: half-open.", "worker");
+  private static final Name TRANSITIONS =
+      counter(
+          "cb_state_transitions_total",
+          "Changes of the state of the circuit breaker. from and to: closed, open, half_open.",
+          "worker",
+          "from",
+          "to");
   private static final Name OUTCOMES =
       counter(
           "cb_outcomes_total",
@@ -126,6 +134,7 @@ final class VllmRouterMetrics {
           PROCESSED,
           DECISIONS,
           BREAKER,
+          TRANSITIONS,
           OUTCOMES,
           PREFILLS,
           DECODES,
@@ -216,6 +225,7 @@ final class VllmRouterMetrics {
     perWorker(PROCESSED, this::placed, Double::sum);
     put(registry, DECISIONS, this::decisions);
     perWorker(BREAKER, FleetMetrics::breakerState, Math::max);
+    put(registry, TRANSITIONS, this::transitions);
     put(registry, OUTCOMES, this::outcomes);
     perWorkerOf(Role.PREFILL, PREFILLS, this::placed);
     perWorkerOf(Role.DECODE, DECODES, this::placed);
@@ -256,6 +266,29 @@ final class VllmRouterMetrics {
   private double failed(Worker worker) {
     WorkerTallies.Tally tally = tallies.of(worker);
     return tally == null ? 0 : tally.failed();
+  }
+
+  /** Writes the changes that have happened, as there. */
+  private void transitions(Meters.Sink sink) {
+    for (State from : State.values()) {
+      for (State to : State.values()) {
+        byUrl(worker -> worker.breaker().transitions(from, to), Double::sum)
+            .forEach(
+                (url, sum) -> {
+                  if (sum > 0) {
+                    sink.put(sum, url, stateName(from), stateName(to));
+                  }
+                });
+      }
+    }
+  }
+
+  private static String stateName(State state) {
+    return switch (state) {
+      case CLOSED -> "closed";
+      case OPEN -> "open";
+      case HALF_OPEN -> "half_open";
+    };
   }
 
   private void outcomes(Meters.Sink sink) {

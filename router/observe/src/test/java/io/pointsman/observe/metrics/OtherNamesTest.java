@@ -6,8 +6,10 @@ import io.pointsman.engine.Decision;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.ReportedLoad;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Usage;
@@ -48,6 +50,10 @@ class OtherNamesTest {
   }
 
   private void placed(Worker worker) {
+    lease(worker).ignored();
+  }
+
+  private Lease lease(Worker worker) {
     RoutingEngine engine =
         new RoutingEngine(
             fleet,
@@ -57,7 +63,7 @@ class OtherNamesTest {
             clock::nanos,
             ScriptedRandomSource.seeded(1)::roll);
     RoutingRequest request = RoutingRequest.builder().role(worker.spec().role()).build();
-    ((Decision.Routed) engine.decide(request)).lease().ignored();
+    return ((Decision.Routed) engine.decide(request)).lease();
   }
 
   private double value(String series) {
@@ -132,6 +138,8 @@ class OtherNamesTest {
             Map.entry("vllm:avg_decoding_length", "gauge server"),
             Map.entry("vllm:num_requests_running", "gauge server"),
             Map.entry("vllm:num_requests_waiting", "gauge server"),
+            Map.entry("vllm:num_prefill_requests", "gauge server"),
+            Map.entry("vllm:num_decoding_requests", "gauge server"),
             Map.entry("vllm:avg_latency", "gauge server"),
             Map.entry("vllm:avg_itl", "gauge server"),
             Map.entry("vllm:num_requests_swapped", "gauge server"),
@@ -183,6 +191,7 @@ class OtherNamesTest {
             Map.entry("embeddings_errors_total", "counter error_type"),
             Map.entry("embeddings_queue_size", "gauge "),
             Map.entry("cb_state", "gauge worker"),
+            Map.entry("cb_state_transitions_total", "counter worker,from,to"),
             Map.entry("cb_outcomes_total", "counter worker,outcome"),
             Map.entry("prefix_routing_decisions_total", "counter policy,stage,outcome"));
 
@@ -239,6 +248,49 @@ class OtherNamesTest {
     fleet.remove(worker.id());
     assertThat(Scraped.of(metrics.registry()).series())
         .noneMatch(series -> series.contains("http://a:1"));
+  }
+
+  @Test
+  void stackNamesCountRequestsBeforeAndAfterTheirFirstOutput() {
+    metrics.withProductionStackNames();
+    Worker worker = worker(Role.REGULAR, "http://a:1");
+    String prefilling = "vllm:num_prefill_requests{server=\"http://a:1\"}";
+    String answering = "vllm:num_decoding_requests{server=\"http://a:1\"}";
+    Lease first = lease(worker);
+    Lease second = lease(worker);
+    assertThat(value(prefilling)).isEqualTo(2);
+    assertThat(value(answering)).isZero();
+
+    first.progressed();
+    first.progressed();
+    assertThat(value(prefilling)).isEqualTo(1);
+    assertThat(value(answering)).isEqualTo(1);
+
+    first.succeeded();
+    second.ignored();
+    assertThat(value(prefilling)).isZero();
+    assertThat(value(answering)).isZero();
+  }
+
+  @Test
+  void vllmRouterNamesCountTheChangesOfABreaker() {
+    metrics.withVllmRouterNames(false);
+    Worker worker = worker(Role.REGULAR, "http://a:1");
+    String changes =
+        "vllm_router_cb_state_transitions_total{from=\"%s\",to=\"%s\",worker=\"http://a:1\"}";
+    assertThat(value(changes.formatted("closed", "open"))).isNaN();
+
+    int failures = FleetSettings.DEFAULTS.breaker().failureThreshold();
+    for (int i = 0; i < failures; i++) {
+      lease(worker).failed(Failure.ERROR);
+    }
+    clock.advance(FleetSettings.DEFAULTS.breaker().openFor());
+    lease(worker).failed(Failure.ERROR);
+
+    assertThat(value(changes.formatted("closed", "open"))).isEqualTo(1);
+    assertThat(value(changes.formatted("open", "half_open"))).isEqualTo(1);
+    assertThat(value(changes.formatted("half_open", "open"))).isEqualTo(1);
+    assertThat(value(changes.formatted("half_open", "closed"))).isNaN();
   }
 
   @Test
