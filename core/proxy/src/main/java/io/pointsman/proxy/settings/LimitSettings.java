@@ -18,7 +18,7 @@ import io.netty.util.internal.PlatformDependent;
  *     Integer#MAX_VALUE} / 2; 0 buffers none
  * @param maxBufferedTotal maximum number of buffered bytes of all requests, outside the heap;
  *     further requests get status 503. Above three quarters, bodies are streamed if their first
- *     part suffices for routing. 0 becomes half of the JVM's direct memory, at most 1 GiB, and
+ *     part suffices for routing. 0 becomes half of the JVM's direct memory, at most 768 MiB, and
  *     {@code maxBufferedBody} is then not larger
  * @param decoding handling of compressed bodies. They count before and after the decoding, up to
  *     {@code maxBufferedBody}; larger ones get status 413
@@ -46,7 +46,7 @@ public record LimitSettings(
     public static final Strictness NONE = new Strictness(false, false);
   }
 
-  private static final long MOST_BY_DEFAULT = 1L << 30;
+  private static final long MOST_BY_DEFAULT = 768L << 20;
 
   public static final LimitSettings DEFAULTS =
       new LimitSettings(
@@ -124,7 +124,8 @@ public record LimitSettings(
 
   /**
    * Maximum number of buffered bytes of a process with this much memory for buffers: half of it, at
-   * most 1 GiB. The other half is for reads and writes.
+   * most 768 MiB. The other half is for reads and writes. With that maximum a process stays below
+   * 1,000 MB, however large the machine is.
    *
    * @param directMemory maximum number of bytes outside of the heap
    */

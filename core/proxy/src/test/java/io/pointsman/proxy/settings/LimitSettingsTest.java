@@ -11,7 +11,7 @@ class LimitSettingsTest {
   @Test
   void bodiesMayTakeHalfOfTheDirectMemory() {
     assertThat(LimitSettings.bufferedTotal(160 << 20)).isEqualTo(80 << 20);
-    assertThat(LimitSettings.bufferedTotal(64L << 30)).isEqualTo(1 << 30);
+    assertThat(LimitSettings.bufferedTotal(64L << 30)).isEqualTo(768 << 20);
   }
 
   /** A reload that takes the key out of the file must not refuse every body. */

@@ -118,7 +118,7 @@ public final class FrontKeys {
                   + " streamed without retries, unless there are prefill and decode workers. The"
                   + " router's own endpoints can buffer a quarter of this value in addition, on the"
                   + " heap.",
-              "`0`: half of the JVM's `-XX:MaxDirectMemorySize`, at most 1 GiB. The launcher sets"
+              "`0`: half of the JVM's `-XX:MaxDirectMemorySize`, at most 768 MiB. The launcher sets"
                   + " that by the container's memory (docs/deploy.md#memory). A low value refuses"
                   + " requests under load. A value above half of the direct memory can exhaust it.")
           .flag("--max-buffered-total");
