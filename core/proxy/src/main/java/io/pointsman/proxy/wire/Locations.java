@@ -11,6 +11,7 @@ public final class Locations {
   private static final String SCHEME_END = "://";
 
   private final String authority;
+  private final boolean tls;
   private final String base;
 
   /**
@@ -19,7 +20,8 @@ public final class Locations {
   public Locations(String workerUrl) {
     int start = workerUrl.indexOf(SCHEME_END) + SCHEME_END.length();
     int end = authorityEnd(workerUrl, start);
-    authority = authority(workerUrl, start, end);
+    tls = tls(workerUrl);
+    authority = authority(workerUrl, start, end, tls);
     String path = workerUrl.substring(end);
     base = path.endsWith("/") ? path.substring(0, path.length() - 1) : path;
   }
@@ -27,15 +29,18 @@ public final class Locations {
   /** The value for the client: {@code value} itself if it does not name the worker. */
   public String forClient(String value) {
     String lower = value.toLowerCase(Locale.ROOT);
-    if (value.startsWith("/") && !value.startsWith("//")) {
+    boolean withoutScheme = value.startsWith("//");
+    if (value.startsWith("/") && !withoutScheme) {
       return withoutBase(value);
     }
-    if (!lower.startsWith("http://") && !lower.startsWith("https://")) {
+    if (!withoutScheme && !lower.startsWith("http://") && !lower.startsWith("https://")) {
       return value;
     }
-    int start = value.indexOf(SCHEME_END) + SCHEME_END.length();
+    // Without a scheme it is that of the worker's URL.
+    int start = withoutScheme ? 2 : value.indexOf(SCHEME_END) + SCHEME_END.length();
     int end = authorityEnd(value, start);
-    if (!authority(value, start, end).equals(authority)) {
+    boolean encrypted = withoutScheme ? tls : tls(value);
+    if (!authority(value, start, end, encrypted).equals(authority)) {
       return value;
     }
     String path = withoutBase(value.substring(end));
@@ -62,12 +67,15 @@ public final class Locations {
   }
 
   /** Host and port in lower case, with the port that the scheme implies. */
-  private static String authority(String url, int start, int end) {
+  private static String authority(String url, int start, int end, boolean tls) {
     String hostPort = url.substring(start, end).toLowerCase(Locale.ROOT);
     if (hostPort.lastIndexOf(':') > hostPort.lastIndexOf(']')) {
       return hostPort;
     }
-    boolean tls = url.regionMatches(true, 0, "https", 0, "https".length());
     return hostPort + (tls ? ":443" : ":80");
+  }
+
+  private static boolean tls(String url) {
+    return url.regionMatches(true, 0, "https", 0, "https".length());
   }
 }
