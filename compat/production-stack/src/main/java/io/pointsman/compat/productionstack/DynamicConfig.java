@@ -76,12 +76,14 @@ final class DynamicConfig {
   /**
    * The file as flags.
    *
+   * @param environment values of <code>${NAME}</code> in the file
    * @throws ConfigException with all problems, if it cannot be read or has unknown keys
    */
-  static List<String> flags(Path file, List<Flag> all) {
+  static List<String> flags(Path file, List<Flag> all, Map<String, String> environment) {
     DynamicConfig reader = new DynamicConfig(all);
     Optional<Raw> tree =
-        YamlTree.compose(file.toString(), YamlTree.text(file), MOST_DEPTH, reader.problems);
+        YamlTree.compose(
+            file.toString(), YamlTree.text(file), MOST_DEPTH, environment, "", reader.problems);
     if (tree.isPresent() && tree.get() instanceof Raw.Entries(Map<String, Raw> entries, _)) {
       entries.forEach(reader::entry);
     } else {

@@ -82,7 +82,8 @@ final class ExternalProviders {
 
   private void read(Path file) {
     Raw tree =
-        YamlTree.compose(file.toString(), YamlTree.text(file), MOST_DEPTH, into.problems())
+        YamlTree.compose(
+                file.toString(), YamlTree.text(file), MOST_DEPTH, environment, "", into.problems())
             .orElse(new Raw.Scalar("", file.toString()));
     Map<String, Raw> members = entries(tree);
     known(members, Set.of(GROUP));

@@ -84,7 +84,8 @@ public final class ProductionStackLauncher {
     if (file == null) {
       return launch(args, environment, null);
     }
-    List<String> all = new ArrayList<>(DynamicConfig.flags(file, flags(new Wishes()).flags()));
+    List<String> all =
+        new ArrayList<>(DynamicConfig.flags(file, flags(new Wishes()).flags(), environment));
     all.addAll(args);
     return launch(all, environment, file);
   }

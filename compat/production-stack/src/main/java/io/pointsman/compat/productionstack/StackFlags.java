@@ -119,8 +119,14 @@ final class StackFlags {
         stack("--prefix-min-match-length", "minimum matching characters for prefixaware")
             .standard("0")
             .honoured(
-                "in bytes of text; a shorter match counts as none",
-                as(RoutingKeys.MIN_MATCH_LENGTH)),
+                "in bytes of text; a shorter match counts as none; negative means 0",
+                (given, into) ->
+                    into.values()
+                        .set(
+                            RoutingKeys.MIN_MATCH_LENGTH,
+                            (int)
+                                Math.max(
+                                    0, into.whole(given, Integer.MIN_VALUE, Integer.MAX_VALUE)))),
         stack(REROUTES, "maximum number of further engines for a failed request")
             .standard("0")
             .honoured(

@@ -47,6 +47,31 @@ class DynamicConfigTest {
       """;
 
   @Test
+  void valuesOfTheFileMayBeVariables() throws IOException {
+    Path file =
+        Files.writeString(
+            directory.resolve("variables.yaml"),
+            """
+            service_discovery: static
+            routing_logic: ${LOGIC}
+            static_models:
+              m: {static_backends: ['http://${HOST}:1']}
+            """);
+    List<String> args = List.of("--dynamic-config-yaml", file.toString());
+
+    Launch launch =
+        ProductionStackLauncher.launch(args, Map.of("LOGIC", "roundrobin", "HOST", "a"));
+    assertThat(launch.values().get(RoutingKeys.WORKERS))
+        .extracting(WorkerSpec::url)
+        .containsExactly("http://a:1");
+    assertThat(launch.values().get(RoutingKeys.POLICY)).isEqualTo("round_robin");
+
+    assertThatExceptionOfType(ConfigException.class)
+        .isThrownBy(() -> ProductionStackLauncher.launch(args, Map.of("LOGIC", "roundrobin")))
+        .withMessageContaining("${HOST}: not set in the environment");
+  }
+
+  @Test
   void keysOfTheFileAreFlags() throws IOException {
     Launch launch = launch(FLAT);
     assertThat(launch.values().get(RoutingKeys.WORKERS))

@@ -584,6 +584,12 @@ class ProductionStackLauncherTest {
                 .cacheAware()
                 .minMatchLength())
         .isEqualTo(4096);
+    assertThat(
+            launched(STATIC + "--routing-logic prefixaware --prefix-min-match-length -5")
+                .policies()
+                .cacheAware()
+                .minMatchLength())
+        .isZero();
   }
 
   @Test
