@@ -5,6 +5,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.classic.spi.LoggingEvent;
 import ch.qos.logback.core.Appender;
 import ch.qos.logback.core.OutputStreamAppender;
 import ch.qos.logback.core.encoder.Encoder;
@@ -43,6 +44,26 @@ public final class LogSetup implements AutoCloseable {
   public static void setLevel(LogSettings.Level least) {
     LoggerContext context = (LoggerContext) LoggerFactory.getILoggerFactory();
     context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME).setLevel(level(least));
+  }
+
+  /**
+   * A line for a message that is printed at every level of the log, in the form of the log's
+   * format. As text it is the message alone.
+   */
+  public static String line(LogSettings.Format format, String message) {
+    return switch (format) {
+      case TEXT -> message + System.lineSeparator();
+      case JSON -> {
+        LoggerContext context = (LoggerContext) LoggerFactory.getILoggerFactory();
+        Logger logger = context.getLogger(LogSetup.class);
+        StringBuilder line = new StringBuilder();
+        new JsonLines()
+            .write(
+                new LoggingEvent(LogSetup.class.getName(), logger, Level.INFO, message, null, null),
+                line);
+        yield line.toString();
+      }
+    };
   }
 
   /** Starts logging to {@code out}; closing the log closes it. */

@@ -135,6 +135,16 @@ class LogSetupTest {
   }
 
   @Test
+  void aLineOutsideOfTheLogHasItsForm() throws Exception {
+    String json = LogSetup.line(LogSettings.Format.JSON, "say \"hi\" {}");
+    assertThat(json).endsWith("}\n");
+    JsonNode line = new ObjectMapper().readTree(json);
+    assertThat(line.path("message").asText()).isEqualTo("say \"hi\" {}");
+    assertThat(line.path("level").asText()).isEqualTo("INFO");
+    assertThat(LogSetup.line(LogSettings.Format.TEXT, "hi").strip()).isEqualTo("hi");
+  }
+
+  @Test
   void nothingIsWrittenAfterTheEnd() {
     List<String> lines = lines(LogSettings.Level.INFO, LogSettings.Format.TEXT, () -> {});
     log.error("too late");

@@ -185,14 +185,16 @@ public final class ServeRun {
 
   private static void greet(Router router, PointsmanConfig config, PrintWriter out) {
     int workers = config.workers().size();
-    out.printf(
-        "pointsman listens on %s (%s, %d worker%s), admin on %s%s%n",
-        router.url(),
-        config.policy(),
-        workers,
-        workers == 1 ? "" : "s",
-        router.adminUrl(),
-        router.metricsUrl() == null ? "" : ", metrics on " + router.metricsUrl());
+    String greeting =
+        "pointsman listens on %s (%s, %d worker%s), admin on %s%s"
+            .formatted(
+                router.url(),
+                config.policy(),
+                workers,
+                workers == 1 ? "" : "s",
+                router.adminUrl(),
+                router.metricsUrl() == null ? "" : ", metrics on " + router.metricsUrl());
+    out.print(LogSetup.line(config.log().format(), greeting));
     out.flush();
   }
 }
