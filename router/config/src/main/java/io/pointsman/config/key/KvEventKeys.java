@@ -102,8 +102,8 @@ public final class KvEventKeys {
           "kv-events.replay-timeout",
           duration(Duration.ofMillis(100), Duration.ofMinutes(5)),
           LIMITS.replayPatience(),
-          "Maximum silence of a publisher while it repeats batches. The whole replay can take ten"
-              + " times as long.",
+          "Maximum silence of a publisher before it repeats the first batch. Later, 1 s of silence"
+              + " leads to another request. The whole replay can take ten times as long.",
           "A low value abandons replays that would succeed. With a high value, the cache content"
               + " stays unknown for longer.");
 
