@@ -4,13 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.CircuitBreaker;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.it.support.Cluster;
 import io.pointsman.it.support.ConcurrentClients;
 import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.WaitFor;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.RequestFault;
 import io.pointsman.testkit.engine.ScriptedEngine;
+import io.pointsman.tool.sim.SimEngine;
+import io.pointsman.tool.sim.failure.Fault;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
@@ -107,6 +111,44 @@ final class PoisonTest {
       assertThat(refused.status()).isEqualTo(500);
       assertThat(refused.text()).contains("\"code\":\"poison_request\"");
       assertThat(rig.cluster().router().gauge("pointsman_poison_refused_total")).isPositive();
+    }
+  }
+
+  /** All requests are in progress on the same engines as the poison, which ends two of four. */
+  @Test
+  void innocentRequestsBesideAPoisonAreAnswered() throws Exception {
+    try (Cluster cluster =
+        Cluster.of(4)
+            .policy("round_robin")
+            .engines(config -> config.withLinearLatency(0, 20))
+            .start()) {
+      for (SimEngine engine : cluster.engines()) {
+        engine.failures().always(new Fault.Poison(BAD));
+      }
+      int innocents = 6;
+      List<HttpAnswer> answers =
+          ConcurrentClients.of(
+              innocents + 1,
+              number ->
+                  () -> {
+                    boolean poison = number == innocents;
+                    if (poison) {
+                      WaitFor.until(
+                          "all others are in progress",
+                          WaitFor.LONG,
+                          () -> cluster.router().running() == innocents);
+                    }
+                    String prompt = poison ? BAD : "innocent" + number;
+                    return RawClient.call(
+                        cluster.port(),
+                        "POST",
+                        PATH,
+                        "{\"model\":\"%s\",\"max_tokens\":50,\"prompt\":\"%s\"}"
+                            .formatted(Cluster.MODEL, prompt));
+                  });
+      assertThat(answers.subList(0, innocents)).allMatch(answer -> answer.status() == 200);
+      assertThat(answers.getLast().status()).isEqualTo(500);
+      assertThat(cluster.engines().stream().filter(SimEngine::isDead).count()).isEqualTo(2);
     }
   }
 
