@@ -6,13 +6,9 @@ import xml.etree.ElementTree as xml
 # Requests on streams that are over. The codec resets such a stream, or ignores it if its answer is complete. h2spec
 # expects the end of the connection, or a certain reason.
 KNOWN = {
-    "half closed (remote): Sends a DATA frame",
     "half closed (remote): Sends a HEADERS frame",
     "closed: Sends a HEADERS frame",
     "Sends stream identifier that is numerically smaller than previous",
-    'Sends a DATA frame on the stream that is not in "open" or "half-closed (local)" state',
-    # The answer may be complete before this frame arrives.
-    "Sends a second HEADERS frame without the END_STREAM flag",
     # In clear text it is a request of HTTP/1.1, which gets 400 before the connection closes.
     "Sends invalid connection preface",
 }
