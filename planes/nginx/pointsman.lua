@@ -127,6 +127,14 @@ local function exchange(text)
     return nil
   end
   local kept = (socket:getreusedtimes() or 0) > 0
+  if settings.router_tls and not kept then
+    local secured, problem = socket:sslhandshake(nil, settings.router_tls, true)
+    if not secured then
+      complain("TLS: " .. tostring(problem))
+      socket:close()
+      return nil
+    end
+  end
   local sent, why = socket:send(text)
   if not sent then
     return nil, kept and why ~= "timeout"

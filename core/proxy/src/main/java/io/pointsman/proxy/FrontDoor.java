@@ -34,10 +34,12 @@ final class FrontDoor {
   private final Http2FrontSettings http2;
   private final ConnectionTally tally = new ConnectionTally();
   private final @Nullable ProtocolSwitch upgrade;
+  private final boolean admin;
 
-  private FrontDoor(@Nullable ServerTls tls, Http2FrontSettings http2) {
+  private FrontDoor(@Nullable ServerTls tls, Http2FrontSettings http2, boolean admin) {
     this.tls = tls;
     this.http2 = http2;
+    this.admin = admin;
     upgrade =
         http2.upgrade() && tls == null
             ? new Http2Upgrade(http2, () -> tally.began(true, false))
@@ -45,10 +47,25 @@ final class FrontDoor {
   }
 
   /**
+   * The handlers of the clients' listener.
+   *
    * @throws IllegalArgumentException if a file for TLS cannot be used
    */
   static FrontDoor of(ServerTlsSettings tls, Http2FrontSettings http2) {
-    return new FrontDoor(tls.enabled() ? ServerTls.open(tls, http2.enabled()) : null, http2);
+    return new FrontDoor(open("tls", tls, http2.enabled()), http2, false);
+  }
+
+  /**
+   * The handlers of the admin listener, which serves HTTP/1.1 only.
+   *
+   * @throws IllegalArgumentException if a file for TLS cannot be used
+   */
+  static FrontDoor ofAdmin(ServerTlsSettings tls) {
+    return new FrontDoor(open("admin-tls", tls, false), Http2FrontSettings.OFF, true);
+  }
+
+  private static @Nullable ServerTls open(String group, ServerTlsSettings tls, boolean http2) {
+    return tls.enabled() ? ServerTls.open(group, tls, http2) : null;
   }
 
   ConnectionTally tally() {
@@ -64,16 +81,23 @@ final class FrontDoor {
   /** Prepares an accepted connection. */
   void accept(LoopState state, Channel channel) {
     if (tls != null) {
-      channel.pipeline().addLast(tls.handler(channel.alloc()));
+      channel.pipeline().addLast(new PlainHttpRefusal(), tls.handler(channel.alloc()));
     }
     if (tls == null && !http2.enabled()) {
       tally.began(false, false);
-      ClientConnection.accept(state, channel);
+      ClientConnection _ = accept(state, channel, null);
       return;
     }
     Choice choice = new Choice(state);
     channel.pipeline().addLast(choice);
-    choice.usual = ClientConnection.accept(state, channel, upgrade);
+    choice.usual = accept(state, channel, upgrade);
+  }
+
+  private ClientConnection accept(
+      LoopState state, Channel channel, @Nullable ProtocolSwitch protocolSwitch) {
+    return admin
+        ? ClientConnection.acceptAdmin(state, channel)
+        : ClientConnection.accept(state, channel, protocolSwitch);
   }
 
   /** Chooses the protocol of one connection, which is HTTP/1.1 unless something else shows. */

@@ -20,7 +20,6 @@ import io.pointsman.proxy.admission.Admissions;
 import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.body.BodyDecoder;
-import io.pointsman.proxy.exchange.ClientConnection;
 import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.ServerContext;
@@ -34,6 +33,7 @@ import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.proxy.stored.ResponseOwners;
 import io.pointsman.proxy.stored.StoredSearches;
 import io.pointsman.proxy.telemetry.ConnectionTally;
+import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.proxy.upstream.UpstreamPools;
 import io.pointsman.proxy.upstream.UpstreamSettings;
@@ -88,6 +88,9 @@ public final class ProxyServer implements AutoCloseable {
   private final Channel listener;
   private volatile @Nullable Channel adminListener;
 
+  /** Null before the admin listener is open. */
+  private volatile @Nullable FrontDoor adminDoor;
+
   private ProxyServer(ProxySettings settings, ProxyContext context, LoopWaiting loopWaiting)
       throws IOException {
     this.settings = settings;
@@ -131,7 +134,7 @@ public final class ProxyServer implements AutoCloseable {
               count));
     }
     this.sockets = sockets;
-    listener = bind(new InetSocketAddress(listen.host(), listen.port()), clients, "listen", false);
+    listener = bind(new InetSocketAddress(listen.host(), listen.port()), clients, "listen", door);
     LOG.info("{} event loops, transport {}", count, sockets.transport());
   }
 
@@ -237,15 +240,24 @@ public final class ProxyServer implements AutoCloseable {
         settings.sseKeepalive());
   }
 
+  /** Opens the listener for administrators and other proxies, in clear text. */
+  public void listenForAdmin(String host, int port) throws IOException {
+    listenForAdmin(host, port, ServerTlsSettings.OFF);
+  }
+
   /**
    * Opens the listener for administrators and other proxies.
    *
    * @param port port to bind; 0: any free port
+   * @param tls TLS of its connections
    * @throws IOException if the port cannot be bound
+   * @throws IllegalArgumentException if a file for TLS cannot be used
    */
-  public void listenForAdmin(String host, int port) throws IOException {
+  public void listenForAdmin(String host, int port, ServerTlsSettings tls) throws IOException {
     ConnectionLimit callers = new ConnectionLimit(MOST_ADMIN_CONNECTIONS);
-    adminListener = bind(new InetSocketAddress(host, port), callers, "admin", true);
+    FrontDoor opened = FrontDoor.ofAdmin(tls);
+    adminListener = bind(new InetSocketAddress(host, port), callers, "admin", opened);
+    adminDoor = opened;
   }
 
   /**
@@ -293,7 +305,7 @@ public final class ProxyServer implements AutoCloseable {
   }
 
   private Channel bind(
-      InetSocketAddress address, ConnectionLimit connections, String group, boolean admin)
+      InetSocketAddress address, ConnectionLimit connections, String group, FrontDoor entrance)
       throws IOException {
     var bound =
         new ServerBootstrap()
@@ -305,20 +317,11 @@ public final class ProxyServer implements AutoCloseable {
             .childOption(ChannelOption.TCP_NODELAY, true)
             .childOption(ChannelOption.SO_KEEPALIVE, true)
             .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, CLIENT_WATER_MARK)
-            .childHandler(
-                opened(
-                    client -> {
-                      LoopState state = state(client.eventLoop());
-                      if (admin) {
-                        ClientConnection.acceptAdmin(state, client);
-                      } else {
-                        door.accept(state, client);
-                      }
-                    }))
+            .childHandler(opened(client -> entrance.accept(state(client.eventLoop()), client)))
             .bind(address)
             .awaitUninterruptibly();
     if (!bound.isSuccess()) {
-      if (!admin) {
+      if (group.equals("listen")) {
         channels.closeAndStopLoops();
       }
       throw new IOException(
@@ -365,9 +368,13 @@ public final class ProxyServer implements AutoCloseable {
     return ((InetSocketAddress) listener.localAddress()).getPort();
   }
 
-  /** Reads the files of TLS again, if it is on. One thread at a time; may block. */
+  /** Reads the files of TLS of both listeners again. One thread at a time; may block. */
   public void refreshTls() {
     door.refreshTls();
+    FrontDoor ofAdmin = adminDoor;
+    if (ofAdmin != null) {
+      ofAdmin.refreshTls();
+    }
   }
 
   /** Counters of connections by protocol. */

@@ -1,7 +1,8 @@
 package io.pointsman.proxy;
 
+import static io.pointsman.proxy.TlsClients.name;
+import static io.pointsman.proxy.TlsClients.trusting;
 import static java.nio.charset.StandardCharsets.UTF_8;
-import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -16,8 +17,6 @@ import io.pointsman.testkit.engine.Faults.EventStream;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
 import java.io.InputStream;
-import java.net.InetAddress;
-import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -25,17 +24,10 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.security.KeyStore;
-import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.List;
-import javax.net.ssl.KeyManager;
-import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
-import javax.net.ssl.SSLException;
-import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
-import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -99,43 +91,10 @@ class ClientTlsTest {
     return new ProxyRig(transport, usual.withListen(usual.listen().withTls(tls)));
   }
 
-  private static SSLContext trusting(
-      @Nullable TestCertificate own, @Nullable TestCertificate... trusted) throws Exception {
-    KeyStore known = KeyStore.getInstance("PKCS12");
-    known.load(null, null);
-    for (TestCertificate each : trusted) {
-      KeyStore store = requireNonNull(each).store();
-      String alias = store.aliases().nextElement();
-      known.setCertificateEntry(alias, store.getCertificate(alias));
-    }
-    TrustManagerFactory managers =
-        TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-    managers.init(known);
-    KeyManager @Nullable [] keys = null;
-    if (own != null) {
-      KeyManagerFactory factory =
-          KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-      factory.init(own.store(), "changeit".toCharArray());
-      keys = factory.getKeyManagers();
-    }
-    SSLContext context = SSLContext.getInstance("TLS");
-    context.init(keys, managers.getTrustManagers(), null);
-    return context;
-  }
-
   private static SSLSocket socket(
       ProxyRig rig, SSLContext context, List<String> versions, List<String> protocols)
       throws IOException {
-    Socket plain = new Socket(InetAddress.getLoopbackAddress(), rig.server().port());
-    plain.setSoTimeout(60_000);
-    SSLSocket socket =
-        (SSLSocket)
-            context.getSocketFactory().createSocket(plain, "localhost", rig.server().port(), true);
-    SSLParameters parameters = socket.getSSLParameters();
-    parameters.setProtocols(versions.toArray(new String[0]));
-    parameters.setApplicationProtocols(protocols.toArray(new String[0]));
-    socket.setSSLParameters(parameters);
-    return socket;
+    return TlsClients.socket(rig.server().port(), context, versions, protocols);
   }
 
   private static String ask(SSLSocket socket) throws IOException {
@@ -217,9 +176,15 @@ class ClientTlsTest {
   void oldVersionsAndOtherProtocolsAreRefused() throws Exception {
     try (ProxyRig rig = rig(tls("first"))) {
       try (WireClient plain = rig.connect().send("GET / HTTP/1.1\r\nhost: r\r\n\r\n")) {
+        WireResponse answer = plain.read();
+        assertThat(answer.status()).isEqualTo(400);
+        assertThat(answer.text()).contains("a port with TLS (expected: https)");
         assertThat(plain.atEnd()).isTrue();
       }
-      ProxyRig.await("counted", () -> rig.server().connections().failedHandshakes() == 1);
+      try (WireClient other = rig.connect().send("\u0001\u0002 no protocol at all\r\n\r\n")) {
+        assertThat(other.atEnd()).isTrue();
+      }
+      ProxyRig.await("counted", () -> rig.server().connections().failedHandshakes() == 2);
       ProxyRig.await("closed", () -> rig.server().clients() == 0);
     }
   }
@@ -355,11 +320,6 @@ class ClientTlsTest {
     }
   }
 
-  private static String name(SSLSocket socket) throws SSLException {
-    X509Certificate found = (X509Certificate) socket.getSession().getPeerCertificates()[0];
-    return found.getSubjectX500Principal().getName();
-  }
-
   @Test
   void unusableFilesAreRefusedWithTheirNames() throws Exception {
     Files.writeString(directory.resolve("empty.crt"), "nothing");
@@ -367,10 +327,10 @@ class ClientTlsTest {
         directory.resolve("first.key"),
         directory.resolve("empty.key"),
         StandardCopyOption.REPLACE_EXISTING);
-    assertThatThrownBy(() -> ServerTls.open(tls("empty"), true))
+    assertThatThrownBy(() -> ServerTls.open("tls", tls("empty"), true))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith("tls.certificate-file: " + file("empty.crt"));
-    assertThatThrownBy(() -> ServerTls.open(tls("missing"), true))
+    assertThatThrownBy(() -> ServerTls.open("tls", tls("missing"), true))
         .hasMessageStartingWith("tls.certificate-file: " + file("missing.crt"));
     ServerTlsSettings others =
         new ServerTlsSettings(
@@ -380,7 +340,7 @@ class ClientTlsTest {
             "",
             ClientCertificates.REQUIRED,
             Duration.ofSeconds(1));
-    assertThatThrownBy(() -> ServerTls.open(others, true))
+    assertThatThrownBy(() -> ServerTls.open("tls", others, true))
         .hasMessageStartingWith("tls.key-file: " + file("second.key"))
         .hasMessageContaining("the key is not that of the certificate");
   }

@@ -34,6 +34,7 @@ import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestReport;
 import io.pointsman.proxy.telemetry.RequestTracer;
 import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.proxy.upstream.EngineTls;
 import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.proxy.upstream.UpstreamSettings;
@@ -159,8 +160,19 @@ public final class ProxyRig implements AutoCloseable {
   /** A rig with admin paths, and with an admin listener. */
   public ProxyRig(Transport transport, ProxySettings settings, LocalRoutes routes, AdminPaths admin)
       throws IOException {
+    this(transport, settings, routes, admin, ServerTlsSettings.OFF);
+  }
+
+  /** A rig with admin paths, and with TLS on the admin listener. */
+  public ProxyRig(
+      Transport transport,
+      ProxySettings settings,
+      LocalRoutes routes,
+      AdminPaths admin,
+      ServerTlsSettings tls)
+      throws IOException {
     this(transport, settings, routes, admin, System::nanoTime, _ -> RequestHandlerFactory.NONE);
-    server.listenForAdmin("127.0.0.1", 0);
+    server.listenForAdmin("127.0.0.1", 0, tls);
   }
 
   /** The port of clients. */

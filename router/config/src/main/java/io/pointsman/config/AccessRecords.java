@@ -5,7 +5,9 @@ import io.pointsman.config.key.AdminKeys;
 import io.pointsman.config.key.DecideKeys;
 import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.Key;
+import io.pointsman.config.key.ServerTlsKeys;
 import io.pointsman.config.settings.AccessSettings;
+import io.pointsman.proxy.tls.ServerTlsSettings;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -22,6 +24,9 @@ final class AccessRecords {
    * @throws ConfigException if others could reach the admin paths without a key
    */
   static AccessSettings from(ConfigValues values) {
+    ServerTlsSettings tls =
+        PointsmanConfig.group(
+            "admin-tls", () -> ProxyRecords.tls(values, ServerTlsKeys.ADMIN));
     AccessSettings access =
         PointsmanConfig.group(
             "admin",
@@ -30,6 +35,7 @@ final class AccessRecords {
                     values.get(AccessKeys.HOST),
                     values.get(AccessKeys.PORT),
                     !values.has(AccessKeys.PORT),
+                    tls,
                     key(values, AccessKeys.API_KEY, AccessKeys.API_KEY_FILE),
                     key(values, DecideKeys.API_KEY, DecideKeys.API_KEY_FILE),
                     values.get(AccessKeys.NAMES),
@@ -58,12 +64,12 @@ final class AccessRecords {
     if (!access.adminKey().isEmpty() || !values.get(AdminKeys.KEYS_FILE).isEmpty()) {
       return;
     }
-    if (!AccessSettings.isLocal(access.host())) {
+    if (!AccessSettings.isLocal(access.host()) && !access.mutualTls()) {
       throw new ConfigException(
           "admin.host: "
               + access.host()
               + " without a key (expected: admin.api-key, admin.api-key-file, auth.keys-file,"
-              + " 127.0.0.1, or insecure-admin: true)");
+              + " admin-tls.client-ca-file, 127.0.0.1, or insecure-admin: true)");
     }
     String clients = values.get(FrontKeys.HOST);
     if (access.onClientPort() && !AccessSettings.isLocal(clients)) {

@@ -18,6 +18,7 @@ import io.pointsman.config.key.ListenerKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.PeerKeys;
 import io.pointsman.config.key.RoutingKeys;
+import io.pointsman.config.key.ServerTlsKeys;
 import io.pointsman.config.key.TierKeys;
 import io.pointsman.config.key.TracingKeys;
 import io.pointsman.config.settings.AccessSettings;
@@ -250,7 +251,8 @@ public record PointsmanConfig(
             values.get(OperationKeys.METRICS_HOST),
             values.get(OperationKeys.METRICS_PORT),
             values.get(OperationKeys.METRICS_VLLM_NAMES),
-            values.get(OperationKeys.METRICS_LIKE_STACK)),
+            values.get(OperationKeys.METRICS_LIKE_STACK),
+            group("metrics-tls", () -> ProxyRecords.tls(values, ServerTlsKeys.METRICS))),
         new LogSettings(
             values.get(OperationKeys.LOG_LEVEL),
             values.get(OperationKeys.LOG_FORMAT),

@@ -8,6 +8,7 @@ import io.pointsman.config.key.ForwardKeys;
 import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.ListenerKeys;
 import io.pointsman.config.key.OperationKeys;
+import io.pointsman.config.key.ServerTlsKeys;
 import io.pointsman.config.value.ModelQueue;
 import io.pointsman.engine.deferral.DeferralSettings;
 import io.pointsman.proxy.ListenSettings;
@@ -47,7 +48,7 @@ final class ProxyRecords {
             values.get(OperationKeys.TRANSPORT),
             values.get(FrontKeys.BACKLOG),
             values.get(FrontKeys.MAX_CONNECTIONS),
-            group("tls", () -> tls(values)),
+            group("tls", () -> tls(values, ServerTlsKeys.CLIENTS)),
             group("http2", () -> http2(values))),
         limits(values),
         timeouts(values),
@@ -77,14 +78,15 @@ final class ProxyRecords {
         values.get(OperationKeys.DRAIN_DELAY));
   }
 
-  private static ServerTlsSettings tls(ConfigValues values) {
+  /** TLS of one listener. */
+  static ServerTlsSettings tls(ConfigValues values, ServerTlsKeys keys) {
     return new ServerTlsSettings(
-        values.get(ListenerKeys.CERTIFICATE_FILE),
-        values.get(ListenerKeys.KEY_FILE),
-        values.get(ListenerKeys.KEY_PASSWORD),
-        values.get(ListenerKeys.CLIENT_CA_FILE),
-        values.get(ListenerKeys.CLIENT_CERTIFICATES),
-        values.get(ListenerKeys.HANDSHAKE_TIMEOUT));
+        values.get(keys.certificateFile()),
+        values.get(keys.keyFile()),
+        values.get(keys.keyPassword()),
+        values.get(keys.clientCaFile()),
+        values.get(keys.clientCertificates()),
+        values.get(keys.handshakeTimeout()));
   }
 
   private static Http2FrontSettings http2(ConfigValues values) {

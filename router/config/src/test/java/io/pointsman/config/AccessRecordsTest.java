@@ -40,7 +40,12 @@ class AccessRecordsTest {
         "admin: {host: 10.0.0.1}",
         "admin: {host: '::'}",
         "admin: {host: 127.0.0.1.evil.example}",
+        "{admin: {host: 0.0.0.0}, admin-tls: {certificate-file: a}}",
+        "{admin: {host: 0.0.0.0}, admin-tls: {certificate-file: a, client-ca-file: b,"
+            + " client-certificates: optional}}",
         "{listen: {host: 0.0.0.0}, admin: {on-client-port: true}}",
+        "{listen: {host: 0.0.0.0}, admin: {on-client-port: true},"
+            + " admin-tls: {certificate-file: a, client-ca-file: b}}",
         "{auth: {validation-urls: ['http://k/']}, admin: {on-client-port: true}}",
         "decide: {spoe-address: '0.0.0.0:9000'}",
       })
@@ -77,6 +82,7 @@ class AccessRecordsTest {
         "{auth: {keys-file: keys.yaml}, admin: {on-client-port: true}}",
         "{listen: {host: 0.0.0.0}, admin: {on-client-port: true, api-key: k}}",
         "{auth: {validation-urls: ['http://k/']}, admin: {on-client-port: true, api-key: k}}",
+        "{admin: {host: 0.0.0.0}, admin-tls: {certificate-file: a, client-ca-file: b}}",
         "admin: {host: '::1'}",
         "admin: {host: localhost, on-client-port: true}",
         "decide: {spoe-address: '127.0.0.1:9000'}",

@@ -24,6 +24,7 @@ import io.pointsman.config.key.ListenerKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.PeerKeys;
 import io.pointsman.config.key.RoutingKeys;
+import io.pointsman.config.key.ServerTlsKeys;
 import io.pointsman.config.key.TierKeys;
 import io.pointsman.config.key.TracingKeys;
 import io.pointsman.config.settings.AccessSettings;
@@ -173,9 +174,8 @@ class ConfigKeysTest {
           KubernetesKeys.PREFILL_SELECTOR, "nixl",
           KubernetesKeys.DECODE_SELECTOR, "nixl");
 
-  /** Keys that are valid only with a certificate for clients. */
-  private static final Set<Key<?>> OF_A_CERTIFICATE =
-      Set.of(ListenerKeys.KEY_FILE, ListenerKeys.KEY_PASSWORD, ListenerKeys.CLIENT_CA_FILE);
+  private static final List<ServerTlsKeys> LISTENERS =
+      List.of(ServerTlsKeys.CLIENTS, ServerTlsKeys.ADMIN, ServerTlsKeys.METRICS);
 
   private static ConfigValues base(Key<?> key) {
     ConfigValues values = new ConfigValues();
@@ -188,8 +188,11 @@ class ConfigKeysTest {
     if (key.equals(EngineTlsKeys.KEY_FILE)) {
       values.set(EngineTlsKeys.CERTIFICATE_FILE, "router.pem");
     }
-    if (OF_A_CERTIFICATE.contains(key)) {
-      values.set(ListenerKeys.CERTIFICATE_FILE, "router.pem");
+    for (ServerTlsKeys each : LISTENERS) {
+      // These are valid only with a certificate.
+      if (Set.of(each.keyFile(), each.keyPassword(), each.clientCaFile()).contains(key)) {
+        values.set(each.certificateFile(), "router.pem");
+      }
     }
     if (key.equals(FrontKeys.WAKE_SLEEPING)) {
       values.set(FrontKeys.DEFER_WITHOUT_WORKER, Duration.ofSeconds(7));

@@ -8,10 +8,13 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.it.support.RunningRouter;
 import io.pointsman.it.support.WaitFor;
+import io.pointsman.plane.haproxy.HaproxyPlane;
+import io.pointsman.proxy.tls.ClientTls;
 import io.pointsman.server.wiring.StartException;
 import io.pointsman.testkit.TestCertificate;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
+import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -177,6 +180,49 @@ class SecureClientsTest {
             }
           });
     }
+  }
+
+  /** The admin listener and the metrics have certificates of their own settings. */
+  @Test
+  void theOtherListenersHaveTls() throws Exception {
+    TestCertificate operator = TestCertificate.make(directory, "operator", "dns:operator");
+    String own = "{certificate-file: %1$s/first.crt, key-file: %1$s/first.key".formatted(directory);
+    String yaml =
+        "listen: {port: 0}\nlog: {level: error}\n"
+            + "admin: {port: 0, host: 0.0.0.0, on-client-port: false}\n"
+            + "admin-tls: "
+            + own
+            + ", client-ca-file: "
+            + operator.certificate()
+            + "}\nmetrics: {port: 0}\nmetrics-tls: "
+            + own
+            + "}\ndecide: {spoe-address: '127.0.0.1:0'}\n";
+    ClientTls known =
+        new ClientTls(
+            directory.resolve("first.crt").toString(),
+            operator.certificate().toString(),
+            operator.key().toString());
+    ClientTls nobody = new ClientTls(known.caFile(), "", "");
+    try (RunningRouter running = RunningRouter.start(yaml);
+        HttpClient scraper = HttpClient.newBuilder().sslContext(nobody.context("test")).build();
+        HttpClient admin = HttpClient.newBuilder().sslContext(known.context("test")).build()) {
+      URI url = URI.create("https://localhost:" + running.adminPort());
+      assertThat(running.adminUrl()).startsWith("https://");
+      assertThat(status(admin, url.resolve("/workers"))).isEqualTo(200);
+      assertThat(status(admin, url.resolve("/decisions"))).isEqualTo(200);
+      assertThatThrownBy(() -> status(scraper, url.resolve("/workers")))
+          .isInstanceOf(IOException.class);
+      assertThat(status(scraper, URI.create(running.metricsUrl()))).isEqualTo(200);
+
+      // The command for HAProxy reads the router's addresses there.
+      assertThat(HaproxyPlane.spoeOf(url, "", known).getPort()).isPositive();
+      assertThatThrownBy(() -> HaproxyPlane.spoeOf(url, "", nobody))
+          .isInstanceOf(IOException.class);
+    }
+  }
+
+  private static int status(HttpClient client, URI url) throws Exception {
+    return client.send(HttpRequest.newBuilder(url).build(), BodyHandlers.discarding()).statusCode();
   }
 
   private static String id(

@@ -121,10 +121,14 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   /** Makes an accepted channel a client connection. */
   public static void accept(LoopState state, Channel channel) {
-    channel.pipeline().addLast(new ClientConnection(state, channel, null, false));
+    ClientConnection _ = accept(state, channel, null);
   }
 
-  /** Makes an accepted channel a client connection. Its first request may ask for a switch. */
+  /**
+   * Makes an accepted channel a client connection.
+   *
+   * @param protocolSwitch the switch that its first request may ask for; null if none is possible
+   */
   public static ClientConnection accept(
       LoopState state, Channel channel, @Nullable ProtocolSwitch protocolSwitch) {
     ClientConnection accepted = new ClientConnection(state, channel, protocolSwitch, false);
@@ -133,8 +137,10 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   }
 
   /** Makes a channel that the admin listener accepted a client connection. */
-  public static void acceptAdmin(LoopState state, Channel channel) {
-    channel.pipeline().addLast(new ClientConnection(state, channel, null, true));
+  public static ClientConnection acceptAdmin(LoopState state, Channel channel) {
+    ClientConnection accepted = new ClientConnection(state, channel, null, true);
+    channel.pipeline().addLast(accepted);
+    return accepted;
   }
 
   /** True if the admin listener accepted the connection. */

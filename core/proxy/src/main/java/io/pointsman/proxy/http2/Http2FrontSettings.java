@@ -12,6 +12,9 @@ package io.pointsman.proxy.http2;
 public record Http2FrontSettings(boolean enabled, boolean upgrade, int maxStreams, int maxResets) {
   public static final Http2FrontSettings DEFAULTS = new Http2FrontSettings(true, false, 128, 1000);
 
+  /** HTTP/1.1 only. */
+  public static final Http2FrontSettings OFF = new Http2FrontSettings(false, false, 1, 1);
+
   public Http2FrontSettings {
     if (maxStreams < 1 || maxStreams > 10_000) {
       throw new IllegalArgumentException("maxStreams: " + maxStreams + " (expected: 1 to 10000)");

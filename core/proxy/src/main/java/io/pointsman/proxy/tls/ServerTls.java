@@ -10,6 +10,7 @@ import io.netty.handler.ssl.ApplicationProtocolConfig.SelectedListenerFailureBeh
 import io.netty.handler.ssl.ApplicationProtocolConfig.SelectorFailureBehavior;
 import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.ClientAuth;
+import io.netty.handler.ssl.JdkSslContext;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslHandler;
@@ -20,6 +21,7 @@ import io.pointsman.proxy.tls.ServerTlsSettings.ClientCertificates;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.PrivateKey;
@@ -31,6 +33,8 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLParameters;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -44,6 +48,11 @@ public final class ServerTls {
 
   private static final String BEGIN = "-----BEGIN CERTIFICATE-----";
   private static final String END = "-----END CERTIFICATE-----";
+
+  private static final String[] VERSIONS = {"TLSv1.3", "TLSv1.2"};
+
+  /** Group of the configuration with the settings, for messages. */
+  private final String group;
 
   private final ServerTlsSettings settings;
   private final boolean http2;
@@ -98,22 +107,24 @@ public final class ServerTls {
     return pool;
   }
 
-  private ServerTls(ServerTlsSettings settings, boolean http2) {
+  private ServerTls(String group, ServerTlsSettings settings, boolean http2) {
+    this.group = group;
     this.settings = settings;
     this.http2 = http2;
-    Contents contents = contents(settings);
-    loaded = new Loaded(contents, build(settings, contents, http2));
-    log.info("TLS with the certificate of {}", settings.certificateFile());
+    Contents contents = contents();
+    loaded = new Loaded(contents, build(contents));
+    log.info("{}: TLS with the certificate of {}", group, settings.certificateFile());
   }
 
   /**
    * Reads the files.
    *
+   * @param group group of the configuration with the settings, for messages
    * @param http2 true to offer HTTP/2 to clients
    * @throws IllegalArgumentException if they cannot be used
    */
-  public static ServerTls open(ServerTlsSettings settings, boolean http2) {
-    return new ServerTls(settings, http2);
+  public static ServerTls open(String group, ServerTlsSettings settings, boolean http2) {
+    return new ServerTls(group, settings, http2);
   }
 
   /** A handler for a client's connection. */
@@ -123,6 +134,24 @@ public final class ServerTls {
     return handler;
   }
 
+  /** A context for a server of the JDK. Each of its engines has the present certificate. */
+  public SSLContext context() {
+    return new CurrentContext(() -> ((JdkSslContext) loaded.context).context());
+  }
+
+  /** Parameters for a connection of such a server: versions and certificates of clients. */
+  public SSLParameters parameters() {
+    SSLParameters parameters = context().getDefaultSSLParameters();
+    parameters.setProtocols(VERSIONS.clone());
+    boolean asks = !settings.clientCaFile().isEmpty();
+    boolean required = settings.clientCertificates() == ClientCertificates.REQUIRED;
+    parameters.setNeedClientAuth(asks && required);
+    if (asks && !required) {
+      parameters.setWantClientAuth(true);
+    }
+    return parameters;
+  }
+
   /**
    * Reads the files again. Later connections use their contents. Must not be called by two threads
    * at once; may block.
@@ -130,7 +159,7 @@ public final class ServerTls {
   public void refresh() {
     Contents found;
     try {
-      found = contents(settings);
+      found = contents();
     } catch (IllegalArgumentException e) {
       refuse(Contents.MISSING, e);
       return;
@@ -139,9 +168,9 @@ public final class ServerTls {
       return;
     }
     try {
-      loaded = new Loaded(found, build(settings, found, http2));
+      loaded = new Loaded(found, build(found));
       refused = Contents.NONE;
-      log.info("TLS continues with the changed files of {}", settings.certificateFile());
+      log.info("{}: TLS continues with the changed files of {}", group, settings.certificateFile());
     } catch (IllegalArgumentException e) {
       refuse(found, e);
     }
@@ -151,36 +180,39 @@ public final class ServerTls {
     boolean known = found.same(refused);
     refused = found;
     if (!known) {
-      log.warn("TLS keeps the earlier certificate: {}", why.getMessage());
+      log.warn("{}: TLS keeps the earlier certificate: {}", group, why.getMessage());
     }
   }
 
-  private static Contents contents(ServerTlsSettings settings) {
-    byte[] certificate = bytes("certificate-file", settings.certificateFile());
-    byte[] key = bytes("key-file", settings.fileOfKey());
+  private Contents contents() {
+    byte[] certificate = bytes(group + ".certificate-file", settings.certificateFile());
+    byte[] key = bytes(group + ".key-file", settings.fileOfKey());
     return settings.clientCaFile().isEmpty()
         ? new Contents(List.of(certificate, key))
-        : new Contents(List.of(certificate, key, bytes("client-ca-file", settings.clientCaFile())));
+        : new Contents(
+            List.of(certificate, key, bytes(group + ".client-ca-file", settings.clientCaFile())));
   }
 
-  private static byte[] bytes(String name, String file) {
+  static byte[] bytes(String name, String file) {
     try {
       return Files.readAllBytes(Path.of(file));
-    } catch (IOException e) {
+    } catch (IOException | InvalidPathException e) {
       throw new IllegalArgumentException(
-          "tls." + name + ": " + file + ": " + e + " (expected: a readable PEM file)", e);
+          name + ": " + file + ": " + e + " (expected: a readable PEM file)", e);
     }
   }
 
-  private static SslContext build(ServerTlsSettings settings, Contents contents, boolean http2) {
+  private SslContext build(Contents contents) {
     X509Certificate[] chain =
-        certificates("certificate-file", settings.certificateFile(), contents.files.get(0));
+        certificates(
+            group + ".certificate-file", settings.certificateFile(), contents.files.get(0));
     PrivateKey key;
     try {
       key = PemKey.read(contents.files.get(1), chain[0].getPublicKey(), settings.keyPassword());
     } catch (GeneralSecurityException | IOException | IllegalArgumentException e) {
       throw new IllegalArgumentException(
-          "tls.key-file: "
+          group
+              + ".key-file: "
               + settings.fileOfKey()
               + ": "
               + e.getMessage()
@@ -190,13 +222,14 @@ public final class ServerTls {
     SslContextBuilder builder =
         SslContextBuilder.forServer(key, chain)
             .sslProvider(SslProvider.JDK)
-            .protocols("TLSv1.3", "TLSv1.2")
+            .protocols(VERSIONS)
             .ciphers(Http2SecurityUtil.CIPHERS, SupportedCipherSuiteFilter.INSTANCE)
             .applicationProtocolConfig(offers(http2));
     if (contents.files.size() > 2) {
       builder
           .trustManager(
-              certificates("client-ca-file", settings.clientCaFile(), contents.files.get(2)))
+              certificates(
+                  group + ".client-ca-file", settings.clientCaFile(), contents.files.get(2)))
           .clientAuth(
               settings.clientCertificates() == ClientCertificates.REQUIRED
                   ? ClientAuth.REQUIRE
@@ -205,7 +238,7 @@ public final class ServerTls {
     try {
       return builder.build();
     } catch (IOException e) {
-      throw new IllegalArgumentException("tls: " + e.getMessage(), e);
+      throw new IllegalArgumentException(group + ": " + e.getMessage(), e);
     }
   }
 
@@ -227,10 +260,10 @@ public final class ServerTls {
    * @throws IllegalArgumentException if there is none
    */
   public static X509Certificate certificate(String file) {
-    return certificates("certificate-file", file, bytes("certificate-file", file))[0];
+    return certificates("tls.certificate-file", file, bytes("tls.certificate-file", file))[0];
   }
 
-  private static X509Certificate[] certificates(String name, String file, byte[] bytes) {
+  static X509Certificate[] certificates(String name, String file, byte[] bytes) {
     try {
       X509Certificate[] found =
           CertificateFactory.getInstance("X.509")
@@ -250,7 +283,7 @@ public final class ServerTls {
   private static IllegalArgumentException unusable(
       String name, String file, @Nullable Exception why) {
     return new IllegalArgumentException(
-        "tls." + name + ": " + file + " (expected: a PEM file with certificates)", why);
+        name + ": " + file + " (expected: a PEM file with certificates)", why);
   }
 
   /** The certificates of a file that may also contain a key. */

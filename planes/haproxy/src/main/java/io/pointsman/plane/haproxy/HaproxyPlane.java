@@ -2,6 +2,7 @@ package io.pointsman.plane.haproxy;
 
 import io.pointsman.control.health.Rounds;
 import io.pointsman.engine.env.LogText;
+import io.pointsman.proxy.tls.ClientTls;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -66,7 +67,7 @@ public final class HaproxyPlane implements AutoCloseable {
   private HaproxyPlane(HaproxySettings settings) throws IOException {
     this.settings = settings;
     port = settings.listen().getPort() > 0 ? settings.listen().getPort() : freePort();
-    router = new RouterCalls(settings.router(), settings.apiKey());
+    router = new RouterCalls(settings.router(), settings.apiKey(), settings.routerTls());
     ends = StreamEnds.open(router);
     files = written();
     runtime = new RuntimeApi(files.socket());
@@ -163,8 +164,19 @@ public final class HaproxyPlane implements AutoCloseable {
    * @throws IOException if the router does not respond, or has no such address
    */
   public static InetSocketAddress spoeOf(URI router, String apiKey) throws IOException {
+    return spoeOf(router, apiKey, ClientTls.OF_JVM);
+  }
+
+  /**
+   * The same of a router with {@code https://}.
+   *
+   * @param tls certificates for the router
+   * @throws IllegalArgumentException if a file for TLS cannot be used
+   */
+  public static InetSocketAddress spoeOf(URI router, String apiKey, ClientTls tls)
+      throws IOException {
     InetSocketAddress address;
-    try (RouterCalls calls = new RouterCalls(router, apiKey)) {
+    try (RouterCalls calls = new RouterCalls(router, apiKey, tls)) {
       address = calls.spoe();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

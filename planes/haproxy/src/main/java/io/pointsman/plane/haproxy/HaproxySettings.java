@@ -2,6 +2,7 @@ package io.pointsman.plane.haproxy;
 
 import static java.util.Objects.requireNonNull;
 
+import io.pointsman.proxy.tls.ClientTls;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.time.Duration;
@@ -11,7 +12,8 @@ import java.util.function.Consumer;
  * Settings of a HAProxy that queries a router for each request.
  *
  * @param listen address for clients; port 0: any free port
- * @param router base URL of the router, {@code http://host:port}
+ * @param router base URL of the router, {@code http://host:port} or {@code https://host:port}
+ * @param routerTls certificates for a router with {@code https://}
  * @param apiKey bearer token for this program's own requests to the router; empty: none. If set,
  *     the router is assumed to authenticate clients, and no request goes to a worker without its
  *     consent.
@@ -28,6 +30,7 @@ import java.util.function.Consumer;
 public record HaproxySettings(
     InetSocketAddress listen,
     URI router,
+    ClientTls routerTls,
     String apiKey,
     String engineKey,
     InetSocketAddress spoe,
@@ -44,6 +47,7 @@ public record HaproxySettings(
   public HaproxySettings {
     requireNonNull(listen, "listen");
     requireNonNull(spoe, "spoe");
+    requireNonNull(routerTls, "routerTls");
     checkRouter(router);
     check("apiKey", apiKey);
     check("engineKey", engineKey);
@@ -64,11 +68,15 @@ public record HaproxySettings(
   /**
    * Checks the base URL of a router.
    *
-   * @throws IllegalArgumentException if it is not {@code http://host:port}
+   * @throws IllegalArgumentException if it is neither {@code http://host:port} nor {@code
+   *     https://host:port}
    */
   public static void checkRouter(URI router) {
-    if (!"http".equals(router.getScheme()) || router.getHost() == null || router.getPort() <= 0) {
-      throw new IllegalArgumentException("router: " + router + " (expected: http://host:port)");
+    String scheme = router.getScheme();
+    boolean http = "http".equals(scheme) || "https".equals(scheme);
+    if (!http || router.getHost() == null || router.getPort() <= 0) {
+      throw new IllegalArgumentException(
+          "router: " + router + " (expected: http://host:port or https://host:port)");
     }
   }
 
@@ -83,6 +91,7 @@ public record HaproxySettings(
     return new HaproxySettings(
         listen,
         router,
+        ClientTls.OF_JVM,
         "",
         "",
         spoe,
@@ -102,6 +111,11 @@ public record HaproxySettings(
   /** Sets the bearer token for the router; empty: none. */
   public HaproxySettings withApiKey(String key) {
     return with(draft -> draft.apiKey = key);
+  }
+
+  /** Sets the certificates for a router with {@code https://}. */
+  public HaproxySettings withRouterTls(ClientTls tls) {
+    return with(draft -> draft.routerTls = tls);
   }
 
   /** Sets the bearer token for engines; empty: none. */
@@ -135,6 +149,7 @@ public record HaproxySettings(
     return new HaproxySettings(
         listen,
         router,
+        draft.routerTls,
         draft.apiKey,
         draft.engineKey,
         spoe,
@@ -148,6 +163,7 @@ public record HaproxySettings(
 
   /** A mutable copy of the changeable settings. */
   private static final class Draft {
+    private ClientTls routerTls;
     private String apiKey;
     private String engineKey;
     private boolean firstToken;
@@ -156,6 +172,7 @@ public record HaproxySettings(
     private Duration ttl;
 
     private Draft(HaproxySettings from) {
+      routerTls = from.routerTls;
       apiKey = from.apiKey;
       engineKey = from.engineKey;
       firstToken = from.firstToken;

@@ -3,6 +3,7 @@ package io.pointsman.plane.haproxy;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.api.admin.Json;
 import io.pointsman.engine.env.LogText;
+import io.pointsman.proxy.tls.ClientTls;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -33,18 +34,28 @@ final class RouterCalls implements AutoCloseable {
   private final URI router;
   private final String apiKey;
   private final Causes told = new Causes();
-  private final HttpClient http =
-      HttpClient.newBuilder()
-          .version(HttpClient.Version.HTTP_1_1)
-          .connectTimeout(Duration.ofSeconds(1))
-          .build();
+  private final HttpClient http;
 
   /**
    * @param apiKey sent as bearer token; empty: none
+   * @param tls certificates for a router with {@code https://}
+   * @throws IllegalArgumentException if a file for TLS cannot be used
    */
-  RouterCalls(URI router, String apiKey) {
+  RouterCalls(URI router, String apiKey, ClientTls tls) {
     this.router = router;
     this.apiKey = apiKey;
+    HttpClient.Builder client =
+        HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .connectTimeout(Duration.ofSeconds(1));
+    if (router.getScheme().equals("https")) {
+      client.sslContext(tls.context("--router"));
+    }
+    http = client.build();
+  }
+
+  RouterCalls(URI router, String apiKey) {
+    this(router, apiKey, ClientTls.OF_JVM);
   }
 
   private HttpRequest.Builder request(String path) {

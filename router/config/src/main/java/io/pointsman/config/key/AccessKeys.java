@@ -20,7 +20,8 @@ public final class AccessKeys {
           "Address of the admin listener: worker API, decision service, decisions, control calls to"
               + " engines, and metrics.",
           "An address that other machines reach needs `admin.api-key`, a key with role `admin`"
-              + " in `auth.keys-file`, or `insecure-admin`.");
+              + " in `auth.keys-file`, certificates of callers (`admin-tls.client-ca-file`), or"
+              + " `insecure-admin`.");
 
   public static final Key<Integer> PORT =
       Key.of(

@@ -113,13 +113,7 @@ public final class ListenerKeys {
   private ListenerKeys() {}
 
   static List<Key<?>> ofTls() {
-    return List.of(
-        CERTIFICATE_FILE,
-        KEY_FILE,
-        KEY_PASSWORD,
-        CLIENT_CA_FILE,
-        CLIENT_CERTIFICATES,
-        HANDSHAKE_TIMEOUT);
+    return ServerTlsKeys.CLIENTS.all();
   }
 
   static List<Key<?>> ofHttp2() {

@@ -3,6 +3,8 @@ package io.pointsman.config.settings;
 import static java.util.Objects.requireNonNull;
 
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.proxy.tls.ServerTlsSettings;
+import io.pointsman.proxy.tls.ServerTlsSettings.ClientCertificates;
 import java.util.List;
 
 /**
@@ -11,6 +13,7 @@ import java.util.List;
  * @param host address of the admin listener
  * @param port its port; 0: any free port
  * @param orAnyPort true if another port may be used because {@code port} is in use
+ * @param tls TLS of the admin listener
  * @param adminKey key for all admin paths; empty: none is needed
  * @param planeKey key of proxies that ask for decisions; empty: none is needed
  * @param names host names of the listener, besides local ones and addresses
@@ -24,6 +27,7 @@ public record AccessSettings(
     String host,
     int port,
     boolean orAnyPort,
+    ServerTlsSettings tls,
     String adminKey,
     String planeKey,
     List<String> names,
@@ -40,6 +44,7 @@ public record AccessSettings(
           "127.0.0.1",
           29_001,
           true,
+          ServerTlsSettings.OFF,
           "",
           "",
           List.of(),
@@ -55,6 +60,7 @@ public record AccessSettings(
     if (host.isBlank()) {
       throw new IllegalArgumentException("host: blank (expected: an address or a name)");
     }
+    requireNonNull(tls, "tls");
     checkKey("apiKey", adminKey);
     checkKey("decide.api-key", planeKey);
     if (!adminKey.isEmpty() && adminKey.equals(planeKey)) {
@@ -80,12 +86,20 @@ public record AccessSettings(
     }
   }
 
+  /** True if all callers of the admin listener need a certificate. */
+  public boolean mutualTls() {
+    return tls.enabled()
+        && !tls.clientCaFile().isEmpty()
+        && tls.clientCertificates() == ClientCertificates.REQUIRED;
+  }
+
   /** Copy with another {@code orAnyPort}, which matters only at the start. */
   public AccessSettings withOrAnyPort(boolean any) {
     return new AccessSettings(
         host,
         port,
         any,
+        tls,
         adminKey,
         planeKey,
         names,

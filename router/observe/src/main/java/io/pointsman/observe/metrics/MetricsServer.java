@@ -2,7 +2,11 @@ package io.pointsman.observe.metrics;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsParameters;
+import com.sun.net.httpserver.HttpsServer;
 import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.tls.ServerTls;
 import io.prometheus.metrics.expositionformats.ExpositionFormatWriter;
 import io.prometheus.metrics.expositionformats.ExpositionFormats;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -55,25 +59,49 @@ public final class MetricsServer implements AutoCloseable {
     this.server = server;
   }
 
-  /**
-   * Opens the listener.
-   *
-   * @param ready the answer to {@code GET /readyz}
-   * @param readiness the answer to {@code GET /readiness}
-   * @param address address of the listener; port 0: any free port
-   * @throws IOException if the address cannot be bound
-   */
+  /** Opens the listener in clear text. */
   public static MetricsServer open(
       RouterMetrics metrics,
       Supplier<LocalResponse> ready,
       Supplier<LocalResponse> readiness,
       InetSocketAddress address)
       throws IOException {
-    HttpServer http = HttpServer.create(address, BACKLOG);
+    return open(metrics, ready, readiness, address, null);
+  }
+
+  /**
+   * Opens the listener.
+   *
+   * @param ready the answer to {@code GET /readyz}
+   * @param readiness the answer to {@code GET /readiness}
+   * @param address address of the listener; port 0: any free port
+   * @param tls TLS of its connections; null: clear text
+   * @throws IOException if the address cannot be bound
+   */
+  public static MetricsServer open(
+      RouterMetrics metrics,
+      Supplier<LocalResponse> ready,
+      Supplier<LocalResponse> readiness,
+      InetSocketAddress address,
+      @Nullable ServerTls tls)
+      throws IOException {
+    HttpServer http = tls == null ? HttpServer.create(address, BACKLOG) : secure(address, tls);
     MetricsServer server = new MetricsServer(metrics.registry(), ready, readiness, http);
     http.setExecutor(server.executor);
     http.createContext("/", server::handle);
     http.start();
+    return server;
+  }
+
+  private static HttpServer secure(InetSocketAddress address, ServerTls tls) throws IOException {
+    HttpsServer server = HttpsServer.create(address, BACKLOG);
+    server.setHttpsConfigurator(
+        new HttpsConfigurator(tls.context()) {
+          @Override
+          public void configure(HttpsParameters parameters) {
+            parameters.setSSLParameters(tls.parameters());
+          }
+        });
     return server;
   }
 

@@ -1,6 +1,7 @@
 package io.pointsman.observe.metrics;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
@@ -9,7 +10,11 @@ import ch.qos.logback.core.read.ListAppender;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.tls.ClientTls;
+import io.pointsman.proxy.tls.ServerTls;
+import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.testkit.FakeClock;
+import io.pointsman.testkit.TestCertificate;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -17,12 +22,17 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.slf4j.LoggerFactory;
 
 @Timeout(60)
@@ -94,6 +104,58 @@ class MetricsServerTest {
     assertThat(send("GET", "/liveness").statusCode()).isEqualTo(200);
     assertThat(send("GET", "/readiness").statusCode()).isEqualTo(503);
     assertThat(send("GET", "/readiness").body()).isEqualTo("older");
+  }
+
+  @Test
+  void withTlsFurtherConnectionsGetTheChangedCertificate(@TempDir Path directory) throws Exception {
+    TestCertificate first = TestCertificate.make(directory, "first", "dns:localhost");
+    TestCertificate second = TestCertificate.make(directory, "second", "dns:localhost");
+    TestCertificate scraper = TestCertificate.make(directory, "scraper", "dns:scraper");
+    ServerTlsSettings settings =
+        new ServerTlsSettings(
+            first.certificate().toString(),
+            first.key().toString(),
+            "",
+            scraper.certificate().toString(),
+            ServerTlsSettings.ClientCertificates.REQUIRED,
+            Duration.ofSeconds(30));
+    ServerTls tls = ServerTls.open("metrics-tls", settings, false);
+    try (MetricsServer secure =
+        MetricsServer.open(
+            metrics,
+            () -> LocalResponse.text(200, "ready"),
+            () -> LocalResponse.text(200, "ready"),
+            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+            tls)) {
+      ClientTls known =
+          new ClientTls(
+              first.certificate().toString(),
+              scraper.certificate().toString(),
+              scraper.key().toString());
+      assertThat(scrape(secure, known.context("test"))).isEqualTo(200);
+      ClientTls without = new ClientTls(first.certificate().toString(), "", "");
+      assertThatThrownBy(() -> scrape(secure, without.context("test")))
+          .isInstanceOf(IOException.class);
+
+      SSLContext trustsFirst = known.context("test");
+      Files.copy(second.certificate(), first.certificate(), StandardCopyOption.REPLACE_EXISTING);
+      Files.copy(second.key(), first.key(), StandardCopyOption.REPLACE_EXISTING);
+      tls.refresh();
+      assertThatThrownBy(() -> scrape(secure, trustsFirst)).isInstanceOf(IOException.class);
+      assertThat(scrape(secure, known.context("test"))).isEqualTo(200);
+    }
+  }
+
+  private static int scrape(MetricsServer server, SSLContext context) throws Exception {
+    try (HttpClient secure = HttpClient.newBuilder().sslContext(context).build()) {
+      return secure
+          .send(
+              HttpRequest.newBuilder(URI.create("https://localhost:" + server.port() + "/metrics"))
+                  .timeout(Duration.ofSeconds(60))
+                  .build(),
+              HttpResponse.BodyHandlers.discarding())
+          .statusCode();
+    }
   }
 
   @Test

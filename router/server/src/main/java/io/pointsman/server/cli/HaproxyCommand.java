@@ -7,6 +7,7 @@ import io.pointsman.config.settings.LogSettings;
 import io.pointsman.observe.logging.LogSetup;
 import io.pointsman.plane.haproxy.HaproxyPlane;
 import io.pointsman.plane.haproxy.HaproxySettings;
+import io.pointsman.proxy.tls.ClientTls;
 import io.pointsman.server.wiring.StartException;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -55,8 +56,29 @@ final class HaproxyCommand implements Callable<Integer> {
       names = "--router",
       paramLabel = "<url>",
       required = true,
-      description = "URL of the router, http://host:port.")
+      description =
+          "URL of the router's admin listener, http://host:port, or https://host:port with"
+              + " admin-tls.")
   private String router = "";
+
+  @Option(
+      names = "--router-ca-file",
+      paramLabel = "<file>",
+      description =
+          "PEM file with the CA certificates of a router with https://. Default: those of the JVM.")
+  private String routerCa = "";
+
+  @Option(
+      names = "--router-certificate-file",
+      paramLabel = "<file>",
+      description = "PEM file with the certificate for a router with admin-tls.client-ca-file.")
+  private String routerCertificate = "";
+
+  @Option(
+      names = "--router-key-file",
+      paramLabel = "<file>",
+      description = "PEM file with its key. Default: the file of the certificate.")
+  private String routerKey = "";
 
   @Option(
       names = "--api-key",
@@ -186,12 +208,14 @@ final class HaproxyCommand implements Callable<Integer> {
     try {
       URI asked = URI.create(router);
       HaproxySettings.checkRouter(asked);
+      ClientTls tls = new ClientTls(routerCa, routerCertificate, routerKey);
       return new HaproxySettings(
           clients,
           asked,
+          tls,
           key,
           engines,
-          given == null ? HaproxyPlane.spoeOf(asked, key) : given,
+          given == null ? HaproxyPlane.spoeOf(asked, key, tls) : given,
           !noFirstToken,
           executable,
           Duration.ofMillis(timeout),

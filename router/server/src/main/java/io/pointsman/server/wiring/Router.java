@@ -62,6 +62,8 @@ import io.pointsman.proxy.loop.RequestHandlerFactory;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestTracer;
+import io.pointsman.proxy.tls.ServerTls;
+import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.proxy.upstream.EngineTls;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -292,7 +294,7 @@ public final class Router implements AutoCloseable {
       proxy = server;
       openAdmin(server);
       core.scheduling.prefer(server);
-      if (config.proxy().listen().tls().enabled()) {
+      if (config.proxy().listen().tls().enabled() || config.access().tls().enabled()) {
         control.push(Rounds.start("tls-files", FILES_PAUSE, server::refreshTls));
       }
       measure(server);
@@ -424,12 +426,12 @@ public final class Router implements AutoCloseable {
     private void openAdmin(ProxyServer server) throws IOException {
       AccessSettings access = config.access();
       try {
-        server.listenForAdmin(access.host(), access.port());
+        server.listenForAdmin(access.host(), access.port(), access.tls());
       } catch (IOException e) {
         if (!access.orAnyPort()) {
           throw e;
         }
-        server.listenForAdmin(access.host(), 0);
+        server.listenForAdmin(access.host(), 0, access.tls());
         log.warn(
             "admin.port: {} is in use; the admin listener is at port {}",
             access.port(),
@@ -571,6 +573,17 @@ public final class Router implements AutoCloseable {
       }
     }
 
+    /** TLS of the metrics port, which follows changed files; null in clear text. */
+    private @Nullable ServerTls tlsOfMetrics() {
+      ServerTlsSettings settings = config.metrics().tls();
+      if (!settings.enabled()) {
+        return null;
+      }
+      ServerTls opened = ServerTls.open("metrics-tls", settings, false);
+      control.push(Rounds.start("metrics-tls-files", FILES_PAUSE, opened::refresh));
+      return opened;
+    }
+
     @Nullable MetricsServer openMetrics() throws IOException {
       if (!config.metrics().enabled()) {
         return null;
@@ -581,7 +594,11 @@ public final class Router implements AutoCloseable {
         HealthApi answers = requireNonNull(health);
         MetricsServer server =
             MetricsServer.open(
-                metrics, answers::ready, answers::readiness, new InetSocketAddress(host, port));
+                metrics,
+                answers::ready,
+                answers::readiness,
+                new InetSocketAddress(host, port),
+                tlsOfMetrics());
         control.push(server);
         return server;
       } catch (IOException e) {
@@ -618,12 +635,16 @@ public final class Router implements AutoCloseable {
   }
 
   private String scheme() {
-    return config.proxy().listen().tls().enabled() ? "https" : "http";
+    return scheme(config.proxy().listen().tls());
+  }
+
+  private static String scheme(ServerTlsSettings tls) {
+    return tls.enabled() ? "https" : "http";
   }
 
   /** The base URL of the admin listener. */
   public String adminUrl() {
-    return url("http", config.access().host(), server.adminPort());
+    return url(scheme(config.access().tls()), config.access().host(), server.adminPort());
   }
 
   private static String url(String scheme, String host, int port) {
@@ -634,7 +655,7 @@ public final class Router implements AutoCloseable {
   public @Nullable String metricsUrl() {
     return metrics == null
         ? null
-        : url("http", config.metrics().host(), metrics.port()) + "/metrics";
+        : url(scheme(config.metrics().tls()), config.metrics().host(), metrics.port()) + "/metrics";
   }
 
   public Fleet fleet() {

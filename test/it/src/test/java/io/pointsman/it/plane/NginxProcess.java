@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
 /** A real nginx with the configuration and script of {@code planes/nginx}. */
@@ -45,6 +46,38 @@ final class NginxProcess implements AutoCloseable {
   static NginxProcess start(
       int router, Duration ttl, Duration patience, String key, String engineKey)
       throws IOException {
+    return start(router, ttl, patience, key, engineKey, UnaryOperator.identity());
+  }
+
+  /**
+   * A process for a router whose admin listener has TLS.
+   *
+   * @param authority PEM file with the CA of the router's certificate, which names localhost
+   */
+  static NginxProcess startWithTls(int router, Path authority) throws IOException {
+    return start(
+        router,
+        Duration.ofMinutes(1),
+        PlaneRig.PATIENCE,
+        "",
+        "",
+        text ->
+            text.replace("-- router_tls =", "router_tls =")
+                .replace(
+                    "  lua_socket_log_errors off;",
+                    "  lua_socket_log_errors off;\n  lua_ssl_trusted_certificate "
+                        + authority
+                        + ";"));
+  }
+
+  private static NginxProcess start(
+      int router,
+      Duration ttl,
+      Duration patience,
+      String key,
+      String engineKey,
+      UnaryOperator<String> change)
+      throws IOException {
     Path directory = Files.createTempDirectory("pointsman-nginx");
     int port = FreePorts.next();
     for (String name : List.of("nginx.conf", "pointsman.lua")) {
@@ -56,7 +89,7 @@ final class NginxProcess implements AutoCloseable {
               .replace("@TTL_MS@", Long.toString(ttl.toMillis()))
               .replace("timeout_ms = 1000", "timeout_ms = " + patience.toMillis())
               .replace("@LISTEN@", "127.0.0.1:" + port);
-      Files.writeString(directory.resolve(name), text);
+      Files.writeString(directory.resolve(name), change.apply(text));
     }
     // Its processes must be able to write to the test's directory, also as root.
     String user = System.getProperty("user.name").equals("root") ? "user root; " : "";

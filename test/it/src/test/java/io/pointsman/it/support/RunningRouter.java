@@ -49,6 +49,16 @@ public final class RunningRouter implements AutoCloseable {
     return values;
   }
 
+  /** The URL of the admin listener. */
+  public String adminUrl() {
+    return router.adminUrl();
+  }
+
+  /** The URL of the metrics. */
+  public String metricsUrl() {
+    return String.valueOf(router.metricsUrl());
+  }
+
   /** The port of the admin listener. */
   public int adminPort() {
     return URI.create(router.adminUrl()).getPort();

@@ -1,0 +1,68 @@
+package io.pointsman.proxy.tls;
+
+import java.security.KeyManagementException;
+import java.security.SecureRandom;
+import java.util.function.Supplier;
+import javax.net.ssl.KeyManager;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLContextSpi;
+import javax.net.ssl.SSLEngine;
+import javax.net.ssl.SSLServerSocketFactory;
+import javax.net.ssl.SSLSessionContext;
+import javax.net.ssl.SSLSocketFactory;
+import javax.net.ssl.TrustManager;
+import org.jspecify.annotations.Nullable;
+
+/** A context that stands for the present one of several, for servers that keep their context. */
+final class CurrentContext extends SSLContext {
+  CurrentContext(Supplier<SSLContext> current) {
+    super(new Spi(current), current.get().getProvider(), "TLS");
+  }
+
+  private static final class Spi extends SSLContextSpi {
+    private final Supplier<SSLContext> current;
+
+    Spi(Supplier<SSLContext> current) {
+      this.current = current;
+    }
+
+    @Override
+    protected void engineInit(
+        KeyManager @Nullable [] keys,
+        TrustManager @Nullable [] trusted,
+        @Nullable SecureRandom random)
+        throws KeyManagementException {
+      throw new KeyManagementException("the context is complete");
+    }
+
+    @Override
+    protected SSLSocketFactory engineGetSocketFactory() {
+      return current.get().getSocketFactory();
+    }
+
+    @Override
+    protected SSLServerSocketFactory engineGetServerSocketFactory() {
+      return current.get().getServerSocketFactory();
+    }
+
+    @Override
+    protected SSLEngine engineCreateSSLEngine() {
+      return current.get().createSSLEngine();
+    }
+
+    @Override
+    protected SSLEngine engineCreateSSLEngine(String host, int port) {
+      return current.get().createSSLEngine(host, port);
+    }
+
+    @Override
+    protected SSLSessionContext engineGetServerSessionContext() {
+      return current.get().getServerSessionContext();
+    }
+
+    @Override
+    protected SSLSessionContext engineGetClientSessionContext() {
+      return current.get().getClientSessionContext();
+    }
+  }
+}
