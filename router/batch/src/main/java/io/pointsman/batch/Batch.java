@@ -8,8 +8,10 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
  * @param json the object of the API without its counts
  * @param completed number of requests with a good answer
  * @param failed number of requests without one
+ * @param owner client that may use it, see {@link Owners}
  */
-record Batch(String id, BatchStatus status, ObjectNode json, int completed, int failed) {
+record Batch(
+    String id, BatchStatus status, ObjectNode json, int completed, int failed, String owner) {
   private static final String[] TIMES = {
     "in_progress_at",
     "expires_at",
@@ -22,19 +24,19 @@ record Batch(String id, BatchStatus status, ObjectNode json, int completed, int 
   };
 
   /**
-   * A new batch.
+   * A new batch of the owner of its input.
    *
    * @param now seconds since 1970
    * @param expiresAt seconds since 1970
    */
   static Batch create(
-      String id, String endpoint, String input, String window, long now, long expiresAt) {
+      String id, StoredFile input, String endpoint, String window, long now, long expiresAt) {
     ObjectNode json = Answers.object();
     json.put("id", id);
     json.put("object", "batch");
     json.put("endpoint", endpoint);
     json.putNull("errors");
-    json.put("input_file_id", input);
+    json.put("input_file_id", input.id());
     json.put("completion_window", window);
     json.putNull("output_file_id");
     json.putNull("error_file_id");
@@ -45,7 +47,7 @@ record Batch(String id, BatchStatus status, ObjectNode json, int completed, int 
     json.put("expires_at", expiresAt);
     json.put("total", 0);
     json.putNull("metadata");
-    return new Batch(id, BatchStatus.VALIDATING, json, 0, 0);
+    return new Batch(id, BatchStatus.VALIDATING, json, 0, 0, input.owner());
   }
 
   String endpoint() {
@@ -72,7 +74,7 @@ record Batch(String id, BatchStatus status, ObjectNode json, int completed, int 
   Batch with(BatchStatus next, long now) {
     ObjectNode changed = json.deepCopy();
     changed.put(next.time(), now);
-    return new Batch(id, next, changed, completed, failed);
+    return new Batch(id, next, changed, completed, failed, owner);
   }
 
   /** The object of the API. */

@@ -380,7 +380,7 @@ final class BatchRunner {
       }
       String name = batch.id() + "_" + kind + ".jsonl";
       store.take(Files.size(to));
-      store.add(new StoredFile(id, Files.size(to), now(), name, "batch_output"));
+      store.add(new StoredFile(id, Files.size(to), now(), name, "batch_output", batch.owner()));
       return id;
     }
   }

@@ -29,19 +29,21 @@ public final class BatchService implements AutoCloseable {
       BatchSettings settings,
       InstantSource clock,
       Supplier<String> ids,
+      Owners owners,
       Sleep sleep) {
     this.store = store;
     this.caller = caller;
     LineRequests requests = new LineRequests(store, settings, caller, clock, sleep::millis);
     runner = new BatchRunner(store, settings, requests, clock);
-    files = new FilesApi(store, settings, clock, ids);
-    batches = new BatchesApi(store, runner, clock, ids);
+    files = new FilesApi(store, settings, clock, ids, owners);
+    batches = new BatchesApi(store, runner, clock, ids, owners);
   }
 
   /**
    * Opens the store.
    *
    * @param certificateFile file with the certificate of the router's port; empty: it has no TLS
+   * @param keysConfirmed true if servers confirm the keys of clients
    * @param ids source of unique ids: letters and digits
    * @throws IOException if the directory cannot be used
    * @throws IllegalArgumentException if the file has no certificate
@@ -49,13 +51,15 @@ public final class BatchService implements AutoCloseable {
   public static BatchService open(
       BatchSettings settings,
       String certificateFile,
+      boolean keysConfirmed,
       InstantSource clock,
       Supplier<String> ids,
       Sleep sleep)
       throws IOException {
     RouterCaller caller = new RouterCaller(settings.apiKey(), certificateFile);
     BatchStore store = BatchStore.open(Path.of(settings.directory()).toAbsolutePath());
-    return new BatchService(store, caller, settings, clock, ids, sleep);
+    Owners owners = new Owners(keysConfirmed);
+    return new BatchService(store, caller, settings, clock, ids, owners, sleep);
   }
 
   /** Adds its routes. */

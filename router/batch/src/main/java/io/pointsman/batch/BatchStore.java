@@ -25,12 +25,16 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The store of files and batches: a directory of contents, and a SQLite database of everything
  * else. One process at a time uses it. Its methods block and can be called by any thread.
  */
 final class BatchStore implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(BatchStore.class);
+
   private static final String[] SCHEMA = {
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=NORMAL",
@@ -50,8 +54,13 @@ final class BatchStore implements AutoCloseable {
   static final String FILE_ID = "file-";
 
   private static final String OPEN = "('validating', 'in_progress', 'finalizing', 'cancelling')";
-  private static final String FILE = "SELECT id, bytes, created_at, name, purpose FROM files";
-  private static final String BATCH = "SELECT id, status, json, completed, failed FROM batches";
+  private static final String FILE =
+      "SELECT id, bytes, created_at, name, purpose, owner FROM files";
+  private static final String BATCH =
+      "SELECT id, status, json, completed, failed, owner FROM batches";
+
+  /** Tables with a column that stores of earlier versions do not have. */
+  private static final List<String> OWNED = List.of("files", "batches");
 
   private final Path files;
   private final FileChannel lock;
@@ -157,11 +166,35 @@ final class BatchStore implements AutoCloseable {
       for (String each : SCHEMA) {
         statement.execute(each);
       }
+      for (String each : OWNED) {
+        addOwners(statement, each);
+      }
     } catch (SQLException e) {
       opened.close();
       throw e;
     }
     return opened;
+  }
+
+  /** Adds the column of owners to a table that has none. Its rows then belong to everybody. */
+  private static void addOwners(Statement statement, String table) throws SQLException {
+    try (ResultSet found =
+        statement.executeQuery(
+            "SELECT COUNT(*) FROM pragma_table_info('" + table + "') WHERE name = 'owner'")) {
+      if (found.getInt(1) > 0) {
+        return;
+      }
+    }
+    statement.execute("ALTER TABLE " + table + " ADD COLUMN owner TEXT NOT NULL DEFAULT ''");
+    try (ResultSet rows = statement.executeQuery("SELECT COUNT(*) FROM " + table)) {
+      if (rows.getInt(1) > 0) {
+        LOG.warn(
+            "batch.directory: {} {} of an earlier version have no owner; only clients without key"
+                + " and certificate can use them",
+            rows.getInt(1),
+            table);
+      }
+    }
   }
 
   /** Removes contents that a process left behind when it ended in the middle of a change. */
@@ -229,17 +262,23 @@ final class BatchStore implements AutoCloseable {
   void add(StoredFile file) throws IOException {
     Files.move(unfinished(file.id()), content(file), StandardCopyOption.ATOMIC_MOVE);
     update(
-        "INSERT INTO files(id, bytes, created_at, name, purpose) VALUES(?, ?, ?, ?, ?)",
+        "INSERT INTO files(id, bytes, created_at, name, purpose, owner) VALUES(?, ?, ?, ?, ?, ?)",
         file.id(),
         file.bytes(),
         file.createdAt(),
         file.name(),
-        file.purpose());
+        file.purpose(),
+        file.owner());
   }
 
   private static StoredFile file(ResultSet row) throws SQLException {
     return new StoredFile(
-        row.getString(1), row.getLong(2), row.getLong(3), row.getString(4), row.getString(5));
+        row.getString(1),
+        row.getLong(2),
+        row.getLong(3),
+        row.getString(4),
+        row.getString(5),
+        row.getString(6));
   }
 
   /** The file with an id; null if there is none. */
@@ -248,18 +287,25 @@ final class BatchStore implements AutoCloseable {
     return found.isEmpty() ? null : found.getFirst();
   }
 
+  /** The file of an owner with an id; null if there is none. */
+  @Nullable StoredFile file(String id, String owner) {
+    StoredFile found = file(id);
+    return found != null && found.owner().equals(owner) ? found : null;
+  }
+
   /**
-   * Files, newest first.
+   * Files of an owner, newest first.
    *
    * @param purpose only those; null: all
    * @param after only those older than the file with this id; null: all
    */
-  List<StoredFile> files(@Nullable String purpose, @Nullable String after, int most) {
+  List<StoredFile> files(String owner, @Nullable String purpose, @Nullable String after, int most) {
     return query(
         FILE
-            + " WHERE (?1 IS NULL OR purpose = ?1) AND (?2 IS NULL OR seq < (SELECT seq FROM files"
-            + " WHERE id = ?2)) ORDER BY seq DESC LIMIT ?3",
+            + " WHERE owner = ?1 AND (?2 IS NULL OR purpose = ?2) AND (?3 IS NULL OR seq <"
+            + " (SELECT seq FROM files WHERE id = ?3 AND owner = ?1)) ORDER BY seq DESC LIMIT ?4",
         BatchStore::file,
+        owner,
         purpose,
         after,
         most);
@@ -315,11 +361,13 @@ final class BatchStore implements AutoCloseable {
 
   void add(Batch batch) {
     update(
-        "INSERT INTO batches(id, status, input, json, completed, failed) VALUES(?, ?, ?, ?, 0, 0)",
+        "INSERT INTO batches(id, status, input, json, completed, failed, owner) VALUES(?, ?, ?, ?,"
+            + " 0, 0, ?)",
         batch.id(),
         batch.status().word(),
         batch.input(),
-        Answers.text(batch.json()));
+        Answers.text(batch.json()),
+        batch.owner());
   }
 
   /** Replaces the state of a batch, except its counts. */
@@ -335,7 +383,8 @@ final class BatchStore implements AutoCloseable {
     try {
       ObjectNode json = (ObjectNode) Answers.MAPPER.readTree(row.getString(3));
       BatchStatus status = BatchStatus.of(row.getString(2));
-      return new Batch(row.getString(1), status, json, row.getInt(4), row.getInt(5));
+      return new Batch(
+          row.getString(1), status, json, row.getInt(4), row.getInt(5), row.getString(6));
     } catch (JsonProcessingException e) {
       throw new SQLException("a batch is not readable", e);
     }
@@ -347,17 +396,24 @@ final class BatchStore implements AutoCloseable {
     return found.isEmpty() ? null : found.getFirst();
   }
 
+  /** The batch of an owner with an id; null if there is none. */
+  @Nullable Batch batch(String id, String owner) {
+    Batch found = batch(id);
+    return found != null && found.owner().equals(owner) ? found : null;
+  }
+
   /**
-   * Batches, newest first.
+   * Batches of an owner, newest first.
    *
    * @param after only those older than the batch with this id; null: all
    */
-  List<Batch> batches(@Nullable String after, int most) {
+  List<Batch> batches(String owner, @Nullable String after, int most) {
     return query(
         BATCH
-            + " WHERE (?1 IS NULL OR seq < (SELECT seq FROM batches WHERE id = ?1))"
-            + " ORDER BY seq DESC LIMIT ?2",
+            + " WHERE owner = ?1 AND (?2 IS NULL OR seq < (SELECT seq FROM batches WHERE id = ?2"
+            + " AND owner = ?1)) ORDER BY seq DESC LIMIT ?3",
         BatchStore::batch,
+        owner,
         after,
         most);
   }

@@ -39,12 +39,19 @@ final class BatchesApi {
   private final BatchRunner runner;
   private final InstantSource clock;
   private final Supplier<String> ids;
+  private final Owners owners;
 
-  BatchesApi(BatchStore store, BatchRunner runner, InstantSource clock, Supplier<String> ids) {
+  BatchesApi(
+      BatchStore store,
+      BatchRunner runner,
+      InstantSource clock,
+      Supplier<String> ids,
+      Owners owners) {
     this.store = store;
     this.runner = runner;
     this.clock = clock;
     this.ids = ids;
+    this.owners = owners;
   }
 
   void addTo(LocalRoutes.Builder routes) {
@@ -52,7 +59,7 @@ final class BatchesApi {
     routes.on("GET", PATH, this::list);
     routes.below("GET", BATCH, this::get);
     routes.below("POST", BATCH, this::cancelByPost);
-    routes.below("DELETE", BATCH, request -> cancel(request.pathAfter(BATCH)));
+    routes.below("DELETE", BATCH, request -> cancel(request, request.pathAfter(BATCH)));
   }
 
   private LocalResponse create(LocalRequest request) {
@@ -103,14 +110,15 @@ final class BatchesApi {
     if (!valid(metadata)) {
       return invalid("metadata: invalid (expected: at most 16 short texts)", "metadata");
     }
-    if (store.file(input) == null) {
+    StoredFile file = store.file(input, owners.of(request));
+    if (file == null) {
       return Answers.notFound("File", input);
     }
-    return create(input, endpoint, window, seconds, metadata);
+    return create(file, endpoint, window, seconds, metadata);
   }
 
   private LocalResponse create(
-      String input, String endpoint, String window, long seconds, JsonNode metadata) {
+      StoredFile input, String endpoint, String window, long seconds, JsonNode metadata) {
     if (store.open().size() >= MOST_OPEN) {
       return Answers.error(
               429, "too_many_batches", "batches: " + MOST_OPEN + " are not finished", null)
@@ -120,7 +128,7 @@ final class BatchesApi {
       store.forgetOldest();
     }
     long now = clock.instant().getEpochSecond();
-    Batch batch = Batch.create("batch_" + ids.get(), endpoint, input, window, now, now + seconds);
+    Batch batch = Batch.create("batch_" + ids.get(), input, endpoint, window, now, now + seconds);
     if (metadata.isObject()) {
       batch.json().set("metadata", metadata);
     }
@@ -189,26 +197,27 @@ final class BatchesApi {
     if (limit == 0) {
       return Answers.badLimit();
     }
+    String after = request.parameter("after");
     List<ObjectNode> batches =
-        store.batches(request.parameter("after"), limit + 1).stream().map(Batch::shown).toList();
+        store.batches(owners.of(request), after, limit + 1).stream().map(Batch::shown).toList();
     return Answers.list(batches, limit);
   }
 
   private LocalResponse get(LocalRequest request) {
     String id = request.pathAfter(BATCH);
-    Batch batch = store.batch(id);
+    Batch batch = store.batch(id, owners.of(request));
     return batch == null ? Answers.notFound("Batch", id) : Answers.ok(batch.shown());
   }
 
   private LocalResponse cancelByPost(LocalRequest request) {
     String rest = request.pathAfter(BATCH);
     return rest.endsWith(CANCEL)
-        ? cancel(rest.substring(0, rest.length() - CANCEL.length()))
+        ? cancel(request, rest.substring(0, rest.length() - CANCEL.length()))
         : Answers.notFound("Path", request.path());
   }
 
-  private LocalResponse cancel(String id) {
-    Batch batch = store.batch(id);
+  private LocalResponse cancel(LocalRequest request, String id) {
+    Batch batch = store.batch(id, owners.of(request));
     if (batch == null) {
       return Answers.notFound("Batch", id);
     }

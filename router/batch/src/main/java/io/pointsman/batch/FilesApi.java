@@ -39,13 +39,20 @@ final class FilesApi {
   private final BatchSettings settings;
   private final InstantSource clock;
   private final Supplier<String> ids;
+  private final Owners owners;
   private final Semaphore uploads = new Semaphore(MOST_UPLOADS);
 
-  FilesApi(BatchStore store, BatchSettings settings, InstantSource clock, Supplier<String> ids) {
+  FilesApi(
+      BatchStore store,
+      BatchSettings settings,
+      InstantSource clock,
+      Supplier<String> ids,
+      Owners owners) {
     this.store = store;
     this.settings = settings;
     this.clock = clock;
     this.ids = ids;
+    this.owners = owners;
   }
 
   void addTo(LocalRoutes.Builder routes) {
@@ -95,7 +102,7 @@ final class FilesApi {
     String id = BatchStore.FILE_ID + ids.get();
     Room room = new Room();
     try {
-      return upload(form, id, room);
+      return upload(form, id, owners.of(request), room);
     } finally {
       Files.deleteIfExists(store.unfinished(id));
       room.release();
@@ -122,7 +129,8 @@ final class FilesApi {
     }
   }
 
-  private LocalResponse upload(Multipart form, String id, Room room) throws IOException {
+  private LocalResponse upload(Multipart form, String id, String owner, Room room)
+      throws IOException {
     String name = null;
     String purpose = UNKNOWN;
     for (Multipart.Part part = form.next(); part != null; part = form.next()) {
@@ -146,7 +154,7 @@ final class FilesApi {
       return Answers.missing("file");
     }
     long now = clock.instant().getEpochSecond();
-    StoredFile file = new StoredFile(id, room.bytes, now, name, purpose);
+    StoredFile file = new StoredFile(id, room.bytes, now, name, purpose, owner);
     store.add(file);
     room.keep();
     return Answers.ok(file.json());
@@ -186,8 +194,10 @@ final class FilesApi {
     if (limit == 0) {
       return Answers.badLimit();
     }
+    String purpose = request.parameter("purpose");
+    String after = request.parameter("after");
     List<ObjectNode> files =
-        store.files(request.parameter("purpose"), request.parameter("after"), limit + 1).stream()
+        store.files(owners.of(request), purpose, after, limit + 1).stream()
             .map(StoredFile::json)
             .toList();
     return Answers.list(files, limit);
@@ -197,7 +207,7 @@ final class FilesApi {
     String rest = request.pathAfter(FILE);
     boolean content = rest.endsWith(CONTENT);
     String id = content ? rest.substring(0, rest.length() - CONTENT.length()) : rest;
-    StoredFile file = store.file(id);
+    StoredFile file = store.file(id, owners.of(request));
     if (file == null) {
       return Answers.notFound("File", id);
     }
@@ -216,7 +226,7 @@ final class FilesApi {
 
   private LocalResponse delete(LocalRequest request) throws IOException {
     String id = request.pathAfter(FILE);
-    StoredFile file = store.file(id);
+    StoredFile file = store.file(id, owners.of(request));
     if (file == null) {
       return Answers.notFound("File", id);
     }

@@ -8,8 +8,10 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
  * @param bytes size in bytes
  * @param createdAt seconds since 1970
  * @param name name that the client gave it
+ * @param owner client that may use it, see {@link Owners}
  */
-record StoredFile(String id, long bytes, long createdAt, String name, String purpose) {
+record StoredFile(
+    String id, long bytes, long createdAt, String name, String purpose, String owner) {
 
   /** The object of the API. */
   ObjectNode json() {

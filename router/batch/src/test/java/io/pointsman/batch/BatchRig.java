@@ -17,6 +17,7 @@ import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -61,9 +62,10 @@ final class BatchRig implements AutoCloseable {
     LineRequests requests =
         new LineRequests(store, settings, this::call, this::instant, waits::add);
     runner = new BatchRunner(store, settings, requests, this::instant);
+    Owners owners = new Owners(true);
     LocalRoutes.Builder builder = LocalRoutes.builder();
-    new FilesApi(store, settings, this::instant, BatchRig::id).addTo(builder);
-    new BatchesApi(store, runner, this::instant, BatchRig::id).addTo(builder);
+    new FilesApi(store, settings, this::instant, BatchRig::id, owners).addTo(builder);
+    new BatchesApi(store, runner, this::instant, BatchRig::id, owners).addTo(builder);
     routes = builder.build();
   }
 
@@ -105,7 +107,9 @@ final class BatchRig implements AutoCloseable {
 
   Reply call(String method, String target, byte[] body, Map<String, String> headers)
       throws Exception {
-    return call(method, target, body, headers, ClientIdentity.UNKNOWN);
+    Map<String, String> all = new HashMap<>(this.headers);
+    all.putAll(headers);
+    return call(method, target, body, all, client);
   }
 
   Reply call(
@@ -117,7 +121,7 @@ final class BatchRig implements AutoCloseable {
     LocalEndpoint endpoint = requireNonNull(methods.forMethod(method), method);
     boolean streams = endpoint.streamsBody();
     InputStream stream = streams ? new ByteArrayInputStream(body) : null;
-    Map<String, List<String>> lists = new java.util.HashMap<>();
+    Map<String, List<String>> lists = new HashMap<>();
     headers.forEach((name, value) -> lists.put(name, List.of(value)));
     LocalResponse response =
         endpoint.handle(
@@ -146,8 +150,25 @@ final class BatchRig implements AutoCloseable {
     return new Reply(response.status(), document, text);
   }
 
+  /** The owner of what a client stores. */
+  static String ownerOf(Owners owners, ClientIdentity client, Map<String, String> headers) {
+    Map<String, List<String>> lists = new HashMap<>();
+    headers.forEach((name, value) -> lists.put(name, List.of(value)));
+    return owners.of(new LocalRequest("GET", "/v1/files", "", lists, new byte[0], "id").of(client));
+  }
+
+  /** The client of the following calls. */
+  volatile ClientIdentity client = ClientIdentity.UNKNOWN;
+
+  /** Its headers besides those of a call. */
+  volatile Map<String, String> headers = Map.of();
+
   Reply get(String target) throws Exception {
     return call("GET", target, new byte[0], Map.of());
+  }
+
+  Reply delete(String target) throws Exception {
+    return call("DELETE", target, new byte[0], Map.of());
   }
 
   Reply post(String target, String body) throws Exception {

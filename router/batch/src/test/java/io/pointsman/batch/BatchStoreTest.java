@@ -6,11 +6,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.Statement;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class BatchStoreTest {
-  private static final StoredFile INPUT = new StoredFile("file-1", 3, 0, "in.jsonl", "batch");
+  private static final StoredFile INPUT =
+      new StoredFile("file-1", 3, 0, "in.jsonl", "batch", "key/alice");
 
   @TempDir Path directory;
 
@@ -41,8 +45,8 @@ class BatchStoreTest {
 
   @Test
   void resultsOfAFinishedBatchAreRemovedAtTheStart() throws IOException {
-    Batch open = Batch.create("batch_1", "/v1/chat/completions", "file-1", "24h", 0, 86_400);
-    Batch finished = Batch.create("batch_2", "/v1/chat/completions", "file-1", "24h", 0, 86_400);
+    Batch open = Batch.create("batch_1", INPUT, "/v1/chat/completions", "24h", 0, 86_400);
+    Batch finished = Batch.create("batch_2", INPUT, "/v1/chat/completions", "24h", 0, 86_400);
     try (BatchStore store = BatchStore.open(directory)) {
       store.add(open);
       store.add(open, 1, false, "{}");
@@ -55,6 +59,31 @@ class BatchStoreTest {
       assertThat(store.result(open, false, 0)).isEqualTo(new BatchStore.Result(1, "{}"));
       assertThat(store.result(finished, false, 0)).isNull();
       assertThat(store.used()).isEqualTo(2);
+    }
+  }
+
+  /** The tables of the first version, with a file, a finished and an unfinished batch. */
+  @Test
+  void aStoreOfAnEarlierVersionGetsOwners() throws Exception {
+    try (BatchStore store = BatchStore.open(directory)) {
+      store(store, INPUT);
+      store.add(Batch.create("batch_1", INPUT, "/v1/chat/completions", "24h", 0, 86_400));
+    }
+    try (Connection earlier =
+            DriverManager.getConnection("jdbc:sqlite:" + directory.resolve("batch.db"));
+        Statement statement = earlier.createStatement()) {
+      statement.execute("ALTER TABLE files DROP COLUMN owner");
+      statement.execute("ALTER TABLE batches DROP COLUMN owner");
+    }
+
+    for (int start = 0; start < 2; start++) {
+      try (BatchStore store = BatchStore.open(directory)) {
+        assertThat(store.file("file-1", Owners.EVERYBODY)).isNotNull();
+        assertThat(store.file("file-1", "key/alice")).isNull();
+        assertThat(store.batch("batch_1", Owners.EVERYBODY)).isNotNull();
+        assertThat(store.batches("key/alice", null, 9)).isEmpty();
+        assertThat(store.open()).hasSize(1);
+      }
     }
   }
 }

@@ -21,8 +21,8 @@ public final class BatchKeys {
           DEFAULTS.enabled(),
           "Serve `/v1/files` and `/v1/batches`. Files and batches are kept in `batch.directory` and"
               + " survive a restart.",
-          "`true`: every client of the port can read all files and cancel all batches. `false`:"
-              + " these paths go to a worker.");
+          "`true`: clients with a key or certificate have their own files; all others share theirs."
+              + " `false`: these paths go to a worker.");
 
   public static final Key<String> DIRECTORY =
       Key.of(

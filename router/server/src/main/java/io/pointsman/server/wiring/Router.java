@@ -533,6 +533,7 @@ public final class Router implements AutoCloseable {
           BatchService.open(
               config.batch(),
               config.proxy().listen().tls().certificateFile(),
+              !config.auth().validationUrls().isEmpty(),
               InstantSource.system(),
               () -> UUID.randomUUID().toString().replace("-", ""),
               Thread::sleep);

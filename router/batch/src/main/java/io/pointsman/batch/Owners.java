@@ -1,0 +1,53 @@
+package io.pointsman.batch;
+
+import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.local.CallerCheck;
+import io.pointsman.proxy.local.LocalRequest;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
+import java.util.HexFormat;
+
+/**
+ * The owners of files and batches. A client with a named key, a certificate or a key that a server
+ * has confirmed owns what it stores. All other clients are one owner, because an address is no
+ * proof of a client.
+ *
+ * @param confirmed true if servers confirm the keys of clients, so an unnamed key is a proof
+ */
+record Owners(boolean confirmed) {
+  /** Owner of the files of clients that the router cannot tell apart. */
+  static final String EVERYBODY = "";
+
+  private static final int DIGEST_BYTES = 16;
+
+  /** The owner of what the client of a request stores. */
+  String of(LocalRequest request) {
+    ClientIdentity client = request.client();
+    return switch (client.kind()) {
+      case KEY -> "key/" + client.name();
+      case CERTIFICATE -> "certificate/" + client.name();
+      case ADDRESS -> confirmed ? byKey(request) : EVERYBODY;
+    };
+  }
+
+  /** The owner by its key, which is not stored. */
+  private static String byKey(LocalRequest request) {
+    String key =
+        CallerCheck.credentials(request.header("authorization"), request.header("x-api-key"));
+    if (key == null) {
+      return EVERYBODY;
+    }
+    byte[] digest = digest(key);
+    return "confirmed/" + HexFormat.of().formatHex(Arrays.copyOf(digest, DIGEST_BYTES));
+  }
+
+  private static byte[] digest(String key) {
+    try {
+      return MessageDigest.getInstance("SHA-256").digest(key.getBytes(StandardCharsets.UTF_8));
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException(e); // each Java runtime has it
+    }
+  }
+}
