@@ -25,8 +25,7 @@ final class AccessRecords {
    */
   static AccessSettings from(ConfigValues values) {
     ServerTlsSettings tls =
-        PointsmanConfig.group(
-            "admin-tls", () -> ProxyRecords.tls(values, ServerTlsKeys.ADMIN));
+        PointsmanConfig.group("admin-tls", () -> ProxyRecords.tls(values, ServerTlsKeys.ADMIN));
     AccessSettings access =
         PointsmanConfig.group(
             "admin",
@@ -61,7 +60,7 @@ final class AccessRecords {
               + " true)");
     }
     // With a file of keys, such a listener refuses all calls while the file has no administrator.
-    if (!access.adminKey().isEmpty() || !values.get(AdminKeys.KEYS_FILE).isEmpty()) {
+    if (!access.adminKey().isEmpty() || AuthRecords.from(values).ownKeys()) {
       return;
     }
     if (!AccessSettings.isLocal(access.host()) && !access.mutualTls()) {

@@ -263,13 +263,7 @@ public record PointsmanConfig(
             values.get(OperationKeys.LOG_AUDIT)),
         group("admin", () -> admin(values)),
         AccessRecords.from(values),
-        group(
-            "auth",
-            () ->
-                new AuthSettings(
-                    values.get(AdminKeys.VALIDATION_URLS),
-                    values.get(AdminKeys.KEYS_FILE),
-                    values.get(AdminKeys.VERDICT_TTL))),
+        AuthRecords.from(values),
         group("decide", () -> decide(values)),
         new DecisionSettings(
             values.get(AdminKeys.DECISIONS_SAMPLE), values.get(AdminKeys.DECISIONS_KEEP)),

@@ -80,6 +80,7 @@ class AccessRecordsTest {
         "admin: {host: 0.0.0.0, api-key: k}",
         "{auth: {keys-file: keys.yaml}, admin: {host: 0.0.0.0}}",
         "{auth: {keys-file: keys.yaml}, admin: {on-client-port: true}}",
+        "{auth: {keys-env: KEYS}, admin: {host: 0.0.0.0}}",
         "{listen: {host: 0.0.0.0}, admin: {on-client-port: true, api-key: k}}",
         "{auth: {validation-urls: ['http://k/']}, admin: {on-client-port: true, api-key: k}}",
         "{admin: {host: 0.0.0.0}, admin-tls: {certificate-file: a, client-ca-file: b}}",

@@ -3,6 +3,7 @@ package io.pointsman.compat.rayserve;
 import static java.util.Objects.requireNonNull;
 
 import io.pointsman.compat.vllmrouter.EngineControl;
+import io.pointsman.config.AuthRecords;
 import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.KvEventLabels;
@@ -110,9 +111,7 @@ public final class RayServeFile {
    */
   static Translated translate(
       Path file, String text, Map<String, String> environment, ConfigValues flags) {
-    boolean asksForKeys =
-        !flags.get(AdminKeys.VALIDATION_URLS).isEmpty()
-            || !flags.get(AdminKeys.KEYS_FILE).isEmpty();
+    boolean asksForKeys = AuthRecords.from(flags).keysNeeded();
     RayServeFile reader = new RayServeFile(file, environment, asksForKeys);
     Raw root = reader.compose(file, text).orElse(new Raw.Scalar("", file.toString()));
     reader.behaviour();

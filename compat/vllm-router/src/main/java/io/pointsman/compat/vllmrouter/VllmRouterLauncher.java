@@ -1,5 +1,6 @@
 package io.pointsman.compat.vllmrouter;
 
+import io.pointsman.config.AuthRecords;
 import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.key.AccessKeys;
@@ -86,9 +87,7 @@ public final class VllmRouterLauncher {
    */
   private static ConfigValues withWorkerApi(ConfigValues values) {
     boolean local = AccessSettings.isLocal(values.get(FrontKeys.HOST));
-    boolean keys =
-        !values.get(AdminKeys.VALIDATION_URLS).isEmpty()
-            || !values.get(AdminKeys.KEYS_FILE).isEmpty();
+    boolean keys = AuthRecords.from(values).keysNeeded();
     boolean admins = values.has(AccessKeys.API_KEY) || values.has(AccessKeys.API_KEY_FILE);
     if (!values.has(AccessKeys.ON_CLIENT_PORT) && local && (admins || !keys)) {
       values.set(AccessKeys.ON_CLIENT_PORT, true);

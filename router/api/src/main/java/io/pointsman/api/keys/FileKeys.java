@@ -29,7 +29,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The keys of a file. Clients with other keys are for a further check. {@link #refresh} reads a
+ * The keys of a file, of an environment variable, or of both. Clients with other keys are for a further check. {@link #refresh} reads a
  * changed file again; an invalid one changes nothing. Thread-safe.
  */
 public final class FileKeys implements CallerCheck, KeyRing {
@@ -38,7 +38,12 @@ public final class FileKeys implements CallerCheck, KeyRing {
   /** A file can change twice within the resolution of its time, which is at most this. */
   private static final Duration RESOLUTION = Duration.ofSeconds(3);
 
-  private final Path file;
+  /** Null if all keys are constant. */
+  private final @Nullable Path file;
+
+  /** Keys that the file does not have. */
+  private final List<StoredKey> constant;
+
   private final CallerCheck others;
   private final InstantSource clock;
   private volatile Table table;
@@ -119,14 +124,38 @@ public final class FileKeys implements CallerCheck, KeyRing {
    * @throws ConfigException if the file is unreadable or invalid
    */
   public FileKeys(Path file, CallerCheck others, InstantSource clock) {
+    this(file, List.of(), others, clock);
+  }
+
+  /**
+   * Reads the file, if there is one.
+   *
+   * @param file null: there is no file
+   * @param constant keys that the file does not have
+   * @param others check of clients without any of these keys
+   * @throws ConfigException if the file is unreadable or invalid, or has a constant key too
+   */
+  public FileKeys(
+      @Nullable Path file, List<StoredKey> constant, CallerCheck others, InstantSource clock) {
     this.file = file;
+    this.constant = List.copyOf(constant);
     this.others = others;
     this.clock = clock;
-    version = Version.of(file);
-    table = Table.of(KeyFile.read(file));
+    version = file == null ? null : Version.of(file);
+    table = Table.of(file == null ? constant : read(file));
     use(table);
-    warnOfReaders();
-    log.info("{}: {} keys", LogText.of(file.toString()), table.keys.size());
+    if (file != null) {
+      warnOfReaders(file);
+    }
+    log.info("{} keys of {}", table.keys.size(), source());
+  }
+
+  private List<StoredKey> read(Path from) {
+    return KeyFile.joined(constant, KeyFile.read(from));
+  }
+
+  private String source() {
+    return file == null ? "auth.keys-env" : LogText.of(file.toString());
   }
 
   private void use(Table next) {
@@ -139,18 +168,22 @@ public final class FileKeys implements CallerCheck, KeyRing {
 
   /** Reads the file again if it has changed. Must not be called by two threads; may block. */
   public void refresh() {
-    Version now = Version.of(file);
+    Path from = file;
+    if (from == null) {
+      return;
+    }
+    Version now = Version.of(from);
     if (now != null && now.equals(version) && now.before(clock.instant().minus(RESOLUTION))) {
       return;
     }
     try {
-      List<StoredKey> found = KeyFile.read(file);
+      List<StoredKey> found = read(from);
       if (!found.equals(table.keys)) {
         use(Table.of(found));
-        log.info("{}: changed, {} keys", LogText.of(file.toString()), found.size());
+        log.info("{}: changed, {} keys", source(), found.size());
       }
       problem = "";
-      warnOfReaders();
+      warnOfReaders(from);
     } catch (ConfigException e) {
       String message = String.valueOf(e.getMessage());
       if (!message.equals(problem)) {
@@ -161,8 +194,8 @@ public final class FileKeys implements CallerCheck, KeyRing {
     version = now;
   }
 
-  private void warnOfReaders() {
-    String found = KeyFile.problemOfPermissions(file);
+  private void warnOfReaders(Path from) {
+    String found = KeyFile.problemOfPermissions(from);
     if (!found.isEmpty() && !found.equals(warning)) {
       log.warn("{}", LogText.of(found));
     }

@@ -50,6 +50,39 @@ public final class KeyFile {
     return parse(file.toString(), YamlTree.text(file));
   }
 
+  /**
+   * The keys of an environment variable with the text of a file.
+   *
+   * @param text its value; null if it is not set
+   * @throws ConfigException if it is not set or invalid
+   */
+  public static List<StoredKey> ofVariable(String name, @Nullable String text) {
+    if (text == null || text.isBlank()) {
+      throw new ConfigException(
+          name + ": not set (expected: an environment variable with the text of a file of keys)");
+    }
+    return parse("$" + name, text);
+  }
+
+  /**
+   * The keys of two sources.
+   *
+   * @throws ConfigException if a name or a key is in both
+   */
+  static List<StoredKey> joined(List<StoredKey> first, List<StoredKey> second) {
+    Set<String> taken = new HashSet<>();
+    first.forEach(each -> taken.addAll(List.of(each.name(), each.hash())));
+    for (StoredKey each : second) {
+      if (taken.contains(each.name()) || taken.contains(each.hash())) {
+        throw new ConfigException(
+            each.name() + ": the name or the hash is in auth.keys-env and in auth.keys-file");
+      }
+    }
+    List<StoredKey> all = new ArrayList<>(first);
+    all.addAll(second);
+    return List.copyOf(all);
+  }
+
   static List<StoredKey> parse(String name, String text) {
     List<String> problems = new ArrayList<>();
     Raw root =

@@ -2,7 +2,9 @@ package io.pointsman.api.keys;
 
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.pointsman.config.ConfigException;
 import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.identity.KeyHolder;
 import io.pointsman.proxy.identity.KeyRole;
@@ -170,5 +172,54 @@ class FileKeysTest {
     keys.refresh();
     assertThat(keys.holderOf("pmk-c")).isNotNull();
     assertThat(keys.holderOf(CLIENT)).isNull();
+  }
+
+  private static StoredKey stored(String name, String key) {
+    return new StoredKey(name, KeyRole.CLIENT, StoredKey.hash(key), List.of(), null);
+  }
+
+  @Test
+  void keysOfAVariableCountBesideThoseOfTheFile() throws Exception {
+    String hash = StoredKey.hash("pmk-env");
+    List<StoredKey> constant =
+        KeyFile.ofVariable(
+            "KEYS", "keys: [{name: env, role: client, hash: 'sha256:" + hash + "'}]");
+    FileKeys both = new FileKeys(file, constant, CallerCheck.NOBODY, now::get);
+    for (String key : List.of("pmk-env", CLIENT)) {
+      assertThat(both.known("Bearer " + key)).isEqualTo(Verdict.ADMITTED);
+    }
+    FileKeys alone = new FileKeys(null, constant, CallerCheck.NOBODY, now::get);
+    alone.refresh();
+    assertThat(alone.known("Bearer pmk-env")).isEqualTo(Verdict.ADMITTED);
+    assertThat(alone.known("Bearer " + CLIENT)).isEqualTo(Verdict.REFUSED);
+
+    // The file may change, and cannot take the name or the key.
+    Files.delete(file);
+    KeyFile.add(file, stored("env", "pmk-other"));
+    both.refresh();
+    assertThat(both.known("Bearer pmk-other")).isEqualTo(Verdict.REFUSED);
+    assertThat(both.known("Bearer " + CLIENT)).isEqualTo(Verdict.ADMITTED);
+    Files.delete(file);
+    KeyFile.add(file, stored("later", "pmk-later"));
+    both.refresh();
+    assertThat(both.known("Bearer pmk-later")).isEqualTo(Verdict.ADMITTED);
+    assertThat(both.known("Bearer pmk-env")).isEqualTo(Verdict.ADMITTED);
+    assertThat(both.known("Bearer " + CLIENT)).isEqualTo(Verdict.REFUSED);
+  }
+
+  @Test
+  void aVariableThatIsNotSetOrInvalidIsRefusedWithItsName() {
+    for (String text : new @Nullable String[] {null, "", " "}) {
+      assertThatThrownBy(() -> KeyFile.ofVariable("KEYS", text))
+          .isInstanceOf(ConfigException.class)
+          .hasMessageStartingWith("KEYS: not set");
+    }
+    assertThatThrownBy(() -> KeyFile.ofVariable("KEYS", "keys: [{name: a}]"))
+        .isInstanceOf(ConfigException.class)
+        .hasMessageStartingWith("$KEYS");
+    List<StoredKey> taken = List.of(stored("alice", "pmk-other"));
+    assertThatThrownBy(() -> new FileKeys(file, taken, CallerCheck.NOBODY, now::get))
+        .isInstanceOf(ConfigException.class)
+        .hasMessageContaining("alice: the name or the hash is in auth.keys-env");
   }
 }

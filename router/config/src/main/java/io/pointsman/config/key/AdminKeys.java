@@ -119,6 +119,16 @@ public final class AdminKeys {
               + " one has no effect.",
           "Empty: no file. A key of the file does not go on to workers; they get `api-key`.");
 
+  public static final Key<String> KEYS_ENV =
+      Key.of(
+          "auth.keys-env",
+          text("<name>", "the name of an environment variable", true),
+          AuthSettings.DEFAULTS.keysEnv(),
+          "Name of an environment variable with the text of such a file, for example of a Secret in"
+              + " Kubernetes. It is read at the start. Its keys count beside those of"
+              + " `auth.keys-file`, and names must differ.",
+          "Empty: no variable. A changed variable needs a restart.");
+
   public static final Key<Duration> VERDICT_TTL =
       Key.of(
           "auth.verdict-ttl",
@@ -143,6 +153,7 @@ public final class AdminKeys {
         DECISIONS_KEEP,
         VALIDATION_URLS,
         KEYS_FILE,
+        KEYS_ENV,
         VERDICT_TTL);
   }
 }

@@ -2,6 +2,7 @@ package io.pointsman.config.settings;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.regex.Pattern;
 
 /**
  * Settings of client authentication.
@@ -9,15 +10,19 @@ import java.util.List;
  * @param validationUrls servers that validate client keys; each gets a GET with the client's bearer
  *     token and confirms it with status 200; empty: every client is admitted
  * @param keysFile file with keys of the router; empty: none
+ * @param keysEnv name of an environment variable with the text of such a file; empty: none
  * @param ttl validity of a cached verdict
  */
-public record AuthSettings(List<String> validationUrls, String keysFile, Duration ttl) {
+public record AuthSettings(
+    List<String> validationUrls, String keysFile, String keysEnv, Duration ttl) {
   public static final AuthSettings DEFAULTS =
-      new AuthSettings(List.of(), "", Duration.ofMinutes(1));
+      new AuthSettings(List.of(), "", "", Duration.ofMinutes(1));
 
-  /** Settings without a file of keys. */
+  private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
+
+  /** Settings without keys of the router. */
   public AuthSettings(List<String> validationUrls, Duration ttl) {
-    this(validationUrls, "", ttl);
+    this(validationUrls, "", "", ttl);
   }
 
   public AuthSettings {
@@ -28,8 +33,22 @@ public record AuthSettings(List<String> validationUrls, String keysFile, Duratio
             "validationUrls: " + url + " (expected: http:// or https://)");
       }
     }
+    if (!keysEnv.isEmpty() && !VARIABLE.matcher(keysEnv).matches()) {
+      throw new IllegalArgumentException(
+          "keysEnv: (expected: the name of an environment variable, not its value)");
+    }
     if (!ttl.isPositive()) {
       throw new IllegalArgumentException("ttl: " + ttl + " (expected: > 0)");
     }
+  }
+
+  /** True if the router has keys of its own. */
+  public boolean ownKeys() {
+    return !keysFile.isEmpty() || !keysEnv.isEmpty();
+  }
+
+  /** True if clients need a key. */
+  public boolean keysNeeded() {
+    return ownKeys() || !validationUrls.isEmpty();
   }
 }

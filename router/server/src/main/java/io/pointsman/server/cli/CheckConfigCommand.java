@@ -6,6 +6,7 @@ import io.pointsman.config.ConfigText;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.YamlConfig;
+import io.pointsman.config.settings.AuthSettings;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
@@ -65,8 +66,12 @@ final class CheckConfigCommand implements Callable<Integer> {
         file.isEmpty() ? new ConfigValues() : YamlConfig.read(Path.of(file), System.getenv());
     values.setAll(ConfigFlags.read(given));
     PointsmanConfig config = PointsmanConfig.from(values);
-    if (!config.auth().keysFile().isEmpty()) {
-      KeyFile.read(Path.of(config.auth().keysFile()));
+    AuthSettings auth = config.auth();
+    if (!auth.keysFile().isEmpty()) {
+      KeyFile.read(Path.of(auth.keysFile()));
+    }
+    if (!auth.keysEnv().isEmpty()) {
+      KeyFile.ofVariable(auth.keysEnv(), System.getenv(auth.keysEnv()));
     }
     PrintWriter out = spec.commandLine().getOut();
     if (given.hasMatchedOption(ALL)) {

@@ -265,7 +265,7 @@ public final class Router implements AutoCloseable {
               observers.watch(core, metrics, control),
               metrics.engineListener(),
               observers.log()::draws);
-      RouterKeys keys = RouterKeys.open(config, this::servers, control);
+      RouterKeys keys = RouterKeys.open(config, System::getenv, this::servers, control);
       CallerCheck callers = keys.callers();
       PromptListener prompts = core.prompts(metrics::kvTokens);
       LocalRoutes ofClients = routes();

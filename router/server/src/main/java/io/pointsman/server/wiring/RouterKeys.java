@@ -1,6 +1,8 @@
 package io.pointsman.server.wiring;
 
 import io.pointsman.api.keys.FileKeys;
+import io.pointsman.api.keys.KeyFile;
+import io.pointsman.api.keys.StoredKey;
 import io.pointsman.config.ConfigException;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.settings.AccessSettings;
@@ -14,15 +16,18 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Deque;
+import java.util.List;
+import java.util.function.Function;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The keys that callers of the router need, from a file and from servers.
+ * The keys that callers of the router need, from a file, a variable and servers.
  *
  * @param callers check of clients
- * @param ring keys of the file
+ * @param ring keys of the file and the variable
  */
 record RouterKeys(CallerCheck callers, KeyRing ring) {
   private static final Logger log = LoggerFactory.getLogger(RouterKeys.class);
@@ -31,24 +36,43 @@ record RouterKeys(CallerCheck callers, KeyRing ring) {
   private static final Duration PAUSE = Duration.ofSeconds(1);
 
   /**
-   * Reads the file of keys, and watches it.
+   * Reads the keys, and watches their file.
    *
+   * @param variables environment variables by name
    * @param servers makes the check by servers
    * @param control receives the watch, to close
-   * @throws IllegalArgumentException if the file cannot be used
+   * @throws IllegalArgumentException if the file or the variable cannot be used
    */
   static RouterKeys open(
-      PointsmanConfig config, Supplier<CallerCheck> servers, Deque<AutoCloseable> control) {
+      PointsmanConfig config,
+      Function<String, @Nullable String> variables,
+      Supplier<CallerCheck> servers,
+      Deque<AutoCloseable> control) {
     AuthSettings auth = config.auth();
     boolean byServers = !auth.validationUrls().isEmpty();
-    if (auth.keysFile().isEmpty()) {
+    if (!auth.ownKeys()) {
       return new RouterKeys(byServers ? servers.get() : CallerCheck.NONE, KeyRing.NONE);
     }
     CallerCheck others = byServers ? servers.get() : CallerCheck.NOBODY;
-    try {
-      FileKeys keys = new FileKeys(Path.of(auth.keysFile()), others, InstantSource.system());
+    FileKeys keys = own(auth, variables, others);
+    if (!auth.keysFile().isEmpty()) {
       control.push(Rounds.start("keys-file", PAUSE, keys::refresh));
-      return new RouterKeys(keys, keys);
+    }
+    return new RouterKeys(keys, keys);
+  }
+
+  private static FileKeys own(
+      AuthSettings auth, Function<String, @Nullable String> variables, CallerCheck others) {
+    String name = auth.keysEnv();
+    List<StoredKey> constant;
+    try {
+      constant = name.isEmpty() ? List.of() : KeyFile.ofVariable(name, variables.apply(name));
+    } catch (ConfigException e) {
+      throw new IllegalArgumentException("auth.keys-env: " + e.getMessage(), e);
+    }
+    Path file = auth.keysFile().isEmpty() ? null : Path.of(auth.keysFile());
+    try {
+      return new FileKeys(file, constant, others, InstantSource.system());
     } catch (ConfigException e) {
       throw new IllegalArgumentException("auth.keys-file: " + e.getMessage(), e);
     }
@@ -60,7 +84,7 @@ record RouterKeys(CallerCheck callers, KeyRing ring) {
     boolean closed = !ring.equals(KeyRing.NONE) && reachable && !access.insecure();
     if (closed && access.adminKey().isEmpty() && !ring.guards(KeyRole.ADMIN)) {
       log.warn(
-          "auth.keys-file: no key with role admin, so the admin paths refuse every call until there"
+          "auth.keys-*: no key with role admin, so the admin paths refuse every call until there"
               + " is one");
     }
     return new AdminGuard(access.names(), access.adminKey(), access.planeKey(), ring, closed);

@@ -8,6 +8,7 @@ import io.pointsman.api.keys.StoredKey;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.YamlConfig;
 import io.pointsman.proxy.identity.KeyRole;
+import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.testkit.Await;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults;
@@ -186,5 +187,35 @@ class RouterKeysTest {
     assertThatThrownBy(() -> router(""))
         .isInstanceOf(StartException.class)
         .hasMessageContaining("keys.yaml");
+  }
+
+  private static PointsmanConfig byVariable(String auth) {
+    return PointsmanConfig.from(YamlConfig.parse("test", "auth: {keys-env: KEYS" + auth + "}"));
+  }
+
+  @Test
+  void keysOfAVariableGuardAsThoseOfAFile() throws Exception {
+    add("ops", KeyRole.ADMIN);
+    String text = Files.readString(file);
+    RouterKeys keys =
+        RouterKeys.open(
+            byVariable(""),
+            name -> name.equals("KEYS") ? text : null,
+            () -> CallerCheck.NOBODY,
+            opened);
+    assertThat(keys.callers().known("Bearer pmk-alice")).isEqualTo(CallerCheck.Verdict.ADMITTED);
+    assertThat(keys.callers().known("Bearer pmk-bob")).isEqualTo(CallerCheck.Verdict.REFUSED);
+    assertThat(keys.ring().guards(KeyRole.ADMIN)).isTrue();
+  }
+
+  @Test
+  void aVariableThatIsNotSetKeepsTheRouterFromStarting() {
+    assertThatThrownBy(
+            () -> RouterKeys.open(byVariable(""), _ -> null, () -> CallerCheck.NOBODY, opened))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageStartingWith("auth.keys-env: KEYS: not set");
+    assertThatThrownBy(
+            () -> PointsmanConfig.from(YamlConfig.parse("test", "auth: {keys-env: 'keys: []'}")))
+        .hasMessageContaining("auth: keys-env: (expected: the name of an environment variable");
   }
 }
