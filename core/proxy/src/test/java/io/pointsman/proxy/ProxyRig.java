@@ -320,6 +320,16 @@ public final class ProxyRig implements AutoCloseable {
     }
 
     @Override
+    public Admission admission(@Nullable String authorization) {
+      return callers.admission(authorization);
+    }
+
+    @Override
+    public Admission askAdmission(String authorization) {
+      return callers.askAdmission(authorization);
+    }
+
+    @Override
     public @Nullable KeyHolder holder(@Nullable String authorization) {
       return callers.holder(authorization);
     }

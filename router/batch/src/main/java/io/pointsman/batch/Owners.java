@@ -26,7 +26,7 @@ record Owners(boolean confirmed) {
   String of(LocalRequest request) {
     ClientIdentity client = request.client();
     return switch (client.kind()) {
-      case KEY -> "key/" + client.name();
+      case KEY, CONFIRMED -> "key/" + client.name();
       case CERTIFICATE -> "certificate/" + client.name();
       case ADDRESS -> confirmed ? byKey(request) : EVERYBODY;
     };

@@ -48,30 +48,30 @@ final class AskingExchange implements ClientStream {
 
   /** Runs on a virtual thread. */
   private void asked(CallerCheck check, String authorization) {
-    CallerCheck.Verdict found = CallerCheck.Verdict.UNKNOWN;
+    CallerCheck.Admission found = CallerCheck.Admission.of(CallerCheck.Verdict.UNKNOWN);
     try {
-      found = check.ask(authorization);
+      found = check.askAdmission(authorization);
     } catch (RuntimeException e) {
       LOG.error("a client's key could not be checked", e);
     }
-    CallerCheck.Verdict verdict = found;
+    CallerCheck.Admission admission = found;
     try {
-      client.state().loop().execute(() -> decided(verdict));
+      client.state().loop().execute(() -> decided(admission));
     } catch (RejectedExecutionException e) {
       LOG.debug("the router stopped before a client's key was checked", e);
     }
   }
 
-  private void decided(CallerCheck.Verdict verdict) {
+  private void decided(CallerCheck.Admission admission) {
     if (over) {
       return;
     }
     over = true;
     client.setReading(true);
-    switch (verdict) {
+    switch (admission.verdict()) {
       case ADMITTED -> {
         client.take(null);
-        reception.dispatch(head, admin);
+        reception.dispatch(Dispatcher.named(head, admission), admin);
         handOver(client.current());
       }
       case REFUSED -> {

@@ -182,7 +182,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   /** Identity of the client in records of failures: its API key, else this connection. */
   long identity(RequestHead head) {
-    boolean named = head.identity().byKey();
+    boolean named = head.identity().named();
     String key = named ? head.identity().name() : CallerCheck.credentials(head);
     if (key == null) {
       return own().id().hashCode();

@@ -153,8 +153,9 @@ final class Dispatcher {
       }
       return;
     }
-    switch (callers.known(authorization)) {
-      case ADMITTED -> dispatch(head, admin);
+    CallerCheck.Admission admission = callers.admission(authorization);
+    switch (admission.verdict()) {
+      case ADMITTED -> dispatch(named(head, admission), admin);
       case REFUSED -> refuseCaller(head);
       case UNKNOWN -> {
         AskingExchange asking = new AskingExchange(client, this, head, admin);
@@ -162,6 +163,11 @@ final class Dispatcher {
         asking.ask(callers, authorization == null ? "" : authorization);
       }
     }
+  }
+
+  /** The head of the client that an authority names; the same head if it names none. */
+  static RequestHead named(RequestHead head, CallerCheck.Admission admission) {
+    return admission.client() == null ? head : head.of(admission.client());
   }
 
   /** Refuses a request because its caller has no valid key. */

@@ -23,7 +23,9 @@ public record ClientIdentity(
     /** The subject of its certificate. */
     CERTIFICATE,
     /** Its key of the router. */
-    KEY
+    KEY,
+    /** The server that has confirmed its key. */
+    CONFIRMED
   }
 
   /** A client without an address of its connection. */
@@ -45,6 +47,11 @@ public record ClientIdentity(
   /** True if a key of the router names the client. That key is for the router, not for workers. */
   public boolean byKey() {
     return kind == Kind.KEY;
+  }
+
+  /** True if a key names the client: one of the router, or one that a server has confirmed. */
+  public boolean named() {
+    return kind == Kind.KEY || kind == Kind.CONFIRMED;
   }
 
   /** True if the client may use only some models. */

@@ -1,5 +1,6 @@
 package io.pointsman.proxy.local;
 
+import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.identity.KeyHolder;
 import io.pointsman.request.RequestHeaders;
 import org.jspecify.annotations.Nullable;
@@ -40,6 +41,36 @@ public interface CallerCheck {
     REFUSED,
     /** The caller must be looked up by {@link #ask}. */
     UNKNOWN
+  }
+
+  /**
+   * Result of a check, with the client that the authority names.
+   *
+   * @param client null if the authority names none, or the caller is not admitted
+   */
+  record Admission(Verdict verdict, @Nullable ClientIdentity client) {
+    private static final Admission ADMITTED = new Admission(Verdict.ADMITTED, null);
+    private static final Admission REFUSED = new Admission(Verdict.REFUSED, null);
+    private static final Admission UNKNOWN = new Admission(Verdict.UNKNOWN, null);
+
+    /** A result without a name of the client. */
+    public static Admission of(Verdict verdict) {
+      return switch (verdict) {
+        case ADMITTED -> ADMITTED;
+        case REFUSED -> REFUSED;
+        case UNKNOWN -> UNKNOWN;
+      };
+    }
+  }
+
+  /** As {@link #known}, with the client. */
+  default Admission admission(@Nullable String authorization) {
+    return Admission.of(known(authorization));
+  }
+
+  /** As {@link #ask}, with the client. */
+  default Admission askAdmission(String authorization) {
+    return Admission.of(ask(authorization));
   }
 
   /**

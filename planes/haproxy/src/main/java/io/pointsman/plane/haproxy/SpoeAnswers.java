@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.api.admin.Json;
 import io.pointsman.api.decide.RayRouteApi;
+import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.identity.KeyHolder;
 import io.pointsman.proxy.identity.KeyRole;
 import io.pointsman.proxy.local.Caller;
@@ -111,14 +112,16 @@ final class SpoeAnswers {
   void answer(LocalRequest question, SpoeWriter variables) {
     String authorization = credentials(question);
     KeyHolder holder = callers.holder(authorization);
-    ProxyError refusal = holder == null ? refusal(authorization) : refusal(holder);
+    CallerCheck.Admission admission = holder == null ? admission(authorization) : admission(holder);
+    ProxyError refusal = holder == null ? refusal(admission) : refusal(holder);
     if (refusal != null) {
       tellOnce(refusal.status());
       variables.set("status", refusal.status()).set("body", refusal.json(refusal.message()));
       return;
     }
     try {
-      LocalRequest asked = holder == null ? question : question.of(holder.identity());
+      ClientIdentity client = admission.client();
+      LocalRequest asked = client == null ? question : question.of(client);
       tell(route.handle(asked), variables);
     } catch (Exception e) {
       log.error("a request of HAProxy failed", e);
@@ -129,12 +132,19 @@ final class SpoeAnswers {
     return holder.role() == KeyRole.CLIENT ? null : ProxyError.KEY_NOT_PERMITTED;
   }
 
-  private @Nullable ProxyError refusal(@Nullable String authorization) {
-    CallerCheck.Verdict verdict = callers.known(authorization);
-    if (verdict == CallerCheck.Verdict.UNKNOWN && authorization != null) {
-      verdict = callers.ask(authorization);
-    }
-    return switch (verdict) {
+  private static CallerCheck.Admission admission(KeyHolder holder) {
+    return new CallerCheck.Admission(CallerCheck.Verdict.ADMITTED, holder.identity());
+  }
+
+  private CallerCheck.Admission admission(@Nullable String authorization) {
+    CallerCheck.Admission known = callers.admission(authorization);
+    return known.verdict() == CallerCheck.Verdict.UNKNOWN && authorization != null
+        ? callers.askAdmission(authorization)
+        : known;
+  }
+
+  private static @Nullable ProxyError refusal(CallerCheck.Admission admission) {
+    return switch (admission.verdict()) {
       case ADMITTED -> null;
       case REFUSED -> ProxyError.INVALID_API_KEY;
       case UNKNOWN -> ProxyError.KEY_UNCONFIRMED;

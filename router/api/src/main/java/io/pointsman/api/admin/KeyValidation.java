@@ -2,6 +2,7 @@ package io.pointsman.api.admin;
 
 import io.pointsman.config.settings.AuthSettings;
 import io.pointsman.engine.env.Ticker;
+import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.local.CallerCheck;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -40,24 +41,46 @@ public final class KeyValidation implements CallerCheck {
   /** A query to one server about one key. */
   @FunctionalInterface
   public interface Question {
-    /** True if the server confirms the key; null if it gives no verdict. */
-    @Nullable Boolean confirmed(String url, String key);
+    /** The answer of the server about the key; null if it gives no verdict. */
+    @Nullable Answer ask(String url, String key);
+  }
+
+  /**
+   * The answer of a server about a key.
+   *
+   * @param confirmed true if the key is valid
+   * @param client the client that the server names; null if it names none
+   */
+  public record Answer(boolean confirmed, @Nullable ClientIdentity client) {
+    public static final Answer CONFIRMED = new Answer(true, null);
+    public static final Answer REFUSED = new Answer(false, null);
+
+    private Admission admission() {
+      return new Admission(confirmed ? Verdict.ADMITTED : Verdict.REFUSED, client);
+    }
   }
 
   private final AuthSettings settings;
   private final Question question;
   private final Ticker ticker;
 
-  /** Expiry of the verdict on each key, on the ticker's scale. Each map is its own lock. */
-  private final Map<String, Long> valid = new Verdicts();
+  /** The verdict on each key. Each map is its own lock. */
+  private final Map<String, Kept> valid = new Verdicts();
 
-  private final Map<String, Long> invalid = new Verdicts();
+  private final Map<String, Kept> invalid = new Verdicts();
+
+  /**
+   * A verdict in the cache.
+   *
+   * @param until its expiry, on the ticker's scale
+   */
+  private record Kept(long until, Admission admission) {}
 
   /** Validations in progress, by key; guarded by itself. */
-  private final Map<String, CompletableFuture<Verdict>> asking = new HashMap<>();
+  private final Map<String, CompletableFuture<Admission>> asking = new HashMap<>();
 
   /** Verdicts in order of access, without the least recently used ones. */
-  private static final class Verdicts extends LinkedHashMap<String, Long> {
+  private static final class Verdicts extends LinkedHashMap<String, Kept> {
     private static final long serialVersionUID = 1;
 
     Verdicts() {
@@ -65,7 +88,7 @@ public final class KeyValidation implements CallerCheck {
     }
 
     @Override
-    protected boolean removeEldestEntry(Map.Entry<String, Long> eldest) {
+    protected boolean removeEldestEntry(Map.Entry<String, Kept> eldest) {
       return size() > MOST_VERDICTS;
     }
   }
@@ -78,38 +101,47 @@ public final class KeyValidation implements CallerCheck {
 
   @Override
   public Verdict known(@Nullable String authorization) {
-    String key = key(authorization);
-    return key == null ? Verdict.REFUSED : verdict(key);
-  }
-
-  private Verdict verdict(String key) {
-    if (holds(valid, key)) {
-      return Verdict.ADMITTED;
-    }
-    return holds(invalid, key) ? Verdict.REFUSED : Verdict.UNKNOWN;
-  }
-
-  private boolean holds(Map<String, Long> verdicts, String key) {
-    synchronized (verdicts) {
-      Long until = verdicts.get(key);
-      return until != null && ticker.nanos() - until < 0;
-    }
+    return admission(authorization).verdict();
   }
 
   @Override
   public Verdict ask(String authorization) {
+    return askAdmission(authorization).verdict();
+  }
+
+  @Override
+  public Admission admission(@Nullable String authorization) {
+    String key = key(authorization);
+    return key == null ? Admission.of(Verdict.REFUSED) : kept(key);
+  }
+
+  private Admission kept(String key) {
+    Admission good = kept(valid, key);
+    Admission found = good == null ? kept(invalid, key) : good;
+    return found == null ? Admission.of(Verdict.UNKNOWN) : found;
+  }
+
+  private @Nullable Admission kept(Map<String, Kept> verdicts, String key) {
+    synchronized (verdicts) {
+      Kept found = verdicts.get(key);
+      return found != null && ticker.nanos() - found.until < 0 ? found.admission : null;
+    }
+  }
+
+  @Override
+  public Admission askAdmission(String authorization) {
     String key = key(authorization);
     if (key == null) {
-      return Verdict.REFUSED;
+      return Admission.of(Verdict.REFUSED);
     }
-    CompletableFuture<Verdict> mine = new CompletableFuture<>();
-    CompletableFuture<Verdict> first;
+    CompletableFuture<Admission> mine = new CompletableFuture<>();
+    CompletableFuture<Admission> first;
     synchronized (asking) {
       first = asking.get(key);
       if (first == null) {
         // A validation that ended after the caller's check has left a verdict.
-        Verdict known = verdict(key);
-        if (known != Verdict.UNKNOWN || asking.size() >= MOST_QUESTIONS) {
+        Admission known = kept(key);
+        if (known.verdict() != Verdict.UNKNOWN || asking.size() >= MOST_QUESTIONS) {
           return known;
         }
         asking.put(key, mine);
@@ -119,44 +151,42 @@ public final class KeyValidation implements CallerCheck {
   }
 
   /** Queries the servers and passes the verdict to the requests that wait for the same key. */
-  private Verdict askServers(String key, CompletableFuture<Verdict> waiting) {
-    Verdict verdict = Verdict.UNKNOWN;
+  private Admission askServers(String key, CompletableFuture<Admission> waiting) {
+    Admission admission = Admission.of(Verdict.UNKNOWN);
     try {
-      verdict = askServers(key);
-      return verdict;
+      admission = askServers(key);
+      return admission;
     } finally {
       synchronized (asking) {
         asking.remove(key);
       }
-      waiting.complete(verdict);
+      waiting.complete(admission);
     }
   }
 
-  private Verdict askServers(String key) {
-    boolean allTold = true;
+  private Admission askServers(String key) {
+    boolean allAnswered = true;
     for (String url : settings.validationUrls()) {
-      Boolean confirmed = question.confirmed(url, key);
-      if (confirmed != null && confirmed) {
-        keep(key, true);
-        return Verdict.ADMITTED;
+      Answer answer = question.ask(url, key);
+      if (answer != null && answer.confirmed) {
+        return keep(key, answer);
       }
-      allTold &= confirmed != null;
+      allAnswered &= answer != null;
     }
-    if (allTold) {
-      keep(key, false);
-    }
-    return allTold ? Verdict.REFUSED : Verdict.UNKNOWN;
+    return allAnswered ? keep(key, Answer.REFUSED) : Admission.of(Verdict.UNKNOWN);
   }
 
-  private void keep(String key, boolean confirmed) {
-    Map<String, Long> others = confirmed ? invalid : valid;
+  private Admission keep(String key, Answer answer) {
+    Map<String, Kept> others = answer.confirmed ? invalid : valid;
     synchronized (others) {
       others.remove(key);
     }
-    Map<String, Long> same = confirmed ? valid : invalid;
+    Admission admission = answer.admission();
+    Map<String, Kept> same = answer.confirmed ? valid : invalid;
     synchronized (same) {
-      same.put(key, ticker.nanos() + settings.ttl().toNanos());
+      same.put(key, new Kept(ticker.nanos() + settings.ttl().toNanos(), admission));
     }
+    return admission;
   }
 
   /** The key in a bearer token; null if the header has no usable one. */

@@ -87,7 +87,7 @@ public final class DecisionService {
   QuotaAnswer.@Nullable Refused limited(
       LocalRequest request, @Nullable String model, RequestFacts facts) {
     ClientIdentity client = request.client();
-    if (!client.byKey() || client.name().equals(request.callerName())) {
+    if (!client.named() || client.name().equals(request.callerName())) {
       return null; // The proxy itself; it does not report the address of its client.
     }
     long prompt = facts.prefix().tokens();

@@ -29,8 +29,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The keys of a file, of an environment variable, or of both. Clients with other keys are for a further check. {@link #refresh} reads a
- * changed file again; an invalid one changes nothing. Thread-safe.
+ * The keys of a file, of an environment variable, or of both. Clients with other keys are for a
+ * further check. {@link #refresh} reads a changed file again; an invalid one changes nothing.
+ * Thread-safe.
  */
 public final class FileKeys implements CallerCheck, KeyRing {
   private static final Logger log = LoggerFactory.getLogger(FileKeys.class);
@@ -221,15 +222,27 @@ public final class FileKeys implements CallerCheck, KeyRing {
 
   @Override
   public Verdict known(@Nullable String authorization) {
-    KeyHolder found = holder(authorization);
-    if (found == null) {
-      return others.known(authorization);
-    }
-    return found.role() == KeyRole.CLIENT ? Verdict.ADMITTED : Verdict.REFUSED;
+    return admission(authorization).verdict();
   }
 
   @Override
   public Verdict ask(String authorization) {
     return others.ask(authorization);
+  }
+
+  @Override
+  public Admission admission(@Nullable String authorization) {
+    KeyHolder found = holder(authorization);
+    if (found == null) {
+      return others.admission(authorization);
+    }
+    return found.role() == KeyRole.CLIENT
+        ? new Admission(Verdict.ADMITTED, found.identity())
+        : Admission.of(Verdict.REFUSED);
+  }
+
+  @Override
+  public Admission askAdmission(String authorization) {
+    return others.askAdmission(authorization);
   }
 }

@@ -30,14 +30,14 @@ class KeyQuestionsTest {
           this::confirmed,
           new FakeClock()::nanos);
 
-  private Boolean confirmed(String url, String key) {
+  private KeyValidation.Answer confirmed(String url, String key) {
     asked.incrementAndGet();
     try {
       answer.await();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    return key.startsWith("valid");
+    return new KeyValidation.Answer(key.startsWith("valid"), null);
   }
 
   private Future<Verdict> ask(String key) {

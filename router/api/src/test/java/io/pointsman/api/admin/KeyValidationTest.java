@@ -3,12 +3,16 @@ package io.pointsman.api.admin;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.config.settings.AuthSettings;
+import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.local.CallerCheck.Admission;
 import io.pointsman.proxy.local.CallerCheck.Verdict;
 import io.pointsman.testkit.FakeClock;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -21,6 +25,7 @@ class KeyValidationTest {
   private final Set<String> valid = new HashSet<>();
   private final List<String> asked = new ArrayList<>();
   private final Set<String> away = new HashSet<>();
+  private final Map<String, ClientIdentity> named = new HashMap<>();
 
   private final KeyValidation keys =
       new KeyValidation(
@@ -28,9 +33,34 @@ class KeyValidationTest {
           this::confirmed,
           clock::nanos);
 
-  private @Nullable Boolean confirmed(String url, String key) {
+  private KeyValidation.@Nullable Answer confirmed(String url, String key) {
     asked.add(url + " " + key);
-    return away.contains(url) ? null : valid.contains(url + " " + key);
+    if (away.contains(url)) {
+      return null;
+    }
+    boolean good = valid.contains(url + " " + key);
+    return new KeyValidation.Answer(good, good ? named.get(key) : null);
+  }
+
+  /** The client goes with the verdict, also from the cache, and not beyond it. */
+  @Test
+  void aServerNamesTheClientOfAKey() {
+    ClientIdentity team =
+        new ClientIdentity(ClientIdentity.Kind.CONFIRMED, "confirmed:team", Set.of("m"));
+    named.put("k", team);
+    valid.addAll(List.of("http://two k", "http://one plain"));
+    assertThat(keys.admission("Bearer k").client()).isNull();
+    assertThat(keys.askAdmission("Bearer k")).isEqualTo(new Admission(Verdict.ADMITTED, team));
+    assertThat(keys.admission("bearer k")).isEqualTo(new Admission(Verdict.ADMITTED, team));
+    assertThat(keys.askAdmission("Bearer plain")).isEqualTo(Admission.of(Verdict.ADMITTED));
+    assertThat(asked).hasSize(3);
+
+    ClientIdentity other = new ClientIdentity(team.kind(), team.name(), Set.of("m", "n"));
+    named.put("k", other);
+    assertThat(keys.askAdmission("Bearer k").client()).isEqualTo(team);
+    clock.advance(Duration.ofSeconds(60));
+    assertThat(keys.admission("Bearer k")).isEqualTo(Admission.of(Verdict.UNKNOWN));
+    assertThat(keys.askAdmission("Bearer k").client()).isEqualTo(other);
   }
 
   @ParameterizedTest

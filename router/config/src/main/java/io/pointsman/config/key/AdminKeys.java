@@ -102,9 +102,9 @@ public final class AdminKeys {
           texts("<url>", "URLs such as https://keys.example/check"),
           AuthSettings.DEFAULTS.validationUrls(),
           "Servers that validate the clients' bearer tokens, asked one after the other. The router"
-              + " sends a GET with the token; 200 means valid. If none confirms the token and a"
-              + " server fails (no answer, 5xx, 408 or 429), the router answers 503. The next"
-              + " request asks again.",
+              + " sends a GET with the token; 200 means valid. Its body can name the client. If"
+              + " none confirms the token and a server fails (no answer, 5xx, 408 or 429), the"
+              + " router answers 503. The next request asks again.",
           "An empty list: no token is needed, unless `auth.keys-file` is set. Otherwise every path"
               + " needs a valid token.");
 

@@ -15,9 +15,9 @@ enum RequestMetric implements Metric {
       Kind.COUNTER,
       "pointsman_client_requests_total",
       "requests",
-      "Ended requests by client. source is the source of its name: key (auth.keys-file),"
-          + " certificate or address. The first 64 names of each source have their own label;"
-          + " further ones are other.",
+      "Ended requests by client. source is the source of its name: key (auth.keys-file), confirmed"
+          + " (auth.validation-urls), certificate or address. The first 64 names of each source"
+          + " have their own label; further ones are other.",
       "source",
       "client"),
   CLIENT_TOKENS(

@@ -1,6 +1,7 @@
 package io.pointsman.server.wiring;
 
 import io.pointsman.api.admin.KeyValidation;
+import io.pointsman.api.keys.VerdictFields;
 import io.pointsman.control.health.EngineClient;
 import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.env.Ticker;
@@ -37,17 +38,36 @@ final class KeyServers implements KeyValidation.Question {
   }
 
   @Override
-  public @Nullable Boolean confirmed(String url, String key) {
+  public KeyValidation.@Nullable Answer ask(String url, String key) {
     try {
       EngineClient client = new EngineClient(EngineKeys.of(key), ticker, names, tls);
-      int status = client.send(Role.REGULAR, "GET", url, PATIENCE).status();
+      EngineClient.Answer answer = client.send(Role.REGULAR, "GET", url, PATIENCE);
+      int status = answer.status();
+      if (status == 200) {
+        return confirmation(url, answer.body());
+      }
       if (status < 500 && status != 408 && status != 429) {
-        return status == 200;
+        return KeyValidation.Answer.REFUSED;
       }
       log.warn("{} cannot validate a client's key: status {}", url, status);
     } catch (IOException | IllegalArgumentException e) {
       log.warn("{} cannot be asked to validate a client's key: {}", url, LogText.of(e));
     }
     return null;
+  }
+
+  /**
+   * A key with an invalid description is refused: it could get more rights than the server intends.
+   */
+  private static KeyValidation.Answer confirmation(String url, byte[] body) {
+    try {
+      return new KeyValidation.Answer(true, VerdictFields.client(body));
+    } catch (IllegalArgumentException e) {
+      log.warn(
+          "{} confirms a client's key, which is refused because of the answer: {}",
+          url,
+          LogText.of(String.valueOf(e.getMessage())));
+      return KeyValidation.Answer.REFUSED;
+    }
   }
 }

@@ -1,12 +1,18 @@
 package io.pointsman.server.wiring;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpServer;
+import io.pointsman.api.admin.KeyValidation.Answer;
 import io.pointsman.control.env.SystemTicker;
+import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.identity.ClientQuota;
+import io.pointsman.proxy.identity.Priority;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -20,6 +26,7 @@ class KeyServersTest {
       new KeyServers(
           new SystemTicker(), (host, _) -> java.util.List.of(InetAddress.getAllByName(host)), "");
   private int status = 200;
+  private volatile String body = "";
 
   @SuppressWarnings("NullAway.Init")
   private HttpServer server;
@@ -31,7 +38,9 @@ class KeyServersTest {
         "/",
         exchange -> {
           boolean known = "Bearer k".equals(exchange.getRequestHeaders().getFirst("authorization"));
-          exchange.sendResponseHeaders(known ? status : 401, -1);
+          byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+          exchange.sendResponseHeaders(known ? status : 401, bytes.length == 0 ? -1 : bytes.length);
+          exchange.getResponseBody().write(bytes);
           exchange.close();
         });
     server.start();
@@ -48,28 +57,86 @@ class KeyServersTest {
 
   @Test
   void aKeyIsConfirmedBy200() {
-    assertThat(servers.confirmed(url(), "k")).isTrue();
-    assertThat(servers.confirmed(url(), "other")).isFalse();
+    assertThat(servers.ask(url(), "k")).isEqualTo(Answer.CONFIRMED);
+    assertThat(servers.ask(url(), "other")).isEqualTo(Answer.REFUSED);
   }
 
   @ParameterizedTest
   @ValueSource(ints = {204, 302, 400, 401, 403, 404})
   void otherStatusesRefuseAKey(int status) {
     this.status = status;
-    assertThat(servers.confirmed(url(), "k")).isFalse();
+    assertThat(servers.ask(url(), "k")).isEqualTo(Answer.REFUSED);
   }
 
   @ParameterizedTest
   @ValueSource(ints = {408, 429, 500, 502, 503, 504})
   void serverErrorsGiveNoVerdict(int status) {
     this.status = status;
-    assertThat(servers.confirmed(url(), "k")).isNull();
+    assertThat(servers.ask(url(), "k")).isNull();
   }
 
   @Test
   void anUnreachableServerGivesNoVerdict() {
     String url = url();
     server.stop(0);
-    assertThat(servers.confirmed(url, "k")).isNull();
+    assertThat(servers.ask(url, "k")).isNull();
+  }
+
+  @Test
+  void aConfirmationCanNameTheClient() {
+    body =
+        """
+        {"pointsman": {"name": "team-a", "role": "client", "models": ["m"], "priority": "low",
+          "limits": {"requests-per-minute": 5, "tokens-per-day": 0}}}
+        """;
+    ClientIdentity client = requireNonNull(requireNonNull(servers.ask(url(), "k")).client());
+    assertThat(client.kind()).isEqualTo(ClientIdentity.Kind.CONFIRMED);
+    assertThat(client.name()).isEqualTo("confirmed:team-a");
+    assertThat(client.models()).containsExactly("m");
+    assertThat(client.priority()).isEqualTo(Priority.LOW);
+    assertThat(client.quotas().of("m", ClientQuota.NONE))
+        .isEqualTo(new ClientQuota(0, 5, 0, 0, 0, 0));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"yes", "{}", "{\"name\":\"x\",\"role\":\"admin\"}", "[1]", "<html>", "\u0000"})
+  void aConfirmationWithoutTheObjectNamesNobody(String text) {
+    body = text;
+    assertThat(servers.ask(url(), "k")).isEqualTo(Answer.CONFIRMED);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{",
+        "{\"pointsman\": 1}",
+        "{\"pointsman\": null}",
+        "{\"pointsman\": {}}",
+        "{\"pointsman\": {\"name\": \"\"}}",
+        "{\"pointsman\": {\"name\": \"a:b\"}}",
+        "{\"pointsman\": {\"name\": \"a b\"}}",
+        "{\"pointsman\": {\"name\": 7}}",
+        "{\"pointsman\": {\"name\": \"a\", \"role\": \"admin\"}}",
+        "{\"pointsman\": {\"name\": \"a\", \"role\": \"plane\"}}",
+        "{\"pointsman\": {\"name\": \"a\", \"models\": []}}",
+        "{\"pointsman\": {\"name\": \"a\", \"models\": \"m\"}}",
+        "{\"pointsman\": {\"name\": \"a\", \"models\": [\" \"]}}",
+        "{\"pointsman\": {\"name\": \"a\", \"priority\": \"urgent\"}}",
+        "{\"pointsman\": {\"name\": \"a\", \"limits\": {\"requests\": 1}}}",
+        "{\"pointsman\": {\"name\": \"a\", \"limits\": {\"concurrency\": -1}}}",
+        "{\"pointsman\": {\"name\": \"a\", \"limits\": {\"concurrency\": \"1\"}}}",
+        "{\"pointsman\": {\"name\": \"a\", \"limits\": {\"concurrency\": 99999999999}}}",
+        "{\"pointsman\": {\"name\": \"a\", \"model\": \"m\"}}",
+      })
+  void anInvalidDescriptionOfTheClientRefusesTheKey(String text) {
+    body = text;
+    assertThat(servers.ask(url(), "k")).isEqualTo(Answer.REFUSED);
+  }
+
+  @Test
+  void aDescriptionThatIsTooLongRefusesTheKey() {
+    body = "{\"pointsman\": {\"name\": \"a\"}, \"more\": \"" + "x".repeat(70_000) + "\"}";
+    assertThat(servers.ask(url(), "k")).isEqualTo(Answer.REFUSED);
   }
 }
