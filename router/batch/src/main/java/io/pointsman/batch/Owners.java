@@ -10,9 +10,10 @@ import java.util.Arrays;
 import java.util.HexFormat;
 
 /**
- * The owners of files and batches. A client with a named key, a certificate or a key that a server
- * has confirmed owns what it stores. All other clients are one owner, because an address is no
- * proof of a client.
+ * The owners of files and batches. A client with a named key, a key that a server has confirmed, or
+ * a certificate owns what it stores. A key precedes a certificate, because a TLS proxy can have one
+ * certificate for many clients. All other clients are one owner, because an address is no proof of
+ * a client.
  *
  * @param confirmed true if servers confirm the keys of clients, so an unnamed key is a proof
  */
@@ -20,6 +21,7 @@ record Owners(boolean confirmed) {
   /** Owner of the files of clients that the router cannot tell apart. */
   static final String EVERYBODY = "";
 
+  private static final String SCHEME = "bearer ";
   private static final int DIGEST_BYTES = 16;
 
   /** The owner of what the client of a request stores. */
@@ -27,19 +29,20 @@ record Owners(boolean confirmed) {
     ClientIdentity client = request.client();
     return switch (client.kind()) {
       case KEY, CONFIRMED -> "key/" + client.name();
-      case CERTIFICATE -> "certificate/" + client.name();
-      case ADDRESS -> confirmed ? byKey(request) : EVERYBODY;
+      case CERTIFICATE -> byKey(request, "certificate/" + client.name());
+      case ADDRESS -> byKey(request, EVERYBODY);
     };
   }
 
   /** The owner by its key, which is not stored. */
-  private static String byKey(LocalRequest request) {
-    String key =
+  private String byKey(LocalRequest request, String withoutKey) {
+    String header =
         CallerCheck.credentials(request.header("authorization"), request.header("x-api-key"));
-    if (key == null) {
-      return EVERYBODY;
+    if (!confirmed || header == null) {
+      return withoutKey;
     }
-    byte[] digest = digest(key);
+    boolean scheme = header.regionMatches(true, 0, SCHEME, 0, SCHEME.length());
+    byte[] digest = digest(header.substring(scheme ? SCHEME.length() : 0).strip());
     return "confirmed/" + HexFormat.of().formatHex(Arrays.copyOf(digest, DIGEST_BYTES));
   }
 

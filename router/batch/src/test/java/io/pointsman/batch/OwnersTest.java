@@ -22,7 +22,10 @@ class OwnersTest {
       List.of(
           new Client(named(ClientIdentity.Kind.KEY, "alice"), Map.of()),
           new Client(named(ClientIdentity.Kind.KEY, "bob"), Map.of()),
+          new Client(named(ClientIdentity.Kind.CONFIRMED, "confirmed:alice"), Map.of()),
           new Client(named(ClientIdentity.Kind.CERTIFICATE, "alice"), Map.of()),
+          new Client(named(ClientIdentity.Kind.CERTIFICATE, "alice"), key("three")),
+          new Client(named(ClientIdentity.Kind.CERTIFICATE, "alice"), key("four")),
           new Client(named(ClientIdentity.Kind.ADDRESS, "10.0.0.1"), key("one")),
           new Client(named(ClientIdentity.Kind.ADDRESS, "10.0.0.1"), key("two")),
           new Client(named(ClientIdentity.Kind.ADDRESS, "10.0.0.1"), Map.of()));
@@ -110,7 +113,10 @@ class OwnersTest {
     String owner =
         BatchRig.ownerOf(new Owners(true), ClientIdentity.UNKNOWN, Map.of("x-api-key", "secret"));
     assertThat(owner).startsWith("confirmed/").hasSize(42).doesNotContain("secret");
-    assertThat(BatchRig.ownerOf(new Owners(true), ClientIdentity.UNKNOWN, key("secret")))
-        .isEqualTo(owner);
+    for (String each : List.of("Bearer secret", "bearer  secret", "BEARER secret ")) {
+      Map<String, String> headers = Map.of("authorization", each);
+      assertThat(BatchRig.ownerOf(new Owners(true), ClientIdentity.UNKNOWN, headers))
+          .isEqualTo(owner);
+    }
   }
 }

@@ -63,6 +63,11 @@ final class AccessRecords {
     if (!access.adminKey().isEmpty() || AuthRecords.from(values).ownKeys()) {
       return;
     }
+    if (access.mutualTls() && !access.planeKey().isEmpty()) {
+      throw new ConfigException(
+          "decide.api-key: set beside admin-tls.client-ca-file, without a key for administrators"
+              + " (expected: admin.api-key, or the plane's certificate opens the admin paths)");
+    }
     if (!AccessSettings.isLocal(access.host()) && !access.mutualTls()) {
       throw new ConfigException(
           "admin.host: "

@@ -92,6 +92,17 @@ class AccessRecordsTest {
     assertThatCode(() -> access(yaml)).doesNotThrowAnyException();
   }
 
+  /** Else the certificate of a plane would open all admin paths. */
+  @Test
+  void certificatesDoNotMakeAPlaneAnAdministrator() {
+    String tls = "admin-tls: {certificate-file: a, client-ca-file: b}";
+    assertThatThrownBy(() -> access("{decide: {api-key: plane}, " + tls + "}"))
+        .isInstanceOf(ConfigException.class)
+        .hasMessageContaining("admin.api-key");
+    assertThatCode(() -> access("{admin: {api-key: k}, decide: {api-key: plane}, " + tls + "}"))
+        .doesNotThrowAnyException();
+  }
+
   @Test
   void keysAreReadFromFiles() throws Exception {
     Path file = Files.writeString(directory.resolve("key"), " s3cret\n");

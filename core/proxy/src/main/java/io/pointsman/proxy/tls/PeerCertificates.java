@@ -1,6 +1,11 @@
 package io.pointsman.proxy.tls;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import io.pointsman.proxy.identity.ClientIdentity;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
 import java.util.Set;
 import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLPeerUnverifiedException;
@@ -26,9 +31,17 @@ public final class PeerCertificates {
     }
   }
 
-  private static String bounded(String subject) {
-    return subject.length() <= LONGEST
-        ? subject
-        : subject.substring(0, LONGEST - 9) + "#" + Integer.toHexString(subject.hashCode());
+  /** A long name is cut and gets a digest: the name decides who reads a file. */
+  static String bounded(String subject) {
+    if (subject.length() <= LONGEST) {
+      return subject;
+    }
+    try {
+      MessageDigest digest = MessageDigest.getInstance("SHA-256");
+      String hex = HexFormat.of().formatHex(digest.digest(subject.getBytes(UTF_8)));
+      return subject.substring(0, LONGEST - hex.length() - 1) + "#" + hex;
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException(e); // each Java runtime has it
+    }
   }
 }

@@ -50,6 +50,9 @@ final class RouterCalls implements AutoCloseable {
             .connectTimeout(Duration.ofSeconds(1));
     if (router.getScheme().equals("https")) {
       client.sslContext(tls.context("--router"));
+    } else if (!tls.equals(ClientTls.OF_JVM)) {
+      throw new IllegalArgumentException(
+          "--router: " + router + " with certificates (expected: https://)");
     }
     http = client.build();
   }

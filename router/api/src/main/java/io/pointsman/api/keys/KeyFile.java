@@ -65,6 +65,18 @@ public final class KeyFile {
   }
 
   /**
+   * Checks the keys of a file and of a variable.
+   *
+   * @param file empty: none
+   * @param variable its name; empty: none
+   * @throws ConfigException if they cannot be used together
+   */
+  public static void check(String file, String variable, @Nullable String text) {
+    List<StoredKey> constant = variable.isEmpty() ? List.of() : ofVariable(variable, text);
+    joined(constant, file.isEmpty() ? List.of() : read(Path.of(file)));
+  }
+
+  /**
    * The keys of two sources.
    *
    * @throws ConfigException if a name or a key is in both

@@ -1,7 +1,10 @@
 package io.pointsman.api.keys;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectReader;
 import io.pointsman.api.admin.Json;
 import io.pointsman.config.value.Nearest;
 import io.pointsman.proxy.identity.ClientIdentity;
@@ -21,7 +24,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The client in the answer of a server that confirms keys: the object {@code pointsman} of a JSON
- * document, with the fields of a key in a file. Answers without it name no client.
+ * document, with the fields {@code name}, {@code role}, {@code models}, {@code limits} and {@code
+ * priority} of a key in a file. An answer without this object names no client. If the object is in
+ * the answer, but not readable without doubt, the answer is invalid: otherwise the client would
+ * lose its limits.
  */
 public final class VerdictFields {
   /** Maximum size of an answer with the object. */
@@ -34,7 +40,14 @@ public final class VerdictFields {
   public static final String PREFIX = "confirmed:";
 
   private static final String GROUP = "pointsman";
-  private static final int MOST_MODELS = 1000;
+  private static final Pattern MEMBER =
+      Pattern.compile("\"pointsman\"\\s*:", Pattern.CASE_INSENSITIVE);
+  private static final ObjectReader STRICT =
+      Json.MAPPER
+          .reader()
+          .with(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+          .with(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
+  private static final int MOST_MODELS = 100;
   private static final int LONGEST_MODEL = 256;
   private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._@-]{0,63}");
   private static final List<String> FIELDS =
@@ -49,7 +62,7 @@ public final class VerdictFields {
    * @throws IllegalArgumentException if the answer is invalid; the message has no part of the key
    */
   public static @Nullable ClientIdentity client(byte[] body) {
-    if (!startsObject(body)) {
+    if (!mentions(body)) {
       return null;
     }
     if (body.length > MOST_BYTES) {
@@ -58,28 +71,25 @@ public final class VerdictFields {
     }
     JsonNode root;
     try {
-      root = Json.MAPPER.readTree(body);
+      root = STRICT.readTree(body);
     } catch (JsonProcessingException e) {
-      throw new IllegalArgumentException("body: not JSON: " + e.getOriginalMessage(), e);
+      // The message of the cause can contain the key.
+      throw new IllegalArgumentException(
+          "body: invalid at character " + e.getLocation().getCharOffset() + " (expected: JSON)");
     } catch (IOException e) {
       throw new IllegalStateException(e); // the bytes are in memory
     }
     JsonNode fields = root.get(GROUP);
-    if (fields == null) {
-      return null;
-    }
-    if (!fields.isObject()) {
-      throw new IllegalArgumentException(GROUP + ": (expected: an object)");
+    if (fields == null || !fields.isObject()) {
+      throw new IllegalArgumentException(GROUP + ": (expected: an object in the document)");
     }
     return client(fields);
   }
 
-  private static boolean startsObject(byte[] body) {
-    int at = 0;
-    while (at < body.length && body[at] <= ' ' && body[at] > 0) {
-      at++;
-    }
-    return at < body.length && body[at] == '{';
+  /** True if the body has a member with the name of the object, in any encoding of Unicode. */
+  private static boolean mentions(byte[] body) {
+    String text = new String(body, StandardCharsets.ISO_8859_1).replace("\0", "");
+    return MEMBER.matcher(text).find();
   }
 
   private static ClientIdentity client(JsonNode fields) {

@@ -34,12 +34,12 @@ public final class ConfigKeys {
           new Section("Workers from a file and from DNS", DiscoveryKeys.all()),
           new Section("Kubernetes", KubernetesKeys.all()),
           new Section("Admin listener and paths of clients", AccessKeys.all()),
-          new Section("TLS of the admin listener", ServerTlsKeys.ADMIN.all()),
           new Section("Administration, decision log and authentication", AdminKeys.all()),
+          new Section("TLS of the admin listener", ServerTlsKeys.ADMIN.all()),
           new Section("Decisions for other proxies", DecideKeys.all()),
           new Section("Files and batches", BatchKeys.all()),
           new Section("Operation", OperationKeys.all()),
-          new Section("TLS of the metrics port", ServerTlsKeys.METRICS.all()),
+          new Section("TLS of the metrics port", ServerTlsKeys.METRICS.filesAndCallers()),
           new Section("Tracing", TracingKeys.all()));
 
   private static final Map<String, Key<?>> BY_PATH = new LinkedHashMap<>();

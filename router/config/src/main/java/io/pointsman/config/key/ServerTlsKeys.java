@@ -7,6 +7,7 @@ import static io.pointsman.config.value.ValueTypes.text;
 import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.proxy.tls.ServerTlsSettings.ClientCertificates;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 
 /** Keys of TLS of one listener. */
@@ -93,7 +94,13 @@ public record ServerTlsKeys(
 
   /** All keys, in order of documentation. */
   public List<Key<?>> all() {
-    return List.of(
-        certificateFile, keyFile, keyPassword, clientCaFile, clientCertificates, handshakeTimeout);
+    List<Key<?>> all = new ArrayList<>(filesAndCallers());
+    all.add(handshakeTimeout);
+    return all;
+  }
+
+  /** The keys of a listener that limits the time of handshakes by itself. */
+  List<Key<?>> filesAndCallers() {
+    return List.of(certificateFile, keyFile, keyPassword, clientCaFile, clientCertificates);
   }
 }

@@ -67,12 +67,7 @@ final class CheckConfigCommand implements Callable<Integer> {
     values.setAll(ConfigFlags.read(given));
     PointsmanConfig config = PointsmanConfig.from(values);
     AuthSettings auth = config.auth();
-    if (!auth.keysFile().isEmpty()) {
-      KeyFile.read(Path.of(auth.keysFile()));
-    }
-    if (!auth.keysEnv().isEmpty()) {
-      KeyFile.ofVariable(auth.keysEnv(), System.getenv(auth.keysEnv()));
-    }
+    KeyFile.check(auth.keysFile(), auth.keysEnv(), System.getenv(auth.keysEnv()));
     PrintWriter out = spec.commandLine().getOut();
     if (given.hasMatchedOption(ALL)) {
       out.print(ConfigText.of(values));

@@ -100,7 +100,16 @@ class KeyServersTest {
 
   @ParameterizedTest
   @ValueSource(
-      strings = {"yes", "{}", "{\"name\":\"x\",\"role\":\"admin\"}", "[1]", "<html>", "\u0000"})
+      strings = {
+        "yes",
+        "{",
+        "{}",
+        "{\"aud\":\"pointsman\"}",
+        "{\"name\":\"x\",\"role\":\"admin\"}",
+        "[1]",
+        "<html>",
+        "\u0000"
+      })
   void aConfirmationWithoutTheObjectNamesNobody(String text) {
     body = text;
     assertThat(servers.ask(url(), "k")).isEqualTo(Answer.CONFIRMED);
@@ -109,7 +118,12 @@ class KeyServersTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "{",
+        "{\"pointsman\": ",
+        "[{\"pointsman\": {\"name\": \"a\"}}]",
+        "{\"x\": {\"pointsman\": {\"name\": \"a\"}}}",
+        "{\"Pointsman\": {\"name\": \"a\"}}",
+        "{\"pointsman\": {\"name\": \"a\", \"models\": [\"m\"]}, \"pointsman\": {\"name\": \"a\"}}",
+        "{\"pointsman\": {\"name\": \"a\"}} x",
         "{\"pointsman\": 1}",
         "{\"pointsman\": null}",
         "{\"pointsman\": {}}",
@@ -132,6 +146,19 @@ class KeyServersTest {
   void anInvalidDescriptionOfTheClientRefusesTheKey(String text) {
     body = text;
     assertThat(servers.ask(url(), "k")).isEqualTo(Answer.REFUSED);
+  }
+
+  @Test
+  void aByteOrderMarkHidesNoLimits() {
+    body = "\uFEFF{\"pointsman\": {\"name\": \"a\", \"models\": [\"m\"]}}";
+    ClientIdentity client = requireNonNull(requireNonNull(servers.ask(url(), "k")).client());
+    assertThat(client.models()).containsExactly("m");
+  }
+
+  @Test
+  void aLongAnswerWithoutTheObjectNamesNobody() {
+    body = "{\"more\": \"" + "x".repeat(70_000) + "\"}";
+    assertThat(servers.ask(url(), "k")).isEqualTo(Answer.CONFIRMED);
   }
 
   @Test

@@ -31,18 +31,18 @@ final class NginxTlsTest {
     assumeThat(NginxProcess.installed()).as("nginx with its Lua module").isTrue();
     TestCertificate own = TestCertificate.make(directory, "own", "dns:localhost");
     TestCertificate other = TestCertificate.make(directory, "other", "dns:localhost");
-    String yaml =
-        """
-        listen: {port: 0}
-        metrics: {port: 0}
-        log: {level: error}
-        admin: {on-client-port: false}
-        admin-tls: {certificate-file: '%s', key-file: '%s'}
-        workers: [{url: '%s', models: [m]}]
-        """;
     try (ScriptedEngine engine = ScriptedEngine.start(new Faults.Healthy("m", Faults.Answer.ok()));
         RunningRouter router =
-            RunningRouter.start(yaml.formatted(own.certificate(), own.key(), engine.url()))) {
+            RunningRouter.start(
+                """
+                listen: {port: 0}
+                metrics: {port: 0}
+                log: {level: error}
+                admin: {on-client-port: false}
+                admin-tls: {certificate-file: '%s', key-file: '%s'}
+                workers: [{url: '%s', models: [m]}]
+                """
+                    .formatted(own.certificate(), own.key(), engine.url()))) {
       WaitFor.until("healthy", WaitFor.LONG, router::allHealthy);
       try (NginxProcess nginx = NginxProcess.startWithTls(router.adminPort(), own.certificate())) {
         WaitFor.until("decided by the router", WaitFor.LONG, () -> decided(nginx));
