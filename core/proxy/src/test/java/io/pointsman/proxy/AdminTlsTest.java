@@ -87,7 +87,7 @@ class AdminTlsTest {
     socket.getOutputStream().write((head + more + "\r\n").getBytes(US_ASCII));
     InputStream in = socket.getInputStream();
     StringBuilder found = new StringBuilder();
-    while (!found.toString().endsWith(".") && !found.toString().endsWith("}}")) {
+    while (!found.toString().matches("(?s).*\r\n\r\n.*(\\.|\\}\\})")) {
       int b = in.read();
       if (b < 0) {
         break;

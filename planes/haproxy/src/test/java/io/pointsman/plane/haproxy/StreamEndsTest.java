@@ -183,12 +183,13 @@ class StreamEndsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"https://r:1", "http://r", "r:1", "http:///"})
+  @ValueSource(strings = {"ftp://r:1", "http://r", "https://r", "r:1", "http:///"})
   void anInvalidRouterIsRefused(String router) {
     InetSocketAddress listen = InetSocketAddress.createUnresolved("127.0.0.1", 0);
 
     assertThatThrownBy(() -> HaproxySettings.of(listen, URI.create(router), listen))
-        .hasMessageContaining("router: " + router + " (expected: http://host:port)");
+        .hasMessageContaining(
+            "router: " + router + " (expected: http://host:port or https://host:port)");
   }
 
   @Test
