@@ -2,6 +2,7 @@ package io.pointsman.proxy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.telemetry.RetryReason;
@@ -14,10 +15,13 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Answers of engines that shut down, as vLLM 0.32 does on SIGTERM. */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
@@ -420,6 +424,109 @@ class EngineShutdownTest {
         }
         assertThat(engine.requests()).hasSize(3);
       }
+    }
+  }
+
+  private static final String DEAD =
+      "EngineCore encountered an issue. See stack trace (above) for the root cause.";
+  private static final String OPENAI_ERROR =
+      "data: {\"error\": {\"message\": \"%s\", \"type\": \"InternalServerError\", \"code\":"
+          + " 500}}\n\n";
+  private static final String MESSAGES_ERROR =
+      "event: error\n"
+          + "data:"
+          + " {\"type\":\"error\",\"error\":{\"type\":\"internal_error\",\"message\":\"%s\"}}\n\n";
+  private static final String RESPONSES_ERROR =
+      "event: error\ndata: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"%s\"}\n\n";
+  private static final String RESPONSES_FAILED =
+      "event: response.failed\n"
+          + "data:"
+          + " {\"type\":\"response.failed\",\"response\":{\"status\":\"failed\",\"error\":{\"code\":\"server_error\",\"message\":\"%s\"}}}\n\n";
+
+  /** Paths of streams with the form of their errors. */
+  static Stream<Arguments> errorsOfEveryApi() {
+    return Stream.of(
+        Arguments.of(CHAT, OPENAI_ERROR),
+        Arguments.of("/v1/completions", OPENAI_ERROR),
+        Arguments.of("/inference/v1/generate", OPENAI_ERROR),
+        Arguments.of("/generate", OPENAI_ERROR),
+        Arguments.of("/v1/messages", MESSAGES_ERROR),
+        Arguments.of("/v1/responses", RESPONSES_ERROR),
+        Arguments.of("/v1/responses", RESPONSES_FAILED));
+  }
+
+  @ParameterizedTest
+  @MethodSource("errorsOfEveryApi")
+  void aStreamThatBeginsWithTheEndOfItsEngineIsTriedElsewhere(String path, String error)
+      throws Exception {
+    for (String text : List.of(DEAD, "cannot schedule new futures after shutdown")) {
+      try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+          ScriptedEngine ending =
+              ScriptedEngine.start(
+                  (_, connection) ->
+                      connection.beginEvents().chunk(error.formatted(text)).lastChunk());
+          ScriptedEngine other = ScriptedEngine.start(new Answer(200, GOOD))) {
+        Worker worker = rig.worker(ending.url());
+        rig.worker(other.url());
+
+        assertThat(rig.ask(ProxyRig.post(path, STREAM)).text()).isEqualTo(GOOD);
+        assertThat(worker.shuttingDown()).isTrue();
+        Outcome first = text.equals(DEAD) ? new Outcome.Failed(Failure.ERROR) : Outcome.IGNORED;
+        assertThat(rig.outcomes).containsExactly(first, Outcome.SUCCEEDED);
+        rig.ask(ProxyRig.post(path, STREAM));
+        assertThat(ending.requests()).as("gets no new request").hasSize(1);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("errorsOfEveryApi")
+  void anErrorAfterTheFirstTokenReportsTheEndToo(String path, String error) throws Exception {
+    String event = error.formatted(DEAD);
+    int half = event.length() / 2;
+    for (List<String> chunks :
+        List.of(
+            List.of(TOKEN, event, "data: [DONE]\n\n"),
+            List.of(TOKEN + event),
+            List.of(TOKEN, event.substring(0, half), event.substring(half)))) {
+      try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+          ScriptedEngine ending =
+              ScriptedEngine.start(
+                  (_, connection) -> {
+                    connection.beginEvents();
+                    for (String chunk : chunks) {
+                      connection.chunk(chunk);
+                    }
+                    connection.lastChunk();
+                  })) {
+        Worker worker = rig.worker(ending.url());
+
+        assertThat(rig.ask(ProxyRig.post(path, STREAM)).text()).isEqualTo(String.join("", chunks));
+        assertThat(rig.outcomes).containsExactly(new Outcome.Failed(Failure.ERROR));
+        assertThat(worker.shuttingDown()).isTrue();
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("errorsOfEveryApi")
+  void otherErrorsAndOutputAreNoEnd(String path, String error) throws Exception {
+    String output =
+        "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"error\\\": \\\""
+            + DEAD
+            + "\\\"}\"}}],\"error\":null}\n\n";
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine =
+            ScriptedEngine.start(
+                (_, connection) ->
+                    connection
+                        .beginEvents()
+                        .chunk(output)
+                        .chunk(error.formatted("KV load failed"))
+                        .lastChunk())) {
+      Worker worker = rig.worker(engine.url());
+      rig.ask(ProxyRig.post(path, STREAM));
+      assertThat(worker.shuttingDown()).isFalse();
     }
   }
 }

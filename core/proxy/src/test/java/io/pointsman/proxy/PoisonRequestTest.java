@@ -322,6 +322,26 @@ class PoisonRequestTest {
     }
   }
 
+  /** vLLM ends a stream with an event if its engine has died. */
+  @Test
+  void streamThatReportsTheEndOfItsEngineCounts() throws Exception {
+    String token = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
+    String dead =
+        "data: {\"error\":{\"message\":\"EngineCore encountered an issue.\",\"code\":500}}\n\n";
+    for (String before : List.of("", token)) {
+      try (ProxyRig rig = rig(remembering())) {
+        EngineScript fault =
+            (_, connection) -> connection.beginEvents().chunk(before + dead).lastChunk();
+        List<ScriptedEngine> engines = engines(rig, 4, fault);
+        for (int i = 0; i < 4; i++) {
+          rig.ask(ProxyRig.post(CHAT, POISON));
+        }
+        assertThat(reached(engines)).as("after '%s'", before).isEqualTo(2);
+        assertThat(rig.ask(ProxyRig.post(CHAT, POISON)).text()).contains("poison_request");
+      }
+    }
+  }
+
   @Test
   void requestThatSucceedsIsNotRemembered() throws Exception {
     try (ProxyRig rig = rig(remembering().withMaxAttempts(1))) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.ProxyRig;
 import io.pointsman.proxy.WireClient;
 import io.pointsman.proxy.WireResponse;
@@ -218,6 +219,33 @@ class SplitFirstEventsTest {
         goesOn.countDown();
         assertThat(client.read().text()).isEqualTo("data: " + ROLE + "\n\ndata: [DONE]\n\n");
       }
+    }
+  }
+
+  /** Both stages: an event that reports the end of the engine takes the worker out at once. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aStageThatReportsTheEndOfItsEngineGetsNoNewRequests(boolean prefillDies) throws Exception {
+    EngineScript dead =
+        new EventStream(
+            List.of("{\"error\":{\"message\":\"EngineCore encountered an issue.\",\"code\":500}}"));
+    EngineScript prefills = new Answer(200, PREFILLED);
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine prefill = ScriptedEngine.start(prefillDies ? dead : prefills);
+        ScriptedEngine otherPrefill = ScriptedEngine.start(prefills);
+        ScriptedEngine decode = ScriptedEngine.start(prefillDies ? stream() : dead);
+        ScriptedEngine otherDecode = ScriptedEngine.start(stream())) {
+      Worker first = rig.prefill(prefill);
+      rig.prefill(otherPrefill);
+      Worker second = rig.decode(decode);
+      rig.decode(otherDecode);
+      ScriptedEngine ending = prefillDies ? prefill : decode;
+      for (int i = 0; i < 3; i++) {
+        assertThat(rig.proxy.ask(streamed()).text()).isEqualTo(ANSWER);
+      }
+      assertThat((prefillDies ? first : second).shuttingDown()).isTrue();
+      assertThat(ending.requests()).hasSize(1);
+      rig.awaitReleases();
     }
   }
 }

@@ -18,6 +18,7 @@ import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.wire.ResponseHead;
+import io.pointsman.request.event.EngineEnd;
 import io.pointsman.request.event.EventKind;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -79,6 +80,9 @@ final class Attempt extends WorkerCall {
 
   /** True after the worker has switched to the WebSocket protocol. */
   private boolean tunnel;
+
+  /** The end of the engine that an error in the answer has reported. */
+  private EngineEnd engineEnd = EngineEnd.NONE;
 
   private boolean answered;
   private boolean requestSent;
@@ -235,8 +239,11 @@ final class Attempt extends WorkerCall {
   }
 
   private void settle() {
-    boolean failedInStream = first != null && first.told() == EventKind.FAILED;
-    if (failedInStream || BufferedResponse.workersFault(status)) {
+    boolean failedInStream =
+        engineEnd == EngineEnd.DEATH || (first != null && first.told() == EventKind.FAILED);
+    if (engineEnd == EngineEnd.SHUTDOWN) {
+      lease.ignored();
+    } else if (failedInStream || BufferedResponse.workersFault(status)) {
       faults().answeredWithError(lease, status != BufferedResponse.BUSY && !failsForFormer());
     } else if (status >= 400) {
       lease.refused();
@@ -330,6 +337,10 @@ final class Attempt extends WorkerCall {
         endAborted(under, told, reader.abortedEvent(in), in);
         return;
       }
+      if (reader.engineEnd() != engineEnd) {
+        engineEnd = reader.engineEnd();
+        worker().shutsDown();
+      }
     }
     if (signals != null) {
       signals.bodyArrived(in, told.computed());
@@ -339,9 +350,10 @@ final class Attempt extends WorkerCall {
       lease.cleared();
     }
     boolean open = headHeld(under);
-    if (open && told.failed()) {
+    boolean unsent = open || (engineEnd != EngineEnd.NONE && under.bytesOut() == 0);
+    if (unsent && told.failed()) {
       in.release();
-      failedBehindHead(under, told == EventKind.BUSY);
+      failedBehindHead(under, told == EventKind.BUSY || engineEnd == EngineEnd.SHUTDOWN);
     } else if (!open || told.decides() || !begin.keep(in)) {
       pass(under, told, begin.join(in));
     }
@@ -500,7 +512,9 @@ final class Attempt extends WorkerCall {
     Relay under = relay;
     boolean untold = !begun();
     drop();
-    faults().failed(lease, failure, failure == Failure.ERROR && untold);
+    faults()
+        .failed(
+            lease, failure, failure == Failure.ERROR && (untold || engineEnd == EngineEnd.DEATH));
     RetryReason why = failure == Failure.TIMEOUT ? RetryReason.TIMEOUT : resetReason();
     if (under == null || under.bytesOut() == 0) {
       if (under != null) {

@@ -7,14 +7,16 @@ import io.pointsman.proxy.wire.BodyFraming.Kind;
 import io.pointsman.proxy.wire.ChunkFraming;
 import io.pointsman.proxy.wire.ResponseHead;
 import io.pointsman.request.Endpoint;
+import io.pointsman.request.event.EngineEnd;
 import io.pointsman.request.usage.AnswerScanner;
 import io.pointsman.request.usage.AnswerScanner.Form;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reader of an answer as it passes: token counts, and signs that its engine aborted the request. It
- * leaves the bytes unchanged and removes the transfer coding for itself. Belongs to the event loop.
+ * Reader of an answer as it passes: token counts, signs that its engine aborted the request, and
+ * errors that report the end of the engine. It leaves the bytes unchanged and removes the transfer
+ * coding for itself. Belongs to the event loop.
  */
 public final class AnswerReader implements ChunkFraming.Contents {
   private static final int OK = 200;
@@ -131,6 +133,11 @@ public final class AnswerReader implements ChunkFraming.Contents {
    */
   public boolean aborted(boolean shuttingDown) {
     return scanner.aborted() || (shuttingDown && scanner.unexplained());
+  }
+
+  /** The end of the engine that an error in the answer reports. */
+  public EngineEnd engineEnd() {
+    return scanner.engineEnd();
   }
 
   /**

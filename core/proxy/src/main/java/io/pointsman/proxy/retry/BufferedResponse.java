@@ -7,6 +7,7 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.wire.BodyFraming;
 import io.pointsman.proxy.wire.ChunkFraming;
 import io.pointsman.proxy.wire.ResponseHead;
+import io.pointsman.request.event.EngineEnd;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -39,13 +40,6 @@ public final class BufferedResponse {
 
   /** Text of vLLM's error 500 while its server shuts down. */
   private static final String SHUTTING_DOWN = "cannot schedule new futures after";
-
-  /**
-   * Texts of vLLM's error if its engine has ended, or has begun to shut down. Its server may still
-   * answer probes as healthy.
-   */
-  private static final Pattern ENGINE_ENDED =
-      Pattern.compile("cannot schedule new futures after shutdown|EngineCore encountered an issue");
 
   /** Rest of a busy worker without {@code Retry-After}, in nanoseconds. */
   public static final long REST_NANOS = 200_000_000L;
@@ -212,7 +206,7 @@ public final class BufferedResponse {
 
   /** True if the answer reports that the engine has ended or shuts down. */
   public boolean engineEnded() {
-    return (status == 500 || status == 503) && ENGINE_ENDED.matcher(text()).find();
+    return (status == 500 || status == 503) && EngineEnd.of(text()) != EngineEnd.NONE;
   }
 
   private String text() {

@@ -4,11 +4,13 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import io.pointsman.engine.fleet.Usage;
+import io.pointsman.request.event.EngineEnd;
 import java.util.Arrays;
 
 /**
- * Search in the contents of an answer, as they pass: token counts, and signs that the engine
- * aborted the request. The counts may stand anywhere, and the contents may be split at any byte.
+ * Search in the contents of an answer, as they pass: token counts, signs that the engine aborted
+ * the request, and errors that report the end of the engine. The counts may stand anywhere, and the
+ * contents may be split at any byte.
  *
  * <p>The answer is not parsed. In JSON a quotation mark inside a string is escaped, so a search
  * finds member names. It compares seven bytes at a time, the end of each name (Horspool's search
@@ -22,13 +24,13 @@ public final class AnswerScanner {
     /** Counts only; SGLang reports them in {@code meta_info}. */
     COUNTS("usage", "meta_info"),
     /** Choices with a {@code finish_reason}; llama.cpp reports counts in {@code timings}. */
-    CHOICES("usage", "abort", "timings"),
+    CHOICES("usage", "abort", "timings", "error"),
     /** A message, with {@code stop_reason}. */
-    MESSAGE("usage", "stop_reason"),
+    MESSAGE("usage", "stop_reason", "error"),
     /** A response, with {@code status}. */
-    RESPONSE("usage", "cancelled", "incomplete"),
+    RESPONSE("usage", "cancelled", "incomplete", "error"),
     /** Unknown: counts, and a {@code finish_reason} in any place. */
-    ANY("usage", "meta_info", "abort", "timings");
+    ANY("usage", "meta_info", "abort", "timings", "error");
 
     /** Distance to the next candidate, by the ASCII character at the end of the current one. */
     private final byte[] steps = new byte[128];
@@ -53,14 +55,17 @@ public final class AnswerScanner {
     /** After the colon, before the value. */
     VALUE,
     /** Within an object of counts. */
-    COUNTING
+    COUNTING,
+    /** Within the description of an error. */
+    REPORT
   }
 
   private enum Name {
     USAGE,
     META,
     TIMINGS,
-    STOP
+    STOP,
+    ERROR
   }
 
   /** Number of bytes that are compared at a time, with the closing quotation mark. */
@@ -72,10 +77,15 @@ public final class AnswerScanner {
   /** Maximum number of bytes of an object of counts, without its lists. */
   private static final int MOST_COUNTS = 2048;
 
+  /** Maximum number of bytes of an error's description. */
+  private static final int MOST_REPORT = 1024;
+
   private static final byte[] USAGE = ascii("\"usage\"");
   private static final byte[] META = ascii("\"meta_info\"");
   private static final byte[] TIMINGS = ascii("\"timings\"");
   private static final byte[] ABORT = ascii("\"abort\"");
+  private static final byte[] ERROR = ascii("\"error\"");
+  private static final byte[] TYPE = ascii("\"type\"");
   private static final byte[] FINISH_REASON = ascii("\"finish_reason\"");
   private static final byte[] STOP_REASON = ascii("\"stop_reason\"");
   private static final byte[] DELTA = ascii("\"delta\"");
@@ -124,6 +134,12 @@ public final class AnswerScanner {
   private boolean unexplained;
   private boolean aborted;
 
+  /** The description of the last error. */
+  private byte[] report = NOTHING;
+
+  private int reported;
+  private EngineEnd end = EngineEnd.NONE;
+
   /** Index of the sign of an abort within the bytes of the current call. */
   private int abortedAt;
 
@@ -151,7 +167,11 @@ public final class AnswerScanner {
             case SEARCHING -> search(at, to);
             case NAMED, VALUE -> value(at, to);
             case COUNTING -> count(at, to);
+            case REPORT -> report(at, to);
           };
+    }
+    if (state == State.REPORT) {
+      readReport();
     }
     keep(bytes, from, to);
     this.bytes = NOTHING;
@@ -211,6 +231,7 @@ public final class AnswerScanner {
               && valueOf(STATUS, end - CANCELLED.length)
               && abort(end);
       case 'n' -> form == Form.MESSAGE && ends(STOP_REASON, end) && stops(end);
+      case 'r' -> form != Form.COUNTS && ends(ERROR, end) && reports(end);
       case 's' -> !used && ends(TIMINGS, end) && awaits(Name.TIMINGS);
       default -> false;
     };
@@ -220,6 +241,42 @@ public final class AnswerScanner {
     name = named;
     state = State.NAMED;
     return true;
+  }
+
+  /** An error is described by the value of its member, or by the object that has it as its type. */
+  private boolean reports(int end) {
+    if (!valueOf(TYPE, end - ERROR.length)) {
+      return awaits(Name.ERROR);
+    }
+    beginReport();
+    return true;
+  }
+
+  private void beginReport() {
+    reported = 0;
+    state = State.REPORT;
+  }
+
+  /** Copies the description of an error, which ends with its line. */
+  private int report(int from, int to) {
+    if (report.length == 0) {
+      report = new byte[MOST_REPORT];
+    }
+    for (int at = from; at < to; at++) {
+      if (bytes[at] == '\n' || reported == MOST_REPORT) {
+        readReport();
+        state = State.SEARCHING;
+        return at;
+      }
+      report[reported++] = bytes[at];
+    }
+    return to;
+  }
+
+  private void readReport() {
+    if (end == EngineEnd.NONE) {
+      end = EngineEnd.of(new String(report, 0, reported, ISO_8859_1));
+    }
   }
 
   private boolean limit(int end) {
@@ -295,6 +352,10 @@ public final class AnswerScanner {
       stopped |= value == '"';
       if (value == 'n' && inDelta) {
         abort(at);
+      }
+    } else if (name == Name.ERROR) {
+      if (value == '{' || value == '"') {
+        beginReport();
       }
     } else if (value == '{') {
       if (form == Form.MESSAGE) {
@@ -394,6 +455,11 @@ public final class AnswerScanner {
   /** True if the answer says that the engine aborted the request. */
   public boolean aborted() {
     return aborted;
+  }
+
+  /** The end of the engine that an error in the answer reports. */
+  public EngineEnd engineEnd() {
+    return end;
   }
 
   /**

@@ -4,8 +4,11 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Usage;
+import io.pointsman.request.event.EngineEnd;
 import io.pointsman.request.usage.AnswerScanner.Form;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class AnswerScannerTest {
   /** Reads the counts of an answer, split after each byte in turn, and byte by byte. */
@@ -317,5 +320,52 @@ class AnswerScannerTest {
     assertThat(complete.unexplained()).isTrue();
     assertThat(scan(Form.RESPONSE, "{\"status\":\"incomplete\"," + usage + "7}}").unexplained())
         .isFalse();
+  }
+
+  private static EngineEnd end(Form form, String answer) {
+    byte[] bytes = answer.getBytes(UTF_8);
+    AnswerScanner scanner = new AnswerScanner(form);
+    scanner.read(bytes, 0, bytes.length);
+    for (int at = 0; at < bytes.length; at++) {
+      AnswerScanner parts = new AnswerScanner(form);
+      parts.read(bytes, 0, at);
+      parts.read(bytes, at, bytes.length);
+      assertThat(parts.engineEnd()).as("split at " + at).isEqualTo(scanner.engineEnd());
+    }
+    assertThat(byByte(form, answer).engineEnd()).isEqualTo(scanner.engineEnd());
+    return scanner.engineEnd();
+  }
+
+  @ParameterizedTest
+  @EnumSource(value = Form.class, names = "COUNTS", mode = EnumSource.Mode.EXCLUDE)
+  void errorsThatReportTheEndOfTheEngineAreFound(Form form) {
+    String dead = "EngineCore encountered an issue. See stack trace";
+    assertThat(end(form, "data: {\"error\": {\"message\": \"" + dead + "\"}}\n\n"))
+        .isEqualTo(EngineEnd.DEATH);
+    assertThat(end(form, "data: {\"a\":1,\"error\":\"vllm.EngineDeadError\"}\n\n"))
+        .isEqualTo(EngineEnd.DEATH);
+    assertThat(
+            end(form, "data: {\"type\":\"error\",\"code\":\"x\",\"message\":\"" + dead + "\"}\n\n"))
+        .isEqualTo(EngineEnd.DEATH);
+    assertThat(
+            end(form, "{\"error\":{\"message\":\"cannot schedule new futures after shutdown\"}}"))
+        .isEqualTo(EngineEnd.SHUTDOWN);
+    assertThat(end(form, "{\"text\":\"\\\"error\\\": {" + dead + "\"}")).isEqualTo(EngineEnd.NONE);
+    assertThat(end(form, "{\"error\":null,\"text\":\"" + dead + "\"}")).isEqualTo(EngineEnd.NONE);
+    assertThat(end(form, "data: {\"error\":{\"message\":\"a\"}}\n\ndata: " + dead + "\n\n"))
+        .as("the description ends with its line")
+        .isEqualTo(EngineEnd.NONE);
+    assertThat(end(form, "{\"error\":{\"x\":\"" + "y".repeat(1100) + "\",\"m\":\"" + dead + "\"}}"))
+        .as("bounded")
+        .isEqualTo(EngineEnd.NONE);
+  }
+
+  @Test
+  void countsAfterAnErrorAreRead() {
+    assertThat(
+            read(
+                "data: {\"error\":{\"message\":\"a\"}}\n\ndata: {\"usage\":{\"prompt_tokens\":3,"
+                    + "\"completion_tokens\":1}}\n\n"))
+        .isEqualTo(new Usage(3, -1, 1));
   }
 }

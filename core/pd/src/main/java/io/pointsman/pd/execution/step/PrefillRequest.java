@@ -1,5 +1,7 @@
 package io.pointsman.pd.execution.step;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -19,6 +21,7 @@ import io.pointsman.proxy.wire.BodyFraming;
 import io.pointsman.proxy.wire.BodyFraming.Kind;
 import io.pointsman.proxy.wire.ChunkFraming;
 import io.pointsman.proxy.wire.ResponseHead;
+import io.pointsman.request.event.EngineEnd;
 import io.pointsman.request.event.EventKind;
 import io.pointsman.request.event.EventReader;
 import io.pointsman.request.usage.AnswerScanner;
@@ -298,7 +301,11 @@ public final class PrefillRequest extends WorkerCall {
     byte[] whole = body == null ? new byte[0] : ByteBufUtil.getBytes(body);
     EventKind ending = events ? EventReader.ending(whole) : EventKind.OUTPUT;
     if (ending.failed()) {
-      failedBehindHead(ending == EventKind.BUSY);
+      EngineEnd end = EngineEnd.of(new String(whole, ISO_8859_1));
+      if (end != EngineEnd.NONE) {
+        lease.worker().shutsDown();
+      }
+      failedBehindHead(ending == EventKind.BUSY || end == EngineEnd.SHUTDOWN);
       return;
     }
     AnswerScanner scanner = new AnswerScanner(AnswerScanner.Form.ANY);
