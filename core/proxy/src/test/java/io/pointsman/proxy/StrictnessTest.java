@@ -8,9 +8,11 @@ import io.pointsman.proxy.settings.LimitSettings.Strictness;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Requests that are refused as vllm-router refuses them. */
@@ -18,8 +20,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(60)
 class StrictnessTest {
   private static ProxySettings strict(boolean methods, boolean bodies) {
+    return strict(new Strictness(methods, false, bodies));
+  }
+
+  private static ProxySettings strict(Strictness strictness) {
     return ProxySettings.DEFAULTS
-        .withLimits(LimitSettings.DEFAULTS.withStrictness(new Strictness(methods, bodies)))
+        .withLimits(LimitSettings.DEFAULTS.withStrictness(strictness))
         .withCors(new CorsSettings(true, List.of()));
   }
 
@@ -40,6 +46,73 @@ class StrictnessTest {
         rig.worker(engine.url());
         assertThat(rig.ask(request).status()).isEqualTo(200);
       }
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "/v1/chat/completions|POST",
+        "/v1/chat/completions/|POST",
+        "//v1/completions|POST",
+        "/v1/responses|POST",
+        "/v1/embeddings|POST",
+        "/v1/rerank|POST",
+        "/rerank|POST",
+        "/generate|POST",
+        "/inference/v1/generate|POST",
+        "/v1/models|GET, HEAD",
+        "/health_generate|GET, HEAD",
+        "/get_model_info|GET, HEAD",
+        "/get_server_info|GET, HEAD",
+        "/v1/responses/r1|GET, HEAD, DELETE",
+        "/v1/responses/r1/cancel|POST",
+        "/v1/responses/r1/input|GET, HEAD",
+        "/v1/responses/r1/other|GET, HEAD, POST, PUT, PATCH, DELETE",
+        "/v1/any|GET, HEAD, POST, PUT, PATCH, DELETE",
+        "/v1/messages|GET, HEAD, POST, PUT, PATCH, DELETE"
+      })
+  void knownRoutesHaveTheirMethods(String path, String allowed) throws Exception {
+    Set<String> methods = Set.of(allowed.split(", ", -1));
+    try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      try (ProxyRig rig = new ProxyRig(Transport.AUTO, strict(true, false))) {
+        rig.worker(engine.url());
+        for (String method : List.of("GET", "PUT", "PATCH", "DELETE")) {
+          WireResponse response = rig.ask(method + " " + path + " HTTP/1.1\r\nhost: r\r\n\r\n");
+          assertThat(response.status()).as(method).isEqualTo(methods.contains(method) ? 200 : 405);
+          if (response.status() == 405) {
+            assertThat(response.header("allow")).isEqualTo(allowed);
+          }
+        }
+        assertThat(engine.requests())
+            .hasSize(
+                methods.size()
+                    - (methods.contains("HEAD") ? 1 : 0)
+                    - (methods.contains("POST") ? 1 : 0));
+      }
+      try (ProxyRig rig = new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS)) {
+        rig.worker(engine.url());
+        assertThat(rig.ask("PUT " + path + " HTTP/1.1\r\nhost: r\r\n\r\n").status())
+            .as("without the setting")
+            .isEqualTo(200);
+      }
+    }
+  }
+
+  @Test
+  void otherPathsTakePostAloneIfConfigured() throws Exception {
+    try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok());
+        ProxyRig rig = new ProxyRig(Transport.AUTO, strict(new Strictness(true, true, false)))) {
+      rig.worker(engine.url());
+      for (String method : List.of("GET", "HEAD", "PUT", "PATCH", "DELETE")) {
+        WireResponse response = rig.ask(method + " /v1/any HTTP/1.1\r\nhost: r\r\n\r\n");
+        assertThat(response.status()).as(method).isEqualTo(405);
+        assertThat(response.header("allow")).isEqualTo("POST");
+      }
+      assertThat(engine.requests()).isEmpty();
+      assertThat(rig.ask(ProxyRig.post("/v1/any", "{}")).status()).isEqualTo(200);
+      assertThat(rig.ask("GET /v1/models HTTP/1.1\r\nhost: r\r\n\r\n").status()).isEqualTo(200);
     }
   }
 

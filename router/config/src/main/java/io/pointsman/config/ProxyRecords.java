@@ -9,6 +9,7 @@ import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.ListenerKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.ServerTlsKeys;
+import io.pointsman.config.settings.DisaggSettings;
 import io.pointsman.config.value.ModelQueue;
 import io.pointsman.engine.deferral.DeferralSettings;
 import io.pointsman.proxy.ListenSettings;
@@ -171,7 +172,9 @@ final class ProxyRecords {
             values.get(FrontKeys.SEARCHES_PER_SECOND),
             quota(values)),
         new LimitSettings.Strictness(
-            values.get(FrontKeys.STANDARD_METHODS), values.get(FrontKeys.STRICT_VALIDATION)));
+            values.get(FrontKeys.STANDARD_METHODS),
+            !values.get(DisaggKeys.PROTOCOL).equals(DisaggSettings.OFF),
+            values.get(FrontKeys.STRICT_VALIDATION)));
   }
 
   private static ClientQuota quota(ConfigValues values) {

@@ -12,11 +12,11 @@ import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
+import io.pointsman.proxy.settings.LimitSettings.Strictness;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.Paths;
 import java.nio.charset.StandardCharsets;
-import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -27,10 +27,6 @@ import org.jspecify.annotations.Nullable;
 final class Dispatcher {
   private static final byte[] CONTINUE =
       "HTTP/1.1 100 Continue\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
-
-  /** The methods that vllm-router forwards. */
-  private static final List<String> STANDARD =
-      List.of("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE");
 
   private static final String ADMIN_KEY =
       "authorization: missing or invalid (expected: Bearer and the key of the admin listener)";
@@ -56,8 +52,8 @@ final class Dispatcher {
       beginAdmin(head, found(plane().admin().routes(), head));
     } else if (plane().cors().preflight(head)) {
       preflight(head);
-    } else if (plane().limits().strictness().methods() && !STANDARD.contains(head.method())) {
-      refuse(head, ProxyError.METHOD_NOT_ALLOWED, String.join(", ", STANDARD));
+    } else if (strictness().methods() && StandardMethods.refusal(head) != null) {
+      refuse(head, ProxyError.METHOD_NOT_ALLOWED, StandardMethods.refusal(head));
     } else if (head.webSocket() && !plane().cors().admitsWebSocket(head)) {
       refuse(head, ProxyError.ORIGIN_REFUSED, null);
     } else {
@@ -200,8 +196,12 @@ final class Dispatcher {
             && Endpoint.of(compared.method(), compared.uri()) != Endpoint.TRANSPARENT;
     RequestHead sent = known ? compared : head;
     LocalEndpoint refusal = refusal(compared, sent);
+    String allowed =
+        strictness().methods() ? StandardMethods.refusal(compared, strictness()) : null;
     if (refusal != null) {
       start(new LocalExchange(client, head, refusal, Caller.OPEN), head);
+    } else if (allowed != null) {
+      refuse(head, ProxyError.METHOD_NOT_ALLOWED, allowed);
     } else {
       start(new Exchange(client, sent), sent);
     }
@@ -267,6 +267,10 @@ final class Dispatcher {
     client.write(
         reply.render(client.channel().alloc(), plane().requestIds().of(head), more, false));
     client.finished(keep);
+  }
+
+  private Strictness strictness() {
+    return plane().limits().strictness();
   }
 
   /** The present context; it changes when the settings change. */

@@ -38,12 +38,14 @@ public record LimitSettings(
   /**
    * Requests that are refused as vllm-router refuses them.
    *
-   * @param methods true to refuse all methods but GET, HEAD, POST, PUT, PATCH and DELETE with 405
+   * @param methods true to refuse all methods but GET, HEAD, POST, PUT, PATCH and DELETE with 405,
+   *     and on a route of vllm-router all methods but those of the route
+   * @param postOnly with {@code methods}: true to refuse all methods but POST on other paths
    * @param bodies true to refuse bodies that do not have vllm-router's types with 422, and to give
    *     rerank answers its form
    */
-  public record Strictness(boolean methods, boolean bodies) {
-    public static final Strictness NONE = new Strictness(false, false);
+  public record Strictness(boolean methods, boolean postOnly, boolean bodies) {
+    public static final Strictness NONE = new Strictness(false, false, false);
   }
 
   private static final long MOST_BY_DEFAULT = 768L << 20;

@@ -201,8 +201,9 @@ public final class FrontKeys {
           bool(),
           LimitSettings.DEFAULTS.strictness().methods(),
           "Answer 405 to all methods but `GET`, `HEAD`, `POST`, `PUT`, `PATCH` and `DELETE`, as"
-              + " vllm-router does. Preflight requests are still answered if `cors.enabled` is"
-              + " `true`.",
+              + " vllm-router does. Its routes take only their own methods. With prefill and decode"
+              + " workers, unknown paths take only `POST`. Preflight requests are still answered if"
+              + " `cors.enabled` is `true`.",
           "`false`: other methods, for example `OPTIONS`, go to the engines.");
 
   public static final Key<Boolean> STRICT_VALIDATION =
