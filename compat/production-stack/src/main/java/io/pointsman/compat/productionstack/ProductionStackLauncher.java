@@ -103,6 +103,7 @@ public final class ProductionStackLauncher {
       retries(wishes, into);
       traces(wishes, into);
       batches(wishes, into);
+      StackOperationFlags.settle(wishes, into);
       StackFleet.settle(wishes, into);
       ExternalProviders.settle(wishes, environment, into);
       StackLogic.settle(wishes, environment, into);

@@ -3,6 +3,7 @@ package io.pointsman.compat.productionstack;
 import static io.pointsman.compat.vllmrouter.Flag.flag;
 import static io.pointsman.compat.vllmrouter.Translation.as;
 
+import io.pointsman.compat.vllmrouter.Effect;
 import io.pointsman.compat.vllmrouter.Flag;
 import io.pointsman.compat.vllmrouter.Flag.Shape;
 import io.pointsman.compat.vllmrouter.Flag.Source;
@@ -38,6 +39,9 @@ final class StackFlags {
 
   private static final String CONTROLLER =
       "the router runs no LMCache controller; caches are known by the engines' KV events";
+
+  /** The original takes any whole number here, negative ones too. */
+  private static final Effect.Action ANY_NUMBER = StackOperationFlags.number(Integer.MIN_VALUE);
 
   private StackFlags() {}
 
@@ -100,7 +104,7 @@ final class StackFlags {
                 wishes.keep()),
         stack("--k8s-watcher-timeout-seconds", "maximum duration of a watch")
             .standard("0")
-            .idle("a watch is renewed when the API ends it"),
+            .idle("a watch is renewed when the API ends it", ANY_NUMBER),
         stack(POD_TIMEOUT, "maximum duration of a request to a pod")
             .standard("10")
             .honoured(wishes.keep()));
@@ -135,20 +139,22 @@ final class StackFlags {
                 wishes.keep()),
         stack("--kv-aware-threshold", "maximum uncached tokens for kvaware")
             .standard("2000")
-            .idle("the policy kv_aware weighs uncached tokens against load, without a limit"),
+            .idle(
+                "the policy kv_aware weighs uncached tokens against load, without a limit",
+                ANY_NUMBER),
         stack("--lmcache-controller-port", "port where LMCache workers report their chunks")
             .standard("9000")
-            .idle(CONTROLLER),
+            .idle(CONTROLLER, ANY_NUMBER),
         stack("--lmcache-controller-reply-port", "port where LMCache workers register")
-            .idle(CONTROLLER),
+            .idle(CONTROLLER, ANY_NUMBER),
         stack("--lmcache-controller-heartbeat-port", "port for heartbeats of LMCache workers")
-            .idle(CONTROLLER),
+            .idle(CONTROLLER, ANY_NUMBER),
         stack("--lmcache-health-check-interval", "seconds between checks of LMCache workers")
             .standard("5")
-            .idle(CONTROLLER),
+            .idle(CONTROLLER, ANY_NUMBER),
         stack("--lmcache-worker-timeout", "seconds until a silent LMCache worker is removed")
             .standard("30")
-            .idle(CONTROLLER),
+            .idle(CONTROLLER, ANY_NUMBER),
         proposed("--tokenizer", "tokenizer for ttft")
             .idle("engines are asked for token ids (kv-tokens.enabled)"),
         proposed("--enable-shared-cache", "shared cache for ttft")

@@ -18,6 +18,8 @@ import java.util.Map;
 final class StackOperationFlags {
   static final String OTEL_ENDPOINT = "--otel-endpoint";
   static final String OTEL_SECURE = "--otel-secure";
+  static final String LOG_STATS = "--log-stats";
+  static final String LOG_STATS_INTERVAL = "--log-stats-interval";
   static final String BATCHES = "--enable-batch-api";
   static final String FILES = "--file-storage-path";
 
@@ -89,16 +91,16 @@ final class StackOperationFlags {
     return List.of(
         stack("--engine-stats-interval", "seconds between scrapes of engine metrics")
             .standard("30")
-            .idle("load is the current number of requests in flight"),
+            .idle("load is the current number of requests in flight", number(1)),
         stack("--request-stats-window", "time window in seconds for request statistics")
             .standard("60")
-            .idle("load is the current number of requests in flight"),
-        stack("--log-stats", "log statistics")
+            .idle("load is the current number of requests in flight", number(1)),
+        stack(LOG_STATS, "log statistics")
             .shape(Shape.SWITCH)
-            .idle("statistics are available as metrics"),
-        stack("--log-stats-interval", "seconds between logged statistics")
+            .idle("statistics are available as metrics", (given, into) -> wishes.note(LOG_STATS)),
+        stack(LOG_STATS_INTERVAL, "seconds between logged statistics")
             .standard("10")
-            .idle("statistics are available as metrics"),
+            .idle("statistics are available as metrics", wishes.keep()),
         stack("--log-level", "lowest level that is logged")
             .standard("info")
             .honoured("critical means error, trace means debug", StackOperationFlags::level),
@@ -111,10 +113,10 @@ final class StackOperationFlags {
                     + " (--log-format json) and the metrics of errors"),
         stack("--sentry-traces-sample-rate", "share of traces sent to Sentry")
             .standard("0.1")
-            .idle("needs --sentry-dsn"),
+            .idle("needs --sentry-dsn", StackOperationFlags::share),
         stack("--sentry-profile-session-sample-rate", "share of profiles sent to Sentry")
             .standard("1.0")
-            .idle("needs --sentry-dsn"),
+            .idle("needs --sentry-dsn", StackOperationFlags::share),
         stack(OTEL_ENDPOINT, "host:port of an OTLP collector (gRPC)")
             .honoured("one span per request and one per attempt", wishes.keep()),
         stack("--otel-service-name", "service name of the router in traces")
@@ -134,6 +136,34 @@ final class StackOperationFlags {
         into.problem(given, given.value(), value);
       }
     };
+  }
+
+  /** Checks a whole number of at least {@code least}. */
+  static Effect.Action number(int least) {
+    return (given, into) -> into.whole(given, least, Integer.MAX_VALUE);
+  }
+
+  /**
+   * Checks the interval of statistics as the original does: any whole number, and above 0 if
+   * statistics are logged.
+   */
+  static void settle(Wishes wishes, Translation into) {
+    if (wishes.has(LOG_STATS_INTERVAL)) {
+      number(wishes.has(LOG_STATS) ? 1 : Integer.MIN_VALUE)
+          .apply(wishes.as(LOG_STATS_INTERVAL), into);
+    }
+  }
+
+  private static void share(Given given, Translation into) {
+    try {
+      double share = Double.parseDouble(given.value());
+      if (share >= 0 && share <= 1) {
+        return;
+      }
+    } catch (NumberFormatException e) {
+      // Reported below, like a share out of range.
+    }
+    into.problem(given, given.value(), "0 to 1");
   }
 
   private static void gates(Given given, Translation into) {

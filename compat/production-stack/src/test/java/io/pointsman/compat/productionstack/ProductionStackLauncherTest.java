@@ -290,6 +290,47 @@ class ProductionStackLauncherTest {
     assertThat(values.get(DisaggKeys.DECODE_POLICY)).isEqualTo("least_load");
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "--engine-stats-interval 0",
+        "--engine-stats-interval -1",
+        "--request-stats-window 0",
+        "--log-stats --log-stats-interval 0",
+        "--log-stats --log-stats-interval -5",
+        "--log-stats-interval x",
+        "--sentry-traces-sample-rate -0.1",
+        "--sentry-traces-sample-rate 1.5",
+        "--sentry-profile-session-sample-rate NaN",
+        "--kv-aware-threshold x",
+        "--lmcache-controller-port x",
+        "--max-instance-failover-reroute-attempts -1",
+        "--static-backend-health-check-interval -1",
+        "--k8s-port -1"
+      })
+  void numbersThatTheStackRefusesAreRefused(String flags) {
+    String[] words = flags.split(" ", -1);
+    assertThat(refused(ROUND + flags))
+        .singleElement()
+        .asString()
+        .startsWith(words[words.length - 2] + ": " + words[words.length - 1] + " (expected: ");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "--log-stats-interval 0",
+        "--kv-aware-threshold -1",
+        "--prefix-min-match-length -1",
+        "--priority-default -1",
+        "--priority-threshold -1",
+        "--k8s-watcher-timeout-seconds -1",
+        "--lmcache-worker-timeout -1"
+      })
+  void negativeNumbersThatTheStackAcceptsAreAccepted(String flags) {
+    assertThat(translated(ROUND + flags)).isNotNull();
+  }
+
   @Test
   void stageTimeoutsComeFromTheEnvironment() {
     ConfigValues values =

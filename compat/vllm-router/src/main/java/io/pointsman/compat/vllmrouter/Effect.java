@@ -21,6 +21,10 @@ public sealed interface Effect {
   /** The flag cannot be honoured. Only its default is accepted. */
   record Refused(String reason) implements Effect {}
 
-  /** The flag is accepted with any value and has no effect. */
-  record Idle(String reason) implements Effect {}
+  /**
+   * The flag is accepted and has no effect.
+   *
+   * @param check adds a problem for a value that the other router refuses
+   */
+  record Idle(String reason, Action check) implements Effect {}
 }

@@ -128,9 +128,18 @@ public record Flag(
       return build(new Effect.Refused(reason));
     }
 
-    /** Builds a flag that is accepted without effect. */
+    /** Builds a flag that is accepted with any value and without effect. */
     public Flag idle(String reason) {
-      return build(new Effect.Idle(reason));
+      return idle(reason, (given, into) -> {});
+    }
+
+    /**
+     * Builds a flag that is accepted without effect.
+     *
+     * @param check adds a problem for a value that the other router refuses
+     */
+    public Flag idle(String reason, Effect.Action check) {
+      return build(new Effect.Idle(reason, check));
     }
 
     private Flag build(Effect effect) {

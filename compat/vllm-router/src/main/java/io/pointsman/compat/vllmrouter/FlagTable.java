@@ -77,7 +77,8 @@ public final class FlagTable {
           into.problems().add(flag.name() + ": is not supported: " + reason);
         }
       }
-      case Effect.Idle(String reason) -> {
+      case Effect.Idle(String reason, Effect.Action check) -> {
+        check.apply(given, into);
         if (!standard(flag, given)) {
           into.notes().add(flag.name() + ": accepted without effect: " + reason);
         }
@@ -159,7 +160,7 @@ public final class FlagTable {
           remark.isEmpty() ? "honoured" : "honoured; " + remark;
       case Effect.Later(String feature) -> refused + "not supported yet (" + feature + ")";
       case Effect.Refused(String reason) -> refused + reason;
-      case Effect.Idle(String reason) -> "accepted without effect: " + reason;
+      case Effect.Idle(String reason, _) -> "accepted without effect: " + reason;
     };
   }
 }
