@@ -5,8 +5,10 @@ import static io.pointsman.config.PointsmanConfig.group;
 import io.pointsman.config.key.DisaggKeys;
 import io.pointsman.config.key.Key;
 import io.pointsman.config.settings.DisaggSettings;
+import io.pointsman.config.settings.PromptListSize;
 import io.pointsman.pd.execution.StageSettings;
 import io.pointsman.pd.peer.PeerLabels;
+import io.pointsman.pd.plan.PromptLists;
 import io.pointsman.pd.protocol.ProtocolSettings;
 import io.pointsman.pd.protocol.Protocols;
 import io.pointsman.pd.rule.SplitSettings;
@@ -41,7 +43,10 @@ final class DisaggRecords {
         or(values, DisaggKeys.DECODE_CAN_PREFILL, unset.decodeServesWhole()),
         values.get(DisaggKeys.PREFILL_CAN_DECODE),
         values.get(DisaggKeys.SKIP_WHEN_PREFILL_BUSY),
-        values.get(DisaggKeys.DECODE_WITHOUT_PREFILL));
+        values.get(DisaggKeys.DECODE_WITHOUT_PREFILL),
+        new PromptLists(
+            Protocols.findsByContent(values.get(DisaggKeys.PROTOCOL)),
+            values.get(DisaggKeys.PROMPT_LISTS) == PromptListSize.LENGTH));
   }
 
   private static <T> T or(ConfigValues values, Key<T> key, T unset) {

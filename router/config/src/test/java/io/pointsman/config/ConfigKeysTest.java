@@ -103,6 +103,7 @@ class ConfigKeysTest {
           "h:1",
           "nixl",
           "replace",
+          "length",
           "one",
           "always",
           "h/1/2",

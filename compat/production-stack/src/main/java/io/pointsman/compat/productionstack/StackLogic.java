@@ -14,6 +14,7 @@ import io.pointsman.config.key.PeerKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.settings.DisaggSettings;
 import io.pointsman.config.settings.KvEventSettings;
+import io.pointsman.config.settings.PromptListSize;
 import io.pointsman.config.value.Raw;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.Role;
@@ -164,6 +165,7 @@ final class StackLogic {
     values.set(DisaggKeys.DECODE_WITHOUT_PREFILL, false);
     values.set(DisaggKeys.REMOTE_HOST, RemoteHost.REPLACE);
     values.set(DisaggKeys.STAGE_ERRORS, true);
+    values.set(DisaggKeys.PROMPT_LISTS, PromptListSize.LENGTH);
     // The threshold alone decides, even if the decode worker has the prompt cached.
     values.set(DisaggKeys.CACHED_SHARE, DisaggSettings.NEVER_HELD);
     // The original does not compare models here: prefill and decode engines may use different

@@ -50,7 +50,10 @@ final class StackPdFlags {
                 "minimum estimated input tokens for using a prefill and a decode engine")
             .standard("0")
             .honoured(
-                "same estimate; a request with exactly this number is split; negative means 0",
+                "same estimate: a list counts by its length; a request with exactly this number is"
+                    + " split; negative means 0; several prompts are split with"
+                    + " disaggregated_prefill only, because transfer parameters name the blocks"
+                    + " of one prompt",
                 StackPdFlags::threshold),
         proposed(STRATEGY, "round_robin or least_loaded, for both stages")
             .standard(STRATEGY_STANDARD)

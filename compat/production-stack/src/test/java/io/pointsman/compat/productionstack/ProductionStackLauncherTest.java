@@ -29,6 +29,7 @@ import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.PrioritySettings;
+import io.pointsman.pd.plan.PromptLists;
 import io.pointsman.pd.protocol.ProtocolSettings.RemoteHost;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -329,6 +330,16 @@ class ProductionStackLauncherTest {
       })
   void negativeNumbersThatTheStackAcceptsAreAccepted(String flags) {
     assertThat(translated(ROUND + flags)).isNotNull();
+  }
+
+  @Test
+  void listsOfPromptsAreSizedByTheirLength() {
+    PromptLists lists =
+        PointsmanConfig.from(translated(SPLIT + "--routing-threshold 5")).disagg().split().lists();
+    assertThat(lists).isEqualTo(new PromptLists(false, true));
+    String logic = STATIC + LABELS + "--routing-logic disaggregated_prefill ";
+    assertThat(PointsmanConfig.from(translated(logic)).disagg().split().lists())
+        .isEqualTo(new PromptLists(true, true));
   }
 
   @Test

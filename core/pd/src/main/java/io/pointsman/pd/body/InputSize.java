@@ -9,7 +9,8 @@ import java.util.List;
  * Estimate of the tokens of a request's input, by the rule of production-stack's conditional
  * disaggregation. It is the number of characters in prompts and in the text of messages and their
  * parts, divided by 4. Token ids count exactly. Roles, names, tools, images and templates do not
- * count.
+ * count. production-stack takes the length of a list in {@code prompt}, whatever its elements are;
+ * this is an option here.
  */
 final class InputSize {
   private static final List<String> INPUTS =
@@ -28,10 +29,18 @@ final class InputSize {
   private static final int MAX_DEPTH = 8;
 
   private final JsonCursor json = new JsonCursor(StringScanner.best());
+  private final boolean listsByLength;
   private byte[] body = {};
   private int origin;
   private long characters;
   private long ids;
+
+  /**
+   * @param listsByLength true if a list in {@code prompt} counts by its length
+   */
+  InputSize(boolean listsByLength) {
+    this.listsByLength = listsByLength;
+  }
 
   long tokens(byte[] body, JsonMembers members) {
     this.body = body;
@@ -41,7 +50,11 @@ final class InputSize {
       if (isInput(members, i)) {
         origin = members.valueFrom(i);
         json.reset(body, origin, members.valueTo(i));
-        value(0);
+        if (listsByLength && members.is(i, "prompt") && json.peek() == '[') {
+          ids += length();
+        } else {
+          value(0);
+        }
         json.release();
       }
     }
@@ -69,6 +82,20 @@ final class InputSize {
     } else {
       json.value();
     }
+  }
+
+  private long length() {
+    long length = 0;
+    for (boolean more = json.firstElement(); more; more = json.nextElement()) {
+      int first = json.peek();
+      if (first >= '0' && first <= '9') {
+        length += json.ids();
+      } else {
+        json.value();
+        length++;
+      }
+    }
+    return length;
   }
 
   private void array(int depth) {

@@ -1,6 +1,7 @@
 package io.pointsman.pd.body;
 
 import io.pointsman.pd.plan.PdEndpoint;
+import io.pointsman.pd.plan.PromptLists;
 import io.pointsman.pd.plan.SplitFacts;
 import io.pointsman.request.BodyVerdict;
 import io.pointsman.request.Endpoint;
@@ -52,7 +53,21 @@ public final class SplitFactsReader {
           "kv_transfer_params");
 
   private final JsonCursor json = new JsonCursor(StringScanner.best());
-  private final InputSize size = new InputSize();
+  private final InputSize size;
+  private final PromptLists lists;
+
+  /** Creates a reader for lists of prompts that are not split and that are sized by content. */
+  public SplitFactsReader() {
+    this(PromptLists.DEFAULTS);
+  }
+
+  /**
+   * @param lists rules for lists of prompts
+   */
+  public SplitFactsReader(PromptLists lists) {
+    this.lists = lists;
+    size = new InputSize(lists.sizedByLength());
+  }
 
   /** True if requests of a route can be split, as far as their bodies allow it. */
   public static boolean splits(Endpoint endpoint) {
@@ -228,6 +243,6 @@ public final class SplitFactsReader {
       json.value();
       prompts++;
     }
-    return new Prompt(prompts, false);
+    return new Prompt(lists.together() ? Math.min(prompts, 1) : prompts, false);
   }
 }

@@ -32,7 +32,7 @@ public final class PdHandlers implements RequestHandlers {
   public PdHandlers(LoopState state, PdContext plane) {
     this.state = state;
     this.plane = plane;
-    tools = new SplitTools(plane.stages().maxReplyBytes());
+    tools = new SplitTools(plane.stages().maxReplyBytes(), plane.settings().lists());
     wholes = new SingleWorkerRequests(state, plane, tools);
   }
 
@@ -59,11 +59,15 @@ public final class PdHandlers implements RequestHandlers {
     return tools.facts().read(read.endpoint(), bytes, 0, body.length(), estimates(read));
   }
 
-  /** True if the estimate is needed. The token count of the routing key is an upper bound of it. */
+  /**
+   * True if the estimate is needed. The token count of the routing key is an upper bound of it,
+   * unless lists are sized by their length.
+   */
   private boolean estimates(RequestFacts read) {
     SplitSettings settings = plane.settings();
     int least = Math.max(settings.threshold(), settings.uncachedThreshold());
-    return least > 0 && read.prefix().tokens() >= settings.threshold();
+    return least > 0
+        && (settings.lists().sizedByLength() || read.prefix().tokens() >= settings.threshold());
   }
 
   @Override

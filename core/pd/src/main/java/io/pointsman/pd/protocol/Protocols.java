@@ -52,6 +52,14 @@ public final class Protocols {
   }
 
   /**
+   * Returns true if decode workers find the blocks by the content of prompts. One hand-over then
+   * serves several prompts.
+   */
+  public static boolean findsByContent(String name) {
+    return name.equals("transparent");
+  }
+
+  /**
    * Creates a protocol with its own state.
    *
    * @throws IllegalArgumentException if the name is unknown; the message lists all names

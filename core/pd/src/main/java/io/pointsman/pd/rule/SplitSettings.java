@@ -1,5 +1,9 @@
 package io.pointsman.pd.rule;
 
+import static java.util.Objects.requireNonNull;
+
+import io.pointsman.pd.plan.PromptLists;
+
 /**
  * Settings for the split of requests into prefill and decode.
  *
@@ -22,6 +26,7 @@ package io.pointsman.pd.rule;
  *     their limit; otherwise it is rejected as busy and can wait
  * @param decodeWithoutPrefill true if a decode worker serves a long request alone while no prefill
  *     worker is available; only with {@code decodeServesWhole}
+ * @param lists rules for lists of prompts
  */
 public record SplitSettings(
     int threshold,
@@ -32,7 +37,8 @@ public record SplitSettings(
     boolean decodeServesWhole,
     boolean prefillServesWhole,
     boolean wholeWhenPrefillBusy,
-    boolean decodeWithoutPrefill) {
+    boolean decodeWithoutPrefill,
+    PromptLists lists) {
 
   public static final SplitSettings DEFAULTS =
       new SplitSettings(0, 0, 0.95, 8, 0, true, false, false);
@@ -60,10 +66,12 @@ public record SplitSettings(
         decodeServesWhole,
         prefillServesWhole,
         wholeWhenPrefillBusy,
-        true);
+        true,
+        PromptLists.DEFAULTS);
   }
 
   public SplitSettings {
+    requireNonNull(lists, "lists");
     check("threshold", threshold);
     check("uncachedThreshold", uncachedThreshold);
     check("maxLoadGap", maxLoadGap);

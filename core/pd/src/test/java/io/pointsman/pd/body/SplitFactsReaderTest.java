@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.pd.plan.PdEndpoint;
+import io.pointsman.pd.plan.PromptLists;
 import io.pointsman.pd.plan.SplitFacts;
 import io.pointsman.pd.plan.Unsplittable;
 import io.pointsman.request.Endpoint;
@@ -232,5 +233,59 @@ class SplitFactsReaderTest {
 
     assertThat(reader.read(Endpoint.COMPLETIONS, body, 0, body.length, false).tokens())
         .isEqualTo(SplitFacts.ABSENT);
+  }
+
+  private static SplitFacts completion(PromptLists lists, String prompt) {
+    byte[] bytes = ("{\"prompt\":" + prompt + "}").getBytes(UTF_8);
+    return new SplitFactsReader(lists).read(Endpoint.COMPLETIONS, bytes, 0, bytes.length, true);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "[\"abcdefgh\",\"b\",\"c\",\"d\",\"e\"]|3|5",
+        "[\"abcdefghijkl\"]|3|1",
+        "[1,2,3,4,5]|5|5",
+        "[[1,2],[3,4],[5]]|5|3",
+        "[[1,2,3]]|3|1",
+        "[1,\"ab\",null,[2]]|2|4",
+        "[]|0|0",
+        "\"abcdefghijkl\"|3|3",
+      })
+  void aListOfPromptsIsSizedByContentOrByLength(String prompt, int content, int length) {
+    assertThat(completion(PromptLists.DEFAULTS, prompt).tokens()).isEqualTo(content);
+    assertThat(completion(new PromptLists(false, true), prompt).tokens()).isEqualTo(length);
+  }
+
+  @Test
+  void partsOfMessagesCountByTheirTextWithBothSizes() {
+    String body =
+        "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"abcdefgh\"},"
+            + "{\"type\":\"image_url\",\"image_url\":{\"url\":\"http://e.example\"}}]}]}";
+    byte[] bytes = body.getBytes(UTF_8);
+    for (boolean byLength : new boolean[] {false, true}) {
+      SplitFactsReader sized = new SplitFactsReader(new PromptLists(false, byLength));
+      assertThat(sized.read(Endpoint.CHAT_COMPLETIONS, bytes, 0, bytes.length, true).tokens())
+          .isEqualTo(2);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"[\"a\",\"b\"]", "[[1],[2]]"})
+  void severalPromptsAreSplitIfEnginesFindBlocksByContent(String prompt) {
+    assertThat(completion(new PromptLists(true, false), prompt).unsplittable()).isNull();
+    assertThat(completion(PromptLists.DEFAULTS, prompt).unsplittable())
+        .isEqualTo(Unsplittable.SEVERAL_PROMPTS);
+  }
+
+  @Test
+  void twoMembersWithPromptsAreNeverSplit() {
+    byte[] bytes = "{\"prompt\":\"a\",\"prompt_embeds\":\"b\"}".getBytes(UTF_8);
+    assertThat(
+            new SplitFactsReader(new PromptLists(true, false))
+                .read(Endpoint.COMPLETIONS, bytes, 0, bytes.length, true)
+                .unsplittable())
+        .isEqualTo(Unsplittable.SEVERAL_PROMPTS);
   }
 }

@@ -14,6 +14,7 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.pd.plan.PromptLists;
 import io.pointsman.pd.plan.SplitFacts;
 import io.pointsman.pd.rule.Placement.Single;
 import io.pointsman.pd.rule.Placement.Split;
@@ -264,7 +265,8 @@ class SplitRouterTest {
 
   @Test
   void decodeCanServeShortRequestsAloneButNotTheOthers() {
-    SplitSettings settings = new SplitSettings(32, 0, 2, 8, 0, true, false, false, false);
+    SplitSettings settings =
+        new SplitSettings(32, 0, 2, 8, 0, true, false, false, false, PromptLists.DEFAULTS);
     PdTestFleet fleet = new PdTestFleet(settings, 1, 1);
     fleet.kill("p0");
 

@@ -7,6 +7,7 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.pd.body.SplitFactsReader;
 import io.pointsman.pd.choice.SplitChoice;
 import io.pointsman.pd.choice.SplitChoices;
+import io.pointsman.pd.plan.PromptLists;
 import io.pointsman.pd.plan.SplitFacts;
 import io.pointsman.pd.rule.SplitRequest;
 import io.pointsman.proxy.reply.RequestIds;
@@ -27,6 +28,7 @@ public final class SplitPlaces {
 
   private final SplitChoices choices;
   private final String protocol;
+  private final PromptLists lists;
   private final Fleet fleet;
   private final RequestIds ids;
 
@@ -35,10 +37,13 @@ public final class SplitPlaces {
 
   /**
    * @param protocol configured name of the hand-over protocol
+   * @param lists rules for lists of prompts
    */
-  public SplitPlaces(SplitChoices choices, String protocol, Fleet fleet, RandomSource dice) {
+  public SplitPlaces(
+      SplitChoices choices, String protocol, PromptLists lists, Fleet fleet, RandomSource dice) {
     this.choices = choices;
     this.protocol = protocol;
+    this.lists = lists;
     this.fleet = fleet;
     ids = new RequestIds(List.of(), dice);
   }
@@ -80,7 +85,7 @@ public final class SplitPlaces {
       return SplitFacts.ofNoPrompt();
     }
     SplitFactsReader lent = idle.poll();
-    SplitFactsReader reader = lent == null ? new SplitFactsReader() : lent;
+    SplitFactsReader reader = lent == null ? new SplitFactsReader(lists) : lent;
     int length = question.truncated ? 0 : question.length;
     SplitFacts read = reader.read(facts.endpoint(), question.body, question.from, length, true);
     idle.offer(reader);

@@ -12,6 +12,7 @@ import static io.pointsman.config.value.ValueTypes.oneOf;
 import static io.pointsman.config.value.ValueTypes.text;
 
 import io.pointsman.config.settings.DisaggSettings;
+import io.pointsman.config.settings.PromptListSize;
 import io.pointsman.config.value.CheckedText;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.policy.catalog.Policies;
@@ -75,6 +76,16 @@ public final class DisaggKeys {
               + " One worker serves shorter prompts.",
           "`0`: all prompts use two workers. With a high value, long prompts delay the streams of"
               + " decode workers.");
+
+  public static final Key<PromptListSize> PROMPT_LISTS =
+      Key.of(
+          ROOT + "prompt-lists",
+          constant(PromptListSize.class),
+          PromptListSize.CONTENT,
+          "Estimated tokens of a list in `prompt`. `content`: the sum over its elements. `length`:"
+              + " the number of its elements, as in production-stack.",
+          "With `length`, a list with one long text counts as 1. Lists of token ids have the same"
+              + " size with both.");
 
   public static final Key<Integer> UNCACHED_THRESHOLD =
       Key.of(
@@ -377,6 +388,7 @@ public final class DisaggKeys {
         PREFILL_POLICY,
         DECODE_POLICY,
         THRESHOLD,
+        PROMPT_LISTS,
         UNCACHED_THRESHOLD,
         CACHED_SHARE,
         MAX_LOAD_GAP,

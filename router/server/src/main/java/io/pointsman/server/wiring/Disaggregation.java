@@ -149,7 +149,8 @@ final class Disaggregation {
   /** The choices of {@link #choices}, for responses to other processes. */
   SplitPlaces places(RoutingEngine engine, Choices choices, RandomSource dice) {
     SplitChoices split = choices(engine, choices, dice);
-    return new SplitPlaces(split, settings.protocol(), engine.fleet(), dice);
+    return new SplitPlaces(
+        split, settings.protocol(), settings.split().lists(), engine.fleet(), dice);
   }
 
   /** Called under the fleet's lock, one call at a time. */

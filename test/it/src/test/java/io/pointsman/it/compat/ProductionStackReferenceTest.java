@@ -133,6 +133,47 @@ class ProductionStackReferenceTest {
     return all.getFirst();
   }
 
+  /** Starts the router with a prefill and a decode engine and a threshold of 5. */
+  private RouterProcess launchSplit(String logic) throws IOException {
+    return launch(
+        "--static-model-labels",
+        "prefill,decode",
+        "--prefill-model-labels",
+        "prefill",
+        "--decode-model-labels",
+        "decode",
+        "--routing-logic",
+        logic,
+        "--routing-threshold",
+        "5");
+  }
+
+  private void asked(RouterProcess router, String prompt, int prefills) throws IOException {
+    engines.forEach(ScriptedEngine::forget);
+    String body = "{\"model\":\"m\",\"prompt\":" + prompt + "}";
+    assertThat(post(router, "/v1/completions", body).status()).isEqualTo(200);
+    assertThat(served(engines.get(0))).as("prefill of " + prompt).isEqualTo(prefills);
+    assertThat(served(engines.get(1))).as("decode of " + prompt).isEqualTo(1);
+  }
+
+  @Test
+  void listsReachTheThresholdByTheirLength() throws Exception {
+    try (RouterProcess router = launchSplit("disaggregated_prefill")) {
+      asked(router, "[\"a\",\"b\",\"c\",\"d\",\"e\"]", 1);
+      asked(router, "[\"a\",\"b\",\"c\",\"d\"]", 0);
+      asked(router, "[[1],[2],[3],[4],[5]]", 1);
+      asked(router, "[[1,2,3,4,5,6,7,8]]", 0);
+      asked(router, "[1,2,3,4,5]", 1);
+      asked(router, "[\"a text of more than twenty characters\"]", 0);
+      asked(router, "\"a text of more than twenty characters\"", 1);
+    }
+    try (RouterProcess router = launchSplit("disaggregated_prefill_orchestrated")) {
+      asked(router, "[1,2,3,4,5]", 1);
+      asked(router, "[1,2,3,4]", 0);
+      asked(router, "[\"a\",\"b\",\"c\",\"d\",\"e\"]", 0);
+    }
+  }
+
   @Test
   void informationIsThatOfTheStack() throws Exception {
     try (RouterProcess router = launch("--static-models", "m,n")) {

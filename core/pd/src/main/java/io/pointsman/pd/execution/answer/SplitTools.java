@@ -6,6 +6,7 @@ import io.pointsman.pd.body.FirstText;
 import io.pointsman.pd.body.ReplyReader;
 import io.pointsman.pd.body.SplitFactsReader;
 import io.pointsman.pd.execution.StageSettings;
+import io.pointsman.pd.plan.PromptLists;
 import io.pointsman.request.TurnReader;
 import io.pointsman.request.splice.BodyEditor;
 
@@ -24,10 +25,11 @@ public record SplitTools(
 
   /**
    * @param maxReplyBytes as in {@link StageSettings}
+   * @param lists rules for lists of prompts
    */
-  public SplitTools(int maxReplyBytes) {
+  public SplitTools(int maxReplyBytes, PromptLists lists) {
     this(
-        new SplitFactsReader(),
+        new SplitFactsReader(lists),
         new BodyEditor(),
         new ReplyReader(maxReplyBytes),
         new CachedTokens(),

@@ -6,6 +6,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.pointsman.pd.plan.FirstToken;
 import io.pointsman.pd.plan.PdEndpoint;
+import io.pointsman.pd.plan.PromptLists;
 import io.pointsman.proxy.handler.BufferedRewrite;
 import io.pointsman.request.splice.BodyEdit;
 import io.pointsman.request.splice.RawJson;
@@ -33,7 +34,7 @@ class EventRewriteTest {
 
       """;
 
-  private final SplitTools tools = new SplitTools(1 << 20);
+  private final SplitTools tools = new SplitTools(1 << 20, PromptLists.DEFAULTS);
 
   private AnswerEdits edits(long cached, @Nullable FirstToken first) {
     return new AnswerEdits(tools, PdEndpoint.COMPLETIONS, () -> cached, first, false);
