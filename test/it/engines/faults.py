@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Faults of real vLLM engines, each sent to one engine directly and to a fleet through the router.
 
-    faults.py KIT [--only WORD]
+    faults.py KIT [--only NAME,NAME...] [--first N]
 
 KIT is the directory of a kit that runs vLLM engines on CPU: `setup.sh`, `fleet.py`, `wait.sh`, `kill9.sh`. KIT_HOME is the
-kit's data (default: pointsman-real-engines in the cache directory). Installs the kit if needed. Uses engines 1 to 4 at ports
-8101 to 8104, and takes about 15 minutes on two cores. Prints a table and exits with 1 if a row does not hold.
+kit's data (default: pointsman-real-engines in the cache directory). Installs the kit if needed. Uses engines N to N+3, by default
+1 to 4 at ports 8101 to 8104, and takes about 15 minutes on two cores. --only runs some parts: usage, control, queue, kill,
+term, hung, poison. Prints a table and exits with 1 if a row does not hold.
 """
 import argparse
 import concurrent.futures
@@ -28,6 +29,7 @@ HOME = os.environ.get("KIT_HOME") or os.path.join(
 PYTHON = os.path.join(HOME, "venv", "bin", "python")
 MODEL = "tiny"
 LONG = 2500  # output tokens of an answer that is under way when its engine fails
+PARTS = ("usage", "control", "queue", "kill", "term", "hung", "poison")
 BOUND = 120  # seconds after which a request counts as hanging
 
 
@@ -89,10 +91,10 @@ def chat(text, tokens=8, **more):
 
 
 class Engines:
-    """Real engines, started and ended by number."""
+    """Real engines, started and ended by number. Number 1 here is number `first` of the kit."""
 
-    def __init__(self, kit):
-        self.kit = kit
+    def __init__(self, kit, first):
+        self.kit, self.first = kit, first
         if not os.access(PYTHON, os.X_OK):
             subprocess.run([os.path.join(kit, "setup.sh")], check=True)
         self.log = tempfile.NamedTemporaryFile("w+", suffix=".log")
@@ -100,21 +102,24 @@ class Engines:
         wait_for("the engines' common process", lambda: "ready" in open(self.log.name).read(), 300)
         self.running = set()
 
+    def named(self, number):
+        return str(self.first - 1 + number)
+
     def url(self, number):
-        return f"http://127.0.0.1:{8100 + number}"
+        return f"http://127.0.0.1:{8100 + int(self.named(number))}"
 
     def start(self, *numbers, flags=()):
         for number in numbers:
-            subprocess.run([PYTHON, os.path.join(self.kit, "fleet.py"), "start", str(number), *flags], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([PYTHON, os.path.join(self.kit, "fleet.py"), "start", self.named(number), *flags], check=True, stdout=subprocess.DEVNULL)
             self.running.add(number)
-        subprocess.run([os.path.join(self.kit, "wait.sh"), *map(str, numbers)], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([os.path.join(self.kit, "wait.sh"), *map(self.named, numbers)], check=True, stdout=subprocess.DEVNULL)
 
     def signal(self, number, name="KILL"):
-        subprocess.run([os.path.join(self.kit, "kill9.sh"), str(number), name], check=False, stderr=subprocess.DEVNULL)
+        subprocess.run([os.path.join(self.kit, "kill9.sh"), self.named(number), name], check=False, stderr=subprocess.DEVNULL)
 
     def terminate(self, number):
         """SIGTERM to the main process alone, as a container runtime sends it."""
-        os.kill(int(open(os.path.join(HOME, "run", f"engine-{number}.pid")).read()), signal.SIGTERM)
+        os.kill(int(open(os.path.join(HOME, "run", f"engine-{self.named(number)}.pid")).read()), signal.SIGTERM)
 
     def alive(self, number):
         return call(self.url(number), "GET", "/health", timeout=5).status == 200
@@ -286,7 +291,7 @@ def hung(engines, table):
                   all(a.status == 200 and a.ended_whole() for a in answers))
         engines.signal(1, "CONT")
         wait_for("the engine serves again", lambda: any(
-            post(router.url, "/v1/chat/completions", chat(f"back {time.time()}")).headers.get("x-pointsman-worker", "").endswith("8101")
+            post(router.url, "/v1/chat/completions", chat(f"back {time.time()}")).headers.get("x-pointsman-worker", "").endswith(engines.url(1).removeprefix("http://127.0.0.1"))
             for _ in range(4)), 120)
         table.row("SIGCONT: the engine serves again", "-", "yes", True)
     finally:
@@ -376,9 +381,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("kit")
     parser.add_argument("--only", default="")
+    parser.add_argument("--first", type=int, default=1)
     options = parser.parse_args()
+    only = options.only.split(",") if options.only else list(PARTS)
+    if set(only) - set(PARTS):
+        parser.error(f"--only: {options.only} (expected: of {', '.join(PARTS)})")
     table = Table()
-    engines = Engines(os.path.abspath(options.kit))
+    engines = Engines(os.path.abspath(options.kit), options.first)
     parts = {
         "usage": lambda: usage(engines, table),
         "control": lambda: control_calls(engines, table),
@@ -389,12 +398,11 @@ def main():
         "poison": lambda: poison(engines, table),
     }
     try:
-        for name, part in parts.items():
-            if options.only in name:
-                try:
-                    part()
-                except Exception as failure:
-                    table.row(name, "-", f"{type(failure).__name__}: {failure}"[-600:], False)
+        for name in only:
+            try:
+                parts[name]()
+            except Exception as failure:
+                table.row(name, "-", f"{type(failure).__name__}: {failure}"[-600:], False)
     finally:
         engines.close()
     print(f"{len(table.rows)} rows, {table.failed} do not hold")
