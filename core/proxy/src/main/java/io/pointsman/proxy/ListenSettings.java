@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.pointsman.proxy.http2.Http2FrontSettings;
 import io.pointsman.proxy.tls.ServerTlsSettings;
+import io.soabase.recordbuilder.core.RecordBuilder;
 
 /**
  * The address of the listener and its event loops.
@@ -19,6 +20,7 @@ import io.pointsman.proxy.tls.ServerTlsSettings;
  * @param tls TLS of the clients' connections
  * @param http2 HTTP/2 of the clients' connections
  */
+@RecordBuilder
 public record ListenSettings(
     String host,
     int port,
@@ -27,7 +29,8 @@ public record ListenSettings(
     int backlog,
     int maxConnections,
     ServerTlsSettings tls,
-    Http2FrontSettings http2) {
+    Http2FrontSettings http2)
+    implements ListenSettingsBuilder.With {
 
   public static final ListenSettings DEFAULTS =
       new ListenSettings(
@@ -74,29 +77,6 @@ public record ListenSettings(
 
   /** Copy with another transport. */
   public ListenSettings over(Transport transport) {
-    return new ListenSettings(
-        host, port, eventLoops, transport, backlog, maxConnections, tls, http2);
-  }
-
-  /** Copy with another maximum number of connections. */
-  public ListenSettings withMaxConnections(int most) {
-    return new ListenSettings(host, port, eventLoops, transport, backlog, most, tls, http2);
-  }
-
-  /** Copy with another number of event loops. */
-  public ListenSettings withEventLoops(int eventLoops) {
-    return new ListenSettings(
-        host, port, eventLoops, transport, backlog, maxConnections, tls, http2);
-  }
-
-  /** Copy with another {@code tls}. */
-  public ListenSettings withTls(ServerTlsSettings tls) {
-    return new ListenSettings(
-        host, port, eventLoops, transport, backlog, maxConnections, tls, http2);
-  }
-
-  /** Copy with another {@code http2}. */
-  public ListenSettings withHttp2(Http2FrontSettings http2) {
     return new ListenSettings(
         host, port, eventLoops, transport, backlog, maxConnections, tls, http2);
   }

@@ -10,6 +10,7 @@ import io.pointsman.proxy.settings.HeaderSettings;
 import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.proxy.upstream.UpstreamSettings;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Duration;
 
 /**
@@ -23,6 +24,7 @@ import java.time.Duration;
  *     all clients know of the stop. It is part of {@code drainTimeout}, or extends it if it is
  *     longer
  */
+@RecordBuilder
 public record ProxySettings(
     ListenSettings listen,
     LimitSettings limits,
@@ -35,7 +37,8 @@ public record ProxySettings(
     CorsSettings cors,
     Duration sseKeepalive,
     Duration drainTimeout,
-    Duration drainDelay) {
+    Duration drainDelay)
+    implements ProxySettingsBuilder.With {
 
   public static final ProxySettings DEFAULTS =
       new ProxySettings(
@@ -79,223 +82,12 @@ public record ProxySettings(
    * stay.
    */
   public ProxySettings withLive(ProxySettings next) {
-    return new ProxySettings(
-        listen,
-        next.limits.withClients(
-            next.limits.clients().withMaxConnections(limits.clients().maxConnections())),
-        next.timeouts,
-        next.admission,
-        next.holdBack,
-        next.retry.poison().equals(retry.poison()) ? next.retry : retry,
-        upstream,
-        next.headers,
-        next.cors,
-        next.sseKeepalive,
-        next.drainTimeout,
-        next.drainDelay);
-  }
-
-  /** Copy with another {@code listen}. */
-  public ProxySettings withListen(ListenSettings listen) {
-    return new ProxySettings(
-        listen,
-        limits,
-        timeouts,
-        admission,
-        holdBack,
-        retry,
-        upstream,
-        headers,
-        cors,
-        sseKeepalive,
-        drainTimeout,
-        drainDelay);
-  }
-
-  /** Copy with another {@code limits}. */
-  public ProxySettings withLimits(LimitSettings limits) {
-    return new ProxySettings(
-        listen,
-        limits,
-        timeouts,
-        admission,
-        holdBack,
-        retry,
-        upstream,
-        headers,
-        cors,
-        sseKeepalive,
-        drainTimeout,
-        drainDelay);
-  }
-
-  /** Copy with another {@code timeouts}. */
-  public ProxySettings withTimeouts(TimeoutSettings timeouts) {
-    return new ProxySettings(
-        listen,
-        limits,
-        timeouts,
-        admission,
-        holdBack,
-        retry,
-        upstream,
-        headers,
-        cors,
-        sseKeepalive,
-        drainTimeout,
-        drainDelay);
-  }
-
-  /** Copy with another {@code admission}. */
-  public ProxySettings withAdmission(AdmissionSettings admission) {
-    return new ProxySettings(
-        listen,
-        limits,
-        timeouts,
-        admission,
-        holdBack,
-        retry,
-        upstream,
-        headers,
-        cors,
-        sseKeepalive,
-        drainTimeout,
-        drainDelay);
-  }
-
-  /** Copy with another {@code holdBack}. */
-  public ProxySettings withHoldBack(DeferralSettings holdBack) {
-    return new ProxySettings(
-        listen,
-        limits,
-        timeouts,
-        admission,
-        holdBack,
-        retry,
-        upstream,
-        headers,
-        cors,
-        sseKeepalive,
-        drainTimeout,
-        drainDelay);
-  }
-
-  /** Copy with another {@code retry}. */
-  public ProxySettings withRetry(RetrySettings retry) {
-    return new ProxySettings(
-        listen,
-        limits,
-        timeouts,
-        admission,
-        holdBack,
-        retry,
-        upstream,
-        headers,
-        cors,
-        sseKeepalive,
-        drainTimeout,
-        drainDelay);
-  }
-
-  /** Copy with another {@code upstream}. */
-  public ProxySettings withUpstream(UpstreamSettings upstream) {
-    return new ProxySettings(
-        listen,
-        limits,
-        timeouts,
-        admission,
-        holdBack,
-        retry,
-        upstream,
-        headers,
-        cors,
-        sseKeepalive,
-        drainTimeout,
-        drainDelay);
-  }
-
-  /** Copy with another {@code headers}. */
-  public ProxySettings withHeaders(HeaderSettings headers) {
-    return new ProxySettings(
-        listen,
-        limits,
-        timeouts,
-        admission,
-        holdBack,
-        retry,
-        upstream,
-        headers,
-        cors,
-        sseKeepalive,
-        drainTimeout,
-        drainDelay);
-  }
-
-  /** Copy with another {@code cors}. */
-  public ProxySettings withCors(CorsSettings cors) {
-    return new ProxySettings(
-        listen,
-        limits,
-        timeouts,
-        admission,
-        holdBack,
-        retry,
-        upstream,
-        headers,
-        cors,
-        sseKeepalive,
-        drainTimeout,
-        drainDelay);
-  }
-
-  /** Copy with another {@code sseKeepalive}. */
-  public ProxySettings withSseKeepalive(Duration sseKeepalive) {
-    return new ProxySettings(
-        listen,
-        limits,
-        timeouts,
-        admission,
-        holdBack,
-        retry,
-        upstream,
-        headers,
-        cors,
-        sseKeepalive,
-        drainTimeout,
-        drainDelay);
-  }
-
-  /** Copy with another {@code drainTimeout}. */
-  public ProxySettings withDrainTimeout(Duration drainTimeout) {
-    return new ProxySettings(
-        listen,
-        limits,
-        timeouts,
-        admission,
-        holdBack,
-        retry,
-        upstream,
-        headers,
-        cors,
-        sseKeepalive,
-        drainTimeout,
-        drainDelay);
-  }
-
-  /** Copy with another {@code drainDelay}. */
-  public ProxySettings withDrainDelay(Duration drainDelay) {
-    return new ProxySettings(
-        listen,
-        limits,
-        timeouts,
-        admission,
-        holdBack,
-        retry,
-        upstream,
-        headers,
-        cors,
-        sseKeepalive,
-        drainTimeout,
-        drainDelay);
+    int connections = limits.clients().maxConnections();
+    return next.with()
+        .listen(listen)
+        .limits(next.limits.withClients(next.limits.clients().withMaxConnections(connections)))
+        .retry(next.retry.poison().equals(retry.poison()) ? next.retry : retry)
+        .upstream(upstream)
+        .build();
   }
 }

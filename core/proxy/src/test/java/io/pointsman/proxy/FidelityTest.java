@@ -367,7 +367,7 @@ class FidelityTest {
         ProxySettings.DEFAULTS.withUpstream(
             UpstreamSettings.DEFAULTS.withKeys(EngineKeys.of("secret")));
     try (ProxyRig own = new ProxyRig(transport, settings)) {
-      own.worker(WorkerSpec.of(engine.url() + "/base").withModels(Set.of("m")).withRank(3));
+      own.worker(WorkerSpec.of(engine.url() + "/base").withModels(Set.of("m")).atRank(3));
 
       own.ask(ProxyRig.post(CHAT + "?q=1", "X-Data-Parallel-Rank: 9\r\n", "{\"model\":\"m\"}"));
 
@@ -382,7 +382,7 @@ class FidelityTest {
   @Test
   void theAnswerNamesTheRankWhereEnginesReadIt() throws Exception {
     try (ProxyRig own = new ProxyRig(transport)) {
-      WorkerSpec spec = WorkerSpec.of(engine.url()).withModels(Set.of("m")).withRank(3);
+      WorkerSpec spec = WorkerSpec.of(engine.url()).withModels(Set.of("m")).atRank(3);
       own.worker(spec);
 
       String body = "{\"model\":\"m\"}";

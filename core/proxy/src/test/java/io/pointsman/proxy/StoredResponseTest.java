@@ -175,7 +175,7 @@ class StoredResponseTest {
     try (ProxyRig rig = new ProxyRig(transport);
         ScriptedEngine one = ScriptedEngine.start(keeper("resp_1", false))) {
       for (int rank = 0; rank < 8; rank++) {
-        rig.worker(WorkerSpec.of(one.url()).withModels(Set.of("m")).withRank(rank));
+        rig.worker(WorkerSpec.of(one.url()).withModels(Set.of("m")).atRank(rank));
       }
       assertThat(rig.ask(get("resp_9")).status()).isEqualTo(404);
       assertThat(one.requests()).hasSize(1);

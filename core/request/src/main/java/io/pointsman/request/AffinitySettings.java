@@ -1,5 +1,6 @@
 package io.pointsman.request;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.List;
 
 /**
@@ -16,11 +17,13 @@ import java.util.List;
  * @param sessionField the only body field that names a session; {@code sessionHeader} precedes it,
  *     and no other header or field names a session. Empty: all known headers and fields count
  */
+@RecordBuilder
 public record AffinitySettings(
     String sessionHeader,
     List<String> ownerHeaders,
     List<String> requestHeaders,
-    String sessionField) {
+    String sessionField)
+    implements AffinitySettingsBuilder.With {
 
   public static final AffinitySettings DEFAULT =
       new AffinitySettings(
@@ -35,10 +38,5 @@ public record AffinitySettings(
     }
     ownerHeaders = List.copyOf(ownerHeaders);
     requestHeaders = List.copyOf(requestHeaders);
-  }
-
-  /** Copy of these settings with another session header. */
-  public AffinitySettings withSessionHeader(String name) {
-    return new AffinitySettings(name, ownerHeaders, requestHeaders, sessionField);
   }
 }

@@ -69,6 +69,7 @@ import io.pointsman.proxy.tls.ServerTlsSettings.ClientCertificates;
 import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.proxy.upstream.EngineTlsSettings;
 import io.pointsman.request.AffinitySettings;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -108,6 +109,7 @@ import java.util.regex.Pattern;
  * @param engineLoad interval at which engines are asked for their load; 0: never
  * @param wakeSleeping true to wake a sleeping engine that a request waits for
  */
+@RecordBuilder
 public record PointsmanConfig(
     List<WorkerSpec> workers,
     DiscoverySettings discovery,
@@ -143,7 +145,8 @@ public record PointsmanConfig(
     boolean systemScheduling,
     boolean stackEndpoints,
     boolean wakeSleeping,
-    Duration engineLoad) {
+    Duration engineLoad)
+    implements PointsmanConfigBuilder.With {
   private static final Pattern ISO_DURATION = Pattern.compile("\\bPT[-\\dHMS.]*[HMS]");
   private static final Pattern INNER_CAPITAL = Pattern.compile("(?<=[a-z])[A-Z](?=[a-z])");
   private static final ValueType<Duration> ANY_DURATION =
@@ -168,43 +171,20 @@ public record PointsmanConfig(
    * prefill and decode on two workers, the policies stay too.
    */
   public PointsmanConfig withLive(PointsmanConfig next) {
-    boolean two = disagg.enabled();
-    return new PointsmanConfig(
-        next.workers,
-        discovery,
-        kubernetes,
-        two ? policy : next.policy,
-        shadowPolicy,
-        pluginDirectory,
-        two ? policies : next.policies,
-        two ? models : next.models,
-        next.modelAliases,
-        tiers,
-        disagg,
-        peers,
-        kvEvents,
-        kvTokens,
-        new EngineSettings(engine.unknownModel(), next.engine.expectedModels()),
-        fleet.withLive(next.fleet),
-        two ? affinity : next.affinity,
-        proxy.withLive(next.proxy),
-        controlKeys,
-        engineTls,
-        next.probes,
-        metrics,
-        log.withLevel(next.log.level()),
-        admin,
-        access.withOrAnyPort(next.access.orAnyPort()),
-        auth,
-        decide,
-        decisions,
-        capture,
-        tracing,
-        batch,
-        systemScheduling,
-        stackEndpoints,
-        wakeSleeping,
-        engineLoad);
+    PointsmanConfigBuilder live =
+        with()
+            .workers(next.workers)
+            .modelAliases(next.modelAliases)
+            .engine(new EngineSettings(engine.unknownModel(), next.engine.expectedModels()))
+            .fleet(fleet.withLive(next.fleet))
+            .proxy(proxy.withLive(next.proxy))
+            .probes(next.probes)
+            .log(log.withLevel(next.log.level()))
+            .access(access.withOrAnyPort(next.access.orAnyPort()));
+    if (!disagg.enabled()) {
+      live.policy(next.policy).policies(next.policies).models(next.models).affinity(next.affinity);
+    }
+    return live.build();
   }
 
   /** True if a running router can change from this configuration to {@code next}. */

@@ -209,7 +209,7 @@ final class PodWorkers {
   private List<WorkerSpec> ranks(WorkerSpec whole) {
     return dataParallelSize == 1
         ? List.of(whole)
-        : IntStream.range(0, dataParallelSize).mapToObj(whole::withRank).toList();
+        : IntStream.range(0, dataParallelSize).mapToObj(whole::atRank).toList();
   }
 
   private static String annotation(Pod pod, String name) {

@@ -336,7 +336,8 @@ class PodDiscoveryTest {
   private KubernetesSettings settings(KubernetesSettings.Find find, boolean expects) {
     return new KubernetesSettings(
             PodSelector.of(Map.of("app", "vllm")), "a", 8000, 1, cluster.url())
-        .with(find, expects);
+        .withFind(find)
+        .withExpectModels(expects);
   }
 
   private static Deployment deployment(String name, String model, int replicas) {

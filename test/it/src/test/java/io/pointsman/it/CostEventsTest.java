@@ -40,7 +40,7 @@ final class CostEventsTest {
     return Cluster.of(engines)
         .policy("cost")
         .set("kv-events.mode", "auto")
-        .engines(engine -> engine.withKv(8192, BLOCK).withEvents(events))
+        .engines(engine -> engine.withKvMemory(8192, BLOCK).withEvents(events))
         .start();
   }
 

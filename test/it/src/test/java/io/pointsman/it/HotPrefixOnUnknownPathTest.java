@@ -64,7 +64,7 @@ final class HotPrefixOnUnknownPathTest {
         .policy("cache_aware")
         .engines(
             sim ->
-                sim.withKv(KV_BLOCKS, BLOCK)
+                sim.withKvMemory(KV_BLOCKS, BLOCK)
                     .withQueueLimits(TWICE_FAIR, 0)
                     .withLinearLatency(200_000, 40))
         .start();

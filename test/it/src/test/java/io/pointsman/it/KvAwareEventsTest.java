@@ -29,7 +29,7 @@ final class KvAwareEventsTest {
     return Cluster.of(ENGINES)
         .policy(policy)
         .set("kv-events.mode", "auto")
-        .engines(engine -> engine.withKv(4096, BLOCK).withEvents(EventOptions.of(format)))
+        .engines(engine -> engine.withKvMemory(4096, BLOCK).withEvents(EventOptions.of(format)))
         .start();
   }
 

@@ -37,7 +37,7 @@ final class KvTextsTest {
   private static final Pattern ROUTED = Pattern.compile("\"port\":(\\d+)");
 
   private static SimConfig publishing(SimConfig engine) {
-    return engine.withKv(4096, 16).withEvents(EventOptions.of(EventFormat.VLLM_MAP));
+    return engine.withKvMemory(4096, 16).withEvents(EventOptions.of(EventFormat.VLLM_MAP));
   }
 
   /** Each text is queried once, so a late response would never be repeated. */

@@ -46,7 +46,7 @@ final class OffloadTest {
         .engines(
             engine ->
                 engine
-                    .withKv(DEVICE_BLOCKS, BLOCK)
+                    .withKvMemory(DEVICE_BLOCKS, BLOCK)
                     .withEvents(EventOptions.of(format).withOffload(tier, 4 * DEVICE_BLOCKS)));
   }
 

@@ -51,7 +51,7 @@ final class PlainBlocksTest {
                 engine ->
                     engine
                         .withModels(Cluster.MODEL, ADAPTER)
-                        .withKv(4096, BLOCK)
+                        .withKvMemory(4096, BLOCK)
                         .withEvents(EventOptions.of(format)))
             .start();
     awaitFollowed(cluster);

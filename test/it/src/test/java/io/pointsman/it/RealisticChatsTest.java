@@ -25,7 +25,7 @@ final class RealisticChatsTest {
   @Test
   void eachTurnFindsThePreviousOneAtAnyLength() throws Exception {
     try (Cluster cluster =
-        Cluster.of(8).policy("cost").engines(engine -> engine.withKv(8192, 16)).start()) {
+        Cluster.of(8).policy("cost").engines(engine -> engine.withKvMemory(8192, 16)).start()) {
       for (int c = 0; c < CONVERSATIONS; c++) {
         StringBuilder messages = new StringBuilder(message("user", 600 + random.nextInt(1_500)));
         String engine = ask(cluster, messages).header("x-engine-id");

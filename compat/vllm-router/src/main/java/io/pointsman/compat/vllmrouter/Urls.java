@@ -22,8 +22,6 @@ public final class Urls {
 
   /** One worker per data-parallel rank; the given worker itself for one rank. */
   static List<WorkerSpec> ranks(WorkerSpec whole, int ranks) {
-    return ranks == 1
-        ? List.of(whole)
-        : IntStream.range(0, ranks).mapToObj(whole::withRank).toList();
+    return ranks == 1 ? List.of(whole) : IntStream.range(0, ranks).mapToObj(whole::atRank).toList();
   }
 }

@@ -1,5 +1,6 @@
 package io.pointsman.engine.deferral;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Duration;
 
 /**
@@ -16,8 +17,9 @@ import java.time.Duration;
  *     its queue, or is placed itself if that queue is empty. The same number may wait for a worker.
  * @param withoutWorker maximum wait of a request while no worker is available; 0: none waits
  */
-public record DeferralSettings(
-    Duration beyond, Duration longest, int most, Duration withoutWorker) {
+@RecordBuilder
+public record DeferralSettings(Duration beyond, Duration longest, int most, Duration withoutWorker)
+    implements DeferralSettingsBuilder.With {
   /** The best values for recorded conversations (docs/evidence/routing-quality.md). */
   public static final DeferralSettings DEFAULTS =
       new DeferralSettings(Duration.ofMillis(25), Duration.ofSeconds(5), 100);
@@ -40,16 +42,6 @@ public record DeferralSettings(
     if (withoutWorker.isNegative()) {
       throw new IllegalArgumentException("withoutWorker: " + withoutWorker + " (expected: >= 0)");
     }
-  }
-
-  /** Returns a copy with another {@code beyond}. */
-  public DeferralSettings withBeyond(Duration beyond) {
-    return new DeferralSettings(beyond, longest, most, withoutWorker);
-  }
-
-  /** Returns a copy with another {@code withoutWorker}. */
-  public DeferralSettings withWithoutWorker(Duration withoutWorker) {
-    return new DeferralSettings(beyond, longest, most, withoutWorker);
   }
 
   boolean off() {

@@ -1,5 +1,6 @@
 package io.pointsman.engine.fleet;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Duration;
 
 /**
@@ -14,13 +15,15 @@ import java.time.Duration;
  * @param maxEjectedShare maximum share of the workers of a model that breakers exclude at once, 0
  *     to 1. Below 1 they exclude at least one, but never the last one. 1 means no limit
  */
+@RecordBuilder
 public record BreakerSettings(
     boolean enabled,
     int failureThreshold,
     int successThreshold,
     Duration openFor,
     Duration window,
-    double maxEjectedShare) {
+    double maxEjectedShare)
+    implements BreakerSettingsBuilder.With {
 
   public static final BreakerSettings DEFAULTS =
       new BreakerSettings(true, 10, 3, Duration.ofSeconds(60), Duration.ofSeconds(120), 0.5);
@@ -33,11 +36,6 @@ public record BreakerSettings(
       Duration openFor,
       Duration window) {
     this(enabled, failureThreshold, successThreshold, openFor, window, 1);
-  }
-
-  /** Copy with another {@code maxEjectedShare}. */
-  public BreakerSettings withMaxEjectedShare(double share) {
-    return new BreakerSettings(enabled, failureThreshold, successThreshold, openFor, window, share);
   }
 
   public BreakerSettings {

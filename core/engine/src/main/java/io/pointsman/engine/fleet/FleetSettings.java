@@ -2,6 +2,7 @@ package io.pointsman.engine.fleet;
 
 import static java.util.Objects.requireNonNull;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Duration;
 
 /**
@@ -14,13 +15,15 @@ import java.time.Duration;
  * @param slowStart time in which a worker that becomes healthy gets its full share of the load; 0:
  *     at once
  */
+@RecordBuilder
 public record FleetSettings(
     int maxWorkers,
     HealthSettings health,
     BreakerSettings breaker,
     StallSettings stall,
     int maxPrefills,
-    Duration slowStart) {
+    Duration slowStart)
+    implements FleetSettingsBuilder.With {
 
   public static final FleetSettings DEFAULTS =
       new FleetSettings(
@@ -44,14 +47,17 @@ public record FleetSettings(
 
   /** Copy in which breakers may exclude all workers. */
   public FleetSettings withoutEjectionLimit() {
-    return new FleetSettings(
-        maxWorkers, health, breaker.withMaxEjectedShare(1), stall, maxPrefills, slowStart);
+    return withBreaker(breaker.withMaxEjectedShare(1));
   }
 
   /** Copy with the parts of {@code next} that a running fleet can take over. */
   public FleetSettings withLive(FleetSettings next) {
-    return new FleetSettings(
-        maxWorkers, next.health, next.breaker, next.stall, maxPrefills, next.slowStart);
+    return with()
+        .health(next.health)
+        .breaker(next.breaker)
+        .stall(next.stall)
+        .slowStart(next.slowStart)
+        .build();
   }
 
   public FleetSettings {

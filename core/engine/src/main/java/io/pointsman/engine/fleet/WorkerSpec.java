@@ -3,6 +3,7 @@ package io.pointsman.engine.fleet;
 import static java.util.Objects.requireNonNull;
 
 import io.pointsman.engine.env.LogText;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -21,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param maxInFlight maximum number of requests in flight; 0 means no limit
  * @param labels free names and values, for people and for discovery
  */
+@RecordBuilder
 public record WorkerSpec(
     String id,
     String url,
@@ -28,7 +30,8 @@ public record WorkerSpec(
     Set<String> models,
     int rank,
     int maxInFlight,
-    Map<String, String> labels) {
+    Map<String, String> labels)
+    implements WorkerSpecBuilder.With {
 
   private static final int LONGEST_ID = 512;
 
@@ -150,28 +153,8 @@ public record WorkerSpec(
         + "; 1 is usual)";
   }
 
-  /** Returns a copy that serves {@code models}. */
-  public WorkerSpec withModels(Set<String> models) {
-    return new WorkerSpec(id, url, role, models, rank, maxInFlight, labels);
-  }
-
   /** Returns a copy for data-parallel rank {@code rank}; the rank becomes part of the id. */
-  public WorkerSpec withRank(int rank) {
-    return new WorkerSpec(id + "@" + rank, url, role, models, rank, maxInFlight, labels);
-  }
-
-  /** Returns a copy with at most {@code maxInFlight} requests in flight. */
-  public WorkerSpec withMaxInFlight(int maxInFlight) {
-    return new WorkerSpec(id, url, role, models, rank, maxInFlight, labels);
-  }
-
-  /** Returns a copy with another role. */
-  public WorkerSpec withRole(Role role) {
-    return new WorkerSpec(id, url, role, models, rank, maxInFlight, labels);
-  }
-
-  /** Returns a copy with other labels. */
-  public WorkerSpec withLabels(Map<String, String> labels) {
-    return new WorkerSpec(id, url, role, models, rank, maxInFlight, labels);
+  public WorkerSpec atRank(int rank) {
+    return with().id(id + "@" + rank).rank(rank).build();
   }
 }

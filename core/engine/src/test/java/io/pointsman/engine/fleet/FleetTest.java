@@ -236,7 +236,7 @@ class FleetTest {
 
   @Test
   void anEngineIsFoundByIdOrByUrlAndRank() {
-    Worker rank = fleet.add(WorkerSpec.of("http://x:1").withRank(1));
+    Worker rank = fleet.add(WorkerSpec.of("http://x:1").atRank(1));
     Worker whole = fleet.add(WorkerSpec.of("http://y:1"));
     WorkerSpec named =
         new WorkerSpec("other", "http://x:1", Role.REGULAR, Set.of(), 1, 0, Map.of());

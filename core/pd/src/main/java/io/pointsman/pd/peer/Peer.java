@@ -1,5 +1,6 @@
 package io.pointsman.pd.peer;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.List;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -16,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param mode the side that moves the blocks, as registered; null if unknown
  * @param receiver its endpoint for LMCache's blocks; null if unknown
  */
+@RecordBuilder
 public record Peer(
     @Nullable String kvAddress,
     int bootstrapPort,
@@ -23,7 +25,8 @@ public record Peer(
     int dpSize,
     int tpSize,
     @Nullable TransferMode mode,
-    @Nullable Receiver receiver) {
+    @Nullable Receiver receiver)
+    implements PeerBuilder.With {
 
   /** A worker without known data. */
   public static final Peer UNKNOWN = new Peer(null, 0, List.of(), 1, 1, null, null);
@@ -53,29 +56,5 @@ public record Peer(
       throw new IllegalArgumentException(
           "dpSize, tpSize: " + dpSize + ", " + tpSize + " (expected: >= 1)");
     }
-  }
-
-  public Peer withKvAddress(String kvAddress) {
-    return new Peer(kvAddress, bootstrapPort, engineIds, dpSize, tpSize, mode, receiver);
-  }
-
-  public Peer withBootstrapPort(int bootstrapPort) {
-    return new Peer(kvAddress, bootstrapPort, engineIds, dpSize, tpSize, mode, receiver);
-  }
-
-  public Peer withEngineIds(List<String> engineIds) {
-    return new Peer(kvAddress, bootstrapPort, engineIds, dpSize, tpSize, mode, receiver);
-  }
-
-  public Peer withSizes(int dpSize, int tpSize) {
-    return new Peer(kvAddress, bootstrapPort, engineIds, dpSize, tpSize, mode, receiver);
-  }
-
-  public Peer withMode(TransferMode mode) {
-    return new Peer(kvAddress, bootstrapPort, engineIds, dpSize, tpSize, mode, receiver);
-  }
-
-  public Peer withReceiver(Receiver receiver) {
-    return new Peer(kvAddress, bootstrapPort, engineIds, dpSize, tpSize, mode, receiver);
   }
 }

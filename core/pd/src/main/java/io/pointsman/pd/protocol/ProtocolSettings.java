@@ -3,6 +3,7 @@ package io.pointsman.pd.protocol;
 import static java.util.Objects.requireNonNull;
 
 import io.pointsman.pd.peer.Receiver;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param maxTurns for {@code nixl}: maximum number of remembered conversations; at least 1
  * @param maxTurnBytes for {@code nixl}: maximum memory for them in bytes; at least 1
  */
+@RecordBuilder
 public record ProtocolSettings(
     RemoteHost remoteHost,
     MinTokens minTokens,
@@ -29,7 +31,8 @@ public record ProtocolSettings(
     Duration notificationWait,
     Duration turnTtl,
     int maxTurns,
-    long maxTurnBytes) {
+    long maxTurnBytes)
+    implements ProtocolSettingsBuilder.With {
 
   public static final ProtocolSettings DEFAULTS =
       new ProtocolSettings(
@@ -77,25 +80,5 @@ public record ProtocolSettings(
       throw new IllegalArgumentException(
           "maxTurns, maxTurnBytes: " + maxTurns + ", " + maxTurnBytes + " (expected: >= 1)");
     }
-  }
-
-  public ProtocolSettings withRemoteHost(RemoteHost remoteHost) {
-    return new ProtocolSettings(
-        remoteHost, minTokens, receiver, lease, notificationWait, turnTtl, maxTurns, maxTurnBytes);
-  }
-
-  public ProtocolSettings withMinTokens(MinTokens minTokens) {
-    return new ProtocolSettings(
-        remoteHost, minTokens, receiver, lease, notificationWait, turnTtl, maxTurns, maxTurnBytes);
-  }
-
-  public ProtocolSettings withTurnTtl(Duration turnTtl) {
-    return new ProtocolSettings(
-        remoteHost, minTokens, receiver, lease, notificationWait, turnTtl, maxTurns, maxTurnBytes);
-  }
-
-  public ProtocolSettings withReceiver(Receiver receiver) {
-    return new ProtocolSettings(
-        remoteHost, minTokens, receiver, lease, notificationWait, turnTtl, maxTurns, maxTurnBytes);
   }
 }

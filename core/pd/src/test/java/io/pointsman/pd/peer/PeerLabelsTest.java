@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class PeerLabelsTest {
   @Test
   void labelsAddToThePeer() {
-    Peer known = Peer.UNKNOWN.withSizes(2, 4);
+    Peer known = Peer.UNKNOWN.withDpSize(2).withTpSize(4);
     Peer peer =
         PeerLabels.addTo(
             known,

@@ -24,7 +24,7 @@ class PeerTableTest {
     Worker worker = fleet.worker(0);
     assertThat(table.of(worker)).isEqualTo(Peer.UNKNOWN);
     table.update("w0", peer -> peer.withKvAddress("a:1"));
-    table.update("w0", peer -> peer.withSizes(2, 4));
+    table.update("w0", peer -> peer.withDpSize(2).withTpSize(4));
     assertThat(table.of(worker)).isEqualTo(new Peer("a:1", 0, List.of(), 2, 4, null, null));
 
     table.remove("w0");

@@ -103,13 +103,15 @@ class ConcurrentProtocolsTest {
         peer ->
             peer.withKvAddress("host:10.2.0.11,handshake:6301,notify:61005")
                 .withMode(mode)
-                .withSizes(1, 8));
+                .withDpSize(1)
+                .withTpSize(8));
     exchange.peers.update(
         "d",
         peer ->
             peer.withKvAddress("host:10.2.0.21,handshake:6301,notify:61005")
                 .withMode(mode)
-                .withSizes(2, 4));
+                .withDpSize(2)
+                .withTpSize(4));
     return exchange;
   }
 
@@ -175,7 +177,8 @@ class ConcurrentProtocolsTest {
     PlannedExchange exchange = moriio(TransferMode.WRITE);
     Worker rank = exchange.worker("p@1", "http://10.2.0.11:8100", Role.PREFILL, 1);
     exchange.peers.update(
-        "p@1", peer -> peer.withKvAddress("a:1").withMode(TransferMode.WRITE).withSizes(2, 1));
+        "p@1",
+        peer -> peer.withKvAddress("a:1").withMode(TransferMode.WRITE).withDpSize(2).withTpSize(1));
 
     PdPlan.Concurrent plan =
         (PdPlan.Concurrent)

@@ -39,7 +39,8 @@ class ForeignFieldsTest {
           peer ->
               peer.withKvAddress("host:10.2.0.1,handshake:1,notify:2")
                   .withMode(TransferMode.WRITE)
-                  .withSizes(1, 1)
+                  .withDpSize(1)
+                  .withTpSize(1)
                   .withEngineIds(List.of("e"))
                   .withReceiver(new Receiver("h", List.of(1), List.of(2))));
     }

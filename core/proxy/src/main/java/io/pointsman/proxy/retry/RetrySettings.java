@@ -2,6 +2,7 @@ package io.pointsman.proxy.retry;
 
 import static java.util.Objects.requireNonNull;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Duration;
 
 /**
@@ -24,6 +25,7 @@ import java.time.Duration;
  * @param budgetPerSecond number of retries per second that are always permitted; at least 0
  * @param poison memory of requests after which engines failed
  */
+@RecordBuilder
 public record RetrySettings(
     int maxAttempts,
     Duration initialBackoff,
@@ -34,7 +36,8 @@ public record RetrySettings(
     boolean afterLateReset,
     double budgetShare,
     double budgetPerSecond,
-    PoisonSettings poison) {
+    PoisonSettings poison)
+    implements RetrySettingsBuilder.With {
 
   /**
    * Time after which the end of a connection has no meaning for the start of the request: the
@@ -84,78 +87,13 @@ public record RetrySettings(
     }
   }
 
-  /** Copy with another number of attempts. */
-  public RetrySettings withMaxAttempts(int attempts) {
-    return new RetrySettings(
-        attempts,
-        initialBackoff,
-        maxBackoff,
-        multiplier,
-        jitter,
-        afterTimeout,
-        afterLateReset,
-        budgetShare,
-        budgetPerSecond,
-        poison);
-  }
-
   /** Copy with other delays. */
   public RetrySettings withBackoff(Duration initial, Duration most) {
-    return new RetrySettings(
-        maxAttempts,
-        initial,
-        most,
-        multiplier,
-        jitter,
-        afterTimeout,
-        afterLateReset,
-        budgetShare,
-        budgetPerSecond,
-        poison);
+    return with().initialBackoff(initial).maxBackoff(most).build();
   }
 
   /** Copy with another budget. */
   public RetrySettings withBudget(double share, double perSecond) {
-    return new RetrySettings(
-        maxAttempts,
-        initialBackoff,
-        maxBackoff,
-        multiplier,
-        jitter,
-        afterTimeout,
-        afterLateReset,
-        share,
-        perSecond,
-        poison);
-  }
-
-  /** Copy with another value of {@code afterLateReset}. */
-  public RetrySettings withAfterLateReset(boolean again) {
-    return new RetrySettings(
-        maxAttempts,
-        initialBackoff,
-        maxBackoff,
-        multiplier,
-        jitter,
-        afterTimeout,
-        again,
-        budgetShare,
-        budgetPerSecond,
-        poison);
-  }
-
-  /** Copy with another memory of requests after which engines failed. */
-  public RetrySettings withPoison(PoisonSettings memory) {
-    return new RetrySettings(
-        maxAttempts,
-        initialBackoff,
-        maxBackoff,
-        multiplier,
-        jitter,
-        afterTimeout,
-        afterLateReset,
-        budgetShare,
-        budgetPerSecond,
-        memory);
+    return with().budgetShare(share).budgetPerSecond(perSecond).build();
   }
 }

@@ -3,6 +3,7 @@ package io.pointsman.proxy.settings;
 import static java.util.Objects.requireNonNull;
 
 import io.pointsman.proxy.identity.ClientQuota;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Duration;
 
 /**
@@ -20,6 +21,7 @@ import java.time.Duration;
  *     responses of unknown workers; also of searches in progress
  * @param quota limits of each client by its key, certificate or address, for each model
  */
+@RecordBuilder
 public record ClientLimits(
     int maxConnections,
     double bodyShare,
@@ -27,7 +29,8 @@ public record ClientLimits(
     Duration uploadGrace,
     Duration evictIdle,
     int searchesPerSecond,
-    ClientQuota quota) {
+    ClientQuota quota)
+    implements ClientLimitsBuilder.With {
   /** No limits except on connections. */
   public static final ClientLimits NONE =
       new ClientLimits(0, 1, 0, Duration.ofSeconds(20), Duration.ofSeconds(2), Integer.MAX_VALUE);
@@ -75,23 +78,5 @@ public record ClientLimits(
       throw new IllegalArgumentException(
           "searchesPerSecond: " + searchesPerSecond + " (expected: >= 0)");
     }
-  }
-
-  /** Copy with another maximum number of connections of one client. */
-  public ClientLimits withMaxConnections(int most) {
-    return new ClientLimits(
-        most, bodyShare, minUploadRate, uploadGrace, evictIdle, searchesPerSecond, quota);
-  }
-
-  /** Copy with other limits of each client and model. */
-  public ClientLimits withQuota(ClientQuota limits) {
-    return new ClientLimits(
-        maxConnections,
-        bodyShare,
-        minUploadRate,
-        uploadGrace,
-        evictIdle,
-        searchesPerSecond,
-        limits);
   }
 }

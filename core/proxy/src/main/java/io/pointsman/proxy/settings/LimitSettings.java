@@ -3,6 +3,7 @@ package io.pointsman.proxy.settings;
 import static java.util.Objects.requireNonNull;
 
 import io.netty.util.internal.PlatformDependent;
+import io.soabase.recordbuilder.core.RecordBuilder;
 
 /**
  * Limits on the size of a client's request, and the handling of its compressed body.
@@ -25,6 +26,7 @@ import io.netty.util.internal.PlatformDependent;
  * @param strictness further requests that are refused
  * @param clients limits that keep one client from using the share of others
  */
+@RecordBuilder
 public record LimitSettings(
     long maxBodyBytes,
     int maxHeaderBytes,
@@ -33,7 +35,8 @@ public record LimitSettings(
     long maxBufferedTotal,
     BodyDecoding decoding,
     ClientLimits clients,
-    Strictness strictness) {
+    Strictness strictness)
+    implements LimitSettingsBuilder.With {
 
   /**
    * Requests that are refused as vllm-router refuses them.
@@ -133,83 +136,5 @@ public record LimitSettings(
    */
   static long bufferedTotal(long directMemory) {
     return Math.min(MOST_BY_DEFAULT, directMemory / 2);
-  }
-
-  /** Copy with another maximum size of bodies. */
-  public LimitSettings withMaxBodyBytes(long bytes) {
-    return new LimitSettings(
-        bytes,
-        maxHeaderBytes,
-        maxUriBytes,
-        maxBufferedBody,
-        maxBufferedTotal,
-        decoding,
-        clients,
-        strictness);
-  }
-
-  /** Copy with another maximum size of buffered bodies. */
-  public LimitSettings withMaxBufferedBody(int bytes) {
-    return new LimitSettings(
-        maxBodyBytes,
-        maxHeaderBytes,
-        maxUriBytes,
-        bytes,
-        maxBufferedTotal,
-        decoding,
-        clients,
-        strictness);
-  }
-
-  /** Copy with another maximum of buffered bytes of all requests. */
-  public LimitSettings withMaxBufferedTotal(long bytes) {
-    return new LimitSettings(
-        maxBodyBytes,
-        maxHeaderBytes,
-        maxUriBytes,
-        maxBufferedBody,
-        bytes,
-        decoding,
-        clients,
-        strictness);
-  }
-
-  /** Copy with another handling of compressed bodies. */
-  public LimitSettings withDecoding(BodyDecoding decoding) {
-    return new LimitSettings(
-        maxBodyBytes,
-        maxHeaderBytes,
-        maxUriBytes,
-        maxBufferedBody,
-        maxBufferedTotal,
-        decoding,
-        clients,
-        strictness);
-  }
-
-  /** Copy with other refusals. */
-  public LimitSettings withStrictness(Strictness strictness) {
-    return new LimitSettings(
-        maxBodyBytes,
-        maxHeaderBytes,
-        maxUriBytes,
-        maxBufferedBody,
-        maxBufferedTotal,
-        decoding,
-        clients,
-        strictness);
-  }
-
-  /** Copy with other limits of single clients. */
-  public LimitSettings withClients(ClientLimits clients) {
-    return new LimitSettings(
-        maxBodyBytes,
-        maxHeaderBytes,
-        maxUriBytes,
-        maxBufferedBody,
-        maxBufferedTotal,
-        decoding,
-        clients,
-        strictness);
   }
 }

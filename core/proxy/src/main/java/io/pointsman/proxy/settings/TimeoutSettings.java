@@ -1,5 +1,6 @@
 package io.pointsman.proxy.settings;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Duration;
 
 /**
@@ -19,6 +20,7 @@ import java.time.Duration;
  * @param clientIdle maximum time between two requests on one connection, and for a client that does
  *     not read its answer; the connection is closed
  */
+@RecordBuilder
 public record TimeoutSettings(
     Duration firstByte,
     Duration idle,
@@ -26,7 +28,8 @@ public record TimeoutSettings(
     Duration streamTotal,
     Duration clientHead,
     Duration clientBody,
-    Duration clientIdle) {
+    Duration clientIdle)
+    implements TimeoutSettingsBuilder.With {
 
   public static final TimeoutSettings DEFAULTS =
       new TimeoutSettings(
@@ -64,18 +67,16 @@ public record TimeoutSettings(
 
   /** Copy with other timeouts for the answer. */
   public TimeoutSettings withAnswer(Duration firstByte, Duration idle) {
-    return new TimeoutSettings(
-        firstByte, idle, total, streamTotal, clientHead, clientBody, clientIdle);
+    return with().firstByte(firstByte).idle(idle).build();
   }
 
   /** Copy with other timeouts for the complete exchange. */
   public TimeoutSettings withTotals(Duration total, Duration streamTotal) {
-    return new TimeoutSettings(
-        firstByte, idle, total, streamTotal, clientHead, clientBody, clientIdle);
+    return with().total(total).streamTotal(streamTotal).build();
   }
 
   /** Copy with other timeouts for the client. */
   public TimeoutSettings withClient(Duration head, Duration body, Duration idle) {
-    return new TimeoutSettings(firstByte, this.idle, total, streamTotal, head, body, idle);
+    return with().clientHead(head).clientBody(body).clientIdle(idle).build();
   }
 }

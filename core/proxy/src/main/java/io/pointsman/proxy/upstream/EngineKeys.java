@@ -2,6 +2,7 @@ package io.pointsman.proxy.upstream;
 
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -16,12 +17,14 @@ import org.jspecify.annotations.Nullable;
  * @param byUrl tokens of single workers by their URL. They replace the client's authorization in
  *     every case.
  */
+@RecordBuilder
 public record EngineKeys(
     @Nullable String all,
     @Nullable String prefill,
     @Nullable String decode,
     boolean replace,
-    Map<String, String> byUrl) {
+    Map<String, String> byUrl)
+    implements EngineKeysBuilder.With {
   public static final EngineKeys NONE = new EngineKeys(null, null, null);
 
   /** Label of a worker that gets no token, with the value {@link #WITHHELD}. */
@@ -81,11 +84,6 @@ public record EngineKeys(
   public boolean dropsClients(WorkerSpec worker) {
     boolean hasToken = of(worker.role()) != null;
     return byUrl.containsKey(worker.url()) || (replace && hasToken);
-  }
-
-  /** Copy with tokens of single workers. */
-  public EngineKeys withByUrl(Map<String, String> keys) {
-    return new EngineKeys(all, prefill, decode, replace, keys);
   }
 
   /** Contains no token. */

@@ -2,6 +2,7 @@ package io.pointsman.proxy.upstream;
 
 import static java.util.Objects.requireNonNull;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Duration;
 
 /**
@@ -18,6 +19,7 @@ import java.time.Duration;
  *     nothing; 0 for the system's own limits. NIO cannot set it
  * @param keys bearer tokens for workers
  */
+@RecordBuilder
 public record UpstreamSettings(
     Duration connectTimeout,
     Duration poolIdleTimeout,
@@ -25,7 +27,8 @@ public record UpstreamSettings(
     int maxHeadBytes,
     Duration nameTtl,
     Duration tcpUserTimeout,
-    EngineKeys keys) {
+    EngineKeys keys)
+    implements UpstreamSettingsBuilder.With {
 
   public static final UpstreamSettings DEFAULTS =
       new UpstreamSettings(
@@ -60,29 +63,5 @@ public record UpstreamSettings(
       throw new IllegalArgumentException("tcpUserTimeout: " + tcpUserTimeout + " (expected: >= 0)");
     }
     requireNonNull(keys, "keys");
-  }
-
-  /** Copy with other bearer tokens. */
-  public UpstreamSettings withKeys(EngineKeys others) {
-    return new UpstreamSettings(
-        connectTimeout,
-        poolIdleTimeout,
-        maxIdlePerWorker,
-        maxHeadBytes,
-        nameTtl,
-        tcpUserTimeout,
-        others);
-  }
-
-  /** Copy with another connect timeout. */
-  public UpstreamSettings withConnectTimeout(Duration timeout) {
-    return new UpstreamSettings(
-        timeout, poolIdleTimeout, maxIdlePerWorker, maxHeadBytes, nameTtl, tcpUserTimeout, keys);
-  }
-
-  /** Copy with another pool timeout. */
-  public UpstreamSettings withPoolIdleTimeout(Duration timeout) {
-    return new UpstreamSettings(
-        connectTimeout, timeout, maxIdlePerWorker, maxHeadBytes, nameTtl, tcpUserTimeout, keys);
   }
 }

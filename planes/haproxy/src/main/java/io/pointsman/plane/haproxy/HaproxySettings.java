@@ -3,10 +3,10 @@ package io.pointsman.plane.haproxy;
 import static java.util.Objects.requireNonNull;
 
 import io.pointsman.proxy.tls.ClientTls;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.time.Duration;
-import java.util.function.Consumer;
 
 /**
  * Settings of a HAProxy that queries a router for each request.
@@ -27,6 +27,7 @@ import java.util.function.Consumer;
  * @param slots maximum number of workers, 1 to 4096
  * @param maxConnections maximum number of client connections
  */
+@RecordBuilder
 public record HaproxySettings(
     InetSocketAddress listen,
     URI router,
@@ -39,7 +40,8 @@ public record HaproxySettings(
     Duration timeout,
     Duration ttl,
     int slots,
-    int maxConnections) {
+    int maxConnections)
+    implements HaproxySettingsBuilder.With {
 
   /** Minimum duration, because a busy process may renew late. */
   private static final Duration SHORTEST_TTL = Duration.ofSeconds(1);
@@ -108,78 +110,9 @@ public record HaproxySettings(
     return !apiKey.isEmpty();
   }
 
-  /** Sets the bearer token for the router; empty: none. */
-  public HaproxySettings withApiKey(String key) {
-    return with(draft -> draft.apiKey = key);
-  }
-
-  /** Sets the certificates for a router with {@code https://}. */
-  public HaproxySettings withRouterTls(ClientTls tls) {
-    return with(draft -> draft.routerTls = tls);
-  }
-
-  /** Sets the bearer token for engines; empty: none. */
-  public HaproxySettings withEngineKey(String key) {
-    return with(draft -> draft.engineKey = key);
-  }
-
   /** Disables the recording of first tokens. */
   public HaproxySettings withoutFirstToken() {
-    return with(draft -> draft.firstToken = false);
-  }
-
-  /** Sets HAProxy's program. */
-  public HaproxySettings withExecutable(String file) {
-    return with(draft -> draft.executable = file);
-  }
-
-  /** Sets the maximum response time of the router. */
-  public HaproxySettings withTimeout(Duration time) {
-    return with(draft -> draft.timeout = time);
-  }
-
-  /** Sets the lease duration. */
-  public HaproxySettings withTtl(Duration time) {
-    return with(draft -> draft.ttl = time);
-  }
-
-  private HaproxySettings with(Consumer<Draft> change) {
-    Draft draft = new Draft(this);
-    change.accept(draft);
-    return new HaproxySettings(
-        listen,
-        router,
-        draft.routerTls,
-        draft.apiKey,
-        draft.engineKey,
-        spoe,
-        draft.firstToken,
-        draft.executable,
-        draft.timeout,
-        draft.ttl,
-        slots,
-        maxConnections);
-  }
-
-  /** A mutable copy of the changeable settings. */
-  private static final class Draft {
-    private ClientTls routerTls;
-    private String apiKey;
-    private String engineKey;
-    private boolean firstToken;
-    private String executable;
-    private Duration timeout;
-    private Duration ttl;
-
-    private Draft(HaproxySettings from) {
-      routerTls = from.routerTls;
-      apiKey = from.apiKey;
-      engineKey = from.engineKey;
-      firstToken = from.firstToken;
-      executable = from.executable;
-      timeout = from.timeout;
-      ttl = from.ttl;
-    }
+    return withFirstToken(false);
   }
 
   /** Omits the keys. */

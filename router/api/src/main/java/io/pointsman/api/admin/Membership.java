@@ -206,7 +206,7 @@ public final class Membership {
     }
     List<WorkerSpec> ranks = new ArrayList<>();
     for (int rank = 0; rank < settings.dataParallelSize(); rank++) {
-      ranks.add(whole.withRank(rank));
+      ranks.add(whole.atRank(rank));
     }
     return ranks;
   }

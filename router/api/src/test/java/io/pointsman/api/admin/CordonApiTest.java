@@ -40,7 +40,7 @@ class CordonApiTest {
   @Test
   void anEngineIsCordonedWithAllItsRanks() throws Exception {
     for (int rank = 0; rank < 2; rank++) {
-      admin.fleet.add(WorkerSpec.of("http://a:1").withRank(rank)).probed(true);
+      admin.fleet.add(WorkerSpec.of("http://a:1").atRank(rank)).probed(true);
     }
     assertThat(admin.post("/workers/http://a:1/cordon").status()).isEqualTo(200);
     assertThat(admin.fleet.snapshot().workers()).allMatch(Worker::cordoned);

@@ -18,8 +18,8 @@ class MaintenanceApiTest {
 
   @Test
   void everyEngineIsFlushedOnce() throws Exception {
-    admin.fleet.add(WorkerSpec.of("http://a:1").withRank(0));
-    admin.fleet.add(WorkerSpec.of("http://a:1").withRank(1));
+    admin.fleet.add(WorkerSpec.of("http://a:1").atRank(0));
+    admin.fleet.add(WorkerSpec.of("http://a:1").atRank(1));
     admin.fleet.add(WorkerSpec.of("http://b:1"));
     admin.engineStatus.put("http://a:1/flush_cache", 200);
     admin.engineStatus.put("http://b:1/flush_cache", 200);

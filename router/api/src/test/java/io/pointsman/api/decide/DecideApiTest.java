@@ -236,7 +236,7 @@ class DecideApiTest {
   @Test
   void aRankIsPartOfTheResponse() throws Exception {
     DecideFixture plane = new DecideFixture("random");
-    plane.fleet.add(WorkerSpec.of("http://w:1").withModels(Set.of("m")).withRank(3)).probed(true);
+    plane.fleet.add(WorkerSpec.of("http://w:1").withModels(Set.of("m")).atRank(3)).probed(true);
 
     JsonNode worker = plane.decided(question(CHAT, "")).path("worker");
 

@@ -383,7 +383,7 @@ class RayRouteApiTest {
 
   @Test
   void adaptersAndRanksAreHeadersInTheResponse() throws Exception {
-    plane.fleet.add(WorkerSpec.of("http://w:1").withModels(Set.of("m")).withRank(2)).probed(true);
+    plane.fleet.add(WorkerSpec.of("http://w:1").withModels(Set.of("m")).atRank(2)).probed(true);
 
     assertThat(routed(CHAT).path("request_headers").path("X-data-parallel-rank").asText())
         .isEqualTo("2");

@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.proxy.tls.ServerTlsSettings.ClientCertificates;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.List;
 
 /**
@@ -23,6 +24,7 @@ import java.util.List;
  * @param keyOrigins URLs of such workers that get the engines' key
  * @param allowedPaths the only paths for clients; empty: all that are not closed
  */
+@RecordBuilder
 public record AccessSettings(
     String host,
     int port,
@@ -35,7 +37,8 @@ public record AccessSettings(
     boolean insecure,
     List<String> workerNetworks,
     List<String> keyOrigins,
-    List<String> allowedPaths) {
+    List<String> allowedPaths)
+    implements AccessSettingsBuilder.With {
   /** Item of {@link #allowedPaths} that stands for the paths of the API. */
   public static final String API = "api";
 
@@ -91,23 +94,6 @@ public record AccessSettings(
     return tls.enabled()
         && !tls.clientCaFile().isEmpty()
         && tls.clientCertificates() == ClientCertificates.REQUIRED;
-  }
-
-  /** Copy with another {@code orAnyPort}, which matters only at the start. */
-  public AccessSettings withOrAnyPort(boolean any) {
-    return new AccessSettings(
-        host,
-        port,
-        any,
-        tls,
-        adminKey,
-        planeKey,
-        names,
-        onClientPort,
-        insecure,
-        workerNetworks,
-        keyOrigins,
-        allowedPaths);
   }
 
   private static void checkKey(String name, String key) {

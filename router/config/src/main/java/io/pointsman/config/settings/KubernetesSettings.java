@@ -1,6 +1,7 @@
 package io.pointsman.config.settings;
 
 import io.pointsman.engine.fleet.Role;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.net.URI;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -24,6 +25,7 @@ import java.util.regex.Pattern;
  * @param aliasesKey annotation or label with further names of its first model; empty: none
  * @param expectModels true if Deployments and StatefulSets name models that may have no pod
  */
+@RecordBuilder
 public record KubernetesSettings(
     PodSelector selector,
     PodSelector prefillSelector,
@@ -36,7 +38,8 @@ public record KubernetesSettings(
     List<String> ports,
     String modelKey,
     String aliasesKey,
-    boolean expectModels) {
+    boolean expectModels)
+    implements KubernetesSettingsBuilder.With {
   /** Kind of the objects that are workers. */
   public enum Find {
     PODS,
@@ -76,44 +79,6 @@ public record KubernetesSettings(
         MODEL,
         ALIASES,
         false);
-  }
-
-  /** A copy with other names and numbers of ports. */
-  public KubernetesSettings withPorts(List<String> next) {
-    return new KubernetesSettings(
-        selector,
-        prefillSelector,
-        decodeSelector,
-        namespace,
-        port,
-        dataParallelSize,
-        url,
-        find,
-        next,
-        modelKey,
-        aliasesKey,
-        expectModels);
-  }
-
-  /**
-   * A copy with another kind of objects.
-   *
-   * @param expects true if Deployments and StatefulSets name models
-   */
-  public KubernetesSettings with(Find next, boolean expects) {
-    return new KubernetesSettings(
-        selector,
-        prefillSelector,
-        decodeSelector,
-        namespace,
-        port,
-        dataParallelSize,
-        url,
-        next,
-        ports,
-        modelKey,
-        aliasesKey,
-        expects);
   }
 
   /** Settings for pods that serve complete requests only. */

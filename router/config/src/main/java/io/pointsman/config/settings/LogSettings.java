@@ -2,6 +2,8 @@ package io.pointsman.config.settings;
 
 import static java.util.Objects.requireNonNull;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
+
 /**
  * Settings of the log.
  *
@@ -13,6 +15,7 @@ import static java.util.Objects.requireNonNull;
  * @param accessSample share of the requests without an error that get a line
  * @param audit true to write a line for each change by an administrator and each refused key
  */
+@RecordBuilder
 public record LogSettings(
     Level level,
     Format format,
@@ -20,17 +23,13 @@ public record LogSettings(
     boolean requests,
     Access access,
     double accessSample,
-    boolean audit) {
+    boolean audit)
+    implements LogSettingsBuilder.With {
   public static final LogSettings DEFAULTS = new LogSettings(Level.INFO, Format.TEXT, "");
 
   /** Settings without lines for requests. */
   public LogSettings(Level level, Format format, String directory) {
     this(level, format, directory, false, Access.OFF, 1, true);
-  }
-
-  /** Copy with another level. */
-  public LogSettings withLevel(Level level) {
-    return new LogSettings(level, format, directory, requests, access, accessSample, audit);
   }
 
   public LogSettings {

@@ -71,11 +71,11 @@ record Announcement(
             0,
             Map.of("registered", "zmq"));
     if (at >= 0) {
-      return List.of(whole.withRank(rank(httpAddress)));
+      return List.of(whole.atRank(rank(httpAddress)));
     }
     return dpSize == 1
         ? List.of(whole)
-        : IntStream.range(0, dpSize).mapToObj(whole::withRank).toList();
+        : IntStream.range(0, dpSize).mapToObj(whole::atRank).toList();
   }
 
   /** Adds the engine's transfer data to {@code before}. */
@@ -85,7 +85,7 @@ record Announcement(
 
   private static Peer told(
       Peer before, String kvAddress, int dpSize, int tpSize, @Nullable TransferMode mode) {
-    Peer peer = before.withKvAddress(kvAddress).withSizes(dpSize, tpSize);
+    Peer peer = before.withKvAddress(kvAddress).withDpSize(dpSize).withTpSize(tpSize);
     return mode == null ? peer : peer.withMode(mode);
   }
 

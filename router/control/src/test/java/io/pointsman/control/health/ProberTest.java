@@ -154,7 +154,7 @@ class ProberTest {
     prober(SETTINGS);
     List<WorkerSpec> specs = new ArrayList<>();
     for (int rank = 0; rank < 100; rank++) {
-      specs.add(WorkerSpec.of(engine.url()).withRank(rank));
+      specs.add(WorkerSpec.of(engine.url()).atRank(rank));
     }
     List<Worker> workers = fleet.addAll(specs);
     await(() -> workers.stream().allMatch(worker -> worker.health().healthy()));

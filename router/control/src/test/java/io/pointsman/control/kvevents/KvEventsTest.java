@@ -50,7 +50,7 @@ class KvEventsTest {
   private int dumps;
 
   private static SimConfig config(EventOptions options) {
-    return SimConfig.instant().withModels("m", "polite").withKv(8, BLOCK).withEvents(options);
+    return SimConfig.instant().withModels("m", "polite").withKvMemory(8, BLOCK).withEvents(options);
   }
 
   private static void ask(SimEngine engine, String model, String tokens, String more)
@@ -190,7 +190,7 @@ class KvEventsTest {
               "tcp://*:" + zero.events().replayPort() + " tcp://*:" + one.events().replayPort());
       Worker whole = listening.add("http://127.0.0.1:1", labels);
       Worker second =
-          listening.fleet.add(WorkerSpec.of("http://127.0.0.1:2").withLabels(labels).withRank(1));
+          listening.fleet.add(WorkerSpec.of("http://127.0.0.1:2").withLabels(labels).atRank(1));
       second.probed(true);
       Await.until("all", () -> listening.feed.live(whole, 1) && listening.feed.live(second, 1));
       for (int i = 0; i < 20; i++) {

@@ -76,7 +76,7 @@ class BootstrapTest {
     EngineClient client = new EngineClient(EngineKeys.NONE, real);
     SimConfig config =
         SimConfig.instant()
-            .withHandOver(KvOptions.of(KvRole.PREFILL, KvConnector.MOONCAKE).withRanks(1, 2));
+            .withKv(KvOptions.of(KvRole.PREFILL, KvConnector.MOONCAKE).withRanks(1, 2));
     try (SimEngine engine = SimEngine.start(config, loops);
         Bootstrap bootstrap =
             new Bootstrap(

@@ -104,7 +104,11 @@ class RegistrarTest {
     assertThat(worker("a:1")).isSameAs(first);
     assertThat(peers.of(first))
         .isEqualTo(
-            Peer.UNKNOWN.withKvAddress("10.0.0.9:5").withSizes(1, 2).withMode(TransferMode.READ));
+            Peer.UNKNOWN
+                .withKvAddress("10.0.0.9:5")
+                .withDpSize(1)
+                .withTpSize(2)
+                .withMode(TransferMode.READ));
     registrar.heard(says(Role.DECODE, "a:1"));
     assertThat(worker("a:1")).isNotSameAs(first);
     assertThat(worker("a:1").spec().role()).isEqualTo(Role.DECODE);

@@ -77,7 +77,7 @@ final class RayServeTest {
     SimConfig engine =
         SimConfig.instant()
             .withModels("m")
-            .withKv(4096, BLOCK)
+            .withKvMemory(4096, BLOCK)
             .withEvents(EventOptions.of(EventFormat.VLLM));
     try (SimEngine one = SimEngine.start(engine.withId("one"));
         SimEngine other = SimEngine.start(engine.withId("other"));

@@ -413,6 +413,6 @@ final class NoWorkerTest {
                 .withModels("sim")
                 .withScaleOut(true)
                 .withPort(port)
-                .withHandOver(options)));
+                .withKv(options)));
   }
 }

@@ -110,7 +110,7 @@ final class GoldenMetricsTest {
 
   private static SimEngine part(SimConfig config, KvRole role, EventLoopGroup loops) {
     KvOptions options = KvOptions.of(role, KvConnector.NIXL).withDirect(true);
-    return SimEngine.start(config.withId(role.name()).withHandOver(options), loops);
+    return SimEngine.start(config.withId(role.name()).withKv(options), loops);
   }
 
   private static String worker(SimEngine engine, String role) {

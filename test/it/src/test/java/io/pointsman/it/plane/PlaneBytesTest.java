@@ -202,7 +202,7 @@ final class PlaneBytesTest {
   void clientsCannotSendTheRoutersHeadersAndTheseAreAdded() throws Exception {
     RawEngine engine =
         rig.scripted((_, out) -> out.write(RawEngine.answer("text/plain", new byte[] {'!'})));
-    rig.worker(WorkerSpec.of(engine.url()).withModels(Set.of("ranked")).withRank(3));
+    rig.worker(WorkerSpec.of(engine.url()).withModels(Set.of("ranked")).atRank(3));
     rig.router("cache_aware", "unknown-model", "base-model");
     rig.carrier();
     String[] forged = {

@@ -112,7 +112,7 @@ final class LmcacheFirstTokenTest {
   /** The engines check that the prompt's last token is the one computed by prefill. */
   @Test
   void strictEnginesAcceptTheFirstToken() throws IOException {
-    try (PeerRig rig = new PeerRig(KvConnector.LMCACHE, 1, 1, true, o -> o.withLog(1000))) {
+    try (PeerRig rig = new PeerRig(KvConnector.LMCACHE, 1, 1, true, o -> o.withLogged(1000))) {
       rig.awaitSplit();
       for (boolean stream : new boolean[] {false, true}) {
         String ids = ids(1000 * PeerRig.nextCall());
@@ -145,7 +145,7 @@ final class LmcacheFirstTokenTest {
   /** The engines refuse prefill's first token if decode's parameters could change it. */
   @Test
   void decodeMakesAllTokensOfOtherCompletions() throws IOException {
-    try (PeerRig rig = new PeerRig(KvConnector.LMCACHE, 1, 1, true, o -> o.withLog(1000))) {
+    try (PeerRig rig = new PeerRig(KvConnector.LMCACHE, 1, 1, true, o -> o.withLogged(1000))) {
       rig.awaitSplit();
       for (String more :
           List.of(

@@ -76,7 +76,8 @@ final class PastPrefillTest {
     EngineScript script = new Faults.Healthy("sim", new Faults.Answer(200, ANSWER));
     try (ScriptedEngine whole = ScriptedEngine.start(script);
         PeerRig rig =
-            new PeerRig(connector, 1, 1, true, o -> o.withLog(1000), WorkerSpec.of(whole.url()))) {
+            new PeerRig(
+                connector, 1, 1, true, o -> o.withLogged(1000), WorkerSpec.of(whole.url()))) {
       for (Asked asked : Asked.all()) {
         int before = whole.requests().size();
         HttpAnswer answer = rig.ask(asked.path(), asked.sent());

@@ -91,7 +91,7 @@ final class PdStepBytesTest {
                 1,
                 1,
                 true,
-                o -> o.withLog(1000).withRanks(ranks, 1),
+                o -> o.withLogged(1000).withRanks(ranks, 1),
                 worker -> heard(connector, worker) ? relay.before(worker) : worker)) {
       if (needsTime(connector)) {
         rig.awaitSplit();

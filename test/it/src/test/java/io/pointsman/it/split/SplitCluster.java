@@ -75,7 +75,8 @@ public final class SplitCluster implements AutoCloseable {
   }
 
   private SimEngine start(Setup setup, KvRole role, String id) {
-    KvOptions options = KvOptions.of(role, setup.connector).withLog(1000).withDirect(setup.direct);
+    KvOptions options =
+        KvOptions.of(role, setup.connector).withLogged(1000).withDirect(setup.direct);
     if (setup.connector == KvConnector.NONE && !prefills.isEmpty()) {
       options = options.withStore("127.0.0.1:" + prefills.getFirst().kvState().port());
     }
@@ -83,7 +84,7 @@ public final class SplitCluster implements AutoCloseable {
       options = options.withRouter(told, 0.5);
     }
     SimConfig config = setup.engine.withModels("sim").withScaleOut(true).withId(id);
-    return SimEngine.start(config.withHandOver(setup.options.apply(options)), loops);
+    return SimEngine.start(config.withKv(setup.options.apply(options)), loops);
   }
 
   public static Setup of(String protocol, KvConnector connector) {

@@ -291,7 +291,7 @@ class SplitDecodeFailuresTest {
   @Test
   void aHandOverWithAnExpiredLeaseIsNotReused() throws IOException, InterruptedException {
     try (SplitCluster cluster =
-        nixl().engines(1, 2).options(o -> o.withLease(3)).set("lease", "1ms").start()) {
+        nixl().engines(1, 2).options(o -> o.withLeaseSeconds(3)).set("lease", "1ms").start()) {
       cluster.expectLeaks();
       fail(cluster.decodes, 1, new Fault.Hang(0));
       RawClient client = send(cluster, BODY);
@@ -317,7 +317,7 @@ class SplitDecodeFailuresTest {
   void noEngineOfP2pNcclGetsAnIdTwice(int status) throws IOException {
     try (SplitCluster cluster =
         SplitCluster.of("p2p_nccl", KvConnector.P2P_NCCL)
-            .options(o -> o.withLease(3))
+            .options(o -> o.withLeaseSeconds(3))
             .set("decode-can-prefill", false)
             .top("retry", "{max-attempts: 1}")
             .start()) {

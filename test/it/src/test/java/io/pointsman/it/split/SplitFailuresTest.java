@@ -131,7 +131,7 @@ class SplitFailuresTest {
 
   /** Blocks of a lost response are held until their lease ends. */
   private static SplitCluster.Setup forgetful() {
-    return inTurns().options(o -> o.withLease(3));
+    return inTurns().options(o -> o.withLeaseSeconds(3));
   }
 
   @Test

@@ -80,7 +80,7 @@ class SplitFaultMatrixTest {
         .set("prefill-can-decode", false)
         .top("breaker", "{failure-threshold: 1000}")
         .top("health", "{interval: 1s, max-retry: 500ms}")
-        .options(connector == KvConnector.P2P_NCCL ? o -> o.withLease(15) : o -> o);
+        .options(connector == KvConnector.P2P_NCCL ? o -> o.withLeaseSeconds(15) : o -> o);
   }
 
   /**
@@ -153,7 +153,7 @@ class SplitFaultMatrixTest {
   @EnumSource(names = {"NIXL", "P2P_NCCL", "MORIIO_READ", "ORCHESTRATED"})
   void blocksOfALostResponseEndWithTheirLease(KvConnector connector) throws IOException {
     assertThat(NAMED_BY_ANSWER).contains(connector);
-    try (SplitCluster cluster = setup(connector).options(o -> o.withLease(2)).start()) {
+    try (SplitCluster cluster = setup(connector).options(o -> o.withLeaseSeconds(2)).start()) {
       cluster.expectLeaks();
       cluster.awaitSplit(8);
       inject(cluster, connector, SplitFault.PREFILL_BREAKS_OFF);

@@ -99,7 +99,7 @@ class SplitPushTest {
         SplitCluster.telling(KvConnector.NIXL_PUSH)
             .engines(1, 2)
             .set("decode-timeout", "5s")
-            .options(o -> o.withLease(2))
+            .options(o -> o.withLeaseSeconds(2))
             .start()) {
       cluster.expectWrongFields();
       cluster.awaitSplit(2);

@@ -88,7 +88,7 @@ class SplitRanksTest {
     try (SplitCluster cluster =
         SplitCluster.of("sglang", KvConnector.SGLANG)
             .ranks(2)
-            .options(o -> o.withRanks(1, 2).withWait(20))
+            .options(o -> o.withRanks(1, 2).withWaitSeconds(20))
             .set("prefill-policy", "round_robin")
             .set("decode-policy", "round_robin")
             .start()) {

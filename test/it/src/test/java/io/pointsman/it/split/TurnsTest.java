@@ -200,7 +200,10 @@ final class TurnsTest {
         SplitCluster.of("nixl", KvConnector.NIXL)
             .options(
                 options ->
-                    options.withBidirectional(true).withParamsInStreams(true).withDecoderTtl(0.05))
+                    options
+                        .withBidirectional(true)
+                        .withParamsInStreams(true)
+                        .withDecoderTtlSeconds(0.05))
             .engines(2, 1)
             .set("prefill-policy", "round_robin")
             .set("turn-ttl", "450s")

@@ -192,7 +192,7 @@ final class BestOfN implements Callable<Integer> {
             .withId(id)
             .withModels(MODEL)
             .withScaleOut(true)
-            .withKv(25_000, 16)
+            .withKvMemory(25_000, 16)
             .withSpeed(speed);
     return SimEngine.start(config);
   }

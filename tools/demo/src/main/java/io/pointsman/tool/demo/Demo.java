@@ -64,7 +64,7 @@ public final class Demo implements AutoCloseable {
 
   private Demo(DemoSettings settings, String version, Ticker ticker, RandomSource dice) {
     this.settings = settings;
-    SimConfig config = SimConfig.DEFAULT.withModels(MODEL).withKv(KV_BLOCKS, BLOCK_SIZE);
+    SimConfig config = SimConfig.DEFAULT.withModels(MODEL).withKvMemory(KV_BLOCKS, BLOCK_SIZE);
     DemoSettings.Split roles = settings.split();
     if (roles == null) {
       split = null;

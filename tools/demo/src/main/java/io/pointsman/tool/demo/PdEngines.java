@@ -93,7 +93,7 @@ public final class PdEngines implements AutoCloseable {
     if (shares) {
       kv = kv.withStore("127.0.0.1:" + prefills.getFirst().kvState().port());
     }
-    return SimEngine.start(config.withHandOver(kv), loops);
+    return SimEngine.start(config.withKv(kv), loops);
   }
 
   public List<SimEngine> prefills() {

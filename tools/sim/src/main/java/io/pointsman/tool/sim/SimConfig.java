@@ -9,7 +9,7 @@ import io.pointsman.tool.sim.schedule.LinearLatency;
 import io.pointsman.tool.sim.schedule.SimLatencyModel;
 import io.pointsman.tool.sim.schedule.StepLatency;
 import io.pointsman.tool.sim.zmq.EventOptions;
-import java.util.Arrays;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -30,6 +30,7 @@ import org.jspecify.annotations.Nullable;
  * @param kv KV transfer between engines; null: none
  * @param events KV events for changes of the prefix cache; null: none
  */
+@RecordBuilder
 public record SimConfig(
     String host,
     int port,
@@ -42,7 +43,8 @@ public record SimConfig(
     SimConnectionOptions connections,
     List<ScheduledFault> failures,
     @Nullable KvOptions kv,
-    @Nullable EventOptions events) {
+    @Nullable EventOptions events)
+    implements SimConfigBuilder.With {
   /** An engine on any free port of the loopback address with the step model and default limits. */
   public static final SimConfig DEFAULT =
       new SimConfig(
@@ -81,119 +83,6 @@ public record SimConfig(
     return DEFAULT.withLatency(LinearLatency.none()).withScaleOut(true);
   }
 
-  public SimConfig withPort(int newPort) {
-    return new SimConfig(
-        host,
-        newPort,
-        adminPort,
-        id,
-        profile,
-        limits,
-        latency,
-        speed,
-        connections,
-        failures,
-        kv,
-        events);
-  }
-
-  public SimConfig withHost(String newHost) {
-    return new SimConfig(
-        newHost,
-        port,
-        adminPort,
-        id,
-        profile,
-        limits,
-        latency,
-        speed,
-        connections,
-        failures,
-        kv,
-        events);
-  }
-
-  /** Returns a copy with a second port that failures never close. */
-  public SimConfig withAdminPort(int newPort) {
-    return new SimConfig(
-        host,
-        port,
-        newPort,
-        id,
-        profile,
-        limits,
-        latency,
-        speed,
-        connections,
-        failures,
-        kv,
-        events);
-  }
-
-  public SimConfig withId(String newId) {
-    return new SimConfig(
-        host,
-        port,
-        adminPort,
-        newId,
-        profile,
-        limits,
-        latency,
-        speed,
-        connections,
-        failures,
-        kv,
-        events);
-  }
-
-  public SimConfig withProfile(EngineProfile newProfile) {
-    return new SimConfig(
-        host,
-        port,
-        adminPort,
-        id,
-        newProfile,
-        limits,
-        latency,
-        speed,
-        connections,
-        failures,
-        kv,
-        events);
-  }
-
-  public SimConfig withLimits(EngineLimits newLimits) {
-    return new SimConfig(
-        host,
-        port,
-        adminPort,
-        id,
-        profile,
-        newLimits,
-        latency,
-        speed,
-        connections,
-        failures,
-        kv,
-        events);
-  }
-
-  public SimConfig withLatency(SimLatencyModel newLatency) {
-    return new SimConfig(
-        host,
-        port,
-        adminPort,
-        id,
-        profile,
-        limits,
-        newLatency,
-        speed,
-        connections,
-        failures,
-        kv,
-        events);
-  }
-
   /**
    * Returns a copy with a constant prefill rate (0: no time) and constant decode steps (0: no
    * time).
@@ -202,153 +91,33 @@ public record SimConfig(
     return withLatency(new LinearLatency(prefillTokensPerSecond, decodeMillis));
   }
 
-  /** Returns a copy with another speed of engine time. */
-  public SimConfig withSpeed(double newSpeed) {
-    return new SimConfig(
-        host,
-        port,
-        adminPort,
-        id,
-        profile,
-        limits,
-        latency,
-        newSpeed,
-        connections,
-        failures,
-        kv,
-        events);
-  }
-
-  public SimConfig withConnections(SimConnectionOptions newConnections) {
-    return new SimConfig(
-        host,
-        port,
-        adminPort,
-        id,
-        profile,
-        limits,
-        latency,
-        speed,
-        newConnections,
-        failures,
-        kv,
-        events);
-  }
-
-  /** Returns a copy with failures active from the start. */
-  public SimConfig withFailures(List<ScheduledFault> newFailures) {
-    return new SimConfig(
-        host,
-        port,
-        adminPort,
-        id,
-        profile,
-        limits,
-        latency,
-        speed,
-        connections,
-        newFailures,
-        kv,
-        events);
-  }
-
-  /** Returns a copy that transfers KV to or from other engines. */
-  public SimConfig withHandOver(KvOptions newKv) {
-    return new SimConfig(
-        host,
-        port,
-        adminPort,
-        id,
-        profile,
-        limits,
-        latency,
-        speed,
-        connections,
-        failures,
-        newKv,
-        events);
-  }
-
-  /** Returns a copy that publishes KV events. */
-  public SimConfig withEvents(EventOptions newEvents) {
-    return new SimConfig(
-        host,
-        port,
-        adminPort,
-        id,
-        profile,
-        limits,
-        latency,
-        speed,
-        connections,
-        failures,
-        kv,
-        newEvents);
-  }
-
   /** Returns a copy that serves other models, the first being the base model. */
   public SimConfig withModels(String... models) {
-    return withProfile(
-        new EngineProfile(
-            Arrays.asList(models),
-            profile.outputTokens(),
-            profile.embeddingDimensions(),
-            profile.maxStoredResponses(),
-            profile.scaleOut(),
-            profile.seed()));
+    return withProfile(profile.withModels(List.of(models)));
   }
 
   /** Returns a copy with or without the scale-out endpoints. */
   public SimConfig withScaleOut(boolean scaleOut) {
-    return withProfile(
-        new EngineProfile(
-            profile.models(),
-            profile.outputTokens(),
-            profile.embeddingDimensions(),
-            profile.maxStoredResponses(),
-            scaleOut,
-            profile.seed()));
+    return withProfile(profile.withScaleOut(scaleOut));
   }
 
   /** Returns a copy with another KV memory: number of blocks, and tokens per block. */
-  public SimConfig withKv(int kvBlocks, int blockSize) {
-    return withLimits(
-        new EngineLimits(
-            kvBlocks,
-            blockSize,
-            limits.maxRunning(),
-            limits.maxBatchedTokens(),
-            limits.maxModelLen(),
-            limits.maxQueuedRequests(),
-            limits.maxQueuedTokens(),
-            limits.rules()));
+  public SimConfig withKvMemory(int kvBlocks, int blockSize) {
+    return withLimits(limits.with().kvBlocks(kvBlocks).blockSize(blockSize).build());
   }
 
   /** Returns a copy with another batch size. */
   public SimConfig withMaxRunning(int maxRunning) {
-    return withLimits(
-        new EngineLimits(
-            limits.kvBlocks(),
-            limits.blockSize(),
-            maxRunning,
-            limits.maxBatchedTokens(),
-            limits.maxModelLen(),
-            limits.maxQueuedRequests(),
-            limits.maxQueuedTokens(),
-            limits.rules()));
+    return withLimits(limits.withMaxRunning(maxRunning));
   }
 
   /** Returns a copy with limits beyond which it rejects requests; 0: no limit. */
   public SimConfig withQueueLimits(int maxQueuedRequests, long maxQueuedTokens) {
     return withLimits(
-        new EngineLimits(
-            limits.kvBlocks(),
-            limits.blockSize(),
-            limits.maxRunning(),
-            limits.maxBatchedTokens(),
-            limits.maxModelLen(),
-            maxQueuedRequests,
-            maxQueuedTokens,
-            limits.rules()));
+        limits
+            .with()
+            .maxQueuedRequests(maxQueuedRequests)
+            .maxQueuedTokens(maxQueuedTokens)
+            .build());
   }
 }

@@ -23,10 +23,10 @@ class ContentWireTest {
   @Test
   void decodeFindsKvByContentInTheSharedStore() throws IOException {
     KvOptions takes = KvOptions.of(KvRole.DECODE, KvConnector.NONE);
-    try (SimEngine decode = SimEngine.start(SimConfig.instant().withHandOver(takes))) {
+    try (SimEngine decode = SimEngine.start(SimConfig.instant().withKv(takes))) {
       String store = "127.0.0.1:" + decode.kvState().port();
       KvOptions gives = KvOptions.of(KvRole.PREFILL, KvConnector.NONE).withStore(store);
-      try (SimEngine prefill = SimEngine.start(SimConfig.instant().withHandOver(gives))) {
+      try (SimEngine prefill = SimEngine.start(SimConfig.instant().withKv(gives))) {
         refused(decode, "prompt", COMPLETIONS, decodeBody());
         ok(prefill, COMPLETIONS, prefillBody());
         awaitBlocks(decode, prefill);
@@ -48,7 +48,7 @@ class ContentWireTest {
   private static void awaitBlocks(SimEngine decode, SimEngine prefill) throws IOException {
     String store = "127.0.0.1:" + decode.kvState().port();
     KvOptions asks = KvOptions.of(KvRole.DECODE, KvConnector.NONE).withStore(store);
-    try (SimEngine third = SimEngine.start(SimConfig.instant().withHandOver(asks))) {
+    try (SimEngine third = SimEngine.start(SimConfig.instant().withKv(asks))) {
       long end = System.nanoTime() + 60_000_000_000L;
       while (KvPair.post(third, COMPLETIONS, decodeBody()).statusCode() != 200) {
         assertThat(System.nanoTime()).as("store filled by " + prefill.id()).isLessThan(end);

@@ -57,8 +57,8 @@ final class KvPair implements AutoCloseable {
       UnaryOperator<KvOptions> decodeChange) {
     KvOptions first = KvOptions.of(KvRole.PREFILL, connector);
     KvOptions second = KvOptions.of(KvRole.DECODE, connector);
-    prefill = SimEngine.start(config.withHandOver(prefillChange.apply(first)), loops);
-    decode = SimEngine.start(config.withHandOver(decodeChange.apply(second)), loops);
+    prefill = SimEngine.start(config.withKv(prefillChange.apply(first)), loops);
+    decode = SimEngine.start(config.withKv(decodeChange.apply(second)), loops);
   }
 
   /** A completion request for one token, the basis of every prefill request. */

@@ -26,7 +26,7 @@ class MooncakeWireTest {
   private static final String RANK = "X-data-parallel-rank";
 
   private final KvPair pair =
-      new KvPair(KvConnector.MOONCAKE, options -> options.withRanks(1, 2).withWait(30));
+      new KvPair(KvConnector.MOONCAKE, options -> options.withRanks(1, 2).withWaitSeconds(30));
 
   @AfterEach
   void close() {
@@ -89,7 +89,7 @@ class MooncakeWireTest {
 
   @Test
   void missingPrefillEndsTheWait() throws IOException {
-    try (KvPair brief = new KvPair(KvConnector.MOONCAKE, options -> options.withWait(0.2))) {
+    try (KvPair brief = new KvPair(KvConnector.MOONCAKE, options -> options.withWaitSeconds(0.2))) {
       ObjectNode params = SimJson.object().put("do_remote_decode", false);
       params.put("do_remote_prefill", true).put("transfer_id", "none");
       params.put("remote_engine_id", brief.prefill.kvState().engineId());

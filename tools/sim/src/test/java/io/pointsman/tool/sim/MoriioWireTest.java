@@ -116,7 +116,7 @@ class MoriioWireTest {
           KvOptions.of(KvRole.DECODE, KvConnector.MORIIO_READ)
               .withRanks(2, 4)
               .withRouter(router.address(), 0.05);
-      try (SimEngine engine = SimEngine.start(SimConfig.instant().withHandOver(options))) {
+      try (SimEngine engine = SimEngine.start(SimConfig.instant().withKv(options))) {
         assertThat(router.next())
             .isEqualTo(
                 Map.of(
@@ -142,7 +142,7 @@ class MoriioWireTest {
         connector,
         SimConfig.instant(),
         options -> options.withRanks(1, 2),
-        options -> options.withRanks(4, 3).withWait(30));
+        options -> options.withRanks(4, 3).withWaitSeconds(30));
   }
 
   private static ObjectNode gives(String transfer) {

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 
 /** NIXL by hand over real sockets: pull, push, and transfer back. */
 class NixlWireTest {
-  private final KvPair pair = new KvPair(KvConnector.NIXL, options -> options.withLog(10));
+  private final KvPair pair = new KvPair(KvConnector.NIXL, options -> options.withLogged(10));
 
   @AfterEach
   void close() {
@@ -159,7 +159,7 @@ class NixlWireTest {
 
   @Test
   void expiredLeaseIsALeak() throws IOException {
-    try (KvPair brief = new KvPair(KvConnector.NIXL, options -> options.withLease(0.05))) {
+    try (KvPair brief = new KvPair(KvConnector.NIXL, options -> options.withLeaseSeconds(0.05))) {
       ObjectNode first = prefillBody().set("kv_transfer_params", KvPair.asks());
       JsonNode params = ok(brief.prefill, COMPLETIONS, first).path("kv_transfer_params");
       KvState state = KvPair.await(brief.prefill, s -> s.held().leaked() == 1);
@@ -195,8 +195,8 @@ class NixlWireTest {
         new KvPair(
             KvConnector.NIXL,
             SimConfig.instant(),
-            options -> options.withLease(9),
-            options -> options.withLease(9).withLink(1_000_000_000, 1))) {
+            options -> options.withLeaseSeconds(9),
+            options -> options.withLeaseSeconds(9).withLink(1_000_000_000, 1))) {
       ObjectNode first = prefillBody().set("kv_transfer_params", KvPair.asks());
       JsonNode params = ok(slow.prefill, COMPLETIONS, first).path("kv_transfer_params");
       String body = decodeBody().set("kv_transfer_params", params).toString();

@@ -125,7 +125,7 @@ class P2pNcclWireTest {
     try (ZmqRouter router = ZmqRouter.bind()) {
       KvOptions options =
           KvOptions.of(KvRole.PREFILL, KvConnector.P2P_NCCL).withRouter(router.address(), 0.05);
-      try (SimEngine engine = SimEngine.start(SimConfig.instant().withHandOver(options))) {
+      try (SimEngine engine = SimEngine.start(SimConfig.instant().withKv(options))) {
         Map<String, String> expected =
             Map.of(
                 "type",

@@ -101,7 +101,7 @@ class SglangWireTest {
 
   @Test
   void requestWithoutItsCounterpartEndsAfterTheWait() throws IOException {
-    try (KvPair brief = new KvPair(KvConnector.SGLANG, options -> options.withWait(0.2))) {
+    try (KvPair brief = new KvPair(KvConnector.SGLANG, options -> options.withWaitSeconds(0.2))) {
       int port = brief.prefill.kvState().port();
       ObjectNode body = generate(7).put("bootstrap_port", port);
       refused(brief.prefill, "bootstrap_room", "/generate", body);
@@ -115,7 +115,8 @@ class SglangWireTest {
   /** With two ranks, room 4 means rank 0. */
   @Test
   void prefillOnAnotherRankIsFoundOnlyIfDecodesRequestNamesIt() throws Exception {
-    try (KvPair ranks = new KvPair(KvConnector.SGLANG, o -> o.withRanks(1, 2).withWait(0.2))) {
+    try (KvPair ranks =
+        new KvPair(KvConnector.SGLANG, o -> o.withRanks(1, 2).withWaitSeconds(0.2))) {
       int port = ranks.prefill.kvState().port();
       ObjectNode first = generate(4).put("bootstrap_port", port).put("routed_dp_rank", 1);
       ObjectNode second = generate(4).put("bootstrap_port", port);

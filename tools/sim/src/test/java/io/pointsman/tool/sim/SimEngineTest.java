@@ -32,7 +32,7 @@ class SimEngineTest {
 
   @Test
   void restartedEngineHasItsPortAndAnEmptyCache() throws IOException {
-    try (SimEngine engine = SimEngine.start(SimConfig.instant().withKv(64, 1))) {
+    try (SimEngine engine = SimEngine.start(SimConfig.instant().withKvMemory(64, 1))) {
       String url = engine.url() + "/v1/completions";
       SimWireClient.post(url, BODY);
       engine.stop();

@@ -8,6 +8,7 @@ import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.engine.policy.hash.RingSettings;
 import io.pointsman.engine.policy.kv.KvAwareSettings;
 import io.pointsman.engine.policy.session.SessionAffinity;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Duration;
 
 /**
@@ -28,6 +29,7 @@ import java.time.Duration;
  *     for longest is removed.
  * @param priority settings of {@code priority}
  */
+@RecordBuilder
 public record PolicySettings(
     int virtualNodes,
     double hashLoadFactor,
@@ -38,7 +40,8 @@ public record PolicySettings(
     SessionAffinity.Mode affinity,
     Duration sessionTtl,
     int maxSessions,
-    PrioritySettings priority) {
+    PrioritySettings priority)
+    implements PolicySettingsBuilder.With {
 
   public static final PolicySettings DEFAULTS =
       new PolicySettings(160, 0, CacheAwareSettings.DEFAULTS, Duration.ofHours(2), 100_000);
@@ -85,50 +88,5 @@ public record PolicySettings(
     if (maxSessions < 1) {
       throw new IllegalArgumentException("maxSessions: " + maxSessions + " (expected: >= 1)");
     }
-  }
-
-  /** Returns a copy with other settings of {@code cost}. */
-  public PolicySettings withCost(CostSettings cost) {
-    return new PolicySettings(
-        virtualNodes,
-        hashLoadFactor,
-        rayRing,
-        cacheAware,
-        cost,
-        kvAware,
-        affinity,
-        sessionTtl,
-        maxSessions,
-        priority);
-  }
-
-  /** Returns a copy with other settings of {@code kv_aware}. */
-  public PolicySettings withKvAware(KvAwareSettings kvAware) {
-    return new PolicySettings(
-        virtualNodes,
-        hashLoadFactor,
-        rayRing,
-        cacheAware,
-        cost,
-        kvAware,
-        affinity,
-        sessionTtl,
-        maxSessions,
-        priority);
-  }
-
-  /** Returns a copy with another affinity mode. */
-  public PolicySettings withAffinity(SessionAffinity.Mode affinity) {
-    return new PolicySettings(
-        virtualNodes,
-        hashLoadFactor,
-        rayRing,
-        cacheAware,
-        cost,
-        kvAware,
-        affinity,
-        sessionTtl,
-        maxSessions,
-        priority);
   }
 }

@@ -1,5 +1,7 @@
 package io.pointsman.engine.policy.cost;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
+
 /**
  * Settings of {@code cost}. The defaults are a compromise between recorded and synthetic traffic
  * (docs/evidence/routing-quality.md).
@@ -15,8 +17,10 @@ package io.pointsman.engine.policy.cost;
  * @param maxBytes maximum memory of all cache models in bytes; at least 2 MiB. With too little, the
  *     models forget prefixes before the engines do.
  */
+@RecordBuilder
 public record CostSettings(
-    int kvTokens, int stepTokens, double priceFloor, double tieMillis, long maxBytes) {
+    int kvTokens, int stepTokens, double priceFloor, double tieMillis, long maxBytes)
+    implements CostSettingsBuilder.With {
 
   public static final CostSettings DEFAULTS = new CostSettings(400_000, 8192, 0.2, 1, 128L << 20);
 
@@ -32,16 +36,6 @@ public record CostSettings(
     if (maxBytes < 2 << 20) {
       throw new IllegalArgumentException("maxBytes: " + maxBytes + " (expected: >= 2097152)");
     }
-  }
-
-  /** Returns these settings for engines with {@code kvTokens} of KV memory. */
-  public CostSettings withKvTokens(int kvTokens) {
-    return new CostSettings(kvTokens, stepTokens, priceFloor, tieMillis, maxBytes);
-  }
-
-  /** Returns these settings with another memory limit. */
-  public CostSettings withMaxBytes(long maxBytes) {
-    return new CostSettings(kvTokens, stepTokens, priceFloor, tieMillis, maxBytes);
   }
 
   private static void requireFinite(String name, double value) {

@@ -2,6 +2,7 @@ package io.pointsman.engine.policy.cost;
 
 import io.pointsman.engine.policy.cost.latency.PrefillState;
 import io.pointsman.engine.policy.cost.latency.WorkerPhase;
+import io.soabase.recordbuilder.core.RecordBuilder;
 
 /**
  * The state of one worker at its last event, as picks read it. Immutable.
@@ -18,6 +19,7 @@ import io.pointsman.engine.policy.cost.latency.WorkerPhase;
  * @param tokensPerMilli tokens of KV memory that become free per millisecond
  * @param keepsNothing true if the engine seems to have no prefix cache
  */
+@RecordBuilder
 public record WorkerState(
     KindModel kind,
     PrefillState prefill,
@@ -28,25 +30,12 @@ public record WorkerState(
     boolean roomReported,
     double speed,
     double tokensPerMilli,
-    boolean keepsNothing) {
+    boolean keepsNothing)
+    implements WorkerStateBuilder.With {
   WorkerPhase phase() {
     if (prefill.tokens() > 0) {
       return WorkerPhase.PREFILLING;
     }
     return decoding > 0 ? WorkerPhase.DECODING : WorkerPhase.FREE;
-  }
-
-  WorkerState withSpeed(double other) {
-    return new WorkerState(
-        kind,
-        prefill,
-        assumesAt,
-        decoding,
-        util,
-        room,
-        roomReported,
-        other,
-        tokensPerMilli,
-        keepsNothing);
   }
 }

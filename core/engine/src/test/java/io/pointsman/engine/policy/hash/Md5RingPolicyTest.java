@@ -47,7 +47,7 @@ class Md5RingPolicyTest {
         fleet,
         IntStream.rangeClosed(1, engines)
             .boxed()
-            .flatMap(i -> Stream.of(2, 0, 1).map(rank -> spec(i).withRank(rank)))
+            .flatMap(i -> Stream.of(2, 0, 1).map(rank -> spec(i).atRank(rank)))
             .toArray(WorkerSpec[]::new));
   }
 
@@ -134,8 +134,7 @@ class Md5RingPolicyTest {
   @Test
   void routersWithAnotherOrderOfRanksAgree() {
     Picker one = ofRanks(1);
-    Picker other =
-        picker(new TestFleet(), spec(1).withRank(0), spec(1).withRank(1), spec(1).withRank(2));
+    Picker other = picker(new TestFleet(), spec(1).atRank(0), spec(1).atRank(1), spec(1).atRank(2));
     for (int s = 0; s < 50; s++) {
       assertThat(pick(one, "s" + s).id()).isEqualTo(pick(other, "s" + s).id());
     }

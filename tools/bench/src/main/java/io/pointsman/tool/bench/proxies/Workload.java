@@ -216,10 +216,6 @@ record Workload(
     return new Workload(name, shown, kind, count, size, chunks, gapMicros, workers, pinned);
   }
 
-  Workload withSize(int bytes) {
-    return new Workload(name, title, kind, connections, bytes, chunks, gapMicros, workers, pinned);
-  }
-
   boolean isStreaming() {
     return kind == Kind.STREAMS || kind == Kind.MEMORY;
   }

@@ -1,5 +1,7 @@
 package io.pointsman.tool.sim.failure;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
+
 /**
  * A fault and the requests that it strikes.
  *
@@ -9,7 +11,9 @@ package io.pointsman.tool.sim.failure;
  * @param path prefix of the affected paths. Empty: every request that does work; never {@code
  *     /sim/...}, and health only if the prefix names it.
  */
-public record ScheduledFault(Fault fault, double probability, int count, String path) {
+@RecordBuilder
+public record ScheduledFault(Fault fault, double probability, int count, String path)
+    implements ScheduledFaultBuilder.With {
   /** Rejects values out of range. */
   public ScheduledFault {
     if (!(probability >= 0 && probability <= 1)) {
@@ -33,10 +37,5 @@ public record ScheduledFault(Fault fault, double probability, int count, String 
   /** Returns a copy for paths that start with {@code prefix} only. */
   public ScheduledFault on(String prefix) {
     return new ScheduledFault(fault, probability, count, prefix);
-  }
-
-  /** Returns a copy with another probability. */
-  public ScheduledFault withProbability(double share) {
-    return new ScheduledFault(fault, share, count, path);
   }
 }

@@ -1,5 +1,6 @@
 package io.pointsman.tool.sim.kv;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.List;
 
 /**
@@ -28,6 +29,7 @@ import java.util.List;
  * @param store host:port of the side channel with the common store; empty: this engine's own
  * @param logged number of requests kept with headers and body for tests; 0: none
  */
+@RecordBuilder
 public record KvOptions(
     KvRole role,
     KvConnector connector,
@@ -48,7 +50,8 @@ public record KvOptions(
     String router,
     double pingSeconds,
     String store,
-    int logged) {
+    int logged)
+    implements KvOptionsBuilder.With {
   /** Maximum of {@code logged}. */
   public static final int MOST_LOGGED = 100_000;
 
@@ -94,212 +97,18 @@ public record KvOptions(
     return (long) (leaseSeconds * 1e9);
   }
 
-  /** Returns a copy that counts wrong fields and recomputes the prompt. */
-  public KvOptions withLenient(boolean newLenient) {
-    return copy(newLenient, direct, bidirectional, leaseSeconds, waitSeconds, logged);
-  }
-
-  /** Returns a copy that serves requests without a handover. */
-  public KvOptions withDirect(boolean newDirect) {
-    return copy(lenient, newDirect, bidirectional, leaseSeconds, waitSeconds, logged);
-  }
-
-  /** Returns a copy with a decode role that keeps its blocks for the next turn. */
-  public KvOptions withBidirectional(boolean newBidirectional) {
-    return copy(lenient, direct, newBidirectional, leaseSeconds, waitSeconds, logged);
-  }
-
-  /** Returns a copy that describes kept blocks in streams too. */
-  public KvOptions withParamsInStreams(boolean newParamsInStreams) {
-    return new KvOptions(
-        role,
-        connector,
-        lenient,
-        direct,
-        bidirectional,
-        newParamsInStreams,
-        port,
-        leaseSeconds,
-        decoderTtlSeconds,
-        waitSeconds,
-        bytesPerToken,
-        gigabytesPerSecond,
-        tpSize,
-        dpSize,
-        initPorts,
-        allocPorts,
-        router,
-        pingSeconds,
-        store,
-        logged);
-  }
-
-  public KvOptions withLease(double newSeconds) {
-    return copy(lenient, direct, bidirectional, newSeconds, waitSeconds, logged);
-  }
-
-  /** Returns a copy with another retention of blocks for the next turn. */
-  public KvOptions withDecoderTtl(double newSeconds) {
-    return new KvOptions(
-        role,
-        connector,
-        lenient,
-        direct,
-        bidirectional,
-        paramsInStreams,
-        port,
-        leaseSeconds,
-        newSeconds,
-        waitSeconds,
-        bytesPerToken,
-        gigabytesPerSecond,
-        tpSize,
-        dpSize,
-        initPorts,
-        allocPorts,
-        router,
-        pingSeconds,
-        store,
-        logged);
-  }
-
-  /** Returns a copy with another longest wait for the other request. */
-  public KvOptions withWait(double newSeconds) {
-    return copy(lenient, direct, bidirectional, leaseSeconds, newSeconds, logged);
-  }
-
-  /** Returns a copy that keeps this number of requests. */
-  public KvOptions withLog(int newLogged) {
-    return copy(lenient, direct, bidirectional, leaseSeconds, waitSeconds, newLogged);
-  }
-
   public KvOptions withRanks(int newTpSize, int newDpSize) {
-    return new KvOptions(
-        role,
-        connector,
-        lenient,
-        direct,
-        bidirectional,
-        paramsInStreams,
-        port,
-        leaseSeconds,
-        decoderTtlSeconds,
-        waitSeconds,
-        bytesPerToken,
-        gigabytesPerSecond,
-        newTpSize,
-        newDpSize,
-        initPorts,
-        allocPorts,
-        router,
-        pingSeconds,
-        store,
-        logged);
+    return with().tpSize(newTpSize).dpSize(newDpSize).build();
   }
 
   /** Returns a copy with another link; 0 gigabytes per second: no time. */
   public KvOptions withLink(long newBytesPerToken, double newGigabytesPerSecond) {
-    return new KvOptions(
-        role,
-        connector,
-        lenient,
-        direct,
-        bidirectional,
-        paramsInStreams,
-        port,
-        leaseSeconds,
-        decoderTtlSeconds,
-        waitSeconds,
-        newBytesPerToken,
-        newGigabytesPerSecond,
-        tpSize,
-        dpSize,
-        initPorts,
-        allocPorts,
-        router,
-        pingSeconds,
-        store,
-        logged);
+    return with().bytesPerToken(newBytesPerToken).gigabytesPerSecond(newGigabytesPerSecond).build();
   }
 
   /** Returns a copy that registers with or notifies a router. */
   public KvOptions withRouter(String newRouter, double newPingSeconds) {
-    return new KvOptions(
-        role,
-        connector,
-        lenient,
-        direct,
-        bidirectional,
-        paramsInStreams,
-        port,
-        leaseSeconds,
-        decoderTtlSeconds,
-        waitSeconds,
-        bytesPerToken,
-        gigabytesPerSecond,
-        tpSize,
-        dpSize,
-        initPorts,
-        allocPorts,
-        newRouter,
-        newPingSeconds,
-        store,
-        logged);
-  }
-
-  /** Returns a copy that uses another engine's store. */
-  public KvOptions withStore(String newStore) {
-    return new KvOptions(
-        role,
-        connector,
-        lenient,
-        direct,
-        bidirectional,
-        paramsInStreams,
-        port,
-        leaseSeconds,
-        decoderTtlSeconds,
-        waitSeconds,
-        bytesPerToken,
-        gigabytesPerSecond,
-        tpSize,
-        dpSize,
-        initPorts,
-        allocPorts,
-        router,
-        pingSeconds,
-        newStore,
-        logged);
-  }
-
-  private KvOptions copy(
-      boolean newLenient,
-      boolean newDirect,
-      boolean newBidirectional,
-      double newLease,
-      double newWait,
-      int newLogged) {
-    return new KvOptions(
-        role,
-        connector,
-        newLenient,
-        newDirect,
-        newBidirectional,
-        paramsInStreams,
-        port,
-        newLease,
-        decoderTtlSeconds,
-        newWait,
-        bytesPerToken,
-        gigabytesPerSecond,
-        tpSize,
-        dpSize,
-        initPorts,
-        allocPorts,
-        router,
-        pingSeconds,
-        store,
-        newLogged);
+    return with().router(newRouter).pingSeconds(newPingSeconds).build();
   }
 
   private static void check(String name, boolean good, Number value, String expected) {

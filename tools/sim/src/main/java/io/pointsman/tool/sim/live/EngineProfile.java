@@ -1,5 +1,6 @@
 package io.pointsman.tool.sim.live;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.List;
 
 /**
@@ -12,13 +13,15 @@ import java.util.List;
  * @param scaleOut true if the render family and {@code /inference/v1/generate} are served
  * @param seed of output texts and of failures
  */
+@RecordBuilder
 public record EngineProfile(
     List<String> models,
     int outputTokens,
     int embeddingDimensions,
     int maxStoredResponses,
     boolean scaleOut,
-    long seed) {
+    long seed)
+    implements EngineProfileBuilder.With {
   /** One model named {@code sim}, responses of 64 tokens, vectors of 64, 1,000 stored responses. */
   public static final EngineProfile DEFAULT =
       new EngineProfile(List.of("sim"), 64, 64, 1000, false, 0);

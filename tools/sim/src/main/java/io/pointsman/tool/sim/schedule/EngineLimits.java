@@ -1,5 +1,7 @@
 package io.pointsman.tool.sim.schedule;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
+
 /**
  * Capacity and queue limits of one engine.
  *
@@ -15,6 +17,7 @@ package io.pointsman.tool.sim.schedule;
  * @param maxQueuedTokens prompt tokens before prefill at which requests are rejected; 0: no limit
  * @param rules rules for forming its steps
  */
+@RecordBuilder
 public record EngineLimits(
     int kvBlocks,
     int blockSize,
@@ -23,7 +26,8 @@ public record EngineLimits(
     int maxModelLen,
     int maxQueuedRequests,
     long maxQueuedTokens,
-    StepRules rules) {
+    StepRules rules)
+    implements EngineLimitsBuilder.With {
   /**
    * 400,000 tokens of KV in blocks of 16, 256 sequences, steps of 8,192 tokens, no queue limits.
    */

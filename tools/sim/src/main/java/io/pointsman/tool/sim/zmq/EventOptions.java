@@ -1,6 +1,7 @@
 package io.pointsman.tool.sim.zmq;
 
 import io.pointsman.tool.sim.cache.OffloadTier;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param connect host and port that the PUB socket connects to, as vLLM does with an endpoint
  *     without {@code *}; empty: it binds {@code port}
  */
+@RecordBuilder
 public record EventOptions(
     EventFormat format,
     int port,
@@ -24,7 +26,8 @@ public record EventOptions(
     int buffered,
     EventFaults faults,
     @Nullable Offloading offload,
-    String connect) {
+    String connect)
+    implements EventOptionsBuilder.With {
   /**
    * A further tier.
    *
@@ -69,40 +72,11 @@ public record EventOptions(
 
   /** Returns a copy without a replay socket. */
   public EventOptions withoutReplay() {
-    return new EventOptions(format, port, -1, rank, topic, buffered, faults, offload, connect);
-  }
-
-  public EventOptions withTopic(String newTopic) {
-    return new EventOptions(
-        format, port, replayPort, rank, newTopic, buffered, faults, offload, connect);
-  }
-
-  public EventOptions withRank(int newRank) {
-    return new EventOptions(
-        format, port, replayPort, newRank, topic, buffered, faults, offload, connect);
-  }
-
-  /** Returns a copy with another number of batches that can be repeated. */
-  public EventOptions withBuffered(int batches) {
-    return new EventOptions(
-        format, port, replayPort, rank, topic, batches, faults, offload, connect);
-  }
-
-  public EventOptions withFaults(EventFaults newFaults) {
-    return new EventOptions(
-        format, port, replayPort, rank, topic, buffered, newFaults, offload, connect);
+    return withReplayPort(-1);
   }
 
   /** Returns a copy with a further tier of {@code blocks} blocks for evicted blocks. */
   public EventOptions withOffload(OffloadTier tier, int blocks) {
-    Offloading further = new Offloading(tier, blocks);
-    return new EventOptions(
-        format, port, replayPort, rank, topic, buffered, faults, further, connect);
-  }
-
-  /** Returns a copy with a PUB socket that connects to {@code address}, a host and port. */
-  public EventOptions withConnect(String address) {
-    return new EventOptions(
-        format, port, replayPort, rank, topic, buffered, faults, offload, address);
+    return withOffload(new Offloading(tier, blocks));
   }
 }
