@@ -38,17 +38,22 @@ final class BatchRunner {
   private final BatchSettings settings;
   private final LineRequests requests;
   private final InstantSource clock;
-  private final Semaphore atOnce = new Semaphore(MOST_AT_ONCE, true);
+  private final OwnerPlaces running;
   private final CountDownLatch started = new CountDownLatch(1);
   private final Map<String, Run> runs = new ConcurrentHashMap<>();
   private volatile boolean stopped;
 
   BatchRunner(
-      BatchStore store, BatchSettings settings, LineRequests requests, InstantSource clock) {
+      BatchStore store,
+      BatchSettings settings,
+      LineRequests requests,
+      InstantSource clock,
+      Owners owners) {
     this.store = store;
     this.settings = settings;
     this.requests = requests;
     this.clock = clock;
+    running = new OwnerPlaces(MOST_AT_ONCE, (int) owners.shareOf(MOST_AT_ONCE));
   }
 
   /** Starts to run batches, first those of an earlier process. */
@@ -133,7 +138,7 @@ final class BatchRunner {
     }
 
     private boolean full() {
-      return store.used() > settings.maxTotalBytes();
+      return store.room().used() > settings.maxTotalBytes();
     }
 
     synchronized @Nullable Batch cancel() {
@@ -166,11 +171,11 @@ final class BatchRunner {
     private void run() {
       try {
         started.await();
-        atOnce.acquire();
+        running.enter(batch.owner());
         try {
           work();
         } finally {
-          atOnce.release();
+          running.leave(batch.owner());
         }
       } catch (InterruptedException e) {
         LOG.debug("batch {} was interrupted", batch.id());
@@ -379,7 +384,7 @@ final class BatchRunner {
         store.delete(before);
       }
       String name = batch.id() + "_" + kind + ".jsonl";
-      store.take(Files.size(to));
+      store.room().take(batch.owner(), Files.size(to));
       store.add(new StoredFile(id, Files.size(to), now(), name, "batch_output", batch.owner()));
       return id;
     }

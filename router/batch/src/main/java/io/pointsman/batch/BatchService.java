@@ -34,7 +34,7 @@ public final class BatchService implements AutoCloseable {
     this.store = store;
     this.caller = caller;
     LineRequests requests = new LineRequests(store, settings, caller, clock, sleep::millis);
-    runner = new BatchRunner(store, settings, requests, clock);
+    runner = new BatchRunner(store, settings, requests, clock, owners);
     files = new FilesApi(store, settings, clock, ids, owners);
     batches = new BatchesApi(store, runner, clock, ids, owners);
   }
@@ -44,6 +44,7 @@ public final class BatchService implements AutoCloseable {
    *
    * @param certificateFile file with the certificate of the router's port; empty: it has no TLS
    * @param keysConfirmed true if servers confirm the keys of clients
+   * @param severalOwners true if keys or certificates tell clients apart
    * @param ids source of unique ids: letters and digits
    * @throws IOException if the directory cannot be used
    * @throws IllegalArgumentException if the file has no certificate
@@ -52,13 +53,14 @@ public final class BatchService implements AutoCloseable {
       BatchSettings settings,
       String certificateFile,
       boolean keysConfirmed,
+      boolean severalOwners,
       InstantSource clock,
       Supplier<String> ids,
       Sleep sleep)
       throws IOException {
     RouterCaller caller = new RouterCaller(settings.apiKey(), certificateFile);
     BatchStore store = BatchStore.open(Path.of(settings.directory()).toAbsolutePath());
-    Owners owners = new Owners(keysConfirmed);
+    Owners owners = new Owners(keysConfirmed, severalOwners ? settings.maxShare() : 1);
     return new BatchService(store, caller, settings, clock, ids, owners, sleep);
   }
 

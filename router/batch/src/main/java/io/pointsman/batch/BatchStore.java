@@ -23,7 +23,6 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -66,8 +65,7 @@ final class BatchStore implements AutoCloseable {
   private final FileChannel lock;
   private final Connection database;
 
-  /** Bytes of files and results, and bytes reserved for uploads. */
-  private final AtomicLong used = new AtomicLong();
+  private final StoreRoom room = new StoreRoom();
 
   private BatchStore(Path files, FileChannel lock, Connection database) {
     this.files = files;
@@ -77,9 +75,10 @@ final class BatchStore implements AutoCloseable {
         "DELETE FROM results WHERE batch NOT IN (SELECT id FROM batches WHERE status IN "
             + OPEN
             + ")");
-    used.set(
-        number("SELECT COALESCE(SUM(bytes), 0) FROM files")
-            + number("SELECT COALESCE(SUM(LENGTH(json)), 0) FROM results"));
+    takeRoom("SELECT owner, SUM(bytes) FROM files GROUP BY owner");
+    takeRoom(
+        "SELECT owner, SUM(LENGTH(results.json)) FROM results JOIN batches ON id = batch GROUP BY"
+            + " owner");
   }
 
   /**
@@ -311,43 +310,38 @@ final class BatchStore implements AutoCloseable {
         most);
   }
 
-  /** Size of all files and results in bytes, with reserved ones. */
-  long used() {
-    return used.get();
+  /** The room for files and results. */
+  StoreRoom room() {
+    return room;
   }
 
-  /** Reserves room for a file, unless the store would have more than {@code most} bytes. */
-  boolean take(long bytes, long most) {
-    boolean fits = used.addAndGet(bytes) <= most;
-    if (!fits) {
-      release(bytes);
-    }
-    return fits;
-  }
-
-  /** Reserves room for a file in any case. */
-  void take(long bytes) {
-    used.addAndGet(bytes);
-  }
-
-  /** Releases reserved room. */
-  void release(long bytes) {
-    used.addAndGet(-bytes);
+  private void takeRoom(String sumsByOwner) {
+    query(
+            sumsByOwner,
+            row -> {
+              room.take(row.getString(1), row.getLong(2));
+              return row.getString(1);
+            })
+        .clear();
   }
 
   private long number(String sql, @Nullable Object... values) {
     return query(sql, row -> row.getLong(1), values).getFirst();
   }
 
-  /** Number of files. */
-  int count() {
-    return query("SELECT COUNT(*) FROM files", row -> row.getInt(1)).getFirst();
+  /**
+   * Number of files.
+   *
+   * @param owner only those of this owner; null: all
+   */
+  long count(@Nullable String owner) {
+    return number("SELECT COUNT(*) FROM files WHERE ?1 IS NULL OR owner = ?1", owner);
   }
 
   /** Deletes a file. */
   void delete(StoredFile file) throws IOException {
     if (update("DELETE FROM files WHERE id = ?", file.id()) > 0) {
-      release(file.bytes());
+      room.release(file.owner(), file.bytes());
     }
     Files.deleteIfExists(content(file));
   }
@@ -423,16 +417,45 @@ final class BatchStore implements AutoCloseable {
     return query(BATCH + " WHERE status IN " + OPEN + " ORDER BY seq", BatchStore::batch);
   }
 
-  /** Number of batches. */
-  int batchCount() {
-    return query("SELECT COUNT(*) FROM batches", row -> row.getInt(1)).getFirst();
+  /**
+   * Number of batches that are not finished.
+   *
+   * @param owner only those of this owner; null: all
+   */
+  long openCount(@Nullable String owner) {
+    return number(
+        "SELECT COUNT(*) FROM batches WHERE status IN " + OPEN + " AND (?1 IS NULL OR owner = ?1)",
+        owner);
   }
 
-  /** Forgets the oldest finished batch. */
-  void forgetOldest() {
+  /**
+   * Number of batches.
+   *
+   * @param owner only those of this owner; null: all
+   */
+  long batchCount(@Nullable String owner) {
+    return number("SELECT COUNT(*) FROM batches WHERE ?1 IS NULL OR owner = ?1", owner);
+  }
+
+  /** The owner with the most finished batches; null if none is finished. */
+  @Nullable String ownerOfMostFinished() {
+    List<String> found =
+        query(
+            "SELECT owner FROM batches WHERE status NOT IN "
+                + OPEN
+                + " GROUP BY owner ORDER BY COUNT(*) DESC LIMIT 1",
+            row -> row.getString(1));
+    return found.isEmpty() ? null : found.getFirst();
+  }
+
+  /** Forgets the oldest finished batch of an owner. */
+  void forgetOldest(String owner) {
     update(
-        "DELETE FROM batches WHERE seq = (SELECT MIN(seq) FROM batches WHERE status IN"
-            + " ('failed', 'completed', 'expired', 'cancelled'))");
+        "DELETE FROM batches WHERE seq = (SELECT MIN(seq) FROM batches WHERE owner = ? AND status"
+            + " NOT IN "
+            + OPEN
+            + ")",
+        owner);
   }
 
   /** Adds the result of a line, and counts it. A second result for the line is ignored. */
@@ -450,7 +473,7 @@ final class BatchStore implements AutoCloseable {
       update(
           "UPDATE batches SET " + column + " = " + column + " + ? WHERE id = ?", added, batch.id());
       update("COMMIT");
-      used.addAndGet(added * (long) json.length());
+      room.take(batch.owner(), added * (long) json.length());
     } catch (RuntimeException e) {
       update("ROLLBACK");
       throw e;
@@ -490,7 +513,7 @@ final class BatchStore implements AutoCloseable {
     long bytes =
         number("SELECT COALESCE(SUM(LENGTH(json)), 0) FROM results WHERE batch = ?", batch.id());
     update("DELETE FROM results WHERE batch = ?", batch.id());
-    release(bytes);
+    room.release(batch.owner(), bytes);
   }
 
   @Override

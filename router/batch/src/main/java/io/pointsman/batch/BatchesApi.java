@@ -119,13 +119,23 @@ final class BatchesApi {
 
   private LocalResponse create(
       StoredFile input, String endpoint, String window, long seconds, JsonNode metadata) {
-    if (store.open().size() >= MOST_OPEN) {
-      return Answers.error(
-              429, "too_many_batches", "batches: " + MOST_OPEN + " are not finished", null)
-          .withHeader("retry-after", "60");
+    String owner = input.owner();
+    if (store.openCount(null) >= MOST_OPEN) {
+      return tooMany("batches: " + MOST_OPEN + " are not finished");
     }
-    if (store.batchCount() >= MOST_BATCHES) {
-      store.forgetOldest();
+    if (store.openCount(owner) >= owners.shareOf(MOST_OPEN)) {
+      return tooMany(
+          "batches: "
+              + owners.shareOf(MOST_OPEN)
+              + " of this client are not finished (batch.max-share)");
+    }
+    if (store.batchCount(owner) >= owners.shareOf(MOST_BATCHES)) {
+      store.forgetOldest(owner);
+    } else if (store.batchCount(null) >= MOST_BATCHES) {
+      String most = store.ownerOfMostFinished();
+      if (most != null) {
+        store.forgetOldest(most);
+      }
     }
     long now = clock.instant().getEpochSecond();
     Batch batch = Batch.create("batch_" + ids.get(), input, endpoint, window, now, now + seconds);
@@ -135,6 +145,10 @@ final class BatchesApi {
     store.add(batch);
     runner.begin(batch);
     return Answers.ok(batch.shown());
+  }
+
+  private static LocalResponse tooMany(String message) {
+    return Answers.error(429, "too_many_batches", message, null).withHeader("retry-after", "60");
   }
 
   /** True for the routes with complete documents as answers. */

@@ -14,7 +14,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.List;
-import java.util.concurrent.Semaphore;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -40,7 +39,7 @@ final class FilesApi {
   private final InstantSource clock;
   private final Supplier<String> ids;
   private final Owners owners;
-  private final Semaphore uploads = new Semaphore(MOST_UPLOADS);
+  private final OwnerPlaces uploads;
 
   FilesApi(
       BatchStore store,
@@ -53,6 +52,7 @@ final class FilesApi {
     this.clock = clock;
     this.ids = ids;
     this.owners = owners;
+    uploads = new OwnerPlaces(MOST_UPLOADS, (int) owners.shareOf(MOST_UPLOADS));
   }
 
   void addTo(LocalRoutes.Builder routes) {
@@ -65,17 +65,20 @@ final class FilesApi {
   private final class Upload implements LocalEndpoint {
     @Override
     public LocalResponse handle(LocalRequest request) throws IOException {
-      if (!uploads.tryAcquire()) {
-        return Answers.error(
-                429, "too_many_uploads", "uploads: " + MOST_UPLOADS + " are in progress", null)
-            .withHeader("retry-after", "1");
+      String owner = owners.of(request);
+      if (!uploads.tryEnter(owner)) {
+        String message =
+            "uploads: too many are in progress (expected: at most "
+                + MOST_UPLOADS
+                + ", and batch.max-share of them for one client)";
+        return Answers.error(429, "too_many_uploads", message, null).withHeader("retry-after", "1");
       }
       try {
-        return upload(request);
+        return upload(request, owner);
       } catch (Multipart.MalformedException e) {
         return Answers.error(400, "invalid_form", String.valueOf(e.getMessage()), null);
       } finally {
-        uploads.release();
+        uploads.leave(owner);
       }
     }
 
@@ -90,19 +93,25 @@ final class FilesApi {
     }
   }
 
-  private LocalResponse upload(LocalRequest request) throws IOException {
+  private LocalResponse upload(LocalRequest request, String owner) throws IOException {
     InputStream body = request.stream();
     if (body == null) {
       throw new IOException("the upload has no body");
     }
-    if (store.count() >= MOST_FILES) {
+    if (store.count(null) >= MOST_FILES) {
       return full("files: " + MOST_FILES + " are stored (expected: fewer; delete some)");
+    }
+    if (store.count(owner) >= owners.shareOf(MOST_FILES)) {
+      return full(
+          "files: this client has "
+              + owners.shareOf(MOST_FILES)
+              + " (expected: fewer, batch.max-share; delete some)");
     }
     Multipart form = new Multipart(body, request.header("content-type"));
     String id = BatchStore.FILE_ID + ids.get();
-    Room room = new Room();
+    Room room = new Room(owner);
     try {
-      return upload(form, id, owners.of(request), room);
+      return upload(form, id, room);
     } finally {
       Files.deleteIfExists(store.unfinished(id));
       room.release();
@@ -111,10 +120,16 @@ final class FilesApi {
 
   /** Room in the store for an upload, reserved while its bytes arrive. */
   private final class Room {
+    private final String owner;
     private long bytes;
 
+    Room(String owner) {
+      this.owner = owner;
+    }
+
     boolean take(int more) {
-      boolean fits = store.take(more, settings.maxTotalBytes());
+      long most = settings.maxTotalBytes();
+      boolean fits = store.room().take(owner, more, most, owners.shareOf(most));
       bytes += fits ? more : 0;
       return fits;
     }
@@ -125,12 +140,11 @@ final class FilesApi {
     }
 
     void release() {
-      store.release(bytes);
+      store.room().release(owner, bytes);
     }
   }
 
-  private LocalResponse upload(Multipart form, String id, String owner, Room room)
-      throws IOException {
+  private LocalResponse upload(Multipart form, String id, Room room) throws IOException {
     String name = null;
     String purpose = UNKNOWN;
     for (Multipart.Part part = form.next(); part != null; part = form.next()) {
@@ -154,7 +168,7 @@ final class FilesApi {
       return Answers.missing("file");
     }
     long now = clock.instant().getEpochSecond();
-    StoredFile file = new StoredFile(id, room.bytes, now, name, purpose, owner);
+    StoredFile file = new StoredFile(id, room.bytes, now, name, purpose, room.owner);
     store.add(file);
     room.keep();
     return Answers.ok(file.json());
@@ -175,7 +189,8 @@ final class FilesApi {
               + " bytes, batch.max-file)";
         }
         if (!room.take(count)) {
-          return "files: the store is full (expected: at most batch.max-total; delete some)";
+          return "files: the store is full (expected: at most batch.max-total, and batch.max-share"
+              + " of it for one client; delete some)";
         }
         out.write(piece, 0, count);
       }

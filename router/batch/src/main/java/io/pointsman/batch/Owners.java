@@ -16,13 +16,19 @@ import java.util.HexFormat;
  * a client.
  *
  * @param confirmed true if servers confirm the keys of clients, so an unnamed key is a proof
+ * @param share maximum share of the store for one owner, above 0 to 1
  */
-record Owners(boolean confirmed) {
+record Owners(boolean confirmed, double share) {
   /** Owner of the files of clients that the router cannot tell apart. */
   static final String EVERYBODY = "";
 
   private static final String SCHEME = "bearer ";
   private static final int DIGEST_BYTES = 16;
+
+  /** The part of a limit that one owner may use, at least 1. */
+  long shareOf(long most) {
+    return Math.max(1, (long) (most * share));
+  }
 
   /** The owner of what the client of a request stores. */
   String of(LocalRequest request) {

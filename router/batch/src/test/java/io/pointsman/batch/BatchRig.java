@@ -30,7 +30,7 @@ import java.util.concurrent.atomic.AtomicLong;
 final class BatchRig implements AutoCloseable {
   static final BatchSettings SETTINGS =
       new BatchSettings(
-          true, "unused", 4096, 20_000, 5, 2, 3, BatchSettings.DEFAULTS.requestTimeout(), "");
+          true, "unused", 4096, 20_000, 1, 5, 2, 3, BatchSettings.DEFAULTS.requestTimeout(), "");
 
   /** Answers a request; the script of a test. */
   interface Script {
@@ -61,8 +61,8 @@ final class BatchRig implements AutoCloseable {
     store = BatchStore.open(directory);
     LineRequests requests =
         new LineRequests(store, settings, this::call, this::instant, waits::add);
-    runner = new BatchRunner(store, settings, requests, this::instant);
-    Owners owners = new Owners(true);
+    Owners owners = new Owners(true, settings.maxShare());
+    runner = new BatchRunner(store, settings, requests, this::instant, owners);
     LocalRoutes.Builder builder = LocalRoutes.builder();
     new FilesApi(store, settings, this::instant, BatchRig::id, owners).addTo(builder);
     new BatchesApi(store, runner, this::instant, BatchRig::id, owners).addTo(builder);

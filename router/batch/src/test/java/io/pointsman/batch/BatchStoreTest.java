@@ -20,7 +20,7 @@ class BatchStoreTest {
 
   private static void store(BatchStore store, StoredFile file) throws IOException {
     Files.writeString(store.unfinished(file.id()), "abc");
-    store.take(file.bytes());
+    store.room().take(file.owner(), file.bytes());
     store.add(file);
   }
 
@@ -39,7 +39,8 @@ class BatchStoreTest {
       assertThat(files.resolve("file-2")).doesNotExist();
       assertThat(files.resolve("file-3.part")).doesNotExist();
       assertThat(other).exists();
-      assertThat(store.used()).isEqualTo(3);
+      assertThat(store.room().used()).isEqualTo(3);
+      assertThat(store.room().used("key/alice")).isEqualTo(3);
     }
   }
 
@@ -58,7 +59,8 @@ class BatchStoreTest {
     try (BatchStore store = BatchStore.open(directory)) {
       assertThat(store.result(open, false, 0)).isEqualTo(new BatchStore.Result(1, "{}"));
       assertThat(store.result(finished, false, 0)).isNull();
-      assertThat(store.used()).isEqualTo(2);
+      assertThat(store.room().used()).isEqualTo(2);
+      assertThat(store.room().used("key/alice")).isEqualTo(2);
     }
   }
 

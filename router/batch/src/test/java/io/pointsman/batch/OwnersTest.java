@@ -100,7 +100,7 @@ class OwnersTest {
   /** An address is no proof, and an unconfirmed key is none either. */
   @Test
   void clientsThatNobodyChecksShareTheirFiles() throws Exception {
-    Owners owners = new Owners(false);
+    Owners owners = new Owners(false, 1);
     for (Client each : CLIENTS) {
       String owner = BatchRig.ownerOf(owners, each.identity(), each.headers());
       boolean proven = each.identity().kind() != ClientIdentity.Kind.ADDRESS;
@@ -111,11 +111,12 @@ class OwnersTest {
   @Test
   void theOwnerByAKeyDoesNotContainIt() {
     String owner =
-        BatchRig.ownerOf(new Owners(true), ClientIdentity.UNKNOWN, Map.of("x-api-key", "secret"));
+        BatchRig.ownerOf(
+            new Owners(true, 1), ClientIdentity.UNKNOWN, Map.of("x-api-key", "secret"));
     assertThat(owner).startsWith("confirmed/").hasSize(42).doesNotContain("secret");
     for (String each : List.of("Bearer secret", "bearer  secret", "BEARER secret ")) {
       Map<String, String> headers = Map.of("authorization", each);
-      assertThat(BatchRig.ownerOf(new Owners(true), ClientIdentity.UNKNOWN, headers))
+      assertThat(BatchRig.ownerOf(new Owners(true, 1), ClientIdentity.UNKNOWN, headers))
           .isEqualTo(owner);
     }
   }

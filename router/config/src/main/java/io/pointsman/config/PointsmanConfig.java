@@ -387,6 +387,7 @@ public record PointsmanConfig(
         values.get(BatchKeys.DIRECTORY),
         values.get(BatchKeys.MAX_FILE),
         values.get(BatchKeys.MAX_TOTAL),
+        values.get(BatchKeys.MAX_SHARE),
         values.get(BatchKeys.MAX_REQUESTS),
         values.get(BatchKeys.PARALLELISM),
         values.get(BatchKeys.ATTEMPTS),

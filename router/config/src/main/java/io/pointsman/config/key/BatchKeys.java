@@ -2,6 +2,7 @@ package io.pointsman.config.key;
 
 import static io.pointsman.config.value.ValueTypes.bool;
 import static io.pointsman.config.value.ValueTypes.bytes;
+import static io.pointsman.config.value.ValueTypes.decimal;
 import static io.pointsman.config.value.ValueTypes.duration;
 import static io.pointsman.config.value.ValueTypes.integer;
 import static io.pointsman.config.value.ValueTypes.text;
@@ -49,6 +50,16 @@ public final class BatchKeys {
           "Maximum size of all files together. Further uploads get 413 until files are deleted."
               + " Results of batches are always written.",
           "A high value can fill the disk.");
+
+  public static final Key<Double> MAX_SHARE =
+      Key.of(
+          "batch.max-share",
+          decimal(BatchSettings.LEAST_SHARE, 1),
+          DEFAULTS.maxShare(),
+          "Maximum share of the store for one client, if keys or certificates distinguish clients:"
+              + " of `batch.max-total`, of the number of files, and of the batches that are stored,"
+              + " unfinished or running.",
+          "`1`: one client can fill the store, and others can then store nothing.");
 
   public static final Key<Integer> MAX_REQUESTS =
       Key.of(
@@ -101,6 +112,7 @@ public final class BatchKeys {
         DIRECTORY,
         MAX_FILE,
         MAX_TOTAL,
+        MAX_SHARE,
         MAX_REQUESTS,
         PARALLELISM,
         ATTEMPTS,

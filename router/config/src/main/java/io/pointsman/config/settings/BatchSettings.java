@@ -11,6 +11,7 @@ import java.time.Duration;
  * @param directory directory of the store; created if it is absent
  * @param maxFileBytes maximum size of an uploaded file, 1 KiB to 1 GiB
  * @param maxTotalBytes maximum size of all files together; uploads beyond it are refused
+ * @param maxShare maximum share of the limits of the store for one client, 0.001 to 1
  * @param maxRequests maximum number of requests in a batch
  * @param parallelism maximum number of requests of all batches in progress
  * @param attempts maximum number of attempts of a request that fails
@@ -22,6 +23,7 @@ public record BatchSettings(
     String directory,
     long maxFileBytes,
     long maxTotalBytes,
+    double maxShare,
     int maxRequests,
     int parallelism,
     int attempts,
@@ -29,6 +31,7 @@ public record BatchSettings(
     String apiKey) {
   public static final long LEAST_FILE = 1 << 10;
   public static final long LARGEST_FILE = 1 << 30;
+  public static final double LEAST_SHARE = 0.001;
   public static final int MOST_REQUESTS = 1_000_000;
   public static final int MOST_PARALLEL = 4096;
   public static final int MOST_ATTEMPTS = 100;
@@ -39,6 +42,7 @@ public record BatchSettings(
           "pointsman-files",
           100L << 20,
           10L << 30,
+          0.5,
           50_000,
           16,
           3,
@@ -53,6 +57,10 @@ public record BatchSettings(
     requireNonNull(apiKey, "apiKey");
     require("maxFileBytes", maxFileBytes, LEAST_FILE, LARGEST_FILE);
     require("maxTotalBytes", maxTotalBytes, LEAST_FILE, Long.MAX_VALUE);
+    if (!(maxShare >= LEAST_SHARE && maxShare <= 1)) {
+      throw new IllegalArgumentException(
+          "maxShare: " + maxShare + " (expected: " + LEAST_SHARE + " to 1)");
+    }
     require("maxRequests", maxRequests, 1, MOST_REQUESTS);
     require("parallelism", parallelism, 1, MOST_PARALLEL);
     require("attempts", attempts, 1, MOST_ATTEMPTS);

@@ -529,11 +529,14 @@ public final class Router implements AutoCloseable {
 
     /** Only this method loads the classes of the store. */
     private BatchService batches() throws IOException {
+      boolean keysConfirmed = !config.auth().validationUrls().isEmpty();
+      boolean certificates = !config.proxy().listen().tls().clientCaFile().isEmpty();
       BatchService opened =
           BatchService.open(
               config.batch(),
               config.proxy().listen().tls().certificateFile(),
-              !config.auth().validationUrls().isEmpty(),
+              keysConfirmed,
+              keysConfirmed || certificates || config.auth().ownKeys(),
               InstantSource.system(),
               () -> UUID.randomUUID().toString().replace("-", ""),
               Thread::sleep);
