@@ -5,6 +5,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.pointsman.request.json.JsonText;
 import java.util.Arrays;
+import java.util.Locale;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,14 +14,18 @@ import org.jspecify.annotations.Nullable;
  * files without copying them. One thread.
  *
  * <p>The last field of a name counts, as in engines. A form that servers read differently has no
- * model: for example, one with a repeated parameter, two dispositions of a part, or a delimiter
- * with further text in its line. Otherwise a client could show the router another model than the
- * engine.
+ * model: for example, one with a repeated parameter, two dispositions of a part, a delimiter with
+ * further text in its line, or a {@code charset} in which a name can be written in two ways.
+ * Otherwise a client could show the router another model than the engine.
  */
 final class FormReader {
   private static final int MAX_BOUNDARY = 256;
   private static final int MAX_VALUE = 1024;
   private static final String FORM = "multipart/form-data";
+
+  /** Python's servers decode the names and values of fields with the form's charset. */
+  private static final Set<String> CHARSETS = Set.of("utf-8", "us-ascii", "ascii");
+
   private static final String DISPOSITION = "content-disposition";
   private static final byte[] BLANK_LINE = {'\r', '\n', '\r', '\n'};
 
@@ -29,7 +35,8 @@ final class FormReader {
   private boolean stream;
 
   /**
-   * True if the content type is {@code multipart/form-data} with a boundary of 1 to 256 characters.
+   * True if the content type is {@code multipart/form-data} with a boundary of 1 to 256 characters,
+   * and in no charset but UTF-8 and ASCII.
    */
   static boolean reads(@Nullable String contentType) {
     return contentType != null
@@ -107,8 +114,11 @@ final class FormReader {
       return false;
     }
     String name = parameters.value("name");
-    if (parameters.value("filename") != null || name == null) {
+    if (name == null) {
       return true;
+    }
+    if (parameters.value("filename") != null) {
+      return !name.equals("model"); // to some servers a file takes the place of a field
     }
     if (name.equals("model")) {
       if (end - content > MAX_VALUE || parameters.value(HeaderParameters.ENCODED_FILE) != null) {
@@ -145,7 +155,12 @@ final class FormReader {
 
   private static @Nullable String boundary(String contentType) {
     HeaderParameters parameters = HeaderParameters.of(contentType);
-    String boundary = parameters == null ? null : parameters.value("boundary");
+    String charset = parameters == null ? null : parameters.value("charset");
+    if (parameters == null
+        || (charset != null && !CHARSETS.contains(charset.toLowerCase(Locale.ROOT)))) {
+      return null;
+    }
+    String boundary = parameters.value("boundary");
     boolean usable = boundary != null && !boundary.isEmpty() && boundary.length() <= MAX_BOUNDARY;
     return usable ? boundary : null;
   }

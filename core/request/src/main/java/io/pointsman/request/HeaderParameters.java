@@ -7,9 +7,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The parameters after a header's value: {@code ; name=value} or {@code ; name="value"} (RFC 9110,
- * 5.6.6). A backslash in quotes protects a quote or a backslash. It is strict where servers differ.
+ * 5.6.6). A backslash in quotes protects a quote. It is strict where servers differ.
  */
 final class HeaderParameters {
+  /** Characters beside those of tokens that no server takes for something else. */
+  private static final String USUAL = "/:=?,()@[]{}";
+
   /** A file's name in another encoding, beside {@code filename} or in its place. */
   static final String ENCODED_FILE = "filename*";
 
@@ -27,8 +30,9 @@ final class HeaderParameters {
    * The parameters of a header.
    *
    * @param text the whole value of the header
-   * @return null if the text is malformed, or if servers read it differently: it repeats a name, or
-   *     splits or encodes another value than a file's name (RFC 2231)
+   * @return null if the text is malformed, or if servers read it differently: for example, if it
+   *     repeats a name, splits or encodes another value than a file's name (RFC 2231), has other
+   *     white space than blanks and tabs, or two backslashes in a row
    */
   static @Nullable HeaderParameters of(String text) {
     HeaderParameters parameters = new HeaderParameters(text);
@@ -82,7 +86,8 @@ final class HeaderParameters {
       at++;
     }
     String value = text.substring(from, at);
-    return value.isEmpty() || value.indexOf('"') >= 0 ? null : value;
+    boolean usual = value.chars().allMatch(c -> isTokenCharacter(c) || USUAL.indexOf(c) >= 0);
+    return usual && !value.isEmpty() ? value : null;
   }
 
   private @Nullable String quoted() {
@@ -93,17 +98,16 @@ final class HeaderParameters {
         at++;
         return value.toString();
       }
-      boolean protects = c == '\\' && at + 1 < text.length() && quotable(text.charAt(at + 1));
-      if (protects) {
+      char next = c == '\\' && at + 1 < text.length() ? text.charAt(at + 1) : 0;
+      if (next == '\\') {
+        return null; // some servers count the second one too, and see the end of the text elsewhere
+      }
+      if (next == '"') {
         at++;
       }
       value.append(text.charAt(at));
     }
     return null;
-  }
-
-  private static boolean quotable(char c) {
-    return c == '"' || c == '\\';
   }
 
   private void skipBlanks() {
@@ -114,13 +118,13 @@ final class HeaderParameters {
 
   /** True if all characters are valid in a name (RFC 9110, tchar). */
   static boolean isToken(String text) {
-    return !text.isEmpty()
-        && text.chars()
-            .allMatch(
-                c ->
-                    (c >= '0' && c <= '9')
-                        || (c >= 'a' && c <= 'z')
-                        || (c >= 'A' && c <= 'Z')
-                        || "!#$%&'*+-.^_`|~".indexOf(c) >= 0);
+    return !text.isEmpty() && text.chars().allMatch(HeaderParameters::isTokenCharacter);
+  }
+
+  private static boolean isTokenCharacter(int c) {
+    return (c >= '0' && c <= '9')
+        || (c >= 'a' && c <= 'z')
+        || (c >= 'A' && c <= 'Z')
+        || "!#$%&'*+-.^_`|~".indexOf(c) >= 0;
   }
 }

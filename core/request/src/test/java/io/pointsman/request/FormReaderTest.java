@@ -63,7 +63,7 @@ class FormReaderTest {
   void quotedBoundariesAndPreamblesAreRead() {
     RequestHeaders quoted =
         TestHeaders.of(
-            "content-type", "Multipart/Form-Data; charset=x; boundary=\"----WebKit7MA4\"");
+            "content-type", "Multipart/Form-Data; charset=UTF-8; boundary=\"----WebKit7MA4\"");
     String body = "preamble\r\n" + part("name=\"model\"", "w") + "------WebKit7MA4--";
     assertThat(form(quoted, body).model()).isEqualTo("w");
   }
@@ -122,6 +122,16 @@ class FormReaderTest {
         "name=\"x\";\r\n name=\"model\"",
         "name=\"x\"\r\nContent-Disposition : form-data; name=\"model\"",
         "name=\"x\"\r\nX: y\nContent-Disposition: form-data; name=\"model\"",
+        "x=\"\\\\\"; name=\"y; name=model; z=\"",
+        "x=\"\\\\\\\"; name=\"y; name=model; z=\"",
+        "name=model\f",
+        "name=model\u000b",
+        "name=\"model\"\f",
+        "name=model\u00a0",
+        "name=model\u0085",
+        "name=model\u001c",
+        "name=<model>",
+        "name=",
       })
   void aFormThatServersReadDifferentlyHasNoModel(String disposition) {
     String body = part("name=\"model\"", "m") + part(disposition, "other") + "------WebKit7MA4--";
@@ -169,6 +179,10 @@ class FormReaderTest {
         "multipart/form-data; boundary=y; boundary=----WebKit7MA4",
         "multipart/form-data; boundary*=utf-8''----WebKit7MA4",
         "multipart/form-datax; boundary=----WebKit7MA4; boundary=y",
+        "multipart/form-data; boundary=----WebKit7MA4; charset=utf-7",
+        "multipart/form-data; charset=\"cp037\"; boundary=----WebKit7MA4",
+        "multipart/form-data; x=\"\\\\\"; boundary=\"----WebKit7MA4\"",
+        "multipart/form-data; boundary=----WebKit7MA4\u000b",
       })
   void aFormWithoutOneBoundaryIsNotRead(String type) {
     String body = part("name=\"model\"", "m") + "------WebKit7MA4--";

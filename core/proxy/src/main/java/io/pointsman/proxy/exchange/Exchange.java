@@ -10,6 +10,7 @@ import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.body.RequestBody;
 import io.pointsman.proxy.handler.UpstreamRequest;
 import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.identity.ModelRights;
 import io.pointsman.proxy.identity.Priority;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.ServerContext;
@@ -25,7 +26,6 @@ import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.RequestHeadWriter;
-import io.pointsman.request.BodyVerdict;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
 import io.pointsman.request.RequestHeaders;
@@ -384,21 +384,11 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
       }
       return true;
     }
-    if (mayName(identity, asked, read)) {
+    if (ModelRights.permits(identity, head.method(), head, read, asked)) {
       return false;
     }
     reply(ProxyError.MODEL_NOT_PERMITTED);
     return true;
-  }
-
-  private boolean mayName(ClientIdentity identity, @Nullable String asked, RequestFacts read) {
-    if (!RequestReader.namesOnly(head, identity::mayUse)) {
-      return false;
-    }
-    boolean reads = asked == null && head.safe() && !head.webSocket();
-    // Of a malformed body an engine may read more.
-    boolean whole = read.body().kind() != BodyVerdict.Kind.MALFORMED;
-    return reads || (whole && (identity.mayUse(asked) || identity.mayUse(read.model())));
   }
 
   /** Refuses a body without vllm-router's types; true if it was refused. */

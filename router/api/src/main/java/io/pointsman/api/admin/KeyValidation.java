@@ -49,11 +49,25 @@ public final class KeyValidation implements CallerCheck {
    * The answer of a server about a key.
    *
    * @param confirmed true if the key is valid
+   * @param last true if no other server is asked
    * @param client the client that the server names; null if it names none
    */
-  public record Answer(boolean confirmed, @Nullable ClientIdentity client) {
-    public static final Answer CONFIRMED = new Answer(true, null);
-    public static final Answer REFUSED = new Answer(false, null);
+  public record Answer(boolean confirmed, boolean last, @Nullable ClientIdentity client) {
+    public static final Answer CONFIRMED = confirmed(null);
+
+    /** The server does not know the key. */
+    public static final Answer REFUSED = new Answer(false, false, null);
+
+    /**
+     * The server confirms the key, but its description of the client is invalid. Another server
+     * could confirm the key without the limits of this one.
+     */
+    public static final Answer INVALID = new Answer(false, true, null);
+
+    /** The key is valid. */
+    public static Answer confirmed(@Nullable ClientIdentity client) {
+      return new Answer(true, true, client);
+    }
 
     private Admission admission() {
       return new Admission(confirmed ? Verdict.ADMITTED : Verdict.REFUSED, client);
@@ -168,7 +182,7 @@ public final class KeyValidation implements CallerCheck {
     boolean allAnswered = true;
     for (String url : settings.validationUrls()) {
       Answer answer = question.ask(url, key);
-      if (answer != null && answer.confirmed) {
+      if (answer != null && answer.last) {
         return keep(key, answer);
       }
       allAnswered &= answer != null;

@@ -14,6 +14,7 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.proxy.identity.ModelRights;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
@@ -151,7 +152,7 @@ public final class RayRouteApi implements LocalEndpoint {
     if (problem != null) {
       return hold == null ? error(400, problem) : Refusal.malformed(problem);
     }
-    if (!permitted(request, model)) {
+    if (!permitted(request, facts)) {
       ProxyError error = ProxyError.MODEL_NOT_PERMITTED;
       return hold == null ? error(error.status(), error.message()) : Refusal.of(error);
     }
@@ -243,21 +244,15 @@ public final class RayRouteApi implements LocalEndpoint {
     return method == null || method.isEmpty() ? "POST" : method;
   }
 
-  /**
-   * True if the client may use the model. The whole body must be known, because a later member can
-   * name another model. Without a model a client may only read.
-   */
-  private static boolean permitted(LocalRequest request, @Nullable String model) {
+  /** The whole body must be known, because a later member can name another model. */
+  private static boolean permitted(LocalRequest request, RequestFacts facts) {
     if (!request.client().restricted()) {
       return true;
     }
     RequestHeaders headers = new ListedHeaders(request.headers());
-    if (!RequestReader.namesOnly(headers, request.client()::mayUse)) {
-      return false;
-    }
-    String method = method(request);
-    boolean reads = model == null && (method.equals("GET") || method.equals("HEAD"));
-    return reads || (!cut(request) && request.client().mayUse(model));
+    String model = facts.model();
+    boolean known = model == null || !cut(request);
+    return known && ModelRights.permits(request.client(), method(request), headers, facts, model);
   }
 
   private static boolean posts(LocalRequest request) {

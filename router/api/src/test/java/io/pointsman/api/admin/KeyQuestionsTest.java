@@ -37,7 +37,7 @@ class KeyQuestionsTest {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    return new KeyValidation.Answer(key.startsWith("valid"), null);
+    return key.startsWith("valid") ? KeyValidation.Answer.CONFIRMED : KeyValidation.Answer.REFUSED;
   }
 
   private Future<Verdict> ask(String key) {

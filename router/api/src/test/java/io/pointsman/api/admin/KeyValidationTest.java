@@ -27,6 +27,9 @@ class KeyValidationTest {
   private final Set<String> away = new HashSet<>();
   private final Map<String, ClientIdentity> named = new HashMap<>();
 
+  /** Servers with an invalid description of each client. */
+  private final Set<String> undescribed = new HashSet<>();
+
   private final KeyValidation keys =
       new KeyValidation(
           new AuthSettings(List.of("http://one", "http://two"), Duration.ofSeconds(60)),
@@ -38,8 +41,12 @@ class KeyValidationTest {
     if (away.contains(url)) {
       return null;
     }
-    boolean good = valid.contains(url + " " + key);
-    return new KeyValidation.Answer(good, good ? named.get(key) : null);
+    if (undescribed.contains(url)) {
+      return KeyValidation.Answer.INVALID;
+    }
+    return valid.contains(url + " " + key)
+        ? KeyValidation.Answer.confirmed(named.get(key))
+        : KeyValidation.Answer.REFUSED;
   }
 
   /** The client goes with the verdict, also from the cache, and not beyond it. */
@@ -88,6 +95,15 @@ class KeyValidationTest {
   void noServerIsQueriedAfterAConfirmation() {
     valid.add("http://one k");
     assertThat(keys.ask("Bearer k")).isEqualTo(Verdict.ADMITTED);
+    assertThat(asked).containsExactly("http://one k");
+  }
+
+  /** The other server would confirm the key without the limits that the first one meant. */
+  @Test
+  void noServerIsQueriedAfterAnInvalidDescription() {
+    undescribed.add("http://one");
+    valid.add("http://two k");
+    assertThat(keys.ask("Bearer k")).isEqualTo(Verdict.REFUSED);
     assertThat(asked).containsExactly("http://one k");
   }
 

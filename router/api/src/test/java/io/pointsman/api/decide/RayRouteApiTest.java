@@ -19,6 +19,7 @@ import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -437,6 +438,32 @@ class RayRouteApiTest {
     assertThat(route.handle(named(client, DecideFixture.MODEL, own)).status()).isEqualTo(200);
     assertThat(route.handle(named(ClientIdentity.UNKNOWN, DecideFixture.MODEL, none)).status())
         .isEqualTo(200);
+  }
+
+  /** HAProxy forwards an upgrade, and the engine's WebSocket then has a model of its own. */
+  @Test
+  void anUpgradeWithoutAModelIsNoReading() throws Exception {
+    plane.withWorkers(1);
+    LocalEndpoint route = plane.endpoint(ROUTE);
+    ClientIdentity client =
+        new ClientIdentity(ClientIdentity.Kind.KEY, "bob", Set.of(DecideFixture.MODEL));
+    assertThat(route.handle(reading(client, "/v1/x", Map.of())).status()).isEqualTo(200);
+    Map<String, List<String>> upgrade = Map.of("upgrade", List.of("websocket"));
+    String realtime = "/v1/realtime?model=";
+    assertThat(route.handle(reading(client, "/v1/x", upgrade)).status()).isEqualTo(403);
+    assertThat(route.handle(reading(client, realtime + "other", upgrade)).status()).isEqualTo(403);
+    assertThat(route.handle(reading(client, realtime + DecideFixture.MODEL, upgrade)).status())
+        .isEqualTo(200);
+    assertThat(route.handle(reading(ClientIdentity.UNKNOWN, "/v1/x", upgrade)).status())
+        .isEqualTo(200);
+  }
+
+  private static LocalRequest reading(
+      ClientIdentity client, String path, Map<String, List<String>> more) {
+    Map<String, List<String>> headers = new HashMap<>(more);
+    headers.put("x-serve-request-method", List.of("GET"));
+    headers.put("x-serve-request-path", List.of(path));
+    return new LocalRequest("POST", ROUTE, "", headers, new byte[0], false, "req-1").of(client);
   }
 
   private static LocalRequest named(ClientIdentity client, String header, String body) {

@@ -57,17 +57,18 @@ final class KeyServers implements KeyValidation.Question {
   }
 
   /**
-   * A key with an invalid description is refused: it could get more rights than the server intends.
+   * A key with an invalid description is refused, and no other server is asked: it could get more
+   * rights than the server intends.
    */
   private static KeyValidation.Answer confirmation(String url, byte[] body) {
     try {
-      return new KeyValidation.Answer(true, VerdictFields.client(body));
+      return KeyValidation.Answer.confirmed(VerdictFields.client(body));
     } catch (IllegalArgumentException e) {
       log.warn(
-          "{} confirms a client's key, which is refused because of the answer: {}",
+          "{}: key refused, because the description of its client is invalid: {}",
           url,
           LogText.of(String.valueOf(e.getMessage())));
-      return KeyValidation.Answer.REFUSED;
+      return KeyValidation.Answer.INVALID;
     }
   }
 }

@@ -145,7 +145,7 @@ class KeyServersTest {
       })
   void anInvalidDescriptionOfTheClientRefusesTheKey(String text) {
     body = text;
-    assertThat(servers.ask(url(), "k")).isEqualTo(Answer.REFUSED);
+    assertThat(servers.ask(url(), "k")).isEqualTo(Answer.INVALID);
   }
 
   @Test
@@ -164,6 +164,6 @@ class KeyServersTest {
   @Test
   void aDescriptionThatIsTooLongRefusesTheKey() {
     body = "{\"pointsman\": {\"name\": \"a\"}, \"more\": \"" + "x".repeat(70_000) + "\"}";
-    assertThat(servers.ask(url(), "k")).isEqualTo(Answer.REFUSED);
+    assertThat(servers.ask(url(), "k")).isEqualTo(Answer.INVALID);
   }
 }

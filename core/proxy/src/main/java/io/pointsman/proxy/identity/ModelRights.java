@@ -1,0 +1,42 @@
+package io.pointsman.proxy.identity;
+
+import io.pointsman.request.BodyVerdict;
+import io.pointsman.request.RequestFacts;
+import io.pointsman.request.RequestHeaders;
+import io.pointsman.request.RequestReader;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** The rule for clients that may use only some models. */
+public final class ModelRights {
+  private static final Set<String> READING = Set.of("GET", "HEAD", "OPTIONS");
+
+  private ModelRights() {}
+
+  /**
+   * True if the client may send the request. Without a model it may only read, and not upgrade the
+   * connection to another protocol.
+   *
+   * @param facts what was read of the whole body
+   * @param asked model by the client's name, which may be an alias; null if the request names none
+   */
+  public static boolean permits(
+      ClientIdentity client,
+      String method,
+      RequestHeaders headers,
+      RequestFacts facts,
+      @Nullable String asked) {
+    if (!client.restricted()) {
+      return true;
+    }
+    if (!RequestReader.namesOnly(headers, client::mayUse)) {
+      return false;
+    }
+    if (asked == null && READING.contains(method)) {
+      return headers.first("upgrade") == null;
+    }
+    // Of a malformed body an engine may read more.
+    return facts.body().kind() != BodyVerdict.Kind.MALFORMED
+        && (client.mayUse(asked) || client.mayUse(facts.model()));
+  }
+}
