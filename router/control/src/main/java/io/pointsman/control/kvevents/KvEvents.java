@@ -101,7 +101,13 @@ public final class KvEvents implements AutoCloseable {
     this.feed = feed;
     this.ticker = ticker;
     finder = new SourceFinder(settings, question::ask);
-    shared = new KvSource.Shared(settings.limits(), tally, ticker, clock);
+    shared =
+        new KvSource.Shared(
+            settings.limits(),
+            tally,
+            ticker,
+            clock,
+            Replay.readAhead(Runtime.getRuntime().maxMemory()));
   }
 
   /** Starts polling. */

@@ -27,6 +27,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
@@ -47,8 +48,17 @@ final class KvSource implements AutoCloseable {
   private static final int LOOK_UP_MILLIS = 5000;
   private static final long NOT_IN_DOUBT = -1;
 
-  /** Dependencies that all sources share. */
-  record Shared(KvEventLimits limits, KvEventTally tally, Ticker ticker, InstantSource clock) {}
+  /**
+   * Dependencies that all sources share.
+   *
+   * @param readAhead see {@link Replay#readAhead}
+   */
+  record Shared(
+      KvEventLimits limits,
+      KvEventTally tally,
+      Ticker ticker,
+      InstantSource clock,
+      Semaphore readAhead) {}
 
   /** Kinds of warnings about a publisher; each kind is logged at most once per 30 s. */
   private enum Complaint {
@@ -107,17 +117,11 @@ final class KvSource implements AutoCloseable {
     topic = spec.topic().getBytes(UTF_8);
     name = outlet.worker() + ", rank " + spec.rank() + ", " + spec.events();
     ZmqAddress again = spec.replay();
-    KvEventLimits limits = shared.limits();
     events = new AddressRotation(spec.events(), KvSource::lookUp);
     replay =
         again == null
             ? null
-            : new Replay(
-                again,
-                new AddressRotation(again, KvSource::lookUp),
-                limits.messageBytes(),
-                limits.replayPatience(),
-                shared.ticker());
+            : new Replay(again, new AddressRotation(again, KvSource::lookUp), shared);
   }
 
   private static InetAddress[] lookUp(String host) throws IOException {
@@ -361,8 +365,11 @@ final class KvSource implements AutoCloseable {
         }
         return Replayed.FAILED;
       }
-      // A publisher that sends what was already there would be asked without end.
-      complete = complete || track.last() < next;
+      if (!complete && track.last() < next) {
+        // The publisher repeats known batches only, and would be asked without end.
+        complain(Complaint.REPLAY, "replay failed: it brings only known batches, and no end");
+        return Replayed.FAILED;
+      }
       next = track.last() + 1;
     }
     boolean lastOneGone = from == track.last() && !course.any;

@@ -9,6 +9,7 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.List;
+import java.util.concurrent.Semaphore;
 
 /**
  * Requests a replay from a publisher's ROUTER socket. The request is an empty frame and the first
@@ -17,13 +18,21 @@ import java.util.List;
  *
  * <p>A ROUTER socket drops messages for a peer that reads slowly, by default after 1,000 messages
  * in its queue. So the batches are read first and used afterwards, and missing ones are noticed.
+ * All replays share one budget of bytes for that. If it is used up, a replay uses its batches at
+ * once; the messages that the publisher drops meanwhile are requested again.
  */
 final class Replay {
   /** Maximum number of batches; publishers keep fewer. */
   private static final int MOST_BATCHES = 200_000;
 
-  /** Maximum size of the batches that are read in advance. */
+  /** Maximum size of the batches that all replays together read in advance. */
   private static final long MOST_READ_AHEAD = 64L << 20;
+
+  /** Their share of the heap: one part in so many. After a network failure all sources replay. */
+  private static final int HEAP_PARTS = 16;
+
+  /** Heap that a batch takes beyond its payload, in bytes. */
+  private static final int BATCH_BYTES = 64;
 
   /** Silence within a replay that means that its end was dropped. */
   private static final Duration PAUSE = Duration.ofSeconds(1);
@@ -35,6 +44,7 @@ final class Replay {
   private final int mostBytes;
   private final Duration patience;
   private final Ticker ticker;
+  private final Semaphore readAhead;
 
   /** Receives replayed batches. */
   @FunctionalInterface
@@ -46,16 +56,18 @@ final class Replay {
   }
 
   /** Batches that are read and not used yet, in the order of their numbers. */
-  private static final class ReadAhead {
+  private static final class ReadAhead implements AutoCloseable {
     private final ArrayDeque<byte[]> payloads = new ArrayDeque<>();
     private final Sink sink;
+    private final Semaphore budget;
     private long first;
     private long next = -1;
-    private long bytes;
+    private int taken;
     private boolean stopped;
 
-    ReadAhead(Sink sink) {
+    ReadAhead(Sink sink, Semaphore budget) {
       this.sink = sink;
+      this.budget = budget;
     }
 
     boolean any() {
@@ -67,38 +79,74 @@ final class Replay {
       if (any() && seq != next) {
         return false;
       }
-      first = payloads.isEmpty() ? seq : first;
       next = seq + 1;
-      payloads.add(payload);
-      bytes += payload.length;
-      if (bytes > MOST_READ_AHEAD) {
+      if (!keeps(seq, payload)) {
         use();
+        if (!keeps(seq, payload)) {
+          take(seq, payload);
+        }
       }
+      return true;
+    }
+
+    private boolean keeps(long seq, byte[] payload) {
+      int bytes = bytes(payload);
+      if (!budget.tryAcquire(bytes)) {
+        return false;
+      }
+      taken += bytes;
+      first = payloads.isEmpty() ? seq : first;
+      payloads.add(payload);
       return true;
     }
 
     void use() {
       for (byte[] payload = payloads.poll(); payload != null; payload = payloads.poll()) {
-        stopped = stopped || !sink.take(first++, payload);
+        take(first++, payload);
+        giveBack(bytes(payload));
       }
-      bytes = 0;
+    }
+
+    private void take(long seq, byte[] payload) {
+      stopped = stopped || !sink.take(seq, payload);
+    }
+
+    private void giveBack(int bytes) {
+      taken -= bytes;
+      budget.release(bytes);
+    }
+
+    private static int bytes(byte[] payload) {
+      return payload.length + BATCH_BYTES;
+    }
+
+    /** Gives back the budget of batches that a failure left unused. */
+    @Override
+    public void close() {
+      giveBack(taken);
     }
   }
 
   /**
-   * @param patience maximum silence of the publisher; the whole replay may take ten times as long
+   * @param shared the limits: the publisher may be silent for the patience, and the whole replay
+   *     may take ten times as long
    */
-  Replay(
-      ZmqAddress endpoint,
-      AddressRotation addresses,
-      int mostBytes,
-      Duration patience,
-      Ticker ticker) {
+  Replay(ZmqAddress endpoint, AddressRotation addresses, KvSource.Shared shared) {
     this.endpoint = endpoint;
     this.addresses = addresses;
-    this.mostBytes = mostBytes;
-    this.patience = patience;
-    this.ticker = ticker;
+    mostBytes = shared.limits().messageBytes();
+    patience = shared.limits().replayPatience();
+    ticker = shared.ticker();
+    readAhead = shared.readAhead();
+  }
+
+  /**
+   * The budget, in bytes, of the batches that all replays together read in advance.
+   *
+   * @param heap maximum size of the heap in bytes
+   */
+  static Semaphore readAhead(long heap) {
+    return new Semaphore((int) Math.min(MOST_READ_AHEAD, heap / HEAP_PARTS));
   }
 
   /** Time by the ticker at which a replay that begins now must have ended. */
@@ -120,14 +168,15 @@ final class Replay {
     addresses.connect(client);
     client.patience((int) patience.toMillis());
     client.send(List.of(NOTHING, ByteBuffer.allocate(Long.BYTES).putLong(from).array()));
-    ReadAhead batches = new ReadAhead(sink);
-    boolean complete;
-    try {
-      complete = read(client, deadline, batches);
-    } finally {
-      batches.use();
+    try (ReadAhead batches = new ReadAhead(sink, readAhead)) {
+      boolean complete;
+      try {
+        complete = read(client, deadline, batches);
+      } finally {
+        batches.use();
+      }
+      return complete || batches.stopped;
     }
-    return complete || batches.stopped;
   }
 
   private boolean read(ZmtpClient client, long deadline, ReadAhead batches) throws IOException {

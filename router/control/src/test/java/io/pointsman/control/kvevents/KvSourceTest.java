@@ -16,8 +16,10 @@ import io.pointsman.tool.sim.zmq.EventFaults;
 import io.pointsman.tool.sim.zmq.EventFormat;
 import io.pointsman.tool.sim.zmq.EventOptions;
 import io.pointsman.tool.sim.zmq.EventPublisher;
+import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -46,8 +48,11 @@ class KvSourceTest {
 
   /** Publishes one block with the id and token {@code block}. */
   private static void store(EventPublisher publisher, long block) {
-    publisher.publish(
-        pack(list(1.0, list(list("BlockStored", list(block), null, list(block), 1, null)))));
+    publisher.publish(stored(block));
+  }
+
+  private static byte[] stored(long block) {
+    return pack(list(1.0, list(list("BlockStored", list(block), null, list(block), 1, null))));
   }
 
   private static Set<Long> range(long from, long to) {
@@ -202,6 +207,20 @@ class KvSourceTest {
       assertThat(listening.feed.resets()).isZero();
       assertThat(listening.tally.of(Count.REPLAYS_COMPLETE)).isEqualTo(1);
       assertThat(listening.tally.of(Count.REPLAYS_FAILED)).isZero();
+    }
+  }
+
+  @Test
+  void aReplayThatBringsOnlyKnownBatchesIsNotComplete() throws IOException {
+    try (EventPublisher publisher = publisher(OPTIONS.withoutReplay());
+        EndlessReplay replay = new EndlessReplay(List.of(stored(1), stored(2)));
+        Listening listening = Listening.byLabels()) {
+      Worker worker = listening.add(publisher.port(), replay.port());
+      listening.await(Count.REPLAYS_FAILED, 1);
+      listening.await(Count.RESETS_RESTART, 1);
+      assertThat(listening.tally.of(Count.REPLAYS_COMPLETE)).isZero();
+      assertThat(listening.feed.live(worker, 0)).isFalse();
+      assertThat(listening.feed.blocks(worker, 0)).isEmpty();
     }
   }
 
