@@ -21,6 +21,7 @@ import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -30,7 +31,9 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class PoisonRequestTest {
   private static final String CHAT = "/v1/chat/completions";
-  private static final String POISON = "{\"model\":\"m\",\"kills\":1}";
+  private static final String POISON = "{\"model\":\"m\",\"user\":\"kills\"}";
+  private static final String WAITS = "{\"model\":\"m\",\"user\":\"waits\"}";
+  private static final int NO_LATER_REQUEST = -1;
   private static final String HARMLESS = "{\"model\":\"m\"}";
   private static final Duration TTL = Duration.ofSeconds(60);
 
@@ -164,17 +167,46 @@ class PoisonRequestTest {
   /** Later requests have output, so the engines have survived the prompt. Only one is forgiven. */
   @Test
   void anEngineThatHasSurvivedThePromptDoesNotCountOnce() throws Exception {
-    assertThat(statusAfterEnds(true, 2)).isEqualTo(200);
-    assertThat(statusAfterEnds(true, 3)).isEqualTo(502);
-    assertThat(statusAfterEnds(false, 2)).isEqualTo(502);
+    assertThat(statusAfterEnds(WAITS, 51, 2)).isEqualTo(200);
+    assertThat(statusAfterEnds(WAITS, 51, 3)).isEqualTo(502);
+    assertThat(statusAfterEnds(WAITS, 49, 2)).isEqualTo(502);
+    assertThat(statusAfterEnds(WAITS, NO_LATER_REQUEST, 2)).isEqualTo(502);
+  }
+
+  /** An engine splits a prompt of 1,000 tokens before its request is in the queue: 4 ms. */
+  @Test
+  void laterRequestsCanPassALongPrompt() throws Exception {
+    String prompt =
+        "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"waits%s\"}]}"
+            .formatted("a".repeat(4000));
+    assertThat(statusAfterEnds(prompt, 53, 2)).isEqualTo(502);
+    assertThat(statusAfterEnds(prompt, 55, 2)).isEqualTo(200);
+  }
+
+  @Test
+  void laterRequestsCanPassStructuredOutput() throws Exception {
+    String body =
+        "{\"model\":\"m\",\"user\":\"waits\",\"response_format\":{\"type\":\"json_object\"}}";
+    assertThat(statusAfterEnds(body, 51, 2)).isEqualTo(502);
+  }
+
+  @Test
+  void laterRequestsCanPassOneForAnAdapter() throws Exception {
+    assertThat(statusAfterEnds(WAITS, 51, 2, Set.of("m", "m:adapter"))).isEqualTo(502);
+    assertThat(statusAfterEnds(WAITS, 51, 2, Set.of("m", "other"))).isEqualTo(200);
+  }
+
+  private int statusAfterEnds(String body, int millis, int ends) throws Exception {
+    return statusAfterEnds(body, millis, ends, Set.of("m"));
   }
 
   /**
    * The status of a request on engines that end, one after the other.
    *
-   * @param survived true if each engine answers a later request before its end
+   * @param millis time from the request to a later one that each engine answers before its end
    */
-  private int statusAfterEnds(boolean survived, int ends) throws Exception {
+  private int statusAfterEnds(String body, int millis, int ends, Set<String> models)
+      throws Exception {
     try (ProxyRig rig = rig(remembering());
         WireClient client = rig.connect()) {
       List<ScriptedEngine> engines = new ArrayList<>();
@@ -186,13 +218,13 @@ class PoisonRequestTest {
               (waits ? new HangBeforeHeaders() : Answer.ok()).answer(request, connection);
             };
         engines.add(rig.closing(ScriptedEngine.start(script)));
-        rig.worker(engines.get(i).url());
+        rig.fleet().learnModels(rig.worker(engines.get(i).url()), models);
       }
-      client.send(ProxyRig.post(CHAT, "{\"model\":\"m\",\"waits\":1}"));
-      for (ScriptedEngine engine : engines.subList(0, survived ? ends : 2)) {
+      client.send(ProxyRig.post(CHAT, body));
+      for (ScriptedEngine engine : engines.subList(0, ends)) {
         Await.until("the engine has the request", () -> !engine.requests().isEmpty());
-        clock.advance(Duration.ofMillis(51));
-        if (survived) {
+        if (millis != NO_LATER_REQUEST) {
+          clock.advance(Duration.ofMillis(millis));
           assertThat(rig.ask(ProxyRig.post(CHAT, HARMLESS)).status()).isEqualTo(200);
         }
         engine.stopListening();

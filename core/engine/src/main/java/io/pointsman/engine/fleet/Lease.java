@@ -184,11 +184,12 @@ public final class Lease {
   }
 
   /**
-   * Returns true if the engine has survived the prompt of the request: one that was sent later has
-   * output. To be called by the thread that reports the dispatch.
+   * Returns true if a request that was sent later has output. If the engine computes prompts in the
+   * order of arrival, it has then survived the prompt of this one. To be called by the thread that
+   * reports the dispatch, because the time of the dispatch is not volatile.
    */
   public boolean outlived() {
-    return worker.hasOutlived(sentAt);
+    return worker.hasOutlived(sentAt, promptTokens);
   }
 
   /** Time of the placement by the engine's ticker. */

@@ -30,6 +30,9 @@ public final class Worker {
   /** Minimum difference of two dispatches if the engine must get both in this order: 50 ms. */
   private static final long IN_ORDER_NANOS = 50_000_000L;
 
+  /** Time per token of a prompt until its request is in the engine's queue: 4 us. */
+  private static final long QUEUED_NANOS_PER_TOKEN = 4_000L;
+
   private static final int REFUSED = -1;
 
   /** Share of a worker at the begin of its slow start. */
@@ -913,11 +916,12 @@ public final class Worker {
   }
 
   /**
-   * Returns true if a request that was sent after {@code sentAt} has output. The engine computes
-   * prompts in the order of their arrival, so it has survived the prompt of a request of that time.
+   * Returns true if a request has output that reached the engine's queue after one with {@code
+   * promptTokens} that was sent at {@code sentAt}. Engines split a prompt into tokens before its
+   * request is in their queue, so later requests can pass a long prompt.
    */
-  public boolean hasOutlived(long sentAt) {
-    return newestServedAt - sentAt > IN_ORDER_NANOS;
+  boolean hasOutlived(long sentAt, int promptTokens) {
+    return newestServedAt - sentAt > IN_ORDER_NANOS + promptTokens * QUEUED_NANOS_PER_TOKEN;
   }
 
   /** Changes the number of suspect requests in flight by {@code change}, which is 1 or -1. */

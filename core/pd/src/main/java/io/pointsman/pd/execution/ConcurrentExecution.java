@@ -21,6 +21,7 @@ import io.pointsman.pd.telemetry.SplitListener.Stage;
 import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.BufferedResponse;
+import io.pointsman.proxy.retry.RequestFaults.Evidence;
 import io.pointsman.proxy.telemetry.RetryReason;
 import org.jspecify.annotations.Nullable;
 
@@ -93,7 +94,7 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
   public void answered(PrefillRequest leg, byte[] body) {
     ReplyReader.Result read = course.tools().replies().read(body, 0, body.length);
     if (plan.promise() != null && read instanceof ReplyReader.Result.Unreadable) {
-      leg.faults().failed(leg.lease(), Failure.ERROR, true);
+      leg.faults().failed(leg.lease(), Failure.ERROR, Evidence.ENGINE_ANSWERED);
       failed(leg, RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
       return;
     }

@@ -26,6 +26,7 @@ import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.retry.BufferedResponse;
+import io.pointsman.proxy.retry.RequestFaults.Evidence;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.request.splice.BodyEdit;
 import java.util.Optional;
@@ -94,7 +95,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
   public void answered(PrefillRequest leg, byte[] body) {
     switch (course.tools().replies().read(body, 0, body.length)) {
       case ReplyReader.Result.Unreadable _ -> {
-        leg.faults().failed(leg.lease(), Failure.ERROR, true);
+        leg.faults().failed(leg.lease(), Failure.ERROR, Evidence.ENGINE_ANSWERED);
         failed(leg, RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
       }
       case ReplyReader.Result.Read(PrefillReply read) -> {

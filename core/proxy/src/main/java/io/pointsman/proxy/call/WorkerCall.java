@@ -10,6 +10,7 @@ import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.BufferedResponse;
 import io.pointsman.proxy.retry.RequestFaults;
+import io.pointsman.proxy.retry.RequestFaults.Evidence;
 import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.upstream.Connecting;
@@ -174,7 +175,7 @@ public abstract class WorkerCall implements UpstreamUser {
       lease.worker().restBriefly(BufferedResponse.REST_NANOS, BufferedResponse.BUSY);
       lease.ignored();
     } else {
-      faults.answeredWithError(lease, true);
+      faults.failed(lease, Failure.ERROR, Evidence.ofAnswer(lease.worker(), true));
     }
   }
 
@@ -235,7 +236,7 @@ public abstract class WorkerCall implements UpstreamUser {
       lease.ignored();
     } else if (resent) {
       // The engine got the request on the connection that broke, and is gone.
-      faults.failed(lease, Failure.CONNECT, true);
+      faults.failed(lease, Failure.CONNECT, Evidence.ENGINE_ENDED);
       failed(RetryReason.RESET, ProxyError.UPSTREAM_RESET);
       return;
     } else {
@@ -413,7 +414,8 @@ public abstract class WorkerCall implements UpstreamUser {
   protected final void fail(RetryReason reason, ProxyError error) {
     drop();
     boolean silent = reason == RetryReason.TIMEOUT || reason == RetryReason.LOST;
-    faults.failed(lease, silent ? Failure.TIMEOUT : Failure.ERROR, !silent);
+    Failure failure = silent ? Failure.TIMEOUT : Failure.ERROR;
+    faults.failed(lease, failure, Evidence.ofSilence(!silent));
     failed(reason, error);
   }
 

@@ -14,6 +14,7 @@ import io.pointsman.proxy.relay.FirstEvents;
 import io.pointsman.proxy.relay.Relay;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.BufferedResponse;
+import io.pointsman.proxy.retry.RequestFaults.Evidence;
 import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.upstream.UpstreamConnection;
@@ -244,7 +245,8 @@ final class Attempt extends WorkerCall {
     if (engineEnd == EngineEnd.SHUTDOWN) {
       lease.ignored();
     } else if (failedInStream || BufferedResponse.workersFault(status)) {
-      faults().answeredWithError(lease, status != BufferedResponse.BUSY && !failsForFormer());
+      boolean engine = status != BufferedResponse.BUSY && !failsForFormer();
+      faults().failed(lease, Failure.ERROR, Evidence.ofAnswer(lease.worker(), engine));
     } else if (status >= 400) {
       lease.refused();
       faults().answered(false);
@@ -512,9 +514,8 @@ final class Attempt extends WorkerCall {
     Relay under = relay;
     boolean untold = !begun();
     drop();
-    faults()
-        .failed(
-            lease, failure, failure == Failure.ERROR && (untold || engineEnd == EngineEnd.DEATH));
+    boolean byEngine = failure == Failure.ERROR && (untold || engineEnd == EngineEnd.DEATH);
+    faults().failed(lease, failure, Evidence.ofSilence(byEngine));
     RetryReason why = failure == Failure.TIMEOUT ? RetryReason.TIMEOUT : resetReason();
     if (under == null || under.bytesOut() == 0) {
       if (under != null) {

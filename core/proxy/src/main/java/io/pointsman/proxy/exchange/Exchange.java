@@ -27,6 +27,7 @@ import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.RequestHeadWriter;
 import io.pointsman.request.Endpoint;
+import io.pointsman.request.PromptOrder;
 import io.pointsman.request.RequestFacts;
 import io.pointsman.request.RequestHeaders;
 import io.pointsman.request.RequestReader;
@@ -109,7 +110,9 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
             plane.limits().maxBufferedBody(),
             client.bodies(),
             state.courses() == null && !coded.decodes());
-    faults = new RequestFaults(plane.faults(), requestId, () -> client.identity(head));
+    faults =
+        new RequestFaults(
+            plane.faults(), requestId, () -> client.identity(head), this::computedInOrder);
     place = new AdmissionPermit(state, this);
     answers = new AnswerWriter(client, head, endpoint, requestId, report);
     sender = new RequestSender(state.allocator(), head, body, report);
@@ -416,6 +419,11 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
   /** True if a limit of the client or the order of the queue needs the answer's token counts. */
   boolean countsTokens() {
     return quota.countsTokens() || !place.admission().unlimited();
+  }
+
+  private boolean computedInOrder() {
+    KeptBody whole = body.whole();
+    return whole != null && PromptOrder.isKnown(whole.copy());
   }
 
   private byte[] buffered() {

@@ -3,9 +3,11 @@ package io.pointsman.proxy.retry;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.request.PromptOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -14,8 +16,9 @@ import org.jspecify.annotations.Nullable;
  * request. An engine that fails twice counts once. An engine that had failed other requests before
  * it got this one, and has served none since, does not count. After a second engine, one of the two
  * no longer counts if it fails by itself: it answers probes and fails requests that it got later.
- * An engine that ends does not count if it has output of a request that was sent later: it has
- * survived the prompt of this one. One engine at most is not counted for these two reasons.
+ * An engine that ends does not count if it has output of a request that was sent later, and if the
+ * order of prompts is known ({@link PromptOrder}): it has survived the prompt of this one. One
+ * engine at most is not counted for these two reasons.
  *
  * <p>It also decides if a failure is charged to the worker's breaker:
  *
@@ -31,6 +34,37 @@ public final class RequestFaults {
   /** Maximum number of engines that may fail after one request. */
   public static final int MOST_ENGINES = 2;
 
+  /** What a failed attempt says about its engine. */
+  public enum Evidence {
+    /** The engine failed after it got the request, and may have ended. */
+    ENGINE_ENDED,
+    /** The engine answered the request with an error, so it lives. */
+    ENGINE_ANSWERED,
+    /** The engine may be well. */
+    MAYBE_WELL;
+
+    /**
+     * The evidence of an error in an answer.
+     *
+     * @param engine true if the error is one of the engine; false if the engine may be well
+     */
+    public static Evidence ofAnswer(Worker worker, boolean engine) {
+      if (!engine) {
+        return MAYBE_WELL;
+      }
+      return worker.shuttingDown() ? ENGINE_ENDED : ENGINE_ANSWERED;
+    }
+
+    /**
+     * The evidence of an attempt without an answer.
+     *
+     * @param engine true if the engine failed after it got the request
+     */
+    public static Evidence ofSilence(boolean engine) {
+      return engine ? ENGINE_ENDED : MAYBE_WELL;
+    }
+  }
+
   /** A failure of an engine at a time of its ticker. */
   private record EngineFailure(Worker engine, long at) {
     boolean byItself() {
@@ -41,6 +75,7 @@ public final class RequestFaults {
   private final FaultRecords records;
   private final String id;
   private final LongSupplier client;
+  private final BooleanSupplier inOrder;
 
   /** Hash of endpoint and body; unset if the request is not remembered. */
   private long key;
@@ -73,11 +108,15 @@ public final class RequestFaults {
   /**
    * @param id id of the request for the log
    * @param client identity of the client; called after failures only
+   * @param inOrder true if engines compute the prompt in the order of arrival; called after
+   *     failures only
    */
-  public RequestFaults(FaultRecords records, String id, LongSupplier client) {
+  public RequestFaults(
+      FaultRecords records, String id, LongSupplier client, BooleanSupplier inOrder) {
     this.records = records;
     this.id = id;
     this.client = client;
+    this.inOrder = inOrder;
   }
 
   /**
@@ -134,7 +173,7 @@ public final class RequestFaults {
    * Its faults do not limit this one.
    */
   public RequestFaults ofFurtherRequest() {
-    RequestFaults further = new RequestFaults(records, id, client);
+    RequestFaults further = new RequestFaults(records, id, client, inOrder);
     further.before = before;
     further.pardoned = true;
     further.engines = new ArrayList<>(engines);
@@ -146,29 +185,8 @@ public final class RequestFaults {
     return !engines.isEmpty();
   }
 
-  /**
-   * Settles the lease of an attempt with an error in its answer.
-   *
-   * @param engine true if the engine failed after it got the request; false if it may be well
-   */
-  public void answeredWithError(Lease lease, boolean engine) {
-    failed(lease, Failure.ERROR, engine, lease.worker().shuttingDown());
-  }
-
-  /**
-   * Settles the lease of a failed attempt.
-   *
-   * @param engine true if the engine failed after it got the request; false if it may be well
-   */
-  public void failed(Lease lease, Failure failure, boolean engine) {
-    failed(lease, failure, engine, true);
-  }
-
-  /**
-   * @param ended true if the engine may have ended; false if it answered with an error of this
-   *     request
-   */
-  private void failed(Lease lease, Failure failure, boolean engine, boolean ended) {
+  /** Settles the lease of a failed attempt. */
+  public void failed(Lease lease, Failure failure, Evidence evidence) {
     Worker worker = lease.worker();
     boolean again = failedBefore(worker);
     boolean suspect = records.clients().failed(client.getAsLong(), worker);
@@ -176,7 +194,13 @@ public final class RequestFaults {
       failed = new ArrayList<>(2);
     }
     failed.add(worker);
-    if (engine && !(ended && survived(lease))) {
+    boolean counts =
+        switch (evidence) {
+          case ENGINE_ENDED -> !survived(lease);
+          case ENGINE_ANSWERED -> true;
+          case MAYBE_WELL -> false;
+        };
+    if (counts) {
       engineFailed(lease);
     }
     if (again) {
@@ -195,7 +219,11 @@ public final class RequestFaults {
 
   /** True if the engine has survived the prompt of the request, and none did before. */
   private boolean survived(Lease lease) {
-    boolean first = !pardoned && before == 0 && lease.outlived();
+    Worker worker = lease.worker();
+    // A request for an adapter waits for a slot, and later ones pass it.
+    boolean adapters = worker.bases().size() < worker.models().size();
+    boolean first =
+        !pardoned && before == 0 && !adapters && lease.outlived() && inOrder.getAsBoolean();
     pardoned |= first;
     return first;
   }

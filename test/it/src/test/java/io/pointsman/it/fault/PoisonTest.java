@@ -16,10 +16,13 @@ import io.pointsman.testkit.engine.ScriptedEngine;
 import io.pointsman.tool.sim.SimEngine;
 import io.pointsman.tool.sim.failure.Fault;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -150,6 +153,67 @@ final class PoisonTest {
       assertThat(answers.getLast().status()).isEqualTo(500);
       assertThat(cluster.engines().stream().filter(SimEngine::isDead).count()).isEqualTo(2);
     }
+  }
+
+  /** Poisons end both engines of a request, which have answered later requests before. */
+  @Test
+  void anInnocentRequestOnTwoEnginesThatEndIsAnswered() throws Exception {
+    try (Cluster cluster =
+        Cluster.of(3)
+            .policy("round_robin")
+            .engines(config -> config.withLinearLatency(0, 20))
+            .start()) {
+      FutureTask<HttpAnswer> innocent = new FutureTask<>(() -> send(cluster, "innocent", 150));
+      Thread.ofVirtual().start(innocent);
+      for (int i = 0; i < 2; i++) {
+        SimEngine engine = onlyBusyEngine(cluster);
+        WaitFor.pause(60); // later requests pass a prompt in this time at most
+        for (int later = 0; later < cluster.engines().size(); later++) {
+          assertThat(send(cluster, "later", 1).status()).isEqualTo(200);
+        }
+        engine.failures().always(new Fault.Poison(BAD));
+        WaitFor.until(
+            "the engine has ended",
+            WaitFor.LONG,
+            () -> {
+              sendQuietly(cluster, BAD + System.nanoTime());
+              return engine.isDead();
+            });
+      }
+      assertThat(innocent.get().status()).isEqualTo(200);
+      assertThat(cluster.engines().stream().filter(SimEngine::isDead).count()).isEqualTo(2);
+    }
+  }
+
+  private static HttpAnswer send(Cluster cluster, String prompt, int tokens) throws IOException {
+    String body =
+        "{\"model\":\"%s\",\"max_tokens\":%d,\"prompt\":\"%s\"}"
+            .formatted(Cluster.MODEL, tokens, prompt);
+    return RawClient.call(cluster.port(), "POST", PATH, body);
+  }
+
+  private static void sendQuietly(Cluster cluster, String prompt) {
+    try {
+      send(cluster, prompt, 1);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static SimEngine onlyBusyEngine(Cluster cluster) {
+    AtomicReference<SimEngine> busy = new AtomicReference<>();
+    WaitFor.until(
+        "one engine is busy",
+        WaitFor.LONG,
+        () -> {
+          List<SimEngine> all =
+              cluster.engines().stream()
+                  .filter(each -> !each.isDead() && cluster.worker(each).inFlight() > 0)
+                  .toList();
+          all.forEach(busy::set);
+          return all.size() == 1;
+        });
+    return busy.get();
   }
 
   /** Each request has a connection of its own, so the router knows no client. */

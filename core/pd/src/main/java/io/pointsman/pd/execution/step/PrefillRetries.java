@@ -11,6 +11,7 @@ import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.reply.StageErrors;
 import io.pointsman.proxy.retry.BufferedResponse;
+import io.pointsman.proxy.retry.RequestFaults.Evidence;
 import io.pointsman.proxy.retry.RetryPlan;
 import io.pointsman.proxy.telemetry.RetryReason;
 import org.jspecify.annotations.Nullable;
@@ -70,7 +71,8 @@ public final class PrefillRetries {
       return RetryReason.BUSY;
     }
     if (error.workersFault()) {
-      leg.faults().failed(lease, Failure.ERROR, BufferedResponse.enginesFault(error.status()));
+      boolean engine = BufferedResponse.enginesFault(error.status());
+      leg.faults().failed(lease, Failure.ERROR, Evidence.ofAnswer(lease.worker(), engine));
       listener.prefill(PrefillEnd.ERROR);
       return RetryReason.STATUS;
     }
