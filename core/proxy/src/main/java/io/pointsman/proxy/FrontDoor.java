@@ -9,6 +9,7 @@ import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SslHandshakeCompletionEvent;
 import io.netty.util.ReferenceCountUtil;
+import io.pointsman.engine.env.LogText;
 import io.pointsman.proxy.exchange.ClientConnection;
 import io.pointsman.proxy.exchange.ProtocolSwitch;
 import io.pointsman.proxy.http2.Http2Client;
@@ -18,6 +19,8 @@ import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.telemetry.ConnectionTally;
 import io.pointsman.proxy.tls.ServerTls;
 import io.pointsman.proxy.tls.ServerTlsSettings;
+import java.nio.channels.ClosedChannelException;
+import java.time.Duration;
 import javax.net.ssl.SSLEngine;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -30,11 +33,18 @@ import org.slf4j.LoggerFactory;
 final class FrontDoor {
   private static final Logger LOG = LoggerFactory.getLogger(FrontDoor.class);
 
+  private static final long WARNING_NANOS = Duration.ofMinutes(1).toNanos();
+
   private final @Nullable ServerTls tls;
   private final Http2FrontSettings http2;
   private final ConnectionTally tally = new ConnectionTally();
   private final @Nullable ProtocolSwitch upgrade;
   private final boolean admin;
+
+  /** Guarded by this, like the time of the last warning. */
+  private boolean warned;
+
+  private long warnedAt;
 
   private FrontDoor(@Nullable ServerTls tls, Http2FrontSettings http2, boolean admin) {
     this.tls = tls;
@@ -76,6 +86,15 @@ final class FrontDoor {
     if (tls != null) {
       tls.refresh();
     }
+  }
+
+  private synchronized boolean mayWarn(long now) {
+    if (warned && now - warnedAt < WARNING_NANOS) {
+      return false;
+    }
+    warned = true;
+    warnedAt = now;
+    return true;
   }
 
   /** Prepares an accepted connection. */
@@ -124,6 +143,9 @@ final class FrontDoor {
       if (!completed.isSuccess()) {
         tally.handshakeFailed();
         LOG.debug("{}: TLS handshake failed", ctx.channel(), completed.cause());
+        if (admin && !(completed.cause() instanceof ClosedChannelException)) {
+          warn(ctx.channel(), completed.cause());
+        }
         return;
       }
       SslHandler handler = ctx.pipeline().get(SslHandler.class);
@@ -135,6 +157,16 @@ final class FrontDoor {
         toHttp2(ctx, null);
       } else {
         toHttp1(ctx, null);
+      }
+    }
+
+    /** Logs at most one failure per minute; callers without a certificate can cause any number. */
+    private void warn(Channel channel, Throwable cause) {
+      if (mayWarn(state.now())) {
+        LOG.warn(
+            "admin listener: TLS handshake of {} failed: {}",
+            channel.remoteAddress(),
+            LogText.of(cause));
       }
     }
 

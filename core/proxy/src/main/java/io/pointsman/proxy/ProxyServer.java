@@ -377,9 +377,15 @@ public final class ProxyServer implements AutoCloseable {
     }
   }
 
-  /** Counters of connections by protocol. */
+  /** Counters of the clients' connections by protocol. */
   public ConnectionTally connections() {
     return door.tally();
+  }
+
+  /** Number of failed TLS handshakes of the admin listener; 0 without one. */
+  public long adminHandshakesFailed() {
+    FrontDoor ofAdmin = adminDoor;
+    return ofAdmin == null ? 0 : ofAdmin.tally().failedHandshakes();
   }
 
   /** The bound port of the admin listener; 0 if it is not open. */

@@ -22,6 +22,7 @@ import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.List;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLHandshakeException;
 import javax.net.ssl.SSLSocket;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
@@ -155,9 +156,11 @@ class AdminTlsTest {
       assertThat(rig.identities.getFirst()).isEqualTo("CERTIFICATE CN=operator");
       for (TestCertificate own : new @Nullable TestCertificate[] {null, second, forged}) {
         try (SSLSocket unknown = socket(rig, trusting(own, first))) {
+          // The alert, or the end of the connection if it overtakes the alert.
           assertThatThrownBy(() -> ask(unknown)).isInstanceOf(IOException.class);
         }
       }
+      awaitFailedHandshakes(rig, 3);
       assertThat(rig.identities).hasSize(1);
     }
   }
@@ -172,14 +175,22 @@ class AdminTlsTest {
       try (SSLSocket wrong = socket(rig, trusting(forged, first))) {
         assertThatThrownBy(() -> ask(wrong)).isInstanceOf(IOException.class);
       }
+      awaitFailedHandshakes(rig, 1);
+      assertThat(rig.identities).hasSize(1);
     }
+  }
+
+  private static void awaitFailedHandshakes(ProxyRig rig, long count) throws InterruptedException {
+    ProxyRig.await("counted", () -> rig.server().adminHandshakesFailed() == count);
+    assertThat(rig.server().connections().failedHandshakes()).isZero();
   }
 
   @Test
   void aClientThatTrustsAnotherAuthorityEndsTheHandshake() throws Exception {
     try (ProxyRig rig = rig(tls("first", "", ClientCertificates.REQUIRED), "");
         SSLSocket socket = socket(rig, trusting(null, second))) {
-      assertThatThrownBy(() -> ask(socket)).isInstanceOf(IOException.class);
+      assertThatThrownBy(() -> ask(socket)).isInstanceOf(SSLHandshakeException.class);
+      awaitFailedHandshakes(rig, 1);
       assertThat(rig.identities).isEmpty();
     }
   }

@@ -109,8 +109,9 @@ enum RequestMetric implements Metric {
       Kind.COUNTER,
       "pointsman_tls_handshakes_failed_total",
       "handshakes",
-      "Failed TLS handshakes of clients: other protocols, no common version, a missing or invalid"
-          + " certificate, timeouts."),
+      "Failed TLS handshakes: other protocols, no common version, a missing or invalid certificate,"
+          + " timeouts. listener: clients or admin; the metrics port has no count.",
+      "listener"),
   QUEUE_LENGTH(
       Kind.GAUGE,
       "pointsman_queue_length",

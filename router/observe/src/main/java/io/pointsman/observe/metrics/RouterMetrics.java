@@ -133,8 +133,12 @@ public final class RouterMetrics {
     return this;
   }
 
-  /** Adds the client connections by protocol. Call once. */
-  public RouterMetrics protocols(ConnectionTally tally) {
+  /**
+   * Adds the client connections by protocol. Call once.
+   *
+   * @param adminHandshakesFailed number of failed TLS handshakes of the admin listener
+   */
+  public RouterMetrics protocols(ConnectionTally tally, LongSupplier adminHandshakesFailed) {
     meters.pulled(
         RequestMetric.CLIENT_PROTOCOLS,
         sink -> {
@@ -143,7 +147,12 @@ public final class RouterMetrics {
           sink.put(tally.begun(false, true), "http1", "tls");
           sink.put(tally.begun(true, true), "http2", "tls");
         });
-    meters.pulled(RequestMetric.TLS_HANDSHAKES_FAILED, sink -> sink.put(tally.failedHandshakes()));
+    meters.pulled(
+        RequestMetric.TLS_HANDSHAKES_FAILED,
+        sink -> {
+          sink.put(tally.failedHandshakes(), "clients");
+          sink.put(adminHandshakesFailed.getAsLong(), "admin");
+        });
     return this;
   }
 

@@ -556,7 +556,7 @@ class RouterMetricsTest {
         .queue(() -> 0)
         .heldBack(() -> 0)
         .clients(() -> 0, 0)
-        .protocols(new ConnectionTally())
+        .protocols(new ConnectionTally(), () -> 0)
         .discovery(new WorkerSources(fleet), new DiscoveryTally())
         .poison(new PoisonMemory(PoisonSettings.OFF, clock::nanos))
         .bodies(new BodyBudget(0))

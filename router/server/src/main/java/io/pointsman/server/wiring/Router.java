@@ -362,7 +362,7 @@ public final class Router implements AutoCloseable {
     private void measure(ProxyServer server) {
       metrics
           .clients(server::clients, server.clientsLimit())
-          .protocols(server.connections())
+          .protocols(server.connections(), server::adminHandshakesFailed)
           .queue(server::queued)
           .heldBack(server::heldBack)
           .poison(server.poison())
