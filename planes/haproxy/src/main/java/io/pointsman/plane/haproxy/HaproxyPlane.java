@@ -168,6 +168,16 @@ public final class HaproxyPlane implements AutoCloseable {
   }
 
   /**
+   * Checks the URL of a router and the files for TLS.
+   *
+   * @throws IllegalArgumentException if one of them cannot be used
+   */
+  public static void check(URI router, ClientTls tls) {
+    HaproxySettings.checkRouter(router);
+    new RouterCalls(router, "", tls).close();
+  }
+
+  /**
    * The same of a router with {@code https://}.
    *
    * @param tls certificates for the router

@@ -182,6 +182,7 @@ final class HaproxyCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
+    checkRouter();
     forgetNamesSoon();
     CountDownLatch stop = new CountDownLatch(1);
     Signals.onFirst(stop::countDown);
@@ -200,6 +201,23 @@ final class HaproxyCommand implements Callable<Integer> {
     return 0;
   }
 
+  /** Checks the flags of the router before anything starts, also if {@code --spoe} is given. */
+  private void checkRouter() {
+    if (routerCertificate.isEmpty() && !routerKey.isEmpty()) {
+      throw new ConfigException(
+          "--router-key-file: " + routerKey + " (expected: with --router-certificate-file)");
+    }
+    try {
+      HaproxyPlane.check(URI.create(router), routerTls());
+    } catch (IllegalArgumentException e) {
+      throw new ConfigException(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private ClientTls routerTls() {
+    return new ClientTls(routerCa, routerCertificate, routerKey);
+  }
+
   private HaproxySettings settings() {
     InetSocketAddress clients = address("--listen", listen);
     InetSocketAddress given = spoe == null ? null : address("--spoe", spoe);
@@ -207,8 +225,7 @@ final class HaproxyCommand implements Callable<Integer> {
     String engines = PlaneKey.OF_ENGINES.of(engineKey, engineKeyFile, System.getenv());
     try {
       URI asked = URI.create(router);
-      HaproxySettings.checkRouter(asked);
-      ClientTls tls = new ClientTls(routerCa, routerCertificate, routerKey);
+      ClientTls tls = routerTls();
       return new HaproxySettings(
           clients,
           asked,

@@ -104,6 +104,25 @@ class CommandsTest {
         .contains("pointsman serve: --drain-timeout: soon (expected: a duration");
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"127.0.0.1:9", ""})
+  void aCertificateOfHaproxyThatCannotBeUsedIsNamedByItsFlag(String spoe) {
+    String[] flags = {
+      "--listen",
+      "127.0.0.1:0",
+      "--router",
+      "https://127.0.0.1:1",
+      "--router-ca-file",
+      "missing.pem"
+    };
+    String[] more = spoe.isEmpty() ? new String[0] : new String[] {"--spoe", spoe};
+    String[] all = Stream.of(flags, more).flatMap(Stream::of).toArray(String[]::new);
+    assertThat(run(with("haproxy", all))).isEqualTo(2);
+    assertThat(err.toString())
+        .startsWith("pointsman haproxy: --router-ca-file: missing.pem: ")
+        .doesNotContain("\tat ");
+  }
+
   @Test
   void aFlagWithoutItsValueIsRefused() {
     assertThat(run("serve", "--port")).isEqualTo(2);
