@@ -73,7 +73,7 @@ final class AccessRecords {
           "admin.host: "
               + access.host()
               + " without a key (expected: admin.api-key, admin.api-key-file, auth.keys-file,"
-              + " admin-tls.client-ca-file, 127.0.0.1, or insecure-admin: true)");
+              + " auth.keys-env, admin-tls.client-ca-file, 127.0.0.1, or insecure-admin: true)");
     }
     String clients = values.get(FrontKeys.HOST);
     if (access.onClientPort() && !AccessSettings.isLocal(clients)) {

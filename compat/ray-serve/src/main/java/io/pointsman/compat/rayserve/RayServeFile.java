@@ -46,8 +46,8 @@ public final class RayServeFile {
   private static final int MAX_DEPTH = 32;
   private static final String CLIENTS_KEY = "VLLM_API_KEY";
   private static final String NO_KEYS =
-      "is not supported: use --auth-keys-file, or --auth-validation-urls for servers that validate"
-          + " keys";
+      "is not supported: use --auth-keys-file or --auth-keys-env, or --auth-validation-urls for"
+          + " servers that validate keys";
   private static final String SESSION_HEADER = "RAY_SERVE_SESSION_ID_HEADER_KEY";
   private static final String MAX_ONGOING = "RAY_SERVE_LLM_DEFAULT_MAX_ONGOING_REQUESTS";
   private static final String DIRECT_STREAMING = "RAY_SERVE_LLM_ENABLE_DIRECT_STREAMING";

@@ -156,7 +156,10 @@ public final class FileKeys implements CallerCheck, KeyRing {
   }
 
   private String source() {
-    return file == null ? "auth.keys-env" : LogText.of(file.toString());
+    if (file == null) {
+      return "auth.keys-env";
+    }
+    return LogText.of(file.toString()) + (constant.isEmpty() ? "" : " and auth.keys-env");
   }
 
   private void use(Table next) {

@@ -20,8 +20,8 @@ public final class AccessKeys {
           "Address of the admin listener: worker API, decision service, decisions, control calls to"
               + " engines, and metrics.",
           "An address that other machines reach needs `admin.api-key`, a key with role `admin`"
-              + " in `auth.keys-file`, certificates of callers (`admin-tls.client-ca-file`), or"
-              + " `insecure-admin`.");
+              + " in `auth.keys-file` or `auth.keys-env`, certificates of callers"
+              + " (`admin-tls.client-ca-file`), or `insecure-admin`.");
 
   public static final Key<Integer> PORT =
       Key.of(
@@ -67,7 +67,7 @@ public final class AccessKeys {
           "Serve the admin paths on the client port too, with the same checks.",
           "`true`: every client without a key can change the fleet. A client port that other"
               + " machines reach, or keys of clients (`auth.*`), need `admin.api-key`, a key with"
-              + " role `admin` in `auth.keys-file`, or `insecure-admin`.");
+              + " role `admin` in `auth.keys-file` or `auth.keys-env`, or `insecure-admin`.");
 
   public static final Key<Boolean> INSECURE =
       Key.of(

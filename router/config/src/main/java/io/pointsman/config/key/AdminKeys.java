@@ -105,8 +105,8 @@ public final class AdminKeys {
               + " sends a GET with the token; 200 means valid. Its body can name the client. If"
               + " none confirms the token and a server fails (no answer, 5xx, 408 or 429), the"
               + " router answers 503. The next request asks again.",
-          "An empty list: no token is needed, unless `auth.keys-file` is set. Otherwise every path"
-              + " needs a valid token.");
+          "An empty list: no token is needed, unless `auth.keys-file` or `auth.keys-env` is set."
+              + " Otherwise every path needs a valid token.");
 
   public static final Key<String> KEYS_FILE =
       Key.of(
@@ -114,9 +114,9 @@ public final class AdminKeys {
           text("<file>", "a YAML file", true),
           AuthSettings.DEFAULTS.keysFile(),
           "File with hashed keys of clients, planes and administrators. `pointsman key create`"
-              + " makes one. Every path of clients then needs a key of this file, or one that"
-              + " `auth.validation-urls` confirm. The router reads a changed file again; an invalid"
-              + " one has no effect.",
+              + " makes one. Every path of clients then needs a key of this file or of"
+              + " `auth.keys-env`, or one that `auth.validation-urls` confirm. The router reads a"
+              + " changed file again; an invalid one has no effect.",
           "Empty: no file. A key of the file does not go on to workers; they get `api-key`.");
 
   public static final Key<String> KEYS_ENV =

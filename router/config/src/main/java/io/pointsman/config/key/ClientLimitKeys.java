@@ -17,8 +17,9 @@ public final class ClientLimitKeys {
           ClientQuota.NONE.concurrency(),
           "Maximum number of requests in progress of a client for a model. Further requests get"
               + " 429.",
-          "`0`: no limit. A client is its key (`auth.keys-file`), else its certificate, else its"
-              + " address. Keys can have limits of their own in the file.");
+          "`0`: no limit. A client is its key (`auth.keys-file`, `auth.keys-env`,"
+              + " `auth.validation-urls`), else its certificate, else its address. Keys can have"
+              + " limits of their own.");
 
   public static final Key<Integer> REQUESTS_PER_MINUTE =
       key(

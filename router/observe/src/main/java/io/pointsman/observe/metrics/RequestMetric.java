@@ -15,9 +15,9 @@ enum RequestMetric implements Metric {
       Kind.COUNTER,
       "pointsman_client_requests_total",
       "requests",
-      "Ended requests by client. source is the source of its name: key (auth.keys-file), confirmed"
-          + " (auth.validation-urls), certificate or address. The first 64 names of each source"
-          + " have their own label; further ones are other.",
+      "Ended requests by client. source is the source of its name: key (auth.keys-file or"
+          + " auth.keys-env), confirmed (auth.validation-urls), certificate or address. The first"
+          + " 64 names of each source have their own label; further ones are other.",
       "source",
       "client"),
   CLIENT_TOKENS(
@@ -33,8 +33,8 @@ enum RequestMetric implements Metric {
       Kind.COUNTER,
       "pointsman_client_limited_total",
       "requests",
-      "Requests refused with 429 because of a limit of their client (client-limits, and limits in"
-          + " auth.keys-file), by the limit.",
+      "Requests refused with 429 because of a limit of their client (client-limits, and limits of"
+          + " keys in auth.keys-file and auth.keys-env), by the limit.",
       "source",
       "client",
       "limit"),

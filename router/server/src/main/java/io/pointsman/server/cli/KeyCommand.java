@@ -36,7 +36,8 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     subcommands = KeyCommand.Create.class,
-    description = "Create keys of clients, planes and administrators (auth.keys-file).")
+    description =
+        "Create keys of clients, planes and administrators (auth.keys-file, auth.keys-env).")
 final class KeyCommand implements Runnable {
   @Spec private @Nullable CommandSpec spec;
 
@@ -117,7 +118,9 @@ final class KeyCommand implements Runnable {
         names = "--file",
         paramLabel = "<file>",
         required = true,
-        description = "File with the keys (auth.keys-file). It is created if it does not exist.")
+        description =
+            "File with the keys (for auth.keys-file or auth.keys-env). It is created if it does not"
+                + " exist.")
     private String file = "";
 
     @Override

@@ -74,7 +74,8 @@ record RouterKeys(CallerCheck callers, KeyRing ring) {
     try {
       return new FileKeys(file, constant, others, InstantSource.system());
     } catch (ConfigException e) {
-      throw new IllegalArgumentException("auth.keys-file: " + e.getMessage(), e);
+      String sources = constant.isEmpty() ? "auth.keys-file" : "auth.keys-file and auth.keys-env";
+      throw new IllegalArgumentException(sources + ": " + e.getMessage(), e);
     }
   }
 
@@ -84,8 +85,8 @@ record RouterKeys(CallerCheck callers, KeyRing ring) {
     boolean closed = !ring.equals(KeyRing.NONE) && reachable && !access.insecure();
     if (closed && access.adminKey().isEmpty() && !ring.guards(KeyRole.ADMIN)) {
       log.warn(
-          "auth.keys-*: no key with role admin, so the admin paths refuse every call until there"
-              + " is one");
+          "auth.keys-file, auth.keys-env: no key with role admin; the admin paths refuse every"
+              + " call");
     }
     return new AdminGuard(access.names(), access.adminKey(), access.planeKey(), ring, closed);
   }

@@ -209,6 +209,20 @@ class RouterKeysTest {
   }
 
   @Test
+  void aNameInTheFileAndTheVariableIsAFaultOfBoth() throws Exception {
+    String text = Files.readString(file);
+    assertThatThrownBy(
+            () ->
+                RouterKeys.open(
+                    byVariable(", keys-file: '" + file + "'"),
+                    _ -> text,
+                    () -> CallerCheck.NOBODY,
+                    opened))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageStartingWith("auth.keys-file and auth.keys-env: alice: ");
+  }
+
+  @Test
   void aVariableThatIsNotSetKeepsTheRouterFromStarting() {
     assertThatThrownBy(
             () -> RouterKeys.open(byVariable(""), _ -> null, () -> CallerCheck.NOBODY, opened))
