@@ -13,8 +13,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Admits clients with a key that a validation server confirms. Verdicts are cached for {@link
- * AuthSettings#ttl()}: at most {@link #MOST_VERDICTS} good ones and as many bad ones. The caches
- * are separate, because invented keys must not evict valid ones.
+ * AuthSettings#ttl()}: at most {@link #MOST_VERDICTS} good ones and as many bad ones, each of both
+ * within {@link #MOST_BYTES}. The caches are separate, because invented keys must not evict valid
+ * ones.
  *
  * <p>A key is refused only if every server rejects it. If a server gives no verdict, the next
  * request with this key queries the servers again. Requests with the same key share one query. At
@@ -23,6 +24,14 @@ import org.jspecify.annotations.Nullable;
 public final class KeyValidation implements CallerCheck {
   /** Maximum number of good verdicts, and of bad ones; the least recently used is evicted. */
   static final int MOST_VERDICTS = 10_000;
+
+  /** Maximum memory of the good verdicts, and of the bad ones, estimated in bytes: 8 MiB. */
+  static final int MOST_BYTES = 8 << 20;
+
+  /** Memory of a verdict, and of a name of a model, beyond the characters. */
+  private static final int ENTRY_BYTES = 200;
+
+  private static final int MODEL_BYTES = 80;
 
   /**
    * Maximum number of keys in validation at a time. Further unknown keys get the verdict {@code
@@ -79,9 +88,9 @@ public final class KeyValidation implements CallerCheck {
   private final Ticker ticker;
 
   /** The verdict on each key. Each map is its own lock. */
-  private final Map<String, Kept> valid = new Verdicts();
+  private final Verdicts valid = new Verdicts();
 
-  private final Map<String, Kept> invalid = new Verdicts();
+  private final Verdicts invalid = new Verdicts();
 
   /**
    * A verdict in the cache.
@@ -94,16 +103,35 @@ public final class KeyValidation implements CallerCheck {
   private final Map<String, CompletableFuture<Admission>> asking = new HashMap<>();
 
   /** Verdicts in order of access, without the least recently used ones. */
-  private static final class Verdicts extends LinkedHashMap<String, Kept> {
-    private static final long serialVersionUID = 1;
+  private static final class Verdicts {
+    private final LinkedHashMap<String, Kept> byKey = new LinkedHashMap<>(16, 0.75f, true);
+    private int bytes;
 
-    Verdicts() {
-      super(16, 0.75f, true);
+    @Nullable Kept get(String key) {
+      return byKey.get(key);
     }
 
-    @Override
-    protected boolean removeEldestEntry(Map.Entry<String, Kept> eldest) {
-      return size() > MOST_VERDICTS;
+    void remove(String key) {
+      Kept removed = byKey.remove(key);
+      bytes -= removed == null ? 0 : bytes(key, removed);
+    }
+
+    void put(String key, Kept verdict) {
+      remove(key);
+      byKey.put(key, verdict);
+      bytes += bytes(key, verdict);
+      while (byKey.size() > MOST_VERDICTS || bytes > MOST_BYTES) {
+        remove(byKey.keySet().iterator().next());
+      }
+    }
+
+    private static int bytes(String key, Kept verdict) {
+      ClientIdentity client = verdict.admission.client();
+      int models =
+          client == null
+              ? 0
+              : client.models().stream().mapToInt(each -> each.length() + MODEL_BYTES).sum();
+      return key.length() + models + ENTRY_BYTES;
     }
   }
 
@@ -135,7 +163,7 @@ public final class KeyValidation implements CallerCheck {
     return found == null ? Admission.of(Verdict.UNKNOWN) : found;
   }
 
-  private @Nullable Admission kept(Map<String, Kept> verdicts, String key) {
+  private @Nullable Admission kept(Verdicts verdicts, String key) {
     synchronized (verdicts) {
       Kept found = verdicts.get(key);
       return found != null && ticker.nanos() - found.until < 0 ? found.admission : null;
@@ -191,12 +219,12 @@ public final class KeyValidation implements CallerCheck {
   }
 
   private Admission keep(String key, Answer answer) {
-    Map<String, Kept> others = answer.confirmed ? invalid : valid;
+    Verdicts others = answer.confirmed ? invalid : valid;
     synchronized (others) {
       others.remove(key);
     }
     Admission admission = answer.admission();
-    Map<String, Kept> same = answer.confirmed ? valid : invalid;
+    Verdicts same = answer.confirmed ? valid : invalid;
     synchronized (same) {
       same.put(key, new Kept(ticker.nanos() + settings.ttl().toNanos(), admission));
     }

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The limits of a key as text: fields with the names of {@code client-limits.*}. */
 public final class QuotaFields {
-  private static final List<String> NAMES =
+  static final List<String> NAMES =
       List.of(
           "concurrency",
           "requests-per-minute",

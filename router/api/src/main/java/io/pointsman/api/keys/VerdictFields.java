@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectReader;
 import io.pointsman.api.admin.Json;
-import io.pointsman.config.value.Nearest;
 import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.identity.ClientQuota;
 import io.pointsman.proxy.identity.ClientQuotas;
@@ -19,15 +18,16 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The client in the answer of a server that confirms keys: the object {@code pointsman} of a JSON
  * document, with the fields {@code name}, {@code role}, {@code models}, {@code limits} and {@code
- * priority} of a key in a file. An answer without this object names no client. If the object is in
- * the answer, but not readable without doubt, the answer is invalid: otherwise the client would
- * lose its limits.
+ * priority} of a key in a file. An answer without this object names no client. If the object is
+ * ambiguous or invalid, or the answer is no text, the answer is invalid: otherwise the client would
+ * lose its limits. Messages name fields, never a value of the answer, which can contain the key.
  */
 public final class VerdictFields {
   /** Maximum size of an answer with the object. */
@@ -42,6 +42,11 @@ public final class VerdictFields {
   private static final String GROUP = "pointsman";
   private static final Pattern MEMBER =
       Pattern.compile("\"pointsman\"\\s*:", Pattern.CASE_INSENSITIVE);
+  private static final Pattern ESCAPED = Pattern.compile("\\\\u00([2-7][0-9a-fA-F])");
+
+  /** A character that no text contains; compressed answers do. */
+  private static final Pattern BINARY = Pattern.compile("[\\x01-\\x08\\x0b\\x0e-\\x1f\\x7f]");
+
   private static final ObjectReader STRICT =
       Json.MAPPER
           .reader()
@@ -59,10 +64,14 @@ public final class VerdictFields {
    * The client that an answer names.
    *
    * @return null if it names none
-   * @throws IllegalArgumentException if the answer is invalid; the message has no part of the key
+   * @throws IllegalArgumentException if the answer is invalid; the message has no part of it
    */
   public static @Nullable ClientIdentity client(byte[] body) {
-    if (!mentions(body)) {
+    String text = new String(body, StandardCharsets.ISO_8859_1).replace("\0", "");
+    if (BINARY.matcher(text).find()) {
+      throw new IllegalArgumentException("body: compressed or binary (expected: a text)");
+    }
+    if (!mentions(text)) {
       return null;
     }
     if (body.length > MOST_BYTES) {
@@ -77,7 +86,7 @@ public final class VerdictFields {
       throw new IllegalArgumentException(
           "body: invalid at character " + e.getLocation().getCharOffset() + " (expected: JSON)");
     } catch (IOException e) {
-      throw new IllegalStateException(e); // the bytes are in memory
+      throw new IllegalArgumentException("body: invalid Unicode (expected: JSON)");
     }
     JsonNode fields = root.get(GROUP);
     if (fields == null || !fields.isObject()) {
@@ -86,17 +95,26 @@ public final class VerdictFields {
     return client(fields);
   }
 
-  /** True if the body has a member with the name of the object, in any encoding of Unicode. */
-  private static boolean mentions(byte[] body) {
-    String text = new String(body, StandardCharsets.ISO_8859_1).replace("\0", "");
-    return MEMBER.matcher(text).find();
+  /**
+   * True if the body has a member with the name of the object, in any encoding of Unicode, and with
+   * any letters escaped.
+   */
+  private static boolean mentions(String text) {
+    String plain =
+        ESCAPED
+            .matcher(text)
+            .replaceAll(
+                found ->
+                    Matcher.quoteReplacement(
+                        Character.toString(Integer.parseInt(found.group(1), 16))));
+    return MEMBER.matcher(plain).find();
   }
 
   private static ClientIdentity client(JsonNode fields) {
     for (Map.Entry<String, JsonNode> each : fields.properties()) {
       if (!FIELDS.contains(each.getKey())) {
         throw new IllegalArgumentException(
-            shown(each.getKey()) + ": unknown field" + Nearest.hint(shown(each.getKey()), FIELDS));
+            GROUP + ": unknown field (expected: " + String.join(", ", FIELDS) + ")");
       }
     }
     String name = text(fields, "name");
@@ -106,7 +124,7 @@ public final class VerdictFields {
     }
     String role = text(fields, "role");
     if (role != null && !role.equals(KeyRole.CLIENT.text())) {
-      throw new IllegalArgumentException("role: " + shown(role) + " (expected: client)");
+      throw new IllegalArgumentException("role: (expected: client)");
     }
     String priority = text(fields, "priority");
     return new ClientIdentity(
@@ -114,7 +132,15 @@ public final class VerdictFields {
         PREFIX + name,
         models(fields.get("models")),
         new ClientQuotas(limits(fields.get("limits")), Map.of()),
-        priority == null ? null : Priority.of(shown(priority)));
+        priority == null ? null : priority(priority));
+  }
+
+  private static Priority priority(String text) {
+    Priority found = Priority.find(text);
+    if (found == null) {
+      throw new IllegalArgumentException("priority: (expected: high, normal or low)");
+    }
+    return found;
   }
 
   private static @Nullable String text(JsonNode fields, String name) {
@@ -157,19 +183,17 @@ public final class VerdictFields {
     }
     Map<String, String> fields = new HashMap<>();
     for (Map.Entry<String, JsonNode> each : found.properties()) {
-      if (!each.getValue().isIntegralNumber()) {
+      if (!QuotaFields.NAMES.contains(each.getKey())) {
         throw new IllegalArgumentException(
-            "limits: " + shown(each.getKey()) + ": (expected: a whole number)");
+            "limits: unknown limit (expected: " + String.join(", ", QuotaFields.NAMES) + ")");
       }
-      fields.put(shown(each.getKey()), each.getValue().asText());
+      JsonNode value = each.getValue();
+      if (!value.isIntegralNumber() || !value.canConvertToInt() || value.asInt() < 0) {
+        throw new IllegalArgumentException(
+            "limits: " + each.getKey() + ": (expected: a whole number from 0 to 2147483647)");
+      }
+      fields.put(each.getKey(), value.asText());
     }
     return QuotaFields.of(fields);
-  }
-
-  /** A text of a server in a message. */
-  private static String shown(String text) {
-    String cut = text.length() <= 64 ? text : text.substring(0, 64) + "...";
-    return new String(cut.getBytes(StandardCharsets.US_ASCII), StandardCharsets.US_ASCII)
-        .replaceAll("[^ -~]", "?");
   }
 }

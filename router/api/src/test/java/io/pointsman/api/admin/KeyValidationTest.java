@@ -157,6 +157,18 @@ class KeyValidationTest {
   }
 
   @Test
+  void longKeysShareABoundOfMemory() {
+    String end = "x".repeat(4000);
+    int fit = KeyValidation.MOST_BYTES / 4000;
+    for (int i = 0; i < fit; i++) {
+      keys.ask("Bearer invented-" + i + end);
+    }
+    assertThat(keys.known("Bearer invented-0" + end)).isEqualTo(Verdict.UNKNOWN);
+    assertThat(keys.known("Bearer invented-" + (fit - 1) + end)).isEqualTo(Verdict.REFUSED);
+    assertThat(keys.known("Bearer invented-" + fit / 2 + end)).isEqualTo(Verdict.REFUSED);
+  }
+
+  @Test
   void aRevokedKeyIsNotAdmittedByItsOldVerdict() {
     valid.add("http://one k");
     keys.ask("Bearer k");

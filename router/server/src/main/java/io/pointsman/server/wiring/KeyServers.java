@@ -65,7 +65,7 @@ final class KeyServers implements KeyValidation.Question {
       return KeyValidation.Answer.confirmed(VerdictFields.client(body));
     } catch (IllegalArgumentException e) {
       log.warn(
-          "{}: key refused, because the description of its client is invalid: {}",
+          "{}: key refused, because the description of the client is invalid: {}",
           url,
           LogText.of(String.valueOf(e.getMessage())));
       return KeyValidation.Answer.INVALID;

@@ -2,9 +2,11 @@ package io.pointsman.server.wiring;
 
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.net.httpserver.HttpServer;
 import io.pointsman.api.admin.KeyValidation.Answer;
+import io.pointsman.api.keys.VerdictFields;
 import io.pointsman.control.env.SystemTicker;
 import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.identity.ClientQuota;
@@ -28,6 +30,9 @@ class KeyServersTest {
   private int status = 200;
   private volatile String body = "";
 
+  /** The body, if it is no text; empty otherwise. */
+  private volatile byte[] bytes = {};
+
   @SuppressWarnings("NullAway.Init")
   private HttpServer server;
 
@@ -38,9 +43,9 @@ class KeyServersTest {
         "/",
         exchange -> {
           boolean known = "Bearer k".equals(exchange.getRequestHeaders().getFirst("authorization"));
-          byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
-          exchange.sendResponseHeaders(known ? status : 401, bytes.length == 0 ? -1 : bytes.length);
-          exchange.getResponseBody().write(bytes);
+          byte[] sent = bytes.length > 0 ? bytes : body.getBytes(StandardCharsets.UTF_8);
+          exchange.sendResponseHeaders(known ? status : 401, sent.length == 0 ? -1 : sent.length);
+          exchange.getResponseBody().write(sent);
           exchange.close();
         });
     server.start();
@@ -142,6 +147,9 @@ class KeyServersTest {
         "{\"pointsman\": {\"name\": \"a\", \"limits\": {\"concurrency\": \"1\"}}}",
         "{\"pointsman\": {\"name\": \"a\", \"limits\": {\"concurrency\": 99999999999}}}",
         "{\"pointsman\": {\"name\": \"a\", \"model\": \"m\"}}",
+        "{\"pointsm\\u0061n\": {\"name\": \"a\", \"role\": \"admin\"}}",
+        "{\"\\u0050ointsman\": {\"name\": \"a\"}}",
+        "\u001f\u008b\b compressed",
       })
   void anInvalidDescriptionOfTheClientRefusesTheKey(String text) {
     body = text;
@@ -153,6 +161,47 @@ class KeyServersTest {
     body = "\uFEFF{\"pointsman\": {\"name\": \"a\", \"models\": [\"m\"]}}";
     ClientIdentity client = requireNonNull(requireNonNull(servers.ask(url(), "k")).client());
     assertThat(client.models()).containsExactly("m");
+  }
+
+  @Test
+  void anEscapedNameOfTheObjectHidesNoLimits() {
+    body = "{\"pointsm\\u0061n\": {\"name\": \"a\", \"models\": [\"m\"]}}";
+    ClientIdentity client = requireNonNull(requireNonNull(servers.ask(url(), "k")).client());
+    assertThat(client.models()).containsExactly("m");
+  }
+
+  @Test
+  void invalidUnicodeRefusesTheKey() {
+    // Jackson assumes UTF-32 by the first bytes; the fifth character is beyond Unicode.
+    bytes = new byte[8 + 4 * "{\"pointsman\":1}".length()];
+    int at = 0;
+    for (char c : "{\"pointsman\":1}".toCharArray()) {
+      bytes[at + 3] = (byte) c;
+      at += 4;
+    }
+    bytes[at] = 0x7a;
+    assertThat(servers.ask(url(), "k")).isEqualTo(Answer.REFUSED);
+  }
+
+  /** A server could put the key into any member. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "\"role\": \"SECRET\"",
+        "\"priority\": \"SECRET\"",
+        "\"SECRET\": 1",
+        "\"models\": \"SECRET\"",
+        "\"limits\": {\"SECRET\": 1}",
+        "\"limits\": {\"concurrency\": \"SECRET\"}",
+        "SECRET",
+      })
+  void messagesNameFieldsAndNoValues(String member) {
+    byte[] answer =
+        ("{\"pointsman\": {\"name\": \"a\", " + member + "}}").getBytes(StandardCharsets.UTF_8);
+    assertThatThrownBy(() -> VerdictFields.client(answer))
+        .isInstanceOf(IllegalArgumentException.class)
+        .message()
+        .doesNotContainIgnoringCase("secret");
   }
 
   @Test
