@@ -1,6 +1,7 @@
 """Rendered manifests of the chart.
 
 manifests.py config FILE                          prints the router's configuration
+manifests.py probes FILE                          prints the kind, scheme, port and path of each probe of the router
 manifests.py apply API-DIRECTORY ENGINE FILE...   creates them in an API server, with strict validation; makes a pod of the
                                                   engine, checks the rights of the chart's account, and writes its kubeconfig
 """
@@ -35,6 +36,16 @@ def documents(file):
 def config(file):
     maps = [each for each in documents(file) if each["kind"] == "ConfigMap"]
     return maps[0]["data"]["pointsman.yaml"]
+
+
+def probes(file):
+    deployments = [each for each in documents(file) if each["kind"] == "Deployment"]
+    router = deployments[0]["spec"]["template"]["spec"]["containers"][0]
+    lines = []
+    for kind in ("startup", "liveness", "readiness"):
+        get = router[kind + "Probe"]["httpGet"]
+        lines.append(f"{kind} {get.get('scheme', 'HTTP')} {get['port']} {get['path']}")
+    return "\n".join(lines)
 
 
 class Api:
@@ -108,5 +119,7 @@ def rights(api, token):
 
 if sys.argv[1] == "config":
     print(config(sys.argv[2]), end="")
+elif sys.argv[1] == "probes":
+    print(probes(sys.argv[2]))
 else:
     apply(sys.argv[2], sys.argv[3], sys.argv[4:])

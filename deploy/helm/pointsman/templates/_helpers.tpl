@@ -47,7 +47,17 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{/* Not empty if the admin listener is on the pod's address. */}}
 {{- define "pointsman.adminOpen" -}}
-{{- if or .Values.admin.secret.name .Values.admin.insecure }}true{{ end }}
+{{- if and .Values.admin.clientCa (not .Values.tls.admin) }}{{ fail "admin.clientCa: set without tls.admin, the certificate of the listener" }}{{ end }}
+{{- if or .Values.admin.secret.name .Values.admin.clientCa .Values.admin.insecure }}true{{ end }}
+{{- end }}
+
+{{/* Names and numbers of the ports with certificates, as texts between commas. */}}
+{{- define "pointsman.tlsPorts" -}}
+{{- $ports := list "" }}
+{{- range $port, $name := dict "clients" "http" "admin" "admin" "metrics" "metrics" }}
+{{- if index $.Values.tls $port }}{{ $ports = append (append $ports $name) (toString (int (index $.Values.ports $name))) }}{{ end }}
+{{- end }}
+{{- append $ports "" | join "," }}
 {{- end }}
 
 {{- define "pointsman.adminService" -}}
