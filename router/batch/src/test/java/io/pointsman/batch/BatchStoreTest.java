@@ -64,18 +64,39 @@ class BatchStoreTest {
     }
   }
 
-  /** The tables of the first version, with a file, a finished and an unfinished batch. */
+  /** The tables of the first version, as text, with a file, a finished and an unfinished batch. */
+  private static final String[] FIRST_VERSION = {
+    "CREATE TABLE files(seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE NOT NULL, bytes"
+        + " INTEGER NOT NULL, created_at INTEGER NOT NULL, name TEXT NOT NULL, purpose TEXT NOT"
+        + " NULL)",
+    "CREATE TABLE batches(seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE NOT NULL, status"
+        + " TEXT NOT NULL, input TEXT NOT NULL, json TEXT NOT NULL, completed INTEGER NOT NULL,"
+        + " failed INTEGER NOT NULL)",
+    "CREATE TABLE results(batch TEXT NOT NULL, line INTEGER NOT NULL, failed INTEGER NOT NULL, json"
+        + " TEXT NOT NULL, PRIMARY KEY(batch, line)) WITHOUT ROWID",
+    "INSERT INTO files(id, bytes, created_at, name, purpose) VALUES('file-1', 3, 7, 'in.jsonl',"
+        + " 'batch')",
+    "INSERT INTO batches(id, status, input, json, completed, failed) VALUES('batch_1',"
+        + " 'in_progress', 'file-1', '{\"id\":\"batch_1\",\"object\":\"batch\",\"endpoint\":"
+        + "\"/v1/chat/completions\",\"input_file_id\":\"file-1\",\"expires_at\":86400,"
+        + "\"total\":3}', 1, 1)",
+    "INSERT INTO batches(id, status, input, json, completed, failed) VALUES('batch_2', 'completed',"
+        + " 'file-1', '{\"id\":\"batch_2\",\"object\":\"batch\",\"endpoint\":"
+        + "\"/v1/chat/completions\",\"input_file_id\":\"file-1\",\"output_file_id\":\"file-1\","
+        + "\"expires_at\":86400,\"total\":2}', 2, 0)",
+    "INSERT INTO results(batch, line, failed, json) VALUES('batch_1', 1, 0, '{}'), ('batch_1', 2,"
+        + " 1, '{}')"
+  };
+
   @Test
   void aStoreOfAnEarlierVersionGetsOwners() throws Exception {
-    try (BatchStore store = BatchStore.open(directory)) {
-      store(store, INPUT);
-      store.add(Batch.create("batch_1", INPUT, "/v1/chat/completions", "24h", 0, 86_400));
-    }
+    Files.writeString(Files.createDirectories(directory.resolve("files")).resolve("file-1"), "abc");
     try (Connection earlier =
             DriverManager.getConnection("jdbc:sqlite:" + directory.resolve("batch.db"));
         Statement statement = earlier.createStatement()) {
-      statement.execute("ALTER TABLE files DROP COLUMN owner");
-      statement.execute("ALTER TABLE batches DROP COLUMN owner");
+      for (String each : FIRST_VERSION) {
+        statement.execute(each);
+      }
     }
 
     for (int start = 0; start < 2; start++) {
@@ -84,7 +105,13 @@ class BatchStoreTest {
         assertThat(store.file("file-1", "key/alice")).isNull();
         assertThat(store.batch("batch_1", Owners.EVERYBODY)).isNotNull();
         assertThat(store.batches("key/alice", null, 9)).isEmpty();
+        assertThat(store.batches(Owners.EVERYBODY, null, 9)).hasSize(2);
+        Batch open = store.open().getFirst();
         assertThat(store.open()).hasSize(1);
+        assertThat(open.id()).isEqualTo("batch_1");
+        assertThat(open.completed()).isEqualTo(1);
+        assertThat(store.done(open).cardinality()).isEqualTo(2);
+        assertThat(store.content(requireNonNull(store.file("file-1")))).hasContent("abc");
       }
     }
   }
