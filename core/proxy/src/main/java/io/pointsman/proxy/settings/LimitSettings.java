@@ -129,8 +129,8 @@ public record LimitSettings(
 
   /**
    * Maximum number of buffered bytes of a process with this much memory for buffers: half of it, at
-   * most 768 MiB. The other half is for reads and writes. With that maximum a process stays below
-   * 1,000 MB, however large the machine is.
+   * most 768 MiB. The other half is for reads and writes. With that maximum, 80 bodies of 7 MB took
+   * 894 MB (docs/deploy.md).
    *
    * @param directMemory maximum number of bytes outside of the heap
    */

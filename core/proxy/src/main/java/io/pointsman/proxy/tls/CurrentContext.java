@@ -13,7 +13,7 @@ import javax.net.ssl.SSLSocketFactory;
 import javax.net.ssl.TrustManager;
 import org.jspecify.annotations.Nullable;
 
-/** A context that stands for the present one of several, for servers that keep their context. */
+/** Delegates to the current context, which changes with its files. */
 final class CurrentContext extends SSLContext {
   CurrentContext(Supplier<SSLContext> current) {
     super(new Spi(current), current.get().getProvider(), "TLS");

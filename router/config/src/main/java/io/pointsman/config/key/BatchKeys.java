@@ -22,7 +22,8 @@ public final class BatchKeys {
           DEFAULTS.enabled(),
           "Serve `/v1/files` and `/v1/batches`. Files and batches are kept in `batch.directory` and"
               + " survive a restart.",
-          "`true`: clients with a key or certificate have their own files; all others share theirs."
+          "`true`: files belong to the client's key, else to its certificate; clients without"
+              + " both share theirs. Behind a TLS proxy with one certificate, clients need keys."
               + " `false`: these paths go to a worker.");
 
   public static final Key<String> DIRECTORY =

@@ -36,8 +36,8 @@ public record ServerTlsKeys(
           "admin-tls",
           "the admin listener",
           "callers",
-          "Empty: callers need no certificate. With `required`, a listener beyond the loopback"
-              + " needs no key.");
+          "Empty: callers need no certificate. With this file and `admin-tls.client-certificates:"
+              + " required`, a listener beyond the loopback needs no key.");
 
   /** TLS of the metrics port. */
   public static final ServerTlsKeys METRICS =

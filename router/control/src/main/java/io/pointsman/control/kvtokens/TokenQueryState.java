@@ -7,8 +7,8 @@ import java.util.Map;
 /**
  * Decides whether one worker can be queried. After a failure the worker rests, twice as long each
  * time. Queries take at most their share of the worker's time. The unused share of the last {@link
- * #SAVED} is kept, so that a new router learns the first prompts at once. A missing route is not
- * tried again for 5 minutes. Guarded by itself.
+ * #SAVED} is kept, because a new router then learns the first prompts at once. A missing route is
+ * not tried again for 5 minutes. Guarded by itself.
  */
 final class TokenQueryState {
   static final long FIRST_REST = Duration.ofSeconds(1).toNanos();
