@@ -203,6 +203,13 @@ class KnownClientsTest {
   }
 
   @Test
+  void aHeaderMayNameTheModelOfTheBody() throws Exception {
+    String lines = "authorization: Bearer one\r\nserve_multiplexed_model_id: m\r\n";
+    WireResponse served = rig.ask(ProxyRig.post("/v1/other", lines, "{\"model\":\"m\"}"));
+    assertThat(served.status()).isEqualTo(200);
+  }
+
+  @Test
   void aBodyThatIsOnlyPartlyJsonIsRefused() throws Exception {
     String body = "{\"model\":\"m\"} {\"model\":\"other\"}";
     String key = "authorization: Bearer one\r\n";

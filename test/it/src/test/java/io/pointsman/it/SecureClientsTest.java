@@ -213,12 +213,35 @@ class SecureClientsTest {
       assertThatThrownBy(() -> status(scraper, url.resolve("/workers")))
           .isInstanceOf(IOException.class);
       assertThat(status(scraper, URI.create(running.metricsUrl()))).isEqualTo(200);
+      double failed = awaitFailedHandshakes(scraper, running, 1);
 
       // The command for HAProxy reads the router's addresses there.
       assertThat(HaproxyPlane.spoeOf(url, "", known).getPort()).isPositive();
       assertThatThrownBy(() -> HaproxyPlane.spoeOf(url, "", nobody))
           .isInstanceOf(IOException.class);
+      awaitFailedHandshakes(scraper, running, failed + 1);
     }
+  }
+
+  /**
+   * Waits until the admin listener has refused callers by their certificate.
+   *
+   * @return their number, at least {@code least}
+   */
+  private static double awaitFailedHandshakes(
+      HttpClient scraper, RunningRouter running, double least) throws Exception {
+    HttpRequest scrape = HttpRequest.newBuilder(URI.create(running.metricsUrl())).build();
+    String start = "pointsman_tls_handshakes_failed_total{listener=\"admin\"} ";
+    double found;
+    do {
+      String page = scraper.send(scrape, BodyHandlers.ofString()).body();
+      found =
+          page.lines()
+              .filter(line -> line.startsWith(start))
+              .mapToDouble(line -> Double.parseDouble(line.substring(start.length())))
+              .sum();
+    } while (found < least);
+    return found;
   }
 
   private static int status(HttpClient client, URI url) throws Exception {
