@@ -27,7 +27,14 @@ import org.junit.jupiter.params.provider.EnumSource;
 final class PastPrefillTest {
   /** A route and a request that only one worker can serve. */
   private record Asked(String path, String body) {
-    static List<Asked> all() {
+    static List<Asked> all(KvConnector connector) {
+      // Decode engines find the blocks of each prompt by content, so several are split.
+      return all().stream()
+          .filter(each -> connector != KvConnector.NONE || !each.body.startsWith("\"prompt\":["))
+          .toList();
+    }
+
+    private static List<Asked> all() {
       List<Asked> all = new ArrayList<>();
       for (String more :
           List.of(
@@ -78,7 +85,7 @@ final class PastPrefillTest {
         PeerRig rig =
             new PeerRig(
                 connector, 1, 1, true, o -> o.withLogged(1000), WorkerSpec.of(whole.url()))) {
-      for (Asked asked : Asked.all()) {
+      for (Asked asked : Asked.all(connector)) {
         int before = whole.requests().size();
         HttpAnswer answer = rig.ask(asked.path(), asked.sent());
         assertThat(answer.status()).as(asked + answer.text()).isEqualTo(200);
