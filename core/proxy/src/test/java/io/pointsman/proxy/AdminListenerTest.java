@@ -280,6 +280,19 @@ class AdminListenerTest {
     }
   }
 
+  /** The first one is that of the listener's own pages. */
+  @Test
+  void severalOriginsAreRefused() throws Exception {
+    try (ProxyRig rig = rig("", "", ADMIN);
+        WireClient client = new WireClient(rig.adminPort())) {
+      String own = "origin: http://127.0.0.1:" + rig.adminPort();
+      client.send(
+          "POST /admin HTTP/1.1\r\nhost: 127.0.0.1:%d\r\n%s\r\norigin: https://evil.example\r\n\r\n"
+              .formatted(rig.adminPort(), own));
+      assertThat(client.read().status()).isEqualTo(400);
+    }
+  }
+
   @Test
   void theAdminPathsCanBeOnTheClientPortToo() throws Exception {
     try (ProxyRig rig = rig("", "", ADMIN)) {

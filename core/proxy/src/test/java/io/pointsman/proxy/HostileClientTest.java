@@ -51,8 +51,8 @@ class HostileClientTest {
   }
 
   @Test
-  void severalKeysAreRefused() throws Exception {
-    for (String name : List.of("authorization", "x-api-key")) {
+  void severalKeysOrOriginsAreRefused() throws Exception {
+    for (String name : List.of("authorization", "x-api-key", "origin")) {
       String one = name + ": Bearer mine\r\n";
       String other = name.toUpperCase(Locale.ROOT) + ": Bearer other\r\n";
       refused(400, with(one + "content-length: 0\r\n" + other));

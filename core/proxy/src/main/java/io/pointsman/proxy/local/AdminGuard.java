@@ -2,6 +2,7 @@ package io.pointsman.proxy.local;
 
 import static java.util.Objects.requireNonNull;
 
+import io.netty.util.NetUtil;
 import io.pointsman.proxy.identity.KeyHolder;
 import io.pointsman.proxy.identity.KeyRing;
 import io.pointsman.proxy.identity.KeyRole;
@@ -9,8 +10,12 @@ import io.pointsman.request.RequestHeaders;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.Base64;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +29,13 @@ public final class AdminGuard {
    * client's.
    */
   public static final String KEY_HEADER = "x-pointsman-key";
+
+  /** Headers that decide about a call, so it may have each of them once. */
+  private static final Set<String> SINGLE =
+      Set.of("host", "origin", "sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", KEY_HEADER);
+
+  /** An authority: a name, or an address in brackets; and a port, which may be empty. */
+  private static final Pattern AUTHORITY = Pattern.compile("(\\[[^\\]]*\\]|[^:\\[]*)(:[0-9]*)?");
 
   private static final String BEARER = "bearer ";
   private static final String BASIC = "basic ";
@@ -79,6 +91,10 @@ public final class AdminGuard {
    * @param page true if the call gets a page that other pages may link to
    */
   public @Nullable String problem(RequestHeaders headers, boolean page) {
+    String repeated = repeated(headers);
+    if (repeated != null) {
+      return repeated + ": repeated (expected: one)";
+    }
     String host = headers.first("host");
     if (host != null && !known(host)) {
       return "host: " + shown(host) + " (expected: an address, localhost, or one of admin.names)";
@@ -95,6 +111,20 @@ public final class AdminGuard {
     return null;
   }
 
+  /** A header of which there may be only one, and there are more; null if there is none. */
+  private static @Nullable String repeated(RequestHeaders headers) {
+    Set<String> seen = new HashSet<>();
+    Set<String> again = new HashSet<>();
+    headers.forEach(
+        (name, _) -> {
+          String lower = name.toString().toLowerCase(Locale.ROOT);
+          if (SINGLE.contains(lower) && !seen.add(lower)) {
+            again.add(lower);
+          }
+        });
+    return again.isEmpty() ? null : again.iterator().next();
+  }
+
   /** True if the browser shows the answer as a page, which the page with the link cannot read. */
   private static boolean followsLink(RequestHeaders headers) {
     return "navigate".equals(headers.first("sec-fetch-mode"))
@@ -109,11 +139,19 @@ public final class AdminGuard {
   /** True for an address, a local name, and a configured name; the port does not count. */
   private boolean known(String authority) {
     String name = name(authority);
-    boolean address = name.startsWith("[") || name.matches("[0-9]{1,3}(\\.[0-9]{1,3}){3}");
-    return address
+    return isAddress(name)
         || name.equals("localhost")
         || name.endsWith(".localhost")
         || names.contains(name);
+  }
+
+  /** True for an address. IPv6 addresses are in brackets, without a zone. */
+  private static boolean isAddress(String name) {
+    return name.startsWith("[")
+        ? name.endsWith("]")
+            && name.indexOf('%') < 0
+            && NetUtil.isValidIpV6Address(name.substring(1, name.length() - 1))
+        : NetUtil.isValidIpV4Address(name);
   }
 
   /** True for the origin of the listener's own pages, and of pages of a configured name. */
@@ -127,11 +165,13 @@ public final class AdminGuard {
         || (host != null && authority.equals(host.strip().toLowerCase(Locale.ROOT)));
   }
 
-  /** The name of an authority in lower case, without port and final dot. */
+  /** The name of an authority in lower case, without port and final dot; empty if it is invalid. */
   private static String name(String authority) {
-    String lower = authority.strip().toLowerCase(Locale.ROOT);
-    int colon = lower.startsWith("[") ? lower.indexOf("]:") + 1 : lower.indexOf(':');
-    String name = colon <= 0 ? lower : lower.substring(0, colon);
+    Matcher parts = AUTHORITY.matcher(authority.strip().toLowerCase(Locale.ROOT));
+    if (!parts.matches()) {
+      return "";
+    }
+    String name = parts.group(1);
     return name.endsWith(".") ? name.substring(0, name.length() - 1) : name;
   }
 

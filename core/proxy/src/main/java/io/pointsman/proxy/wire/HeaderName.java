@@ -21,6 +21,7 @@ enum HeaderName {
 
   /** A header that only routers set, for engines, other proxies or the router itself. */
   ORDER("", true),
+  ORIGIN("origin", false),
   PROXY_AUTHORIZATION("proxy-authorization", true),
   PROXY_CONNECTION("proxy-connection", true),
   RANK("x-data-parallel-rank", true),
@@ -97,7 +98,7 @@ enum HeaderName {
     return switch (to - from) {
       case 2 -> is(bytes, from, to, TE);
       case 4 -> is(bytes, from, to, HOST);
-      case 6 -> is(bytes, from, to, EXPECT);
+      case 6 -> is(bytes, from, to, EXPECT, ORIGIN);
       case 7 -> is(bytes, from, to, UPGRADE, TRAILER);
       case 9 -> ofNine(bytes, from, to);
       case 10 -> ofTen(bytes, from, to);

@@ -14,9 +14,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The validated head of a client's request, kept as the received bytes. It refuses valid heads that
  * a server behind the router may read differently. These have more than one {@code Host}, {@code
- * Content-Length}, {@code Authorization} or {@code X-Api-Key}, a transfer coding other than {@code
- * chunked}, or both kinds of framing. It also refuses a {@code Connection} header with too many
- * names.
+ * Content-Length}, {@code Authorization}, {@code X-Api-Key} or {@code Origin}, a transfer coding
+ * other than {@code chunked}, or both kinds of framing. It also refuses a {@code Connection} header
+ * with too many names.
  */
 public final class RequestHead implements RequestHeaders {
   /** Reason to refuse a head. */
@@ -224,6 +224,7 @@ public final class RequestHead implements RequestHeaders {
     private int hosts;
     private int authorizations;
     private int apiKeys;
+    private int origins;
     private int lengths;
     private int codings;
     private int expectations;
@@ -243,6 +244,7 @@ public final class RequestHead implements RequestHeaders {
           case HOST -> hosts++;
           case AUTHORIZATION -> authorizations++;
           case API_KEY -> apiKeys++;
+          case ORIGIN -> origins++;
           case CONTENT_LENGTH -> {
             lengths++;
             length = Bytes.decimal(bytes, from, to);
@@ -291,8 +293,9 @@ public final class RequestHead implements RequestHeaders {
       return Fault.VERSION;
     }
     boolean hostFits = framing.hosts == 1 || (framing.hosts == 0 && http10);
-    boolean keysFit = framing.authorizations <= 1 && framing.apiKeys <= 1;
-    if (!targetFits() || !hostFits || !keysFit || !framing.fits() || connection.tooMany()) {
+    boolean senderFits =
+        framing.authorizations <= 1 && framing.apiKeys <= 1 && framing.origins <= 1;
+    if (!targetFits() || !hostFits || !senderFits || !framing.fits() || connection.tooMany()) {
       return Fault.MALFORMED;
     }
     return framing.expectations > 0 && !expectsContinue ? Fault.EXPECTATION : null;

@@ -4,10 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.request.RequestHeaders;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -19,24 +20,28 @@ class AdminGuardTest {
   private static final AdminGuard GUARD =
       new AdminGuard(List.of("Router.example"), "admin-key", "plane-key");
 
-  /** Headers of a call, by lower-case name. */
-  private record Headers(Map<String, String> values) implements RequestHeaders {
+  /** Headers of a call, by name. */
+  private record Headers(List<Map.Entry<String, String>> values) implements RequestHeaders {
     static Headers of(String... namesAndValues) {
-      Map<String, String> values = new TreeMap<>();
+      List<Map.Entry<String, String>> values = new ArrayList<>();
       for (int i = 0; i < namesAndValues.length; i += 2) {
-        values.put(namesAndValues[i], namesAndValues[i + 1]);
+        values.add(Map.entry(namesAndValues[i], namesAndValues[i + 1]));
       }
       return new Headers(values);
     }
 
     @Override
     public @Nullable String first(String lowerCaseName) {
-      return values.get(lowerCaseName);
+      return values.stream()
+          .filter(each -> each.getKey().equalsIgnoreCase(lowerCaseName))
+          .map(Map.Entry::getValue)
+          .findFirst()
+          .orElse(null);
     }
 
     @Override
     public void forEach(BiConsumer<? super CharSequence, ? super CharSequence> each) {
-      values.forEach(each);
+      values.forEach(one -> each.accept(one.getKey(), one.getValue()));
     }
   }
 
@@ -48,6 +53,8 @@ class AdminGuardTest {
         "10.0.0.7:80",
         "[::1]:29001",
         "[fe80::1]",
+        "[::ffff:10.0.0.7]:80",
+        "127.0.0.1:",
         "localhost",
         "LocalHost:1",
         "localhost.",
@@ -71,6 +78,20 @@ class AdminGuardTest {
         "127.0.0.1@evil.example",
         "2130706433",
         "0x7f.0.0.1",
+        "999.1.1.1",
+        "256.0.0.1:29001",
+        "127.1",
+        "[evil.example]",
+        "[evil.example]:29001",
+        "[]",
+        "[::1",
+        "[::1].evil.example",
+        "[::1]:80.evil.example",
+        "[::1%evil.example]",
+        "[127.0.0.1]",
+        "::1",
+        "127.0.0.1:80:evil.example",
+        "localhost:evil.example",
         "",
         ":29001"
       })
@@ -126,6 +147,26 @@ class AdminGuardTest {
             into);
 
     assertThat(GUARD.problem(headers, page) == null).isEqualTo(admitted);
+  }
+
+  /** Otherwise a proxy in front could check one of them, and this guard the other. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "host",
+        "origin",
+        "sec-fetch-site",
+        "sec-fetch-mode",
+        "sec-fetch-dest",
+        "x-pointsman-key"
+      })
+  void aHeaderThatDecidesMayOccurOnce(String name) {
+    String value = name.equals("origin") ? "http://localhost" : "localhost";
+    Headers once = Headers.of("host", "localhost", "other", "a", "Other", "a");
+    assertThat(GUARD.problem(once, false)).isNull();
+    String upper = name.toUpperCase(Locale.ROOT);
+    Headers twice = Headers.of("other", "a", name, value, upper, "evil.example", "other", "a");
+    assertThat(GUARD.problem(twice, false)).isEqualTo(name + ": repeated (expected: one)");
   }
 
   @Test
