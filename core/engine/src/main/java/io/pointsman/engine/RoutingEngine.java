@@ -8,6 +8,7 @@ import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseKind;
 import io.pointsman.engine.fleet.LeaseListener;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Pool;
@@ -199,8 +200,23 @@ public final class RoutingEngine {
     return requireNonNull(attemptWithin(request, Double.POSITIVE_INFINITY), "decision");
   }
 
+  /**
+   * Decides like {@link #attempt} for a request that is sent later, after another worker has done
+   * its part. Before {@link Lease#dispatched} its worker is not expected to show progress.
+   */
+  public Decision reserve(RoutingRequest request) {
+    return requireNonNull(attempt(request, Double.POSITIVE_INFINITY, true), "decision");
+  }
+
   /** Decides like {@link #decideWithin}, but does not report a rejection to the listener. */
   public @Nullable Decision attemptWithin(RoutingRequest request, double millis) {
+    return attempt(request, millis, request.elsewhere());
+  }
+
+  /**
+   * @param later true if the request is not sent at once, or by another proxy
+   */
+  private @Nullable Decision attempt(RoutingRequest request, double millis, boolean later) {
     long now = ticker.nanos();
     for (int i = 0; i < PICKS; i++) {
       Pickers current = pickers;
@@ -217,7 +233,7 @@ public final class RoutingEngine {
       }
       explain(pooled.pool(), request, worker, now);
       PolicySetup by = policies.of(request);
-      Lease lease = lease(worker, request, now, by);
+      Lease lease = lease(worker, request, now, by, later);
       if (lease != null) {
         return routed(request, lease, by);
       }
@@ -232,7 +248,8 @@ public final class RoutingEngine {
   public @Nullable Lease place(RoutingRequest request, Worker worker) {
     long now = ticker.nanos();
     PolicySetup by = policies.of(request);
-    Lease lease = request.admits(worker, now) ? lease(worker, request, now, by) : null;
+    Lease lease =
+        request.admits(worker, now) ? lease(worker, request, now, by, request.elsewhere()) : null;
     if (lease != null) {
       placed(request, lease, by);
     }
@@ -303,15 +320,14 @@ public final class RoutingEngine {
 
   /**
    * @param by the policy that learns from the request, to its end
+   * @param later true if the request is not sent at once, or by another proxy
    */
-  private @Nullable Lease lease(Worker worker, RoutingRequest request, long now, PolicySetup by) {
+  private @Nullable Lease lease(
+      Worker worker, RoutingRequest request, long now, PolicySetup by, boolean later) {
     PrefixBlocks prefix = request.prefix();
     int cached = (int) (prefix.tokens() * prefix.ratio(request.notes().matchedBlocks()));
-    Lease lease = worker.tryLease(now, prefix.tokens(), cached, new Ending(request, by));
-    if (lease != null && !request.heard()) {
-      lease.answeredWhole();
-    }
-    return lease;
+    LeaseKind kind = LeaseKind.of(later, request.heard());
+    return worker.tryLease(now, kind, prefix.tokens(), cached, new Ending(request, by));
   }
 
   /**

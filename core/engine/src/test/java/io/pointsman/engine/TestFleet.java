@@ -6,6 +6,7 @@ import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseKind;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
@@ -71,7 +72,11 @@ public final class TestFleet {
 
   /** Takes a lease on {@code worker}, which must be eligible. */
   public Lease lease(Worker worker) {
-    return requireNonNull(worker.tryLease(now(), 0, 0, (_, _) -> {}), "lease");
+    return lease(worker, LeaseKind.STREAM);
+  }
+
+  public Lease lease(Worker worker, LeaseKind kind) {
+    return requireNonNull(worker.tryLease(now(), kind, 0, 0, (_, _) -> {}), "lease");
   }
 
   /** Places {@code n} requests on {@code worker}. */

@@ -100,13 +100,12 @@ public final class Choices {
     return new Choice.IdTaken(String.valueOf(hold.id()), claim == NamedLeases.Claim.SETTLED);
   }
 
-  /** Holds a lease that is neither settled nor reserved. */
+  /** Holds the lease of a request that another proxy carries. If that fails, gives it back. */
   public Choice hold(Lease lease, LeaseTerms hold) {
-    lease.reserve();
     return hold(lease, null, hold);
   }
 
-  /** Holds reserved leases. If that fails, gives all of them back. */
+  /** Holds the leases of a request that another proxy carries. If that fails, gives all back. */
   public Choice hold(Lease lease, @Nullable Lease prefill, LeaseTerms hold) {
     ExternalLease held = held(lease, prefill, hold);
     if (held == null) {

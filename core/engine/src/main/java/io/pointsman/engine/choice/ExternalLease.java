@@ -225,7 +225,7 @@ final class ExternalLease {
           ending.lease.answersWell();
         }
         if (report.clientLeft()) {
-          ending.awaited(ending.lease).clientLeftElsewhere();
+          ending.awaited(ending.lease).clientLeft();
         }
       }
     } finally {

@@ -9,6 +9,10 @@ import org.jspecify.annotations.Nullable;
  * The holder settles it exactly once. Between both, the request counts in the worker's number of
  * requests in flight. Counts and breaker samples change only through leases.
  *
+ * <p>The properties of the request are arguments of {@link Worker#tryLease}. Between the placement
+ * and the settlement the holder reports events. Each may be reported in any order and repeatedly;
+ * after the settlement a report has no effect.
+ *
  * <p>Any thread may settle it, and the first settlement counts. A second one changes nothing and
  * returns false. With {@code -ea} it is an assertion error, because two parties then handle one
  * request.
@@ -45,17 +49,17 @@ public final class Lease {
   private final long placedAt;
   private final LeaseListener listener;
 
+  /** True if the response shows no progress before its end. */
+  private final boolean whole;
+
   /** True if it is the trial of a stalled worker. */
   private final boolean trial;
 
-  /** True if the client determines the duration. Written by the holder before the settlement. */
+  /** True if the client determines the duration. Written and read by the holder. */
   private boolean session;
 
   /** Time of dispatch. Written before the change of the state that publishes it. */
   private long sentAt;
-
-  /** Written before the lease is published to other threads. */
-  private boolean answeredWhole;
 
   /**
    * True if it is the breaker's probe and the breaker has no result yet. Cleared atomically through
@@ -63,7 +67,7 @@ public final class Lease {
    */
   private volatile boolean probe;
 
-  /** True while the request is suspect; cleared atomically through SUSPECT. */
+  /** True while the request is suspect; changed atomically through SUSPECT. */
   private volatile boolean suspect;
 
   /** True if the first token was reported; written through FIRST_TOKEN. */
@@ -80,6 +84,7 @@ public final class Lease {
 
   Lease(
       Worker worker,
+      LeaseKind kind,
       boolean probe,
       boolean trial,
       int promptTokens,
@@ -88,9 +93,13 @@ public final class Lease {
       LeaseListener listener) {
     this.worker = worker;
     this.trial = trial;
+    whole = kind.whole();
     sentAt = placedAt;
     if (probe) {
       this.probe = true;
+    }
+    if (kind.later()) {
+      state = RESERVED;
     }
     this.promptTokens = promptTokens;
     this.cachedTokens = cachedTokens;
@@ -103,62 +112,37 @@ public final class Lease {
   }
 
   /**
-   * Marks the response as non-streaming, so it shows no progress before its end. To be called at
-   * most once, by the thread that took the lease, directly after it.
-   */
-  public void answeredWhole() {
-    answeredWhole = true;
-    worker.answersWhole(1);
-  }
-
-  /**
    * Reports that the response lasts as long as its client wants, for example a WebSocket. Its
-   * duration is then no service time. To be called by the thread that settles the lease.
+   * duration is then no service time. For the thread that settles the lease.
    */
   public void session() {
     session = true;
   }
 
-  /** Returns true if the response was marked as non-streaming. */
+  /** Returns true if the response shows no progress before its end. */
   public boolean whole() {
-    return answeredWhole;
+    return whole;
   }
 
-  /**
-   * Reserves capacity for a request that is sent later, after another worker has done its part.
-   * Until {@link #dispatched} the worker is not expected to show progress. To be called at most
-   * once, by the thread that took the lease, directly after it and after {@link #answeredWhole}.
-   */
-  public void reserve() {
-    state = RESERVED;
-    worker.reserved(1);
-    if (answeredWhole) {
-      // A reserved request is exempt already; count it once.
-      worker.answersWhole(-1);
-    }
-  }
-
-  /** Reports that a reserved request is sent. No effect on other leases. */
+  /** Reports that a request is sent that was placed to be sent later. No effect on others. */
   public void dispatched() {
     if (state != RESERVED) {
       return;
     }
     sentAt = worker.now();
     if (STATE.compareAndSet(this, RESERVED, PLACED)) {
-      worker.dispatched();
-      if (answeredWhole) {
-        worker.answersWhole(1);
-      }
+      worker.dispatched(whole);
     }
   }
 
   /**
    * Marks the request as suspect, because another worker failed after it. Ends with {@link
-   * #cleared}, at the latest with the lease. To be called at most once.
+   * #cleared}, at the latest with the lease. For the thread that settles the lease.
    */
   public void suspect() {
-    suspect = true;
-    worker.suspects(1);
+    if (state != SETTLED && SUSPECT.compareAndSet(this, false, true)) {
+      worker.suspects(1);
+    }
   }
 
   /** Reports the output of a good response: the worker has survived the request so far. */
@@ -185,8 +169,8 @@ public final class Lease {
 
   /**
    * Returns true if a request that was sent later has output. If the engine computes prompts in the
-   * order of arrival, it has then survived the prompt of this one. To be called by the thread that
-   * reports the dispatch, because the time of the dispatch is not volatile.
+   * order of arrival, it has then survived the prompt of this one. For the thread that reports the
+   * dispatch, because the time of the dispatch is not volatile.
    */
   public boolean outlived() {
     return worker.hasOutlived(sentAt, promptTokens);
@@ -220,29 +204,21 @@ public final class Lease {
     dispatched();
     boolean first = state == PLACED && STATE.compareAndSet(this, PLACED, ANSWERED);
     if (first) {
-      worker.began(promptTokens, sentAt, answeredWhole);
+      worker.began(promptTokens, sentAt, whole);
     } else if (state == ANSWERED) {
       worker.progressed();
     }
   }
 
   /**
-   * Reports that the client left. Without output before it, that is evidence of a stall. To be
-   * called before the settlement.
+   * Reports that the client left. Without output before it, that is evidence of a stall. If another
+   * proxy carries the request, the time of its dispatch is that of the placement.
    */
   public void clientLeft() {
-    if (state == PLACED) {
-      worker.deserted(sentAt, answeredWhole, Math.max(0, promptTokens - cachedTokens));
-    }
-  }
-
-  /**
-   * As {@link #clientLeft} for a request that another proxy carries. The time of its dispatch is
-   * that of the placement.
-   */
-  public void clientLeftElsewhere() {
-    if (state == RESERVED) {
-      worker.deserted(placedAt, true, 0);
+    switch (state) {
+      case RESERVED -> worker.deserted(placedAt, true, 0);
+      case PLACED -> worker.deserted(sentAt, whole, Math.max(0, promptTokens - cachedTokens));
+      default -> {}
     }
   }
 
@@ -269,7 +245,7 @@ public final class Lease {
    * they compute.
    */
   public void firstToken() {
-    if (untold()) {
+    if (awaitsFirstToken()) {
       firstTokenAt(worker.now());
     }
   }
@@ -279,12 +255,12 @@ public final class Lease {
    * future counts as now.
    */
   public void firstTokenAfter(long nanos) {
-    if (untold()) {
+    if (awaitsFirstToken()) {
       firstTokenAt(placedAt + Math.clamp(nanos, 0, Math.max(0, worker.now() - placedAt)));
     }
   }
 
-  private boolean untold() {
+  private boolean awaitsFirstToken() {
     return !firstToken && state < SETTLED && listener.observes();
   }
 
@@ -311,15 +287,17 @@ public final class Lease {
     return listener.observes();
   }
 
-  /** Records the token counts that the worker reported; to be called before settlement. */
+  /** Records the token counts that the worker reported. */
   public void reported(Usage usage) {
-    this.usage = usage;
+    if (state != SETTLED) {
+      this.usage = usage;
+    }
   }
 
   /** Token counts that the worker has reported so far. */
   public Usage usage() {
-    Usage told = usage;
-    return told == null ? Usage.UNKNOWN : told;
+    Usage known = usage;
+    return known == null ? Usage.UNKNOWN : known;
   }
 
   /**
@@ -378,15 +356,11 @@ public final class Lease {
       return false;
     }
     endSuspicion();
-    if (before < ANSWERED) {
+    boolean unanswered = before < ANSWERED;
+    if (unanswered) {
       worker.abandon(promptTokens);
     }
-    if (before == RESERVED) {
-      worker.reserved(-1);
-    } else if (answeredWhole) {
-      worker.answersWhole(-1);
-    }
-    boolean unanswered = before < ANSWERED;
+    worker.unplaced(before == RESERVED, whole);
     worker.settled(takeProbe(), outcome, placedAt, unanswered, session);
     if (trial && unanswered && !(outcome instanceof Outcome.Succeeded)) {
       worker.trialFailed();

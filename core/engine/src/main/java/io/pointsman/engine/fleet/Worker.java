@@ -893,14 +893,27 @@ public final class Worker {
     breaker.tryEarly(now);
   }
 
-  /** Changes the number of non-streaming requests in flight by {@code change}, which is 1 or -1. */
-  void answersWhole(int change) {
-    answeredWhole.addAndGet(change);
+  /** Counts a placed request among those that need not show progress. */
+  private void placed(LeaseKind kind) {
+    if (kind.later()) {
+      reserved.incrementAndGet();
+    } else if (kind.whole()) {
+      answeredWhole.incrementAndGet();
+    }
   }
 
-  /** Changes the number of reserved requests in flight by {@code change}, which is 1 or -1. */
-  void reserved(int change) {
-    reserved.addAndGet(change);
+  /**
+   * Ends the count of a request among those that need not show progress.
+   *
+   * @param unsent true if it was to be sent later and was not sent
+   * @param whole true if its response shows no progress before its end
+   */
+  void unplaced(boolean unsent, boolean whole) {
+    if (unsent) {
+      reserved.decrementAndGet();
+    } else if (whole) {
+      answeredWhole.decrementAndGet();
+    }
   }
 
   /**
@@ -934,11 +947,23 @@ public final class Worker {
     return suspects.get();
   }
 
-  /** Records that a reserved request is sent. The first request sent starts the stall timer. */
-  void dispatched() {
+  /**
+   * Records that a reserved request is sent. The first request sent starts the stall timer.
+   *
+   * @param whole true if its response shows no progress before its end
+   */
+  void dispatched(boolean whole) {
     if (inFlight() == reserved.getAndDecrement()) {
       lastProgressAt = ticker.nanos();
     }
+    if (whole) {
+      answeredWhole.incrementAndGet();
+    }
+  }
+
+  /** Requests in flight that were sent and whose response shows no progress before its end. */
+  int answeredWhole() {
+    return answeredWhole.get();
   }
 
   /** Requests in flight that have not been sent yet. */
@@ -946,16 +971,23 @@ public final class Worker {
     return reserved.get();
   }
 
+  /** Takes a lease for a request that is sent at once and whose response is a stream. */
+  public @Nullable Lease tryLease(
+      long now, int promptTokens, int cachedTokens, LeaseListener listener) {
+    return tryLease(now, LeaseKind.STREAM, promptTokens, cachedTokens, listener);
+  }
+
   /**
    * Takes a lease for one request.
    *
+   * @param kind the progress that is expected
    * @param promptTokens estimated tokens of its prompt
    * @param cachedTokens prompt tokens expected in the worker's cache
    * @return null if the worker is not eligible, or has just become ineligible: full, gone, or its
    *     breaker's probe is taken
    */
   public @Nullable Lease tryLease(
-      long now, int promptTokens, int cachedTokens, LeaseListener listener) {
+      long now, LeaseKind kind, int promptTokens, int cachedTokens, LeaseListener listener) {
     if (inFlight() <= reserved.get()) {
       lastProgressAt = now; // before the request counts: a check may run in between
     }
@@ -990,9 +1022,10 @@ public final class Worker {
       lastProgressAt = now;
     }
     pendingTokens.addAndGet(promptTokens);
+    placed(kind);
     boolean probe = admission == Admission.PROBE;
     boolean trialOfStall = trial == StallTrials.Admission.TRIAL;
-    return new Lease(this, probe, trialOfStall, promptTokens, cachedTokens, now, listener);
+    return new Lease(this, kind, probe, trialOfStall, promptTokens, cachedTokens, now, listener);
   }
 
   /**

@@ -28,7 +28,8 @@ public final class RoutingRequest {
   private final @Nullable String pinnedWorker;
   private final boolean explained;
   private final RequestFields fields;
-  private boolean heard;
+  private final boolean stream;
+  private boolean elsewhere;
   private boolean preview;
   private @Nullable String id;
   private final PickNotes notes = new PickNotes();
@@ -43,7 +44,7 @@ public final class RoutingRequest {
     prefix = builder.prefix;
     affinity = builder.affinity;
     pinnedWorker = builder.pinnedWorker;
-    heard = builder.stream;
+    stream = builder.stream;
     explained = builder.explained;
     fields = builder.fields;
   }
@@ -52,7 +53,10 @@ public final class RoutingRequest {
     return new Builder();
   }
 
-  /** Returns a copy without tried workers and notes. */
+  /**
+   * Returns a copy without tried workers and notes. Its {@link #heard} is the same, but it is not
+   * {@link #elsewhere}: no other proxy carries the copy.
+   */
   public RoutingRequest copy() {
     RoutingRequest copy =
         builder()
@@ -61,7 +65,7 @@ public final class RoutingRequest {
             .prefix(prefix)
             .affinity(affinity)
             .pinnedWorker(pinnedWorker)
-            .stream(heard)
+            .stream(heard())
             .explained(explained)
             .fields(fields)
             .build();
@@ -132,12 +136,20 @@ public final class RoutingRequest {
    * stall, and the first token is observed.
    */
   public boolean heard() {
-    return heard;
+    return stream && !elsewhere;
   }
 
-  /** Marks that the response does not pass through the router; to be called before placement. */
+  /**
+   * Marks that another proxy carries the request, so its response does not pass through the router;
+   * to be called before placement.
+   */
   public void passesElsewhere() {
-    heard = false;
+    elsewhere = true;
+  }
+
+  /** Returns true if another proxy carries the request. */
+  public boolean elsewhere() {
+    return elsewhere;
   }
 
   /** Returns true if an explanation of the decision is requested. */

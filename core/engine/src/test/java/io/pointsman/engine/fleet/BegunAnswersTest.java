@@ -60,8 +60,7 @@ class BegunAnswersTest {
     long then = later();
     lease().ignored();
     lease().failed(Failure.ERROR);
-    Lease reserved = lease();
-    reserved.reserve();
+    Lease reserved = fleet.lease(worker, LeaseKind.LATER_STREAM);
     reserved.dispatched();
     reserved.ignored();
     worker.reprieve();

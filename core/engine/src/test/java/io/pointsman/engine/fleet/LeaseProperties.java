@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -16,6 +17,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
@@ -42,6 +44,65 @@ class LeaseProperties {
     for (Worker worker : fleet.fleet.snapshot().workers()) {
       assertThat(worker.inFlight()).isZero();
       assertThat(worker.pendingTokens()).isZero();
+    }
+  }
+
+  @Property(tries = 1000)
+  void reportsInAnyOrderLeaveNoCountBehind(
+      @ForAll LeaseKind kind,
+      @ForAll @Size(max = 8) List<Report> before,
+      @ForAll @IntRange(max = 4) int outcome,
+      @ForAll @Size(max = 8) List<Report> after) {
+    TestFleet fleet = TestFleet.of(1);
+    Worker worker = fleet.worker(0);
+    Lease lease =
+        Objects.requireNonNull(worker.tryLease(fleet.now(), kind, 100, 0, (_, _) -> {}), "lease");
+
+    before.forEach(report -> report.to(lease));
+    assertThat(counts(worker)).allMatch(count -> count >= 0 && count <= 100);
+    assertThat(worker.inFlight()).isEqualTo(1);
+    Usage usage = lease.usage();
+    lease.settle(outcome(outcome));
+    after.forEach(report -> report.to(lease));
+
+    assertThat(counts(worker)).containsOnly(0L);
+    assertThat(lease.usage()).isEqualTo(usage);
+  }
+
+  private static List<Long> counts(Worker worker) {
+    return List.of(
+        (long) worker.inFlight(),
+        worker.pendingTokens(),
+        (long) worker.reserved(),
+        (long) worker.answeredWhole(),
+        (long) worker.answering(),
+        (long) worker.suspects());
+  }
+
+  /** A report between the placement and the settlement. */
+  enum Report {
+    DISPATCHED(Lease::dispatched),
+    ACCEPTED(Lease::accepted),
+    PROGRESSED(Lease::progressed),
+    OUTPUT(Lease::reportedOutput),
+    FIRST_TOKEN(Lease::firstToken),
+    ANSWERS_WELL(Lease::answersWell),
+    SUSPECT(Lease::suspect),
+    CLEARED(Lease::cleared),
+    CLIENT_LEFT(Lease::clientLeft),
+    HELD_UP(Lease::heldUp),
+    SESSION(Lease::session),
+    USAGE(lease -> lease.reported(new Usage(3, 2, 1)));
+
+    @SuppressWarnings("ImmutableEnumChecker") // A lambda without state.
+    private final Consumer<Lease> to;
+
+    Report(Consumer<Lease> to) {
+      this.to = to;
+    }
+
+    void to(Lease lease) {
+      to.accept(lease);
     }
   }
 

@@ -13,9 +13,7 @@ class ReservedLeaseTest {
   private final Worker worker = fleet.worker(0);
 
   private Lease reserved() {
-    Lease lease = fleet.lease(worker);
-    lease.reserve();
-    return lease;
+    return fleet.lease(worker, LeaseKind.LATER_STREAM);
   }
 
   private void silence(long seconds) {

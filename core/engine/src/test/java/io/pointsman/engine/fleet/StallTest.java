@@ -22,6 +22,10 @@ class StallTest {
     return Objects.requireNonNull(worker.tryLease(fleet.now(), tokens, 0, (_, _) -> {}), "lease");
   }
 
+  private Lease whole() {
+    return fleet.lease(worker, LeaseKind.WHOLE);
+  }
+
   private void silence(Duration duration) {
     fleet.clock.advance(duration);
     fleet.fleet.checkStalls();
@@ -225,16 +229,14 @@ class StallTest {
   void departuresFromNonStreamingResponsesCountIfSuchResponsesAreUsuallyFaster() {
     for (int i = 0; i < 2; i++) {
       for (int j = 0; j < 3; j++) {
-        Lease left = lease(0);
-        left.answeredWhole();
+        Lease left = whole();
         silence(Duration.ofSeconds(4));
         left.clientLeft();
         left.ignored();
       }
       assertThat(worker.stalled()).isEqualTo(i == 1);
-      Lease usual = i == 0 ? lease(0) : null;
+      Lease usual = i == 0 ? whole() : null;
       if (usual != null) {
-        usual.answeredWhole();
         silence(Duration.ofSeconds(2));
         usual.succeeded();
       }
@@ -282,8 +284,8 @@ class StallTest {
 
   @Test
   void nonStreamingResponsesNeedNoProgress() {
-    lease(0).answeredWhole();
-    lease(0).answeredWhole();
+    whole();
+    whole();
     silence(Duration.ofHours(1));
 
     assertThat(worker.stalled()).isFalse();
@@ -291,7 +293,7 @@ class StallTest {
 
   @Test
   void oneStreamAmongNonStreamingResponsesNeedsProgress() {
-    lease(0).answeredWhole();
+    whole();
     Lease stream = lease(0);
     silence(Duration.ofSeconds(21));
     assertThat(worker.stalled()).isTrue();
@@ -306,7 +308,7 @@ class StallTest {
   @Test
   void manySilentNonStreamingResponsesAreAStall() {
     for (int i = 0; i < 4; i++) {
-      lease(0).answeredWhole();
+      whole();
     }
     silence(Duration.ofSeconds(60));
     assertThat(worker.stalled()).isFalse();
@@ -317,9 +319,8 @@ class StallTest {
 
   @Test
   void endedNonStreamingResponsesDoNotCount() {
-    lease(0).answeredWhole();
-    Lease ended = lease(0);
-    ended.answeredWhole();
+    whole();
+    Lease ended = whole();
     ended.succeeded();
     lease(0);
     silence(Duration.ofSeconds(21));

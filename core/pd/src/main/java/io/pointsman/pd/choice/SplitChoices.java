@@ -199,8 +199,6 @@ public final class SplitChoices {
       split.decode().settle(Outcome.POINTED);
       return new SplitChoice.Two(prefill, decode, plan, null, 0);
     }
-    // The decode lease is already reserved.
-    split.prefill().reserve();
     Choice choice = choices.hold(split.decode(), split.prefill(), hold);
     return choice instanceof Choice.Held(_, String lease, long expiresInNanos)
         ? new SplitChoice.Two(prefill, decode, plan, lease, expiresInNanos)

@@ -90,11 +90,9 @@ public final class SplitRouter {
     if (full != null) {
       return asRefused(request, Role.PREFILL, full);
     }
-    return switch (engine.attempt(request.decode())) {
-      case Decision.Routed(Lease lease) -> {
-        lease.reserve();
-        yield withPrefill(request, lease, SplitRule.NO_PREFILL, waited);
-      }
+    return switch (engine.reserve(request.decode())) {
+      case Decision.Routed(Lease lease) ->
+          withPrefill(request, lease, SplitRule.NO_PREFILL, waited);
       case Decision.Rejected rejection ->
           orRefused(request, SplitRule.NO_DECODE, new Refused(Role.DECODE, rejection), waited);
     };
@@ -165,7 +163,9 @@ public final class SplitRouter {
             settings.decodeServesWhole()
                 && (settings.decodeWithoutPrefill() || otherwise != SplitRule.NO_PREFILL);
         if (serves && (!busy || settings.wholeWhenPrefillBusy())) {
-          decode.dispatched();
+          if (!request.decode().elsewhere()) {
+            decode.dispatched();
+          }
           return new Placed(new Single(decode, otherwise));
         }
         decode.ignored();

@@ -187,9 +187,12 @@ public final class LeaseStress {
   @JCStressTest
   @Outcome(id = "0, 0", expect = ACCEPTABLE)
   @State
-  public static class DispatchAndEnd extends OneLease {
+  public static class DispatchAndEnd extends OneWorker {
+    private final Lease lease;
+
     public DispatchAndEnd() {
-      lease.reserve();
+      super(SPEC);
+      lease = requireNonNull(worker.tryLease(HOUR, LeaseKind.LATER_WHOLE, 100, 0, (_, _) -> {}));
     }
 
     @Actor

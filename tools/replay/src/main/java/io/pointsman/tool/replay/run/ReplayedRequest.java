@@ -84,9 +84,6 @@ public final class ReplayedRequest implements Sequence.Listener {
     this.predictedMillis = predictedMillis;
     this.worker = worker;
     this.lease = lease;
-    if (request.outputTokens() == 0) {
-      lease.answeredWhole();
-    }
     placedAt = time.nanos();
     uncached = request.inputTokens() - worker.held(this);
     Sequence sent = new Sequence(engineBlocks, request.inputTokens(), request.outputTokens(), this);
