@@ -70,7 +70,7 @@ public final class DecideInProcess {
       case Choice.Held(Worker worker, String lease, _) -> {
         Outcome outcome = send(worker, body);
         engine.choices().settle(lease, outcome, TokenCounts.NONE);
-        yield worker.id() + ", " + request.notes().reason() + ": " + outcome;
+        yield worker.id() + ", " + request.result().reason() + ": " + outcome;
       }
       case Choice.Refused(var rejection) -> "nobody: " + rejection.reason();
       case Choice.TooManyHeld _ -> "too many leases";

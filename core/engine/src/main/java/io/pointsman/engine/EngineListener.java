@@ -11,7 +11,7 @@ import io.pointsman.engine.policy.RoutingRequest;
 @FunctionalInterface
 public interface EngineListener {
   /**
-   * The engine placed {@code lease} for {@code request}. The notes of the request contain the
+   * The engine placed {@code lease} for {@code request}. The result in the request contains the
    * reason.
    */
   default void routed(RoutingRequest request, Lease lease) {}
@@ -19,8 +19,8 @@ public interface EngineListener {
   default void rejected(RoutingRequest request, RejectReason reason) {}
 
   /**
-   * Returns true if the notes of {@code request} must explain the decision. The engine calls this
-   * for every request just before placement, so it must be cheap.
+   * Returns true if the decision for {@code request} must be explained. The engine calls this for
+   * every request just before placement, so it must be cheap.
    */
   default boolean explains(RoutingRequest request) {
     return false;

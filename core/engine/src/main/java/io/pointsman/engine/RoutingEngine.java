@@ -18,6 +18,7 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.Insight;
 import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -228,7 +229,7 @@ public final class RoutingEngine {
       if (worker == null) {
         break;
       }
-      if (request.notes().waitMillis() > millis) {
+      if (request.result().waitMillis() > millis) {
         return null;
       }
       explain(pooled.pool(), request, worker, now);
@@ -243,7 +244,7 @@ public final class RoutingEngine {
 
   /**
    * Places the request on a worker that the caller has chosen, for the reason in the request's
-   * notes. Returns null if the worker does not admit it.
+   * result. Returns null if the worker does not admit it.
    */
   public @Nullable Lease place(RoutingRequest request, Worker worker) {
     long now = ticker.nanos();
@@ -268,9 +269,9 @@ public final class RoutingEngine {
   }
 
   /**
-   * Decides like {@link #decide} and explains the choice in the request's notes. Places, binds and
-   * reports nothing, and gives no trial to a worker that is out. A policy that counts its picks
-   * counts this one too.
+   * Decides like {@link #decide} and explains the choice in the request. Places, binds and reports
+   * nothing, and gives no trial to a worker that is out. A policy that counts its picks counts this
+   * one too.
    */
   public Preview explain(RoutingRequest request) {
     request.previewOnly();
@@ -291,7 +292,7 @@ public final class RoutingEngine {
   private @Nullable Worker previewed(
       Pickers current, PooledPicker pooled, RoutingRequest request, long now) {
     if (request.pinnedWorker() != null) {
-      request.notes().because(PickReason.PINNED);
+      request.picked(PickResult.of(PickReason.PINNED));
       Worker pinned = pinned(current.snapshot(), pooled.pool(), request);
       return pinned != null && request.admits(pinned, now) ? pinned : null;
     }
@@ -299,7 +300,7 @@ public final class RoutingEngine {
     if (picked != null && request.admits(picked, now)) {
       return picked;
     }
-    request.notes().because(PickReason.FALLBACK);
+    request.picked(PickResult.of(PickReason.FALLBACK));
     return pooled.pool().leastLoaded(now, request.tried(), dice);
   }
 
@@ -310,9 +311,7 @@ public final class RoutingEngine {
     }
     Insight insight = policies.of(request).insight();
     try {
-      request
-          .notes()
-          .explain(insight == null ? List.of() : insight.explain(pool, request, chosen, now));
+      request.explain(insight == null ? List.of() : insight.explain(pool, request, chosen, now));
     } catch (RuntimeException | LinkageError e) {
       failed(e);
     }
@@ -325,7 +324,7 @@ public final class RoutingEngine {
   private @Nullable Lease lease(
       Worker worker, RoutingRequest request, long now, PolicySetup by, boolean later) {
     PrefixBlocks prefix = request.prefix();
-    int cached = (int) (prefix.tokens() * prefix.ratio(request.notes().matchedBlocks()));
+    int cached = (int) (prefix.tokens() * prefix.ratio(request.result().matchedBlocks()));
     LeaseKind kind = LeaseKind.of(later, request.heard());
     return worker.tryLease(now, kind, prefix.tokens(), cached, new Ending(request, by));
   }
@@ -348,7 +347,7 @@ public final class RoutingEngine {
   }
 
   private void placed(RoutingRequest request, Lease lease, PolicySetup by) {
-    request.notes().placed(lease.placedAt());
+    request.waits().placed(lease.placedAt());
     tell(by.learners(), learner -> learner.placed(request, lease));
     Worker worker = lease.worker();
     if (worker.left()) {
@@ -381,7 +380,7 @@ public final class RoutingEngine {
   private @Nullable Worker choose(
       Pickers current, PooledPicker pooled, RoutingRequest request, long now) {
     if (request.pinnedWorker() != null) {
-      request.notes().because(PickReason.PINNED);
+      request.picked(PickResult.of(PickReason.PINNED));
       Worker pinned = pinned(current.snapshot(), pooled.pool(), request);
       return pinned == null ? null : LastResort.among(List.of(pinned), request, null, now);
     }
@@ -389,7 +388,7 @@ public final class RoutingEngine {
     if (picked != null && request.admits(picked, now)) {
       return picked;
     }
-    request.notes().because(PickReason.FALLBACK);
+    request.picked(PickResult.of(PickReason.FALLBACK));
     Worker least = pooled.pool().leastLoaded(now, request.tried(), dice);
     return least != null ? least : lastResort(pooled.pool(), request, now);
   }

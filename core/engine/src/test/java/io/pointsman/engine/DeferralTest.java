@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.engine.deferral.Deferral;
 import io.pointsman.engine.deferral.DeferralSettings;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.prefix.PrefixBlocks;
@@ -38,8 +39,9 @@ class DeferralTest {
           new PolicySetup(
               pool ->
                   (request, now) -> {
-                    request.notes().because(PickReason.LEAST_COST, held.getOrDefault(request, 0));
-                    request.notes().waits(room > 0 ? 0 : waitMillis);
+                    request.picked(
+                        PickResult.of(PickReason.LEAST_COST, held.getOrDefault(request, 0)));
+                    request.picked(request.result().withWaitMillis(room > 0 ? 0 : waitMillis));
                     return pool.worker(0);
                   },
               List.of()),
@@ -106,7 +108,7 @@ class DeferralTest {
 
     assertThat(guest.decision).isInstanceOf(Decision.Routed.class);
     assertThat(guest.heldNanos).isEqualTo(Duration.ofMillis(20).toNanos());
-    assertThat(guest.request.notes().firstPlacedAt() - guest.request.notes().askedAt())
+    assertThat(guest.request.waits().firstPlacedAt() - guest.request.waits().askedAt())
         .isEqualTo(Duration.ofMillis(20).toNanos());
     assertThat(holdBack.held()).isZero();
     assertThat(holdBack.wakeAfterNanos()).isEqualTo(Deferral.NO_WAKE);

@@ -50,7 +50,7 @@ class PoliciesOfModelsTest {
     return switch (engine.decide(request)) {
       case Decision.Routed(Lease lease) -> {
         lease.succeeded();
-        yield new Placed(lease.worker(), request.notes().reason());
+        yield new Placed(lease.worker(), request.result().reason());
       }
       case Decision.Rejected rejected -> throw new AssertionError(rejected);
     };

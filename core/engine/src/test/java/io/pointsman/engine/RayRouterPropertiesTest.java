@@ -250,7 +250,7 @@ class RayRouterPropertiesTest {
     RoutingRequest request = Requests.prompt(1);
 
     assertThat(served(engine, request)).isSameAs(other);
-    assertThat(request.notes().reason()).isEqualTo(PickReason.LOAD_IMBALANCE);
+    assertThat(request.result().reason()).isEqualTo(PickReason.LOAD_IMBALANCE);
   }
 
   @Test

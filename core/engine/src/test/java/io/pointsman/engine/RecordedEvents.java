@@ -23,7 +23,7 @@ public final class RecordedEvents implements EngineListener {
     if (defect != null) {
       throw defect;
     }
-    routed.add(request.notes().reason());
+    routed.add(request.result().reason());
   }
 
   @Override

@@ -15,6 +15,7 @@ import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -118,7 +119,7 @@ class RoutingEngineTest {
             throw new IllegalStateException("fault of the policy");
           }
           return (request, _) -> {
-            request.notes().because(PickReason.TURN);
+            request.picked(PickResult.of(PickReason.TURN));
             return pool.worker(0);
           };
         };
@@ -501,7 +502,7 @@ class RoutingEngineTest {
     RoutingEngine engine = leastLoad();
     RoutingRequest pinned = Requests.pinned("w1");
     assertThat(engine.explain(pinned)).isEqualTo(new Preview.Chosen(fleet.worker(1)));
-    assertThat(pinned.notes().reason()).isEqualTo(PickReason.PINNED);
+    assertThat(pinned.result().reason()).isEqualTo(PickReason.PINNED);
     fleet.kill(fleet.worker(1));
     assertThat(engine.explain(Requests.pinned("w1"))).isInstanceOf(Preview.Refused.class);
     assertThat(engine.explain(RoutingRequest.builder().model("unknown").build()))

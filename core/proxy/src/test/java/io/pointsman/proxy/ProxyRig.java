@@ -16,6 +16,7 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.proxy.body.RequestEdits;
@@ -270,12 +271,12 @@ public final class ProxyRig implements AutoCloseable {
   }
 
   private @Nullable Worker waiting(@Nullable Worker chosen, RoutingRequest request) {
-    request.notes().waits(waitMillis);
+    request.picked(request.result().withWaitMillis(waitMillis));
     return chosen;
   }
 
   private static @Nullable Worker first(Pool pool, RoutingRequest request, long now) {
-    request.notes().because(PickReason.TURN);
+    request.picked(PickResult.of(PickReason.TURN));
     for (int i = 0; i < pool.size(); i++) {
       if (request.admits(pool.worker(i), now)) {
         return pool.worker(i);

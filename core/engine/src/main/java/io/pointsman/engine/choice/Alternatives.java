@@ -33,14 +33,14 @@ public final class Alternatives {
    * policy hashed a key, these are the next workers in hash order. Otherwise they are the workers
    * with the fewest requests in flight.
    *
-   * @param request the request as it was decided, including its notes
+   * @param request the request as it was decided, including its result
    * @param most 0 to {@link #MOST}
    */
   public List<Worker> of(RoutingRequest request, Worker chosen, int most) {
     if (most <= 0) {
       return List.of();
     }
-    PickReason reason = request.notes().reason();
+    PickReason reason = request.result().reason();
     return reason == PickReason.HASH || reason == PickReason.HASH_SPILL
         ? nextPlaces(request, chosen, most)
         : leastLoaded(request, chosen, most);

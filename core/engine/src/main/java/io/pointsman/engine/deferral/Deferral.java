@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Defers requests in the router while every worker is full. Each is decided when a worker has room,
  * with the knowledge of that moment. Only policies that estimate the wait of a request defer any
- * ({@link io.pointsman.engine.policy.PickNotes#waitMillis}).
+ * ({@link io.pointsman.engine.policy.PickResult#waitMillis}).
  *
  * <p>The router checks the deferred requests every 10 ms. Among the first of a queue it places each
  * request that a worker has room for. Requests with the fewest uncached tokens go first, because
@@ -124,7 +124,7 @@ public final class Deferral {
     if (full()) {
       return false;
     }
-    request.notes().heldSince(now);
+    request.waits().deferred(now);
     lines.of(request, now).add(guest, now);
     held.incrementAndGet();
     return true;
@@ -230,7 +230,7 @@ public final class Deferral {
   private boolean mayFit(Line line, Guest guest) {
     RoutingRequest request = guest.request();
     try {
-      return engine.preview(request) == null || !(request.notes().waitMillis() > beyondMillis);
+      return engine.preview(request) == null || !(request.result().waitMillis() > beyondMillis);
     } catch (RuntimeException e) {
       failed(line, guest, e);
       return false;
@@ -238,7 +238,7 @@ public final class Deferral {
   }
 
   private static double uncachedTokens(RoutingRequest request) {
-    double cached = request.prefix().ratio(request.notes().matchedBlocks());
+    double cached = request.prefix().ratio(request.result().matchedBlocks());
     return request.prefix().tokens() * (1 - cached);
   }
 

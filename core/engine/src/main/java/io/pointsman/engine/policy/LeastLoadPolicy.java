@@ -25,7 +25,7 @@ public final class LeastLoadPolicy implements Policy {
   /** Picks by least load. Session policies also use it for requests without a session. */
   public static @Nullable Worker pick(
       Pool pool, RoutingRequest request, long now, RandomSource dice) {
-    request.notes().because(PickReason.LEAST_LOAD);
+    request.picked(PickResult.of(PickReason.LEAST_LOAD));
     return pool.leastLoaded(now, request.tried(), dice);
   }
 }

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 public interface Picker {
   /**
    * Returns the worker to serve {@code request}, which {@link RoutingRequest#admits} must accept;
-   * null if there is none. Records the reason in {@link RoutingRequest#notes}.
+   * null if there is none. Records the reason with {@link RoutingRequest#picked}.
    *
    * @param now the engine's time in nanoseconds
    */

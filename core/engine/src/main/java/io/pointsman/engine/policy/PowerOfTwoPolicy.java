@@ -25,7 +25,7 @@ public final class PowerOfTwoPolicy implements Policy {
   @Override
   public Picker picker(Pool pool) {
     return (request, now) -> {
-      request.notes().because(PickReason.LEAST_LOAD);
+      request.picked(PickResult.of(PickReason.LEAST_LOAD));
       return pick(pool, request.tried(), now);
     };
   }

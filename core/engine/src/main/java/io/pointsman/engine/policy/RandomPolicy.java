@@ -21,7 +21,7 @@ public final class RandomPolicy implements Policy {
   /** Picks at random. Hash policies also use it for requests without a key. */
   public static @Nullable Worker pick(
       Pool pool, RoutingRequest request, long now, RandomSource dice) {
-    request.notes().because(PickReason.RANDOM);
+    request.picked(PickResult.of(PickReason.RANDOM));
     return pool.random(now, request.tried(), dice);
   }
 }

@@ -25,7 +25,7 @@ public final class RoundRobinPolicy implements Policy {
   public Picker picker(Pool pool) {
     AtomicLong tickets = new AtomicLong(pool.isEmpty() ? 0 : dice.roll(pool.size()));
     return (request, now) -> {
-      request.notes().because(PickReason.TURN);
+      request.picked(PickResult.of(PickReason.TURN));
       return draw(pool, tickets, request, now);
     };
   }

@@ -32,7 +32,9 @@ public final class RoutingRequest {
   private boolean elsewhere;
   private boolean preview;
   private @Nullable String id;
-  private final PickNotes notes = new PickNotes();
+  private PickResult result = PickResult.of(PickReason.FALLBACK);
+  private @Nullable PickExplanation explanation;
+  private final RequestWaits waits = new RequestWaits();
   private List<Worker> tried = List.of();
 
   /** Workers excluded for the next decision only; part of {@link #tried}. */
@@ -54,8 +56,8 @@ public final class RoutingRequest {
   }
 
   /**
-   * Returns a copy without tried workers and notes. Its {@link #heard} is the same, but it is not
-   * {@link #elsewhere}: no other proxy carries the copy.
+   * Returns a copy without tried workers, result and waits. Its {@link #heard} is the same, but it
+   * is not {@link #elsewhere}: no other proxy carries the copy.
    */
   public RoutingRequest copy() {
     RoutingRequest copy =
@@ -205,9 +207,41 @@ public final class RoutingRequest {
     return worker.eligible(now) && (tried.isEmpty() || !tried.contains(worker));
   }
 
-  /** The notes in which a policy records its reasons; read after the pick. */
-  public PickNotes notes() {
-    return notes;
+  /** Records the result of a pick: a picker calls this before it returns a worker. */
+  public void picked(PickResult next) {
+    result = next;
+    explanation = null;
+  }
+
+  /** The result of the last pick. */
+  public PickResult result() {
+    return result;
+  }
+
+  /**
+   * Explains the result.
+   *
+   * @param candidates the policy's evaluation of each worker; empty if the policy has none
+   */
+  public void explain(List<Candidate> candidates) {
+    explanation = new PickExplanation(candidates);
+  }
+
+  /** Records tokens that had to be computed; no effect unless the pick is explained. */
+  public void lost(CacheMiss reason, int tokens) {
+    if (explanation != null) {
+      explanation = explanation.plus(new PickExplanation.Loss(reason, tokens));
+    }
+  }
+
+  /** The explanation of the result; null if the pick is not explained. */
+  public @Nullable PickExplanation explanation() {
+    return explanation;
+  }
+
+  /** The request's waits before its placement. */
+  public RequestWaits waits() {
+    return waits;
   }
 
   /** Builds a request; every property has a default. */
@@ -257,7 +291,7 @@ public final class RoutingRequest {
     }
 
     /**
-     * @param explained true if the notes must contain the policy's evaluation of each worker
+     * @param explained true if the policy must evaluate each worker
      */
     public Builder explained(boolean explained) {
       this.explained = explained;

@@ -297,7 +297,7 @@ class ChoicesTest {
     for (int i = 0; i < 20; i++) {
       RoutingRequest again = Requests.prompt(77);
       assertThat(fleet.choices.point(again)).isEqualTo(new Choice.Pointed(worker));
-      assertThat(again.notes().reason()).isEqualTo(PickReason.PREFIX_HIT);
+      assertThat(again.result().reason()).isEqualTo(PickReason.PREFIX_HIT);
     }
   }
 

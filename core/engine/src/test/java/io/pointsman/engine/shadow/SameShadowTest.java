@@ -160,7 +160,7 @@ class SameShadowTest {
     if (!(engine.decide(request) instanceof Decision.Routed(Lease lease))) {
       throw new AssertionError("rejected");
     }
-    running.add(new Running(lease, prompt, request.notes().matchedBlocks() * TokenIds.PER_BLOCK));
+    running.add(new Running(lease, prompt, request.result().matchedBlocks() * TokenIds.PER_BLOCK));
   }
 
   /**

@@ -7,6 +7,7 @@ import io.pointsman.engine.fleet.LoadRange;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -65,7 +66,7 @@ public final class JointPolicy implements Policy {
     if (holder != null) {
       return holder;
     }
-    request.notes().because(PickReason.LEAST_LOAD);
+    request.picked(PickResult.of(PickReason.LEAST_LOAD));
     return pool.anyWithLoad(loads, now, request.tried(), dice);
   }
 
@@ -87,7 +88,7 @@ public final class JointPolicy implements Policy {
       if (gap <= maxLoadGap && gain > most) {
         chosen = holder;
         most = gain;
-        request.notes().because(PickReason.PREFIX_HIT, blocks, known);
+        request.picked(PickResult.of(PickReason.PREFIX_HIT, blocks, known));
       }
       if (gap == 0) {
         break; // a holder of less cannot gain more

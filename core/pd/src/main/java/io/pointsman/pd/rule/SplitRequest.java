@@ -174,7 +174,7 @@ public final class SplitRequest {
   /** Records that the request waits because no worker is available. */
   public void awaits() {
     for (RoutingRequest each : List.of(whole, prefill, decode, wholeByDecode, wholeByPrefill)) {
-      each.notes().awaits();
+      each.waits().awaits();
     }
   }
 

@@ -10,6 +10,7 @@ import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.pd.rule.DecodeCaches.Holder;
@@ -361,7 +362,7 @@ public final class SplitRouter {
     if (uneven) {
       return null;
     }
-    decode.notes().because(PickReason.PREFIX_HIT, holder.blocks());
+    decode.picked(PickResult.of(PickReason.PREFIX_HIT, holder.blocks()));
     Lease lease = engine.place(decode, holder.worker());
     return lease == null ? null : new Single(lease, rule);
   }

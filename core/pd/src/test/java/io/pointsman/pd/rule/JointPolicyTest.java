@@ -5,8 +5,8 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Lease;
-import io.pointsman.engine.policy.PickNotes;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import java.util.HashSet;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -48,9 +48,9 @@ class JointPolicyTest {
     SplitRequest next = request(100);
 
     assertThat(decode(fleet, next)).isEqualTo("d5");
-    PickNotes notes = next.decode().notes();
-    assertThat(notes.reason()).isEqualTo(PickReason.PREFIX_HIT);
-    assertThat(notes.matchedBlocks()).isEqualTo(60);
+    PickResult result = next.decode().result();
+    assertThat(result.reason()).isEqualTo(PickReason.PREFIX_HIT);
+    assertThat(result.matchedBlocks()).isEqualTo(60);
   }
 
   @Test
@@ -60,7 +60,7 @@ class JointPolicyTest {
     fleet.workers.load(fleet.worker("d0"), 1);
     SplitRequest next = request(400);
     assertThat(decode(fleet, next)).isEqualTo("d1");
-    assertThat(next.decode().notes().reason()).isEqualTo(PickReason.LEAST_LOAD);
+    assertThat(next.decode().result().reason()).isEqualTo(PickReason.LEAST_LOAD);
 
     PdTestFleet other = fleet(2);
     teach(other, "d0", WORTH_MORE);
@@ -77,8 +77,8 @@ class JointPolicyTest {
     SplitRequest next = request(600);
 
     assertThat(decode(fleet, next)).isEqualTo("d1");
-    assertThat(next.decode().notes().matchedBlocks()).isEqualTo(WORTH_MORE);
-    assertThat(next.decode().notes().knownBlocks()).isEqualTo(2 * WORTH_ONE);
+    assertThat(next.decode().result().matchedBlocks()).isEqualTo(WORTH_MORE);
+    assertThat(next.decode().result().knownBlocks()).isEqualTo(2 * WORTH_ONE);
   }
 
   @Test
@@ -101,7 +101,7 @@ class JointPolicyTest {
       SplitRequest next = request(15);
       Placement.Split split = fleet.split(next);
       chosen.add(split.decode().worker().id());
-      assertThat(next.decode().notes().reason()).isEqualTo(PickReason.LEAST_LOAD);
+      assertThat(next.decode().result().reason()).isEqualTo(PickReason.LEAST_LOAD);
       split.prefill().ignored();
       split.decode().ignored();
     }

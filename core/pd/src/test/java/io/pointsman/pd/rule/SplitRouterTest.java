@@ -55,7 +55,7 @@ class SplitRouterTest {
       SplitRequest next = request(64 + i);
       Split split = fleet.split(next);
       assertThat(split.prefill().worker().id()).isEqualTo(first);
-      assertThat(next.prefill().notes().reason()).isEqualTo(PickReason.PREFIX_HIT);
+      assertThat(next.prefill().result().reason()).isEqualTo(PickReason.PREFIX_HIT);
     }
     for (int i = 0; i < 4; i++) {
       assertThat(fleet.worker("d" + i).inFlight()).isEqualTo(1);
@@ -117,7 +117,7 @@ class SplitRouterTest {
     assertThat(single.rule()).isEqualTo(SplitRule.DECODE_HOLDS_PREFIX);
     assertThat(single.lease().worker().id()).isEqualTo(holder);
     assertThat(single.lease().cachedTokens()).isEqualTo(64 * 16);
-    assertThat(again.decode().notes().reason()).isEqualTo(PickReason.PREFIX_HIT);
+    assertThat(again.decode().result().reason()).isEqualTo(PickReason.PREFIX_HIT);
 
     // Three requests more than the least loaded worker: the gap is too large.
     assertThat(fleet.placed(fleet.router.decide(request(66))).rule()).isEqualTo(SplitRule.SPLIT);

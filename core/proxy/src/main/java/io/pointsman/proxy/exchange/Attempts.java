@@ -170,7 +170,7 @@ final class Attempts implements DeferredRequest.Holder {
   private boolean awaitWorker() {
     // Without the workers that refused a connection: one of them may be the first to return.
     RoutingRequest anew = facts.toRoutingRequest(Role.REGULAR, pinned);
-    anew.notes().awaits();
+    anew.waits().awaits();
     if (!absence.begin(() -> plane.engine().mayServe(anew), this::decide)) {
       return false;
     }

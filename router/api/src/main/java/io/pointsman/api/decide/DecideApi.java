@@ -16,6 +16,7 @@ import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.Candidate;
+import io.pointsman.engine.policy.PickExplanation;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.observe.decisions.Explained;
@@ -29,6 +30,7 @@ import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
 import io.pointsman.request.reader.ListedHeaders;
 import io.pointsman.request.reader.Readers;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -231,19 +233,21 @@ public final class DecideApi implements LocalEndpoint {
 
   private void explain(ObjectNode node, Worker worker, RoutingRequest routing) {
     PrefixBlocks prefix = routing.prefix();
-    int matched = routing.notes().matchedBlocks();
+    int matched = routing.result().matchedBlocks();
     node.put("policy", policies.apply(routing));
-    node.put("reason", routing.notes().reason().name().toLowerCase(Locale.ROOT));
+    node.put("reason", routing.result().reason().name().toLowerCase(Locale.ROOT));
     node.put("model", routing.model());
     node.put("affinity", routing.affinity() == null ? null : routing.affinity().source());
     node.put("prompt_blocks", prefix.count());
     node.put("matched_blocks", matched);
-    Candidate chosen = Explained.chosen(routing.notes().candidates());
+    PickExplanation explanation = routing.explanation();
+    List<Candidate> candidates = explanation == null ? List.of() : explanation.candidates();
+    Candidate chosen = Explained.chosen(candidates);
     int cached =
         chosen == null ? (int) (prefix.tokens() * prefix.ratio(matched)) : chosen.heldTokens();
     node.put("prompt_tokens", chosen == null ? prefix.tokens() : cached + chosen.uncachedTokens());
     node.put("cached_tokens", cached);
-    Explained.millis(node, "predicted_ttft_ms", routing.notes().predictedMillis());
+    Explained.millis(node, "predicted_ttft_ms", routing.result().predictedMillis());
     ObjectNode loads = node.putObject("loads");
     loads.put("chosen", worker.inFlight());
     Pool pool = engine.pool(routing.role(), routing.model());
@@ -253,7 +257,7 @@ public final class DecideApi implements LocalEndpoint {
       loads.put("most", range.most());
     }
     if (routing.explained()) {
-      Explained.candidates(node, routing.notes().candidates());
+      Explained.candidates(node, candidates);
     }
   }
 }

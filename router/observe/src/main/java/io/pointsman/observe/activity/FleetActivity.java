@@ -150,8 +150,8 @@ public final class FleetActivity implements Learner {
   private void hits(RoutingRequest request, Lease lease, Usage usage, Tally worker) {
     boolean counted = usage.promptTokens() > 0;
     int prompt = counted ? usage.promptTokens() : lease.promptTokens();
-    if (request.notes().expectsHits()) {
-      long expected = Math.round(prompt * request.prefix().ratio(request.notes().matchedBlocks()));
+    if (request.result().expectsHits()) {
+      long expected = Math.round(prompt * request.prefix().ratio(request.result().matchedBlocks()));
       add(all, worker, prompt, expected, true);
     }
     if (counted && usage.cachedTokens() >= 0) {

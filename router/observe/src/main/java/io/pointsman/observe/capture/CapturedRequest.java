@@ -64,19 +64,19 @@ record CapturedRequest(
       long begun,
       @Nullable Long firstToken,
       long now) {
-    long asked = request.notes().askedAt();
+    long asked = request.waits().askedAt();
     return new CapturedRequest(
         end,
         (asked - begun) / 1e6,
-        (request.notes().firstPlacedAt() - asked) / 1e6,
+        (request.waits().firstPlacedAt() - asked) / 1e6,
         request.prefix(),
         lease.promptTokens(),
         lease.usage(),
         cut(request.model()),
         lease.worker().id(),
-        request.notes().reason(),
-        request.notes().matchedBlocks(),
-        request.notes().predictedMillis(),
+        request.result().reason(),
+        request.result().matchedBlocks(),
+        request.result().predictedMillis(),
         firstToken == null ? Double.NaN : (firstToken - lease.placedAt()) / 1e6,
         (now - lease.placedAt()) / 1e6);
   }

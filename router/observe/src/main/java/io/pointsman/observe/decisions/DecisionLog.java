@@ -78,7 +78,7 @@ public final class DecisionLog implements AnswerLearner {
 
   @Override
   public void placed(RoutingRequest request, Lease lease) {
-    if (request.notes().explained() && ring.length() > 0 && !request.isPreview()) {
+    if (request.explanation() != null && ring.length() > 0 && !request.isPreview()) {
       long number = next.getAndIncrement();
       LoggedDecision decision = new LoggedDecision(number, request, lease);
       open.put(lease, decision);
@@ -88,7 +88,7 @@ public final class DecisionLog implements AnswerLearner {
 
   @Override
   public void answered(RoutingRequest request, Lease lease) {
-    LoggedDecision decision = request.notes().explained() ? open.get(lease) : null;
+    LoggedDecision decision = request.explanation() != null ? open.get(lease) : null;
     if (decision != null) {
       decision.firstToken(lease.firstTokenAt());
     }
@@ -96,7 +96,7 @@ public final class DecisionLog implements AnswerLearner {
 
   @Override
   public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
-    LoggedDecision decision = request.notes().explained() ? open.remove(lease) : null;
+    LoggedDecision decision = request.explanation() != null ? open.remove(lease) : null;
     if (decision != null) {
       decision.ended(request, lease, outcome, ticker.nanos());
     }

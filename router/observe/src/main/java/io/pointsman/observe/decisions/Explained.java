@@ -3,7 +3,7 @@ package io.pointsman.observe.decisions;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.engine.policy.Candidate;
-import io.pointsman.engine.policy.PickNotes;
+import io.pointsman.engine.policy.PickExplanation;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -43,9 +43,9 @@ public final class Explained {
     return null;
   }
 
-  public static void losses(ObjectNode node, List<PickNotes.Loss> losses) {
+  public static void losses(ObjectNode node, List<PickExplanation.Loss> losses) {
     ObjectNode all = node.putObject("lost_tokens");
-    for (PickNotes.Loss loss : losses) {
+    for (PickExplanation.Loss loss : losses) {
       String reason = name(loss.reason());
       all.put(reason, all.path(reason).asInt(0) + loss.tokens());
     }

@@ -7,7 +7,7 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.policy.AffinityKey;
 import io.pointsman.engine.policy.Candidate;
-import io.pointsman.engine.policy.PickNotes;
+import io.pointsman.engine.policy.PickExplanation;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
 import java.util.List;
@@ -32,7 +32,8 @@ public final class LoggedDecision {
    * @param outcome succeeded, ignored, or failed with its kind
    * @param millis time since the decision
    */
-  public record Ending(String outcome, double millis, Usage usage, List<PickNotes.Loss> losses) {}
+  public record Ending(
+      String outcome, double millis, Usage usage, List<PickExplanation.Loss> losses) {}
 
   public final long number;
   public final long placedAt;
@@ -68,17 +69,17 @@ public final class LoggedDecision {
    */
   public LoggedDecision(long number, RoutingRequest request, Lease lease) {
     this.number = number;
-    PickNotes notes = request.notes();
+    PickExplanation explanation = request.explanation();
     placedAt = lease.placedAt();
     role = request.role();
     model = cut(request.model());
     requestId = cut(request.id());
     AffinityKey key = request.affinity();
     session = key == null || key.kind() != AffinityKey.Kind.SESSION ? null : shown(key);
-    reason = notes.reason();
+    reason = request.result().reason();
     worker = lease.worker().id();
-    predictedMillis = notes.predictedMillis();
-    candidates = notes.candidates();
+    predictedMillis = request.result().predictedMillis();
+    candidates = explanation == null ? List.of() : explanation.candidates();
     Candidate chosen = Explained.chosen(candidates);
     promptTokens =
         chosen == null ? lease.promptTokens() : chosen.heldTokens() + chosen.uncachedTokens();
@@ -111,7 +112,9 @@ public final class LoggedDecision {
 
   public void ended(RoutingRequest request, Lease lease, Outcome outcome, long now) {
     double millis = (now - placedAt) / 1e6;
-    ending = new Ending(name(outcome), millis, lease.usage(), request.notes().losses());
+    PickExplanation explanation = request.explanation();
+    List<PickExplanation.Loss> losses = explanation == null ? List.of() : explanation.losses();
+    ending = new Ending(name(outcome), millis, lease.usage(), losses);
   }
 
   private static String name(Outcome outcome) {

@@ -7,8 +7,8 @@ import io.pointsman.engine.deferral.WorkerWaits;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Role;
-import io.pointsman.engine.policy.PickNotes;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
@@ -127,16 +127,16 @@ final class EngineMetrics implements EngineListener {
 
   @Override
   public void routed(RoutingRequest request, Lease lease) {
-    PickNotes notes = request.notes();
+    PickResult result = request.result();
     PolicySeries series = series(request);
     if (series != null) {
-      count(series.byReason().get(notes.reason()));
+      count(series.byReason().get(result.reason()));
       stages.count(series.policy(), request);
     }
     tallies.placed(lease.worker());
-    switch (notes.reason()) {
+    switch (result.reason()) {
       case PREFIX_HIT, PREFIX_MISS, LEAST_COST, LOAD_IMBALANCE ->
-          matchRatio.observe(request.prefix().ratio(notes.matchedBlocks()));
+          matchRatio.observe(request.prefix().ratio(result.matchedBlocks()));
       case RANDOM,
           TURN,
           LEAST_LOAD,
@@ -157,7 +157,7 @@ final class EngineMetrics implements EngineListener {
   @Override
   public void rejected(RoutingRequest request, RejectReason reason) {
     count(rejects.get(reason));
-    if (WorkerWaits.useful(reason) && !request.notes().awaited()) {
+    if (WorkerWaits.useful(reason) && !request.waits().awaited()) {
       demand.withoutWorker(request.model());
     }
   }

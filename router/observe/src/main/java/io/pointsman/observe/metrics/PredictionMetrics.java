@@ -36,7 +36,7 @@ final class PredictionMetrics implements AnswerLearner {
 
   @Override
   public void answered(RoutingRequest request, Lease lease) {
-    double expected = request.notes().predictedMillis() / 1e3;
+    double expected = request.result().predictedMillis() / 1e3;
     if (Double.isNaN(expected)) {
       return;
     }
@@ -51,9 +51,9 @@ final class PredictionMetrics implements AnswerLearner {
     Usage usage = lease.usage();
     // A decode after a separate prefill does not use its own cache.
     boolean computes = request.role() != Role.DECODE;
-    boolean expects = request.notes().expectsHits();
+    boolean expects = request.result().expectsHits();
     if (computes && expects && usage.promptTokens() > 0 && usage.cachedTokens() >= 0) {
-      double expected = request.prefix().ratio(request.notes().matchedBlocks());
+      double expected = request.prefix().ratio(request.result().matchedBlocks());
       double found = Math.min(1, (double) usage.cachedTokens() / usage.promptTokens());
       (expected > found ? over : under).observe(Math.abs(expected - found));
     }

@@ -2,8 +2,8 @@ package io.pointsman.observe.metrics;
 
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.kv.KvTally;
-import io.pointsman.engine.policy.PickNotes;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.RoutingRequest;
 import java.util.Arrays;
 import java.util.EnumMap;
@@ -69,12 +69,12 @@ final class StageDecisions {
     if (counts != null) {
       PrefixOutcome outcome =
           policy.equals(CACHE_AWARE)
-              ? cacheAware(request.notes().reason())
-              : kvAware(request.role(), request.notes());
+              ? cacheAware(request.result().reason())
+              : kvAware(request.role(), request.result());
       increment(counts, outcome);
     }
     if (request.role() == Role.DECODE) {
-      increment(bySession, session(request.notes().reason()));
+      increment(bySession, session(request.result().reason()));
     }
   }
 
@@ -108,11 +108,11 @@ final class StageDecisions {
   }
 
   /** Prompts are not compared for decode workers. */
-  private static @Nullable PrefixOutcome kvAware(Role role, PickNotes notes) {
+  private static @Nullable PrefixOutcome kvAware(Role role, PickResult result) {
     if (role == Role.DECODE) {
       return null;
     }
-    return switch (notes.reason()) {
+    return switch (result.reason()) {
       case STICKY_HIT -> PrefixOutcome.STICKY_HIT;
       case PREFIX_HIT,
           LEAST_COST,
@@ -121,7 +121,7 @@ final class StageDecisions {
           STICKY_MOVE,
           STICKY_BYPASS,
           STICKY_FULL ->
-          kvAware(notes.lookup());
+          kvAware(result.lookup());
       case RANDOM, TURN, HASH, HASH_SPILL, PREFIX_MISS, LOAD_IMBALANCE, PINNED, FALLBACK -> null;
     };
   }

@@ -155,7 +155,7 @@ class TraceCaptureTest implements EngineListener {
       RoutingEngine engine = engine(capture);
       clock.advance(Duration.ofMillis(1500));
       RoutingRequest request = RoutingRequest.builder().prefix(prompt(1, 10)).build();
-      request.notes().heldSince(clock.nanos());
+      request.waits().deferred(clock.nanos());
       clock.advance(Duration.ofMillis(250));
       Lease lease = ((Decision.Routed) engine.decide(request)).lease();
       clock.advance(Duration.ofMillis(40));

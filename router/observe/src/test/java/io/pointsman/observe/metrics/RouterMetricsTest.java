@@ -36,6 +36,7 @@ import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.CacheMiss;
 import io.pointsman.engine.policy.CacheMissAttribution;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.Policies;
@@ -173,7 +174,7 @@ class RouterMetricsTest {
 
   private Picker always(PickReason reason, int blocks) {
     return (request, _) -> {
-      request.notes().because(reason, blocks);
+      request.picked(PickResult.of(reason, blocks));
       return worker;
     };
   }
@@ -488,7 +489,7 @@ class RouterMetricsTest {
     RoutingRequest request =
         RoutingRequest.builder().prefix(new PrefixBlocks(new long[10], 10, 160, 16, 160)).build();
     Lease lease = heard(always(PickReason.LEAST_COST, 5), request, predictions);
-    request.notes().predict(50);
+    request.picked(request.result().withPredictedMillis(50));
     clock.advance(Duration.ofSeconds(1));
     lease.firstTokenAfter(Duration.ofMillis(80).toNanos());
     lease.reported(new Usage(160, 48, 3));
@@ -514,7 +515,7 @@ class RouterMetricsTest {
     RoutingRequest request = RoutingRequest.builder().build();
     Picker kept =
         (asked, _) -> {
-          asked.notes().because(PickReason.STICKY_HIT);
+          asked.picked(PickResult.of(PickReason.STICKY_HIT));
           return worker;
         };
     Lease lease = heard(kept, request, predictions);

@@ -11,8 +11,8 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.kv.KvTally;
-import io.pointsman.engine.policy.PickNotes;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.testkit.FakeClock;
@@ -21,7 +21,6 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 /** Decisions by prefix and by session, under the names of vllm-router. */
@@ -53,12 +52,12 @@ class StageDecisionsTest {
     return metrics;
   }
 
-  private void place(RouterMetrics metrics, Role role, Consumer<PickNotes> notes) {
+  private void place(RouterMetrics metrics, Role role, PickResult result) {
     PolicySetup setup =
         new PolicySetup(
             _ ->
                 (request, _) -> {
-                  notes.accept(request.notes());
+                  request.picked(result);
                   return workers.get(role);
                 },
             List.of());
@@ -74,12 +73,8 @@ class StageDecisionsTest {
     ((Decision.Routed) engine.decide(request)).lease().ignored();
   }
 
-  private static Consumer<PickNotes> because(PickReason reason) {
-    return notes -> notes.because(reason);
-  }
-
-  private static Consumer<PickNotes> lookedUp(KvTally.Outcome outcome) {
-    return because(PickReason.LEAST_COST).andThen(notes -> notes.lookedUp(outcome));
+  private static PickResult lookedUp(KvTally.Outcome outcome) {
+    return PickResult.of(PickReason.LEAST_COST).withLookup(outcome);
   }
 
   private static double prefix(RouterMetrics metrics, String policy, String stage, String outcome) {
@@ -96,10 +91,10 @@ class StageDecisionsTest {
   void decisionsOfCacheAwareAreCountedByOutcome() {
     policies.put(Role.REGULAR, "cache_aware");
     RouterMetrics metrics = metrics(false);
-    place(metrics, Role.REGULAR, because(PickReason.PREFIX_HIT));
-    place(metrics, Role.REGULAR, because(PickReason.PREFIX_HIT));
-    place(metrics, Role.REGULAR, because(PickReason.PREFIX_MISS));
-    place(metrics, Role.REGULAR, because(PickReason.LOAD_IMBALANCE));
+    place(metrics, Role.REGULAR, PickResult.of(PickReason.PREFIX_HIT));
+    place(metrics, Role.REGULAR, PickResult.of(PickReason.PREFIX_HIT));
+    place(metrics, Role.REGULAR, PickResult.of(PickReason.PREFIX_MISS));
+    place(metrics, Role.REGULAR, PickResult.of(PickReason.LOAD_IMBALANCE));
 
     assertThat(prefix(metrics, "cache_aware", "regular", "prefix_hit")).isEqualTo(2);
     assertThat(prefix(metrics, "cache_aware", "regular", "prefix_miss")).isEqualTo(1);
@@ -114,12 +109,9 @@ class StageDecisionsTest {
     place(metrics, Role.REGULAR, lookedUp(KvTally.Outcome.MISS));
     place(metrics, Role.REGULAR, lookedUp(KvTally.Outcome.NOT_ANNOUNCED));
     place(metrics, Role.REGULAR, lookedUp(KvTally.Outcome.UNKNOWN_TOKENS));
-    place(metrics, Role.REGULAR, because(PickReason.LEAST_LOAD));
-    place(
-        metrics,
-        Role.REGULAR,
-        lookedUp(KvTally.Outcome.HIT).andThen(notes -> notes.instead(PickReason.STICKY_BIND)));
-    place(metrics, Role.REGULAR, because(PickReason.STICKY_HIT));
+    place(metrics, Role.REGULAR, PickResult.of(PickReason.LEAST_LOAD));
+    place(metrics, Role.REGULAR, lookedUp(KvTally.Outcome.HIT).instead(PickReason.STICKY_BIND));
+    place(metrics, Role.REGULAR, PickResult.of(PickReason.STICKY_HIT));
 
     assertThat(prefix(metrics, "kv_aware", "regular", "prefix_cost")).isEqualTo(3);
     assertThat(prefix(metrics, "kv_aware", "regular", "unverified_identity")).isEqualTo(1);
@@ -134,7 +126,7 @@ class StageDecisionsTest {
     policies.put(Role.DECODE, "kv_aware");
     RouterMetrics metrics = metrics(false);
     place(metrics, Role.PREFILL, lookedUp(KvTally.Outcome.MISS));
-    place(metrics, Role.DECODE, because(PickReason.LEAST_LOAD));
+    place(metrics, Role.DECODE, PickResult.of(PickReason.LEAST_LOAD));
 
     assertThat(prefix(metrics, "kv_aware", "prefill", "prefix_cost")).isEqualTo(1);
     assertThat(Scraped.of(metrics.registry()).series())
@@ -145,12 +137,12 @@ class StageDecisionsTest {
   @Test
   void sessionDecisionsAreCountedForDecodeWorkers() {
     RouterMetrics metrics = metrics(true);
-    place(metrics, Role.DECODE, because(PickReason.STICKY_HIT));
-    place(metrics, Role.DECODE, because(PickReason.STICKY_BIND));
-    place(metrics, Role.DECODE, because(PickReason.STICKY_MOVE));
-    place(metrics, Role.DECODE, because(PickReason.STICKY_FULL));
-    place(metrics, Role.DECODE, because(PickReason.LEAST_LOAD));
-    place(metrics, Role.DECODE, because(PickReason.STICKY_BYPASS));
+    place(metrics, Role.DECODE, PickResult.of(PickReason.STICKY_HIT));
+    place(metrics, Role.DECODE, PickResult.of(PickReason.STICKY_BIND));
+    place(metrics, Role.DECODE, PickResult.of(PickReason.STICKY_MOVE));
+    place(metrics, Role.DECODE, PickResult.of(PickReason.STICKY_FULL));
+    place(metrics, Role.DECODE, PickResult.of(PickReason.LEAST_LOAD));
+    place(metrics, Role.DECODE, PickResult.of(PickReason.STICKY_BYPASS));
 
     for (String outcome :
         List.of("sticky_hit", "bind", "rebind", "capacity_bypass", "no_session")) {
@@ -165,7 +157,7 @@ class StageDecisionsTest {
   void decisionsOnModelsWithTheirOwnPolicyCountUnderIt() {
     RouterMetrics metrics = metrics(false);
     metrics.policiesOfModels(Map.of("m", "cache_aware"));
-    place(metrics, Role.REGULAR, because(PickReason.PREFIX_MISS));
+    place(metrics, Role.REGULAR, PickResult.of(PickReason.PREFIX_MISS));
 
     assertThat(prefix(metrics, "cache_aware", "regular", "prefix_miss")).isEqualTo(1);
   }

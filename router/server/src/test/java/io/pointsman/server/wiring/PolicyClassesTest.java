@@ -60,7 +60,7 @@ class PolicyClassesTest {
                 last = worker;
               }
             }
-            request.notes().because(PickReason.HASH);
+            request.picked(PickResult.of(PickReason.HASH));
             return last;
           };
         }

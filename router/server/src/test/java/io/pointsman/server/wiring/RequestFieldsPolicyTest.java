@@ -70,7 +70,7 @@ class RequestFieldsPolicyTest {
                 least = worker;
               }
             }
-            request.notes().because(PickReason.LEAST_LOAD);
+            request.picked(PickResult.of(PickReason.LEAST_LOAD));
             return least;
           };
         }

@@ -37,7 +37,7 @@ final class DecisionRecord implements Learner {
   @Override
   public void placed(RoutingRequest request, Lease lease) {
     int worker = Integer.parseInt(lease.worker().spec().url().replaceAll("\\D", ""));
-    long waited = lease.placedAt() - request.notes().askedAt();
+    long waited = lease.placedAt() - request.waits().askedAt();
     held += waited > 0 ? 1 : 0;
     heldNanos += waited;
     byWorker[worker]++;

@@ -5,6 +5,7 @@ import io.pointsman.engine.fleet.LoadRange;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -72,7 +73,7 @@ public final class CacheAwarePolicy implements Policy {
       return null;
     }
     if (unequal(loads)) {
-      request.notes().because(PickReason.LOAD_IMBALANCE);
+      request.picked(PickResult.of(PickReason.LOAD_IMBALANCE));
       return pool.anyWithLoad(loads, now, request.tried(), dice);
     }
     int holder = longestHolder(pool, request, loads, now);
@@ -80,21 +81,21 @@ public final class CacheAwarePolicy implements Policy {
       Worker idle = loads.least() == 0 ? insteadOf(holder, pool, loads, request, now) : null;
       return idle == null ? pool.worker(holder) : idle;
     }
-    request.notes().because(PickReason.PREFIX_MISS, 0);
+    request.picked(PickResult.of(PickReason.PREFIX_MISS, 0));
     return forNewPrompt(pool, request, loads, now);
   }
 
   /** Returns an idle worker if the holder is busy; null if it is not. */
   private @Nullable Worker insteadOf(
       int holder, Pool pool, LoadRange loads, RoutingRequest request, long now) {
-    boolean all = request.notes().matchedBlocks() == request.prefix().count();
+    boolean all = request.result().matchedBlocks() == request.prefix().count();
     int busy = all ? BUSY_HOLDER_OF_ALL : BUSY_HOLDER;
     if (pool.loadIfEligible(holder, now, request.tried()) < busy) {
       return null;
     }
     Worker idle = pool.anyWithLoad(loads, now, request.tried(), dice);
     if (idle != null) {
-      request.notes().because(PickReason.LOAD_IMBALANCE);
+      request.picked(PickResult.of(PickReason.LOAD_IMBALANCE));
     }
     return idle;
   }
@@ -115,7 +116,7 @@ public final class CacheAwarePolicy implements Policy {
               ? leastLoadedOfFew(pool, blocks, request, now)
               : leastLoadedOf(crowd, pool, request, loads, now);
       if (holder != Pool.ABSENT) {
-        request.notes().because(PickReason.PREFIX_HIT, blocks);
+        request.picked(PickResult.of(PickReason.PREFIX_HIT, blocks));
         return holder;
       }
       blocks = PrefixIndex.shorter(blocks);
@@ -224,7 +225,7 @@ public final class CacheAwarePolicy implements Policy {
       learner.firsts().move(prefix.whole(), pool.slot(chosen), now);
       return pool.worker(chosen);
     }
-    request.notes().because(PickReason.PREFIX_HIT, prefix.count());
+    request.picked(PickResult.of(PickReason.PREFIX_HIT, prefix.count()));
     return pool.worker(first);
   }
 

@@ -72,7 +72,7 @@ public final class PrefixLearner implements Learner {
     work.add(worker.slot(), uncached, lease.placedAt());
     int tenancy = index.tenancy(worker.slot());
     if (owners.getAcquire(worker.slot()) == worker) {
-      int known = request.notes().matchedBlocks();
+      int known = request.result().matchedBlocks();
       index.add(request.prefix(), tenancy, known, lease.placedAt());
     }
   }

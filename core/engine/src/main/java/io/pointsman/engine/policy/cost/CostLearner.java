@@ -272,10 +272,10 @@ public final class CostLearner implements AnswerLearner {
   public void answered(RoutingRequest request, Lease lease, long at) {
     caches.pending().computed(lease);
     WorkerModel model = model(lease.worker());
-    double predicted = request.notes().predictedMillis();
+    double predicted = request.result().predictedMillis();
     if (model != null && model.answered(lease, at) && !Double.isNaN(predicted)) {
       double measured = (at - lease.placedAt()) / 1e6;
-      double plain = request.notes().plainMillis();
+      double plain = request.result().plainMillis();
       if (acts && !Double.isNaN(plain)) {
         guard.answered(lease.placedAt(), measured, plain, predicted == plain, ticker.nanos());
       }
@@ -293,7 +293,7 @@ public final class CostLearner implements AnswerLearner {
     boolean good = outcome instanceof Outcome.Succeeded(boolean served) && served;
     Usage usage = lease.usage();
     if (placement != null && good && request.role() != Role.DECODE) {
-      placement.report().succeeded(placement.prompt(), usage, request.notes());
+      placement.report().succeeded(placement.prompt(), usage, request);
     }
     PrefixBlocks prefix = request.prefix();
     if (placement != null) {

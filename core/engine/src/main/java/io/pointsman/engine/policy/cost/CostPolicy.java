@@ -4,6 +4,7 @@ import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -85,18 +86,22 @@ public final class CostPolicy implements Policy {
     int held = all.held[n];
     int known = holders == null ? 0 : holders.longest();
     PickReason reason = fallen ? PickReason.LEAST_LOAD : PickReason.LEAST_COST;
-    request.notes().because(reason, held, Math.max(held, known));
     WorkerState at = models[chosen].state(now);
     double predicted = all.estimator(at.kind()).ttft(at, held);
-    request.notes().predict(predicted);
-    if (all.count > 1) {
-      request.notes().predictPlain(n == all.plain ? predicted : all.plainMillis());
-    }
+    double plain = n == all.plain ? predicted : all.plainMillis();
     // With one worker, waiting only changes the order. During a fallback the predictions are not
     // trusted, so no request is deferred.
-    if (looked == size && size > 1 && !fallen) {
-      request.notes().waits(all.leastWait);
-    }
+    boolean waits = looked == size && size > 1 && !fallen;
+    request.picked(
+        new PickResult(
+            reason,
+            held,
+            Math.max(held, known),
+            true,
+            null,
+            predicted,
+            all.count > 1 ? plain : Double.NaN,
+            waits ? all.leastWait : Double.NaN));
     return pool.worker(chosen);
   }
 

@@ -1,7 +1,6 @@
 package io.pointsman.engine.policy.cost;
 
 import io.pointsman.engine.fleet.Usage;
-import io.pointsman.engine.policy.PickNotes;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.cost.cache.BlockScale;
 import io.pointsman.engine.policy.cost.cache.PlacedPrompt;
@@ -25,6 +24,6 @@ public interface PlacementObserver {
   @FunctionalInterface
   interface Placed {
     /** Called when the request has ended successfully. */
-    void succeeded(PlacedPrompt prompt, Usage usage, PickNotes notes);
+    void succeeded(PlacedPrompt prompt, Usage usage, RoutingRequest request);
   }
 }

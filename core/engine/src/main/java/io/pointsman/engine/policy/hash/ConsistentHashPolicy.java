@@ -5,6 +5,7 @@ import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RandomPolicy;
@@ -82,7 +83,7 @@ public final class ConsistentHashPolicy implements Policy {
   }
 
   private static Worker found(Worker worker, boolean first, RoutingRequest request) {
-    request.notes().because(first ? PickReason.HASH : PickReason.HASH_SPILL);
+    request.picked(PickResult.of(first ? PickReason.HASH : PickReason.HASH_SPILL));
     return worker;
   }
 }

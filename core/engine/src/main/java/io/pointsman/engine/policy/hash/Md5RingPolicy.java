@@ -9,6 +9,7 @@ import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -81,7 +82,7 @@ public final class Md5RingPolicy implements Policy {
       PointRing ring, int[][] engines, Pool pool, RoutingRequest request, long now) {
     AffinityKey key = request.affinity();
     if (key == null || key.kind() != AffinityKey.Kind.SESSION) {
-      request.notes().because(PickReason.LEAST_LOAD);
+      request.picked(PickResult.of(PickReason.LEAST_LOAD));
       return pool.leastLoaded(now, request.tried(), dice);
     }
     Md5 md5 = MD5.get();
@@ -93,7 +94,7 @@ public final class Md5RingPolicy implements Policy {
       int index = firstEligible(ranks, own, pool, request, now);
       if (index != Pool.ABSENT) {
         boolean spilt = step > 0 || index != ranks[own];
-        request.notes().because(spilt ? PickReason.HASH_SPILL : PickReason.HASH);
+        request.picked(PickResult.of(spilt ? PickReason.HASH_SPILL : PickReason.HASH));
         return pool.worker(index);
       }
       if (step == engines.length && pool.eligible(now, request.tried()) == 0) {

@@ -5,6 +5,7 @@ import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RandomPolicy;
@@ -59,12 +60,12 @@ public final class RayConsistentHashPolicy implements Policy {
         continue;
       }
       if (pool.loadIfEligible(index, now, request.tried()) != Pool.NOT_ELIGIBLE) {
-        request.notes().because(passed == 0 ? PickReason.HASH : PickReason.HASH_SPILL);
+        request.picked(PickResult.of(passed == 0 ? PickReason.HASH : PickReason.HASH_SPILL));
         return pool.worker(index);
       }
       passed++;
     }
-    request.notes().because(PickReason.LEAST_LOAD);
+    request.picked(PickResult.of(PickReason.LEAST_LOAD));
     return pool.leastLoaded(now, request.tried(), dice);
   }
 

@@ -5,6 +5,7 @@ import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RandomPolicy;
@@ -59,7 +60,7 @@ public final class RendezvousHashPolicy implements Policy {
     if (found < 0) {
       return null;
     }
-    request.notes().because(found == home.index ? PickReason.HASH : PickReason.HASH_SPILL);
+    request.picked(PickResult.of(found == home.index ? PickReason.HASH : PickReason.HASH_SPILL));
     return pool.worker(found);
   }
 

@@ -7,6 +7,7 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.KvTally;
 import io.pointsman.engine.policy.LeastLoadPolicy;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -63,8 +64,8 @@ public final class KvAwarePolicy implements Policy {
     KvTally.Outcome outcome = prompt.outcome();
     learner.knowledge().tally().count(outcome);
     int held = prompt.blocks(pool.slot(choice.chosen()));
-    request.notes().because(held > 0 ? PickReason.PREFIX_HIT : PickReason.LEAST_COST, held);
-    request.notes().lookedUp(outcome);
+    PickReason reason = held > 0 ? PickReason.PREFIX_HIT : PickReason.LEAST_COST;
+    request.picked(PickResult.of(reason, held).withLookup(outcome));
     return pool.worker(choice.chosen());
   }
 }

@@ -96,7 +96,7 @@ public final class KvLearner implements AnswerLearner {
   }
 
   private int uncached(RoutingRequest request, Lease lease) {
-    if (request.notes().reason() != PickReason.STICKY_HIT || lease.promptTokens() == 0) {
+    if (request.result().reason() != PickReason.STICKY_HIT || lease.promptTokens() == 0) {
       return lease.promptTokens() - lease.cachedTokens();
     }
     // The session determined the worker, so no policy has looked up the prompt.

@@ -5,6 +5,7 @@ import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -78,8 +79,8 @@ public final class LoadAwarePolicy implements Policy {
       return null;
     }
     int held = prompt.blocks(pool.slot(choice.chosen()));
-    request.notes().because(held > 0 ? PickReason.PREFIX_HIT : PickReason.LEAST_COST, held);
-    request.notes().lookedUp(prompt.outcome());
+    PickReason reason = held > 0 ? PickReason.PREFIX_HIT : PickReason.LEAST_COST;
+    request.picked(PickResult.of(reason, held).withLookup(prompt.outcome()));
     return pool.worker(choice.chosen());
   }
 }

@@ -3,6 +3,7 @@ package io.pointsman.engine.policy.session;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -85,7 +86,7 @@ public final class SessionAffinity implements Policy {
         return bind(request, now);
       }
       if (hard || withinShare(bound, request, now)) {
-        request.notes().because(PickReason.STICKY_HIT);
+        request.picked(PickResult.of(PickReason.STICKY_HIT));
         return bound;
       }
       return move(request, bound, now);
@@ -95,7 +96,7 @@ public final class SessionAffinity implements Policy {
     private @Nullable Worker elsewhere(RoutingRequest request, PickReason reason, long now) {
       Worker chosen = others.pick(request, now);
       if (chosen != null) {
-        request.notes().instead(reason);
+        request.picked(request.result().instead(reason));
       }
       return chosen;
     }
@@ -108,13 +109,13 @@ public final class SessionAffinity implements Policy {
       }
       Worker bound = sessions.bind(request, home, homes.keySet(), now);
       if (bound == null) {
-        request.notes().instead(PickReason.STICKY_FULL);
+        request.picked(request.result().instead(PickReason.STICKY_FULL));
         return home.worker();
       }
       if (bound == home.worker()) {
-        request.notes().instead(PickReason.STICKY_BIND);
+        request.picked(request.result().instead(PickReason.STICKY_BIND));
       } else {
-        request.notes().because(PickReason.STICKY_HIT);
+        request.picked(PickResult.of(PickReason.STICKY_HIT));
       }
       return bound;
     }
@@ -129,7 +130,8 @@ public final class SessionAffinity implements Policy {
       if (next != from) {
         sessions.move(request, from, home);
       }
-      request.notes().instead(next == from ? PickReason.STICKY_HIT : PickReason.STICKY_MOVE);
+      request.picked(
+          request.result().instead(next == from ? PickReason.STICKY_HIT : PickReason.STICKY_MOVE));
       return next;
     }
 

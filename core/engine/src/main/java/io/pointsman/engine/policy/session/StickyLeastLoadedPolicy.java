@@ -5,6 +5,7 @@ import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.LeastLoadPolicy;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -58,7 +59,7 @@ public final class StickyLeastLoadedPolicy implements Policy {
       if (!request.admits(bound, now)) {
         return LeastLoadPolicy.pick(pool, request, now, dice);
       }
-      request.notes().because(PickReason.STICKY_HIT);
+      request.picked(PickResult.of(PickReason.STICKY_HIT));
       return bound;
     }
 
@@ -71,7 +72,7 @@ public final class StickyLeastLoadedPolicy implements Policy {
       if (bound == null) {
         return LeastLoadPolicy.pick(pool, request, now, dice);
       }
-      request.notes().because(PickReason.STICKY_BIND);
+      request.picked(PickResult.of(PickReason.STICKY_BIND));
       return bound;
     }
 

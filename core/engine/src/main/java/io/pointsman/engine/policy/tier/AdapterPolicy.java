@@ -5,6 +5,7 @@ import io.pointsman.engine.fleet.LoadRange;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -90,7 +91,7 @@ public final class AdapterPolicy implements Policy {
     /** The choice is final, because other workers may have room although the holders are full. */
     private static @Nullable Worker within(Holding holding, RoutingRequest request, long now) {
       Worker worker = holding.picker.pick(request, now);
-      request.notes().goesAtOnce();
+      request.picked(request.result().goesAtOnce());
       return worker;
     }
 
@@ -124,7 +125,7 @@ public final class AdapterPolicy implements Policy {
 
     private Picker byLoad(Pool having) {
       return (request, now) -> {
-        request.notes().because(PickReason.LEAST_LOAD);
+        request.picked(PickResult.of(PickReason.LEAST_LOAD));
         return having.leastLoaded(now, request.tried(), dice);
       };
     }
@@ -162,7 +163,7 @@ public final class AdapterPolicy implements Policy {
         }
       }
       if (chosen != null) {
-        request.notes().because(PickReason.LEAST_LOAD);
+        request.picked(PickResult.of(PickReason.LEAST_LOAD));
       }
       return chosen;
     }

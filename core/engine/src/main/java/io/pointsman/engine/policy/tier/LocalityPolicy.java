@@ -87,7 +87,7 @@ public final class LocalityPolicy implements Policy {
   private static @Nullable Worker within(Tier tier, RoutingRequest request, long now) {
     Worker worker = tier.picker.pick(request, now);
     // The choice is final, because far workers may have room although the near ones are full.
-    request.notes().goesAtOnce();
+    request.picked(request.result().goesAtOnce());
     return worker != null && request.admits(worker, now) ? worker : null;
   }
 

@@ -86,7 +86,7 @@ class BestOfNTest {
       RoutingRequest request = request(prompt(99, 2, member, 55));
       Lease lease = fleet.place(request);
       inFlight.add(lease);
-      misses += request.notes().reason() == PickReason.PREFIX_HIT ? 0 : 1;
+      misses += request.result().reason() == PickReason.PREFIX_HIT ? 0 : 1;
       placed[fleet.workers.indexOf(lease.worker())]++;
     }
     inFlight.forEach(Lease::succeeded);

@@ -30,8 +30,8 @@ class CacheAwarePolicyTest {
       Lease lease = fleet.place(request);
 
       assertThat(lease.worker()).isSameAs(holder);
-      assertThat(request.notes().reason()).isEqualTo(PickReason.PREFIX_HIT);
-      assertThat(request.notes().matchedBlocks()).isEqualTo(8);
+      assertThat(request.result().reason()).isEqualTo(PickReason.PREFIX_HIT);
+      assertThat(request.result().matchedBlocks()).isEqualTo(8);
     }
   }
 
@@ -75,10 +75,10 @@ class CacheAwarePolicyTest {
 
     RoutingRequest more = request(prompt("abcdXYZ"));
     assertThat(fleet.place(more).worker()).isSameAs(holder);
-    assertThat(more.notes().reason()).isEqualTo(PickReason.PREFIX_HIT);
+    assertThat(more.result().reason()).isEqualTo(PickReason.PREFIX_HIT);
     RoutingRequest half = request(prompt("abcdEFGH"));
     assertThat(fleet.place(half).worker()).isNotSameAs(holder);
-    assertThat(half.notes().reason()).isEqualTo(PickReason.PREFIX_MISS);
+    assertThat(half.result().reason()).isEqualTo(PickReason.PREFIX_MISS);
   }
 
   @Test
@@ -92,7 +92,7 @@ class CacheAwarePolicyTest {
     RoutingRequest next = request(prompt("abcdefghY"));
     Worker second = fleet.place(next).worker();
     assertThat(second).isNotSameAs(holder);
-    assertThat(next.notes().reason()).isEqualTo(PickReason.LOAD_IMBALANCE);
+    assertThat(next.result().reason()).isEqualTo(PickReason.LOAD_IMBALANCE);
     Worker third = fleet.place(request(prompt("abcdefghZ"))).worker();
     assertThat(third).as("it holds the prefix now, with 1 in flight").isSameAs(second);
   }
@@ -138,7 +138,7 @@ class CacheAwarePolicyTest {
 
     RoutingRequest request = request(prompt("abcd"));
     assertThat(fleet.place(request).worker()).isNotSameAs(holder);
-    assertThat(request.notes().reason()).isEqualTo(PickReason.LOAD_IMBALANCE);
+    assertThat(request.result().reason()).isEqualTo(PickReason.LOAD_IMBALANCE);
     assertThat(fleet.place(prompt("abcd")).worker()).isNotSameAs(holder);
   }
 
@@ -208,7 +208,7 @@ class CacheAwarePolicyTest {
 
     RoutingRequest request = request(prompt("abcdefghij"));
     assertThat(fleet.place(request).worker()).isSameAs(second);
-    assertThat(request.notes().matchedBlocks()).isEqualTo(6);
+    assertThat(request.result().matchedBlocks()).isEqualTo(6);
   }
 
   @Test
@@ -219,7 +219,7 @@ class CacheAwarePolicyTest {
 
     RoutingRequest request = request(prompt("abcd"));
     assertThat(fleet.place(request).worker()).isNotSameAs(holder);
-    assertThat(request.notes().reason()).isEqualTo(PickReason.PREFIX_MISS);
+    assertThat(request.result().reason()).isEqualTo(PickReason.PREFIX_MISS);
   }
 
   @Test
@@ -247,7 +247,7 @@ class CacheAwarePolicyTest {
     assertThat(fleet.index.match(prompt("abcd"))).isZero();
     RoutingRequest request = request(prompt("abcd"));
     fleet.place(request);
-    assertThat(request.notes().reason()).isEqualTo(PickReason.PREFIX_MISS);
+    assertThat(request.result().reason()).isEqualTo(PickReason.PREFIX_MISS);
   }
 
   @Test
@@ -257,7 +257,7 @@ class CacheAwarePolicyTest {
 
     RoutingRequest request = request(prompt(2, "abcd"));
     fleet.place(request);
-    assertThat(request.notes().reason()).isEqualTo(PickReason.PREFIX_MISS);
+    assertThat(request.result().reason()).isEqualTo(PickReason.PREFIX_MISS);
   }
 
   @Test
@@ -267,7 +267,7 @@ class CacheAwarePolicyTest {
 
     RoutingRequest request = request(PrefixBlocks.NONE);
     assertThat(fleet.place(request).worker()).isSameAs(fleet.workers.get(1));
-    assertThat(request.notes().reason()).isEqualTo(PickReason.PREFIX_MISS);
+    assertThat(request.result().reason()).isEqualTo(PickReason.PREFIX_MISS);
   }
 
   @Test
@@ -317,7 +317,7 @@ class CacheAwarePolicyTest {
 
       RoutingRequest request = request(prompt("abcd"));
       assertThat(fleet.place(request).worker() == holder).isEqualTo(least == 0);
-      assertThat(request.notes().reason())
+      assertThat(request.result().reason())
           .isEqualTo(least == 0 ? PickReason.PREFIX_HIT : PickReason.PREFIX_MISS);
     }
   }

@@ -234,7 +234,7 @@ class DistributionTest {
     fleet.load(owner, 1000);
 
     assertThat(pick(picker, request)).isSameAs(owner);
-    assertThat(request.notes().reason()).isEqualTo(PickReason.HASH);
+    assertThat(request.result().reason()).isEqualTo(PickReason.HASH);
   }
 
   @ParameterizedTest
@@ -264,10 +264,10 @@ class DistributionTest {
     Lease lease = fleet.lease(owner);
 
     assertThat(pick(picker, request)).isNotSameAs(owner);
-    assertThat(request.notes().reason()).isEqualTo(PickReason.HASH_SPILL);
+    assertThat(request.result().reason()).isEqualTo(PickReason.HASH_SPILL);
     lease.succeeded();
     assertThat(pick(picker, request)).isSameAs(owner);
-    assertThat(request.notes().reason()).isEqualTo(PickReason.HASH);
+    assertThat(request.result().reason()).isEqualTo(PickReason.HASH);
   }
 
   @Test

@@ -117,7 +117,7 @@ class AnnouncedCachesTest {
 
   private int heldOf(RoutingRequest request) {
     served(request);
-    return request.notes().matchedBlocks();
+    return request.result().matchedBlocks();
   }
 
   @Test
@@ -128,7 +128,7 @@ class AnnouncedCachesTest {
     RoutingRequest request = asking(PROMPT);
 
     assertThat(served(request)).isSameAs(third);
-    assertThat(request.notes().matchedBlocks()).isEqualTo(200);
+    assertThat(request.result().matchedBlocks()).isEqualTo(200);
   }
 
   @Test
@@ -149,7 +149,7 @@ class AnnouncedCachesTest {
     fleet.clock.advance(Duration.ofMinutes(1));
     RoutingRequest again = asking(PROMPT);
     Lease second = placed(engine, again);
-    assertThat(again.notes().matchedBlocks()).isEqualTo(BLOCKS);
+    assertThat(again.result().matchedBlocks()).isEqualTo(BLOCKS);
 
     answer(waiting, 100, Usage.UNKNOWN);
     answer(second, 100, Usage.UNKNOWN);
@@ -254,7 +254,7 @@ class AnnouncedCachesTest {
     fleet.clock.advance(Duration.ofMinutes(1));
     served(knowing, last, new Usage(3201, 3200, 10));
 
-    assertThat(last.notes().matchedBlocks()).as("the answer's look was had").isPositive();
+    assertThat(last.result().matchedBlocks()).as("the answer's look was had").isPositive();
     assertThat(texts.counted).isEqualTo(3);
   }
 
@@ -299,7 +299,7 @@ class AnnouncedCachesTest {
       fleet.clock.advance(Duration.ofMinutes(1));
       RoutingRequest again = asking(PROMPT);
       assertThat(served(again, new Usage(3201, 3200, 10))).isSameAs(home);
-      assertThat(again.notes().matchedBlocks()).as("use %d", i).isEqualTo(BLOCKS);
+      assertThat(again.result().matchedBlocks()).as("use %d", i).isEqualTo(BLOCKS);
     }
   }
 
@@ -312,7 +312,7 @@ class AnnouncedCachesTest {
 
     RoutingRequest again = asking(PROMPT);
     assertThat(served(again)).isSameAs(home);
-    assertThat(again.notes().matchedBlocks()).isEqualTo(again.prefix().count());
+    assertThat(again.result().matchedBlocks()).isEqualTo(again.prefix().count());
   }
 
   @Test

@@ -253,9 +253,9 @@ class CostGuardTest {
     for (int n = 0; n < 2; n++) {
       RoutingRequest request = CostFleet.request(prompt);
       assertThat(place(request).worker()).isSameAs(holder);
-      assertThat(request.notes().reason()).isEqualTo(PickReason.LEAST_LOAD);
-      assertThat(request.notes().matchedBlocks()).isPositive();
-      assertThat(request.notes().waitMillis()).isNaN();
+      assertThat(request.result().reason()).isEqualTo(PickReason.LEAST_LOAD);
+      assertThat(request.result().matchedBlocks()).isPositive();
+      assertThat(request.result().waitMillis()).isNaN();
     }
     // Two more are too many, for any cached prefix.
     assertThat(place(CostFleet.request(prompt)).worker()).isNotSameAs(holder);
@@ -273,14 +273,14 @@ class CostGuardTest {
     assertThat(learner.fallback().fallbackMillis()).isEqualTo(50);
     RoutingRequest request = CostFleet.request(Prompt.of(1, 4));
     place(request);
-    assertThat(request.notes().reason()).isEqualTo(PickReason.LEAST_COST);
+    assertThat(request.result().reason()).isEqualTo(PickReason.LEAST_COST);
   }
 
   private void servedLaterThanThePlainChoice() {
     for (int n = 0; n < 3 * CostGuard.WINDOW; n++) {
       RoutingRequest request = CostFleet.request(Prompt.of(n, 4));
       Lease lease = place(request);
-      request.notes().predictPlain(1);
+      request.picked(request.result().withPlainMillis(1));
       fleet.clock.advance(Duration.ofMillis(50));
       lease.firstToken();
       lease.succeeded();
@@ -308,7 +308,7 @@ class CostGuardTest {
     RoutingRequest request = CostFleet.request(Prompt.of(1, 4));
     on.place(request);
 
-    assertThat(request.notes().predictedMillis()).isPositive();
-    assertThat(request.notes().plainMillis()).isNaN();
+    assertThat(request.result().predictedMillis()).isPositive();
+    assertThat(request.result().plainMillis()).isNaN();
   }
 }

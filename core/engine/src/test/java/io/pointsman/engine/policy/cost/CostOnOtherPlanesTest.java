@@ -54,7 +54,7 @@ class CostOnOtherPlanesTest {
   private static double expected(CostFleet of) {
     RoutingRequest fresh = request(Prompt.of(99_999, BLOCKS));
     of.place(fresh).ignored();
-    return fresh.notes().predictedMillis();
+    return fresh.result().predictedMillis();
   }
 
   /** Consecutive requests that end long after their first token. */
@@ -160,7 +160,7 @@ class CostOnOtherPlanesTest {
     fleet.place(next);
 
     // The second one counts as waiting; with the first counted twice, none would.
-    assertThat(next.notes().predictedMillis()).isGreaterThan(500);
+    assertThat(next.result().predictedMillis()).isGreaterThan(500);
   }
 
   @Test
@@ -178,7 +178,7 @@ class CostOnOtherPlanesTest {
   private static int held(CostFleet of, PrefixBlocks prompt) {
     RoutingRequest again = request(prompt);
     of.place(again).ignored();
-    return again.notes().knownBlocks();
+    return again.result().knownBlocks();
   }
 
   /** A prompt placed by an external proxy, until {@code end} reports its end. */

@@ -53,7 +53,7 @@ class CostPolicyTest {
   private record FaultsAreErrors() implements EngineListener {
     @Override
     public void routed(RoutingRequest request, Lease lease) {
-      assertThat(request.notes().reason()).isEqualTo(PickReason.LEAST_COST);
+      assertThat(request.result().reason()).isEqualTo(PickReason.LEAST_COST);
     }
 
     @Override
@@ -109,7 +109,7 @@ class CostPolicyTest {
     RoutingRequest next = request(Prompt.of(1, 20, 2, 4));
     engine.decide(next);
 
-    assertThat(next.notes().matchedBlocks()).isEqualTo(20);
+    assertThat(next.result().matchedBlocks()).isEqualTo(20);
   }
 
   @Test
@@ -155,7 +155,7 @@ class CostPolicyTest {
     RoutingRequest again = request(Prompt.of(1, 100));
     small.decide(again);
 
-    assertThat(again.notes().matchedBlocks()).isZero();
+    assertThat(again.result().matchedBlocks()).isZero();
   }
 
   @Test
@@ -170,7 +170,7 @@ class CostPolicyTest {
     RoutingRequest again = request(Prompt.of(1, 100));
     engine.decide(again);
 
-    assertThat(again.notes().matchedBlocks()).isZero();
+    assertThat(again.result().matchedBlocks()).isZero();
   }
 
   @Test
@@ -181,7 +181,7 @@ class CostPolicyTest {
     RoutingRequest again = request(Prompt.of(1, 100));
     engine.decide(again);
 
-    assertThat(again.notes().matchedBlocks()).isZero();
+    assertThat(again.result().matchedBlocks()).isZero();
   }
 
   @Test
@@ -270,7 +270,7 @@ class CostPolicyTest {
     RoutingRequest again = request(Prompt.of(5, 2000));
     engine.decide(again);
 
-    assertThat(again.notes().matchedBlocks()).isZero();
+    assertThat(again.result().matchedBlocks()).isZero();
     assertThat(fleet.pool().workers()).allMatch(w -> w.inFlight() <= 1);
   }
 
@@ -311,7 +311,7 @@ class CostPolicyTest {
   private static double waitOf(RoutingEngine on, PrefixBlocks prompt) {
     RoutingRequest asked = request(prompt);
     assertThat(on.preview(asked)).isNotNull();
-    return asked.notes().waitMillis();
+    return asked.result().waitMillis();
   }
 
   /** With less work queued, the request joins the next step and loses no time. */
@@ -552,7 +552,7 @@ class CostPolicyTest {
     }
     RoutingRequest next = request(Prompt.of(99_999, 2000));
     one.place(next);
-    return next.notes().predictedMillis();
+    return next.result().predictedMillis();
   }
 
   @Test

@@ -63,7 +63,7 @@ class Md5RingPolicyTest {
     RoutingRequest request = Requests.session(session);
 
     assertThat(requireNonNull(picker.pick(request, fleet.now())).id()).isEqualTo(worker);
-    assertThat(request.notes().reason()).isEqualTo(PickReason.HASH);
+    assertThat(request.result().reason()).isEqualTo(PickReason.HASH);
   }
 
   @Test
@@ -123,10 +123,10 @@ class Md5RingPolicyTest {
           Worker now = requireNonNull(picker.pick(request, fleet.now()), "picked");
           if (own == out) {
             assertThat(now.spec().url()).isEqualTo(out.spec().url());
-            assertThat(request.notes().reason()).isEqualTo(PickReason.HASH_SPILL);
+            assertThat(request.result().reason()).isEqualTo(PickReason.HASH_SPILL);
           } else {
             assertThat(now).isSameAs(own);
-            assertThat(request.notes().reason()).isEqualTo(PickReason.HASH);
+            assertThat(request.result().reason()).isEqualTo(PickReason.HASH);
           }
         });
   }

@@ -105,7 +105,7 @@ class RayConsistentHashPolicyTest {
       List<String> found = new ArrayList<>();
       for (int rank = 0; rank < Math.min(3, replicas); rank++) {
         Worker worker = requireNonNull(picker.pick(request, fleet.now()));
-        assertThat(request.notes().reason())
+        assertThat(request.result().reason())
             .isEqualTo(rank == 0 ? PickReason.HASH : PickReason.HASH_SPILL);
         found.add(worker.id());
         request.exclude(worker);
@@ -206,7 +206,7 @@ class RayConsistentHashPolicyTest {
     RoutingRequest request = Requests.session("s");
 
     assertThat(requireNonNull(picker.pick(request, fleet.now())).id()).isEqualTo(ranks.get(5));
-    assertThat(request.notes().reason()).isEqualTo(PickReason.LEAST_LOAD);
+    assertThat(request.result().reason()).isEqualTo(PickReason.LEAST_LOAD);
   }
 
   @Test

@@ -80,9 +80,9 @@ class KvAwarePolicyTest {
         new EngineListener() {
           @Override
           public void routed(RoutingRequest request, Lease lease) {
-            lastReason = request.notes().reason();
-            lastBlocks = request.notes().matchedBlocks();
-            lastLookup = request.notes().lookup();
+            lastReason = request.result().reason();
+            lastBlocks = request.result().matchedBlocks();
+            lastLookup = request.result().lookup();
           }
 
           @Override

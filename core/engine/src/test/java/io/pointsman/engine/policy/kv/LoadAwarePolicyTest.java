@@ -66,7 +66,7 @@ class LoadAwarePolicyTest {
     fleet.load(fleet.worker(2), 1);
     RoutingRequest request = asking(PROMPT);
     assertThat(pick(picker, request)).isSameAs(holder);
-    assertThat(request.notes().reason()).isEqualTo(PickReason.PREFIX_HIT);
+    assertThat(request.result().reason()).isEqualTo(PickReason.PREFIX_HIT);
     fleet.load(holder, 4);
     // Loads 6, 1, 1: the holder's score is 0.99 - 1.25, the others' 0.63.
     assertThat(pick(picker, asking(PROMPT))).isNotSameAs(holder);

@@ -13,6 +13,7 @@ import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.Policies;
@@ -47,8 +48,8 @@ class SessionAffinityTest {
       new EngineListener() {
         @Override
         public void routed(RoutingRequest request, Lease lease) {
-          lastReason = request.notes().reason();
-          lastBlocks = request.notes().matchedBlocks();
+          lastReason = request.result().reason();
+          lastBlocks = request.result().matchedBlocks();
         }
 
         @Override
@@ -61,7 +62,7 @@ class SessionAffinityTest {
     Policy scripted =
         pool ->
             (request, now) -> {
-              request.notes().because(PickReason.PREFIX_HIT, 3);
+              request.picked(PickResult.of(PickReason.PREFIX_HIT, 3));
               return request.admits(chosen, now)
                   ? chosen
                   : pool.leastLoaded(now, request.tried(), fleet.dice);
@@ -339,8 +340,8 @@ class SessionAffinityTest {
     RoutingEngine engine = engine(Mode.SOFT);
     RoutingRequest first = Requests.session("s");
     assertThat(engine.explain(first)).isEqualTo(new Preview.Chosen(fleet.worker(0)));
-    assertThat(first.notes().reason()).isEqualTo(PickReason.STICKY_BIND);
-    assertThat(first.notes().explained()).isTrue();
+    assertThat(first.result().reason()).isEqualTo(PickReason.STICKY_BIND);
+    assertThat(first.explanation()).isNotNull();
     assertThat(table.size()).isZero();
 
     serve(engine, "s");

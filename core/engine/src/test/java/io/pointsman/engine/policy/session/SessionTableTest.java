@@ -46,7 +46,7 @@ class SessionTableTest {
         new EngineListener() {
           @Override
           public void routed(RoutingRequest request, Lease lease) {
-            lastReason = request.notes().reason();
+            lastReason = request.result().reason();
           }
 
           @Override

@@ -4,6 +4,7 @@ import io.pointsman.engine.env.RandomSource;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -31,7 +32,7 @@ final class ScoredPolicy implements Policy {
   }
 
   private @Nullable Worker pick(Pool pool, RoutingRequest request, long now) {
-    request.notes().because(PickReason.LEAST_COST);
+    request.picked(PickResult.of(PickReason.LEAST_COST));
     ReplayedRequest exchange = view.exchange();
     Worker chosen = null;
     double least = 0;

@@ -7,6 +7,7 @@ import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -53,7 +54,7 @@ final class TreePolicy implements Policy, Learner {
         eligible.add(worker);
       }
     }
-    request.notes().because(PickReason.PREFIX_MISS);
+    request.picked(PickResult.of(PickReason.PREFIX_MISS));
     PlacementTree.Match match = tree.match(request.prefix());
     List<Worker> holders = new ArrayList<>(eligible);
     holders.retainAll(match.workers());

@@ -291,7 +291,7 @@ public final class Simulation {
 
   private void decided(ReplayedRequest exchange, RoutingRequest asked, Decision decision) {
     if (decision instanceof Decision.Routed(Lease lease)) {
-      exchange.send(view.engine(lease.worker()), lease, asked.notes().predictedMillis());
+      exchange.send(view.engine(lease.worker()), lease, asked.result().predictedMillis());
     }
   }
 

@@ -4,8 +4,8 @@ import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.CacheMiss;
 import io.pointsman.engine.policy.CacheMissAttribution;
-import io.pointsman.engine.policy.PickNotes;
 import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PickResult;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.cost.CostLearner;
 import io.pointsman.engine.policy.cost.PlacementObserver;
@@ -85,15 +85,15 @@ public final class CacheMissRecorder implements PlacementObserver {
   public Placed placing(
       RoutingRequest request, BlockScale scale, int held, WorkerModel chosen, long now) {
     Prospect prospect = prospect(request, scale, held, chosen, now);
-    return (prompt, usage, notes) -> record(prospect, prompt, usage, notes);
+    return (prompt, usage, ended) -> record(prospect, prompt, usage, ended);
   }
 
   private Prospect prospect(
       RoutingRequest request, BlockScale scale, int held, WorkerModel chosen, long now) {
     PrefixBlocks key = request.prefix();
     PrefixBlocks prefix = scale.coarse();
-    PickNotes notes = request.notes();
-    int longest = hasKnownBlocks(notes) ? scale.coarse(notes.knownBlocks()) : index.match(prefix);
+    PickResult result = request.result();
+    int longest = hasKnownBlocks(result) ? scale.coarse(result.knownBlocks()) : index.match(prefix);
     longest = Math.max(held, Math.min(longest, prefix.count()));
     Elsewhere elsewhere =
         longest > held
@@ -112,10 +112,10 @@ public final class CacheMissRecorder implements PlacementObserver {
     return new Prospect(held, elsewhere.blocks, elsewhere.notThere, remembered, lost, rest);
   }
 
-  /** Returns true if the notes contain the longest cached prefix: {@code cost} has chosen. */
-  private static boolean hasKnownBlocks(PickNotes notes) {
-    return notes.reason() == PickReason.LEAST_COST
-        || (notes.reason() == PickReason.LEAST_LOAD && notes.expectsHits());
+  /** Returns true if the result has the longest cached prefix: {@code cost} has chosen. */
+  private static boolean hasKnownBlocks(PickResult result) {
+    return result.reason() == PickReason.LEAST_COST
+        || (result.reason() == PickReason.LEAST_LOAD && result.expectsHits());
   }
 
   /**
@@ -194,7 +194,7 @@ public final class CacheMissRecorder implements PlacementObserver {
         : CacheMiss.NEVER_SEEN;
   }
 
-  private void record(Prospect prospect, PlacedPrompt placed, Usage usage, PickNotes notes) {
+  private void record(Prospect prospect, PlacedPrompt placed, Usage usage, RoutingRequest request) {
     int prompt = usage.promptTokens() > 0 ? usage.promptTokens() : placed.tokens();
     if (prompt == 0) {
       return;
@@ -204,15 +204,15 @@ public final class CacheMissRecorder implements PlacementObserver {
     int cached = usage.cachedTokens() < 0 ? expected : Math.min(usage.cachedTokens(), prompt);
     sums.add(prompt, expected, cached);
     if (expected - cached > Math.max(ROUNDING_TOKENS, ROUNDING * expected)) {
-      lost(notes, notFound(placed), expected - cached);
+      lost(request, notFound(placed), expected - cached);
     }
     int from = Math.max(expected, cached);
     int elsewhere = tokens(prompt, prefix, prospect.elsewhere());
-    lost(notes, prospect.notThere(), elsewhere - from);
+    lost(request, prospect.notThere(), elsewhere - from);
     from = Math.max(from, elsewhere);
     int remembered = tokens(prompt, prefix, prospect.remembered());
-    lost(notes, prospect.lost(), remembered - from);
-    lost(notes, prospect.rest(), prompt - Math.max(from, remembered));
+    lost(request, prospect.lost(), remembered - from);
+    lost(request, prospect.rest(), prompt - Math.max(from, remembered));
   }
 
   private static int tokens(int prompt, PrefixBlocks prefix, int blocks) {
@@ -227,10 +227,10 @@ public final class CacheMissRecorder implements PlacementObserver {
     return placed.mayBeEvicted() ? CacheMiss.EVICTED : CacheMiss.TOKENS_DIFFER;
   }
 
-  private void lost(PickNotes notes, CacheMiss reason, int tokens) {
+  private void lost(RoutingRequest request, CacheMiss reason, int tokens) {
     if (tokens > 0) {
       sums.lost(reason, tokens);
-      notes.lost(reason, tokens);
+      request.lost(reason, tokens);
     }
   }
 }

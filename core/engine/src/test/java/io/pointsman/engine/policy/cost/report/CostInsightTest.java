@@ -1,5 +1,6 @@
 package io.pointsman.engine.policy.cost.report;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.TestFleet;
@@ -24,8 +25,12 @@ class CostInsightTest {
     return RoutingRequest.builder().model(TestFleet.MODEL).prefix(prompt).explained(true).build();
   }
 
+  private static List<Candidate> candidates(RoutingRequest request) {
+    return requireNonNull(request.explanation(), "explanation").candidates();
+  }
+
   private static Candidate of(RoutingRequest request, Worker worker) {
-    return request.notes().candidates().stream()
+    return candidates(request).stream()
         .filter(each -> each.worker() == worker)
         .findFirst()
         .orElseThrow();
@@ -36,12 +41,12 @@ class CostInsightTest {
     RoutingRequest request = asked(Prompt.of(1, 100));
     Lease lease = on.place(request);
 
-    List<Candidate> all = request.notes().candidates();
+    List<Candidate> all = candidates(request);
     assertThat(all).hasSize(4);
     Candidate chosen = all.getFirst();
     assertThat(chosen.worker()).isSameAs(lease.worker());
     assertThat(chosen.verdict()).isEqualTo(Verdict.CHOSEN);
-    assertThat(chosen.ttftMillis()).isEqualTo(request.notes().predictedMillis());
+    assertThat(chosen.ttftMillis()).isEqualTo(request.result().predictedMillis());
     assertThat(chosen.uncachedTokens()).isEqualTo(1600);
     assertThat(chosen.heldTokens()).isZero();
     assertThat(chosen.waitMillis()).isZero();
@@ -62,7 +67,7 @@ class CostInsightTest {
   }
 
   private static List<Candidate> others(RoutingRequest request) {
-    return request.notes().candidates().subList(1, 4);
+    return candidates(request).subList(1, 4);
   }
 
   @Test
@@ -70,7 +75,7 @@ class CostInsightTest {
     RoutingRequest request = placedOnItsHolder(Prompt.of(1, 1));
 
     double tie = CostSettings.DEFAULTS.tieMillis();
-    double chosen = request.notes().candidates().getFirst().costMillis();
+    double chosen = candidates(request).getFirst().costMillis();
     assertThat(others(request)).allMatch(each -> each.costMillis() <= chosen + tie);
   }
 
@@ -78,10 +83,10 @@ class CostInsightTest {
   void othersHoldLessOfThePrompt() {
     RoutingRequest request = placedOnItsHolder(Prompt.of(1, 500));
 
-    assertThat(request.notes().candidates().getFirst().heldTokens()).isGreaterThan(7900);
+    assertThat(candidates(request).getFirst().heldTokens()).isGreaterThan(7900);
     assertThat(others(request))
         .allMatch(each -> each.uncachedTokens() == 8000)
-        .allMatch(each -> each.costMillis() > request.notes().predictedMillis());
+        .allMatch(each -> each.costMillis() > request.result().predictedMillis());
   }
 
   @Test
@@ -131,8 +136,8 @@ class CostInsightTest {
     RoutingRequest request = asked(Prompt.of(1, 500));
     large.place(request);
 
-    assertThat(request.notes().candidates()).hasSize(Insight.MOST_CANDIDATES);
-    assertThat(request.notes().candidates().getFirst().worker()).isSameAs(holder);
+    assertThat(candidates(request)).hasSize(Insight.MOST_CANDIDATES);
+    assertThat(candidates(request).getFirst().worker()).isSameAs(holder);
   }
 
   @Test
@@ -140,8 +145,7 @@ class CostInsightTest {
     RoutingRequest request = CostFleet.request(Prompt.of(1, 10));
     on.place(request);
 
-    assertThat(request.notes().explained()).isFalse();
-    assertThat(request.notes().candidates()).isEmpty();
+    assertThat(request.explanation()).isNull();
   }
 
   @Test
@@ -150,7 +154,6 @@ class CostInsightTest {
     RoutingRequest request = CostFleet.request(Prompt.of(1, 10));
     on.place(request);
 
-    assertThat(request.notes().explained()).isTrue();
-    assertThat(request.notes().candidates()).hasSize(4);
+    assertThat(candidates(request)).hasSize(4);
   }
 }

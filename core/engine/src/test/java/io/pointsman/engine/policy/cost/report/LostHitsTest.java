@@ -7,7 +7,8 @@ import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.CacheMiss;
-import io.pointsman.engine.policy.PickNotes.Loss;
+import io.pointsman.engine.policy.PickExplanation;
+import io.pointsman.engine.policy.PickExplanation.Loss;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.cost.CostFleet;
 import io.pointsman.engine.policy.cost.CostSettings;
@@ -376,7 +377,9 @@ class LostHitsTest {
     RoutingRequest explained = CostFleet.request(Prompt.of(1, 50, 2, 50));
     on.serve(on.place(explained), 1600, 800);
 
-    assertThat(plain.notes().losses()).isEmpty();
-    assertThat(explained.notes().losses()).containsExactly(new Loss(CacheMiss.NEVER_SEEN, 800));
+    assertThat(plain.explanation()).isNull();
+    assertThat(explained.explanation())
+        .extracting(PickExplanation::losses)
+        .isEqualTo(List.of(new Loss(CacheMiss.NEVER_SEEN, 800)));
   }
 }
