@@ -53,21 +53,23 @@ final class LastResort {
         continue;
       }
       if (first
-          && worker.restsBriefly(now)
+          && worker.exclusion().restsBriefly(now)
           && (resting == null || worker.inFlight() < resting.inFlight())) {
         resting = worker;
       }
-      if (worker.merelyOpen() && (out == null || worker.openedBefore(out))) {
+      if (worker.exclusion().merelyOpen()
+          && (out == null || worker.exclusion().openedBefore(out.exclusion()))) {
         out = worker;
       }
-      if (worker.merelyStalled(now)
+      if (worker.exclusion().merelyStalled(now)
           && (stalled == null || worker.inFlight() < stalled.inFlight())) {
         stalled = worker;
       }
-      if (worker.triableEarly(now) && (open == null || worker.openedBefore(open))) {
+      if (worker.exclusion().triableEarly(now)
+          && (open == null || worker.exclusion().openedBefore(open.exclusion()))) {
         open = worker;
       }
-      if (worker.triableWhileClosing(now)) {
+      if (worker.exclusion().triableWhileClosing(now)) {
         closing = worker;
       }
     }
@@ -78,19 +80,19 @@ final class LastResort {
       }
     }
     if (stalled != null) {
-      stalled.permitStalled();
+      stalled.exclusion().permitStalled();
       if (request.admits(stalled, now)) {
         return stalled;
       }
     }
     if (open != null) {
-      open.tryEarly(now);
+      open.exclusion().tryEarly(now);
     }
     if (open != null && request.admits(open, now)) {
       return open;
     }
     if (closing != null) {
-      closing.tryWhileClosing(now);
+      closing.exclusion().tryWhileClosing(now);
     }
     if (closing != null && request.admits(closing, now)) {
       return closing;

@@ -86,13 +86,13 @@ final class Refusals {
       if (!worker.merelyBusy(now)) {
         continue;
       }
-      long rest = worker.restLeft(now);
+      long rest = worker.restState().left(now);
       if (rest <= 0) {
         return 0;
       }
       if (rest < shortest) {
         shortest = rest;
-        status = worker.restStatus();
+        status = worker.restState().status();
       }
     }
     return status;
@@ -131,7 +131,7 @@ final class Refusals {
       if (!worker.merelyBusy(now)) {
         continue;
       }
-      long rest = worker.restLeft(now);
+      long rest = worker.restState().left(now);
       long between = worker.nanosBetweenEnds();
       if (rest > 0) {
         shortest = Math.min(shortest, rest);

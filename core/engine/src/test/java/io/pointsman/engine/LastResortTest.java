@@ -151,7 +151,7 @@ class LastResortTest {
 
   private void silence(Worker worker) {
     for (int i = 0; i < 3; i++) {
-      worker.silent();
+      worker.probes().silent();
     }
     assertThat(worker.health().healthy()).isFalse();
   }
@@ -166,7 +166,7 @@ class LastResortTest {
     for (int i = 0; i < 9; i++) {
       routed();
     }
-    assertThat(fleet.fleet.snapshot().workers()).allMatch(Worker::ignoresProbes);
+    assertThat(fleet.fleet.snapshot().workers()).allMatch(worker -> worker.probes().ignored());
     assertThat(fleet.fleet.snapshot().workers().stream().mapToLong(Worker::lastResorts).sum())
         .isEqualTo(9);
   }
@@ -178,7 +178,7 @@ class LastResortTest {
     }
     routed();
     fleet.fleet.checkProbes();
-    assertThat(fleet.worker(0).ignoresProbes()).isTrue();
+    assertThat(fleet.worker(0).probes().ignored()).isTrue();
 
     fleet.worker(1).probed(true);
     fleet.worker(1).probed(true);
@@ -186,7 +186,7 @@ class LastResortTest {
     for (int i = 0; i < 9; i++) {
       assertThat(routed().worker()).isSameAs(fleet.worker(1));
     }
-    assertThat(fleet.worker(0).ignoresProbes()).isFalse();
+    assertThat(fleet.worker(0).probes().ignored()).isFalse();
   }
 
   @Test
@@ -204,7 +204,7 @@ class LastResortTest {
     silence(fleet.worker(0));
     fleet.kill(fleet.worker(1));
     for (int i = 0; i < 3; i++) {
-      fleet.worker(2).unreached(true);
+      fleet.worker(2).probes().unreached(true);
     }
 
     Lease only = routed();

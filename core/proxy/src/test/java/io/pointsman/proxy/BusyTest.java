@@ -60,7 +60,7 @@ class BusyTest {
 
       assertThat(rig.retried).containsExactly(RetryReason.BUSY);
       assertThat(rig.outcomes).containsExactly(Outcome.IGNORED, Outcome.SUCCEEDED);
-      assertThat(resting.restLeft(clock.nanos())).isPositive();
+      assertThat(resting.restState().left(clock.nanos())).isPositive();
       assertThat(resting.failures()).isZero();
       assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).status()).isEqualTo(200);
       assertThat(full.requests()).hasSize(1);
@@ -89,7 +89,7 @@ class BusyTest {
       Worker resting = rig.worker(full.url());
       rig.ask(ProxyRig.post(CHAT, BODY));
 
-      assertThat(resting.restLeft(clock.nanos())).isEqualTo(TimeUnit.SECONDS.toNanos(7));
+      assertThat(resting.restState().left(clock.nanos())).isEqualTo(TimeUnit.SECONDS.toNanos(7));
     }
   }
 
@@ -103,7 +103,7 @@ class BusyTest {
       WireResponse response = rig.ask(ProxyRig.post(CHAT, BODY));
 
       assertThat(response.values("retry-after")).containsExactly("30");
-      assertThat(resting.restLeft(clock.nanos())).isEqualTo(TimeUnit.SECONDS.toNanos(30));
+      assertThat(resting.restState().left(clock.nanos())).isEqualTo(TimeUnit.SECONDS.toNanos(30));
     }
   }
 
@@ -153,7 +153,7 @@ class BusyTest {
       assertThat(response.text()).isEqualTo(QUEUE_FULL);
       assertThat(response.values("retry-after")).containsExactly("1");
       assertThat(rig.outcomes).containsExactly(Outcome.IGNORED);
-      assertThat(resting.restLeft(clock.nanos())).isPositive();
+      assertThat(resting.restState().left(clock.nanos())).isPositive();
     }
   }
 

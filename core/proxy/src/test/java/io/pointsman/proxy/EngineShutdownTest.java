@@ -294,7 +294,7 @@ class EngineShutdownTest {
   @Test
   void aStreamWithoutAByteIsTriedElsewhereWhenItsEngineShutsDown() throws Exception {
     waits(Worker::shutsDown);
-    waits(Worker::refusesProbes);
+    waits(worker -> worker.probes().refuses());
   }
 
   private static void waits(Consumer<Worker> event) throws Exception {
@@ -320,7 +320,7 @@ class EngineShutdownTest {
 
   private static void refuses(Worker worker) {
     for (int i = 0; i < 3; i++) {
-      worker.refusesProbes();
+      worker.probes().refuses();
       worker.probed(false);
     }
   }

@@ -26,7 +26,7 @@ final class LostWorkerTest {
 
   private static void lose(Worker worker) {
     for (int i = 0; i < 3; i++) {
-      worker.silent();
+      worker.probes().silent();
     }
     assertThat(worker.health().losses()).isEqualTo(1);
   }

@@ -292,7 +292,12 @@ class PoisonRequestTest {
               return;
             }
             clock.advance(Duration.ofMillis(1));
-            rig.fleet().snapshot().workers().getFirst().answeredProbeOf(clock.nanos());
+            rig.fleet()
+                .snapshot()
+                .workers()
+                .getFirst()
+                .failureSigns()
+                .answeredProbeOf(clock.nanos());
             if (failsOthers) {
               engines.getFirst().now(new Answer(500, "{}"));
               askHarmless(rig);

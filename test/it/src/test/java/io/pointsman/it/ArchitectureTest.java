@@ -377,15 +377,16 @@ final class ArchitectureTest {
 
   @Test
   void countsMoveOnlyThroughLeases() {
-    String board = "io.pointsman.engine.fleet.LoadBoard";
-    assertThat(callersOf(board, "enterIf"))
-        .containsExactly("io.pointsman.engine.fleet.Worker.enter");
-    assertThat(callersOf(board, "leave"))
-        .containsExactlyInAnyOrder(
-            "io.pointsman.engine.fleet.Worker.tryLease",
-            "io.pointsman.engine.fleet.Worker.settled");
-    assertThat(callersOf("io.pointsman.engine.fleet.Worker", "settled"))
-        .containsExactly("io.pointsman.engine.fleet.Lease.settle");
+    String fleet = "io.pointsman.engine.fleet.";
+    assertThat(callersOf(fleet + "LoadBoard", "enterIf"))
+        .containsExactly(fleet + "WorkerCell.enterIf");
+    assertThat(callersOf(fleet + "LoadBoard", "leave")).containsExactly(fleet + "WorkerCell.exit");
+    assertThat(callersOf(fleet + "WorkerCell", "enterIf"))
+        .containsExactly(fleet + "WorkerLeases.enter");
+    assertThat(callersOf(fleet + "WorkerCell", "exit"))
+        .containsExactlyInAnyOrder(fleet + "WorkerLeases.take", fleet + "WorkerLeases.exit");
+    assertThat(callersOf(fleet + "WorkerLeases", "exit", "settled"))
+        .containsExactly(fleet + "Lease.settle");
   }
 
   /** Changes of a count must add or subtract one; the flags beside it are set bit by bit. */

@@ -304,7 +304,9 @@ final class EngineFormatsTest {
         WaitFor.until(
             "its load",
             WaitFor.LONG,
-            () -> worker.reported().running() + worker.reported().waiting() == 7);
+            () ->
+                worker.capacity().reported().running() + worker.capacity().reported().waiting()
+                    == 7);
       }
     }
   }

@@ -43,7 +43,7 @@ final class TwoRoutersTest {
   /** Requests of others on the first worker, as this router knows them. */
   private static boolean seesOthers(RunningRouter router, int at) {
     List<Worker> workers = router.workers();
-    return workers.get(at).others() == STREAMS;
+    return workers.get(at).capacity().others() == STREAMS;
   }
 
   @Test

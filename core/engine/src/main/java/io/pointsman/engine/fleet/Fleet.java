@@ -244,7 +244,7 @@ public final class Fleet {
     }
     long now = ticker.nanos();
     for (Worker worker : snapshot.workers()) {
-      worker.checkStall(settings.stall(), now);
+      worker.stallState().check(settings.stall(), now);
     }
   }
 
@@ -265,8 +265,8 @@ public final class Fleet {
       }
     }
     for (Worker worker : now.workers()) {
-      if (worker.ignoresProbes() && !silent.contains(worker)) {
-        worker.heedProbes();
+      if (worker.probes().ignored() && !silent.contains(worker)) {
+        worker.probes().heed();
       }
     }
   }

@@ -131,7 +131,7 @@ public final class Lease {
     }
     sentAt = worker.now();
     if (STATE.compareAndSet(this, RESERVED, PLACED)) {
-      worker.dispatched(whole);
+      worker.leases().dispatched(whole);
     }
   }
 
@@ -141,19 +141,19 @@ public final class Lease {
    */
   public void suspect() {
     if (state != SETTLED && SUSPECT.compareAndSet(this, false, true)) {
-      worker.suspects(1);
+      worker.leases().counts().suspects(1);
     }
   }
 
   /** Reports the output of a good response: the worker has survived the request so far. */
   public void cleared() {
-    worker.serves(sentAt);
+    worker.failureSigns().served(sentAt);
     endSuspicion();
   }
 
   private void endSuspicion() {
     if (suspect && (boolean) SUSPECT.getAndSet(this, false)) {
-      worker.suspects(-1);
+      worker.leases().counts().suspects(-1);
     }
   }
 
@@ -173,7 +173,7 @@ public final class Lease {
    * dispatch, because the time of the dispatch is not volatile.
    */
   public boolean outlived() {
-    return worker.hasOutlived(sentAt, promptTokens);
+    return worker.failureSigns().hasOutlived(sentAt, promptTokens);
   }
 
   /** Time of the placement by the engine's ticker. */
@@ -192,7 +192,7 @@ public final class Lease {
   public void accepted() {
     dispatched();
     if (state < SETTLED) {
-      worker.accepted();
+      worker.leases().accepted();
     }
   }
 
@@ -204,9 +204,9 @@ public final class Lease {
     dispatched();
     boolean first = state == PLACED && STATE.compareAndSet(this, PLACED, ANSWERED);
     if (first) {
-      worker.began(promptTokens, sentAt, whole);
+      worker.leases().began(promptTokens, sentAt, whole);
     } else if (state == ANSWERED) {
-      worker.progressed();
+      worker.leases().progressed();
     }
   }
 
@@ -216,8 +216,9 @@ public final class Lease {
    */
   public void clientLeft() {
     switch (state) {
-      case RESERVED -> worker.deserted(placedAt, true, 0);
-      case PLACED -> worker.deserted(sentAt, whole, Math.max(0, promptTokens - cachedTokens));
+      case RESERVED -> worker.stallState().deserted(placedAt, true, 0);
+      case PLACED ->
+          worker.stallState().deserted(sentAt, whole, Math.max(0, promptTokens - cachedTokens));
       default -> {}
     }
   }
@@ -225,7 +226,7 @@ public final class Lease {
   /** Reports output that another proxy has received. */
   public void reportedOutput() {
     if (state < SETTLED) {
-      worker.reportedOutput();
+      worker.leases().reportedOutput();
     }
   }
 
@@ -235,7 +236,7 @@ public final class Lease {
    */
   public void heldUp() {
     if (state == ANSWERED) {
-      worker.reprieve();
+      worker.stallState().reprieve();
     }
   }
 
@@ -307,7 +308,7 @@ public final class Lease {
    */
   public void answersWell() {
     if (takeProbe()) {
-      worker.probeAnswered();
+      worker.leases().probeAnswered();
     }
   }
 
@@ -357,13 +358,10 @@ public final class Lease {
     }
     endSuspicion();
     boolean unanswered = before < ANSWERED;
-    if (unanswered) {
-      worker.abandon(promptTokens);
-    }
-    worker.unplaced(before == RESERVED, whole);
-    worker.settled(takeProbe(), outcome, placedAt, unanswered, session);
+    worker.leases().exit(before == RESERVED, whole, !unanswered, promptTokens);
+    worker.leases().settled(takeProbe(), outcome, placedAt, unanswered, session);
     if (trial && unanswered && !(outcome instanceof Outcome.Succeeded)) {
-      worker.trialFailed();
+      worker.stallState().trialFailed();
     }
     listener.settled(this, outcome);
     return true;

@@ -120,7 +120,7 @@ public final class Pool {
     }
     int inFlight = cell & LoadBoard.MAX_IN_FLIGHT;
     return LoadBoard.has(cell, LoadBoard.Mark.ADJUSTED)
-        ? workers[index].compared(inFlight, now)
+        ? workers[index].capacity().compared(inFlight, now)
         : inFlight;
   }
 

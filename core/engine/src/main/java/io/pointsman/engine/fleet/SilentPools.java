@@ -24,7 +24,7 @@ public final class SilentPools {
     }
     boolean some = false;
     for (Worker worker : workers) {
-      some |= worker.ignoreProbes();
+      some |= worker.probes().ignore();
     }
     return some;
   }

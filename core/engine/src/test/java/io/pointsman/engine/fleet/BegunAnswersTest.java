@@ -63,7 +63,7 @@ class BegunAnswersTest {
     Lease reserved = fleet.lease(worker, LeaseKind.LATER_STREAM);
     reserved.dispatched();
     reserved.ignored();
-    worker.reprieve();
+    worker.stallState().reprieve();
     assertThat(worker.begunSince(then)).isFalse();
   }
 

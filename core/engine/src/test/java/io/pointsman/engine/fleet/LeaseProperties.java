@@ -74,7 +74,7 @@ class LeaseProperties {
         (long) worker.inFlight(),
         worker.pendingTokens(),
         (long) worker.reserved(),
-        (long) worker.answeredWhole(),
+        (long) worker.leases().counts().whole(),
         (long) worker.answering(),
         (long) worker.suspects());
   }

@@ -128,13 +128,13 @@ class LeaseTest {
     worker.rest(Duration.ofSeconds(2).toNanos());
     assertThat(worker.eligible(fleet.now())).isFalse();
     assertThat(worker.merelyBusy(fleet.now())).isTrue();
-    assertThat(worker.restLeft(fleet.now())).isEqualTo(2_000_000_000L);
+    assertThat(worker.restState().left(fleet.now())).isEqualTo(2_000_000_000L);
     assertThat(worker.tryLease(fleet.now(), 0, 0, (_, _) -> {})).isNull();
 
     fleet.clock.advance(Duration.ofSeconds(2));
     assertThat(worker.eligible(fleet.now())).isTrue();
     lease().succeeded();
-    assertThat(worker.restLeft(fleet.now())).isZero();
+    assertThat(worker.restState().left(fleet.now())).isZero();
   }
 
   @Test

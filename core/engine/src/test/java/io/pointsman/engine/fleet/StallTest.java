@@ -164,9 +164,9 @@ class StallTest {
 
     clientsLeave(1, Duration.ofSeconds(2));
     assertThat(worker.stalled()).isTrue();
-    assertThat(worker.stalledByDepartures()).isEqualTo(3);
-    assertThat(worker.stalls()).isOne();
-    assertThat(worker.deserted()).isEqualTo(3);
+    assertThat(worker.stallState().byDepartures()).isEqualTo(3);
+    assertThat(worker.stallState().count()).isOne();
+    assertThat(worker.stallState().deserted()).isEqualTo(3);
     silence(Duration.ofSeconds(4));
     assertThat(worker.eligible(fleet.now())).isFalse();
     silence(Duration.ofSeconds(1));
@@ -332,7 +332,7 @@ class StallTest {
   void reprieveRestartsTheClock() {
     lease(0);
     silence(Duration.ofSeconds(21));
-    worker.reprieve();
+    worker.stallState().reprieve();
     silence(Duration.ofSeconds(20));
     assertThat(worker.eligible(fleet.now())).isTrue();
 

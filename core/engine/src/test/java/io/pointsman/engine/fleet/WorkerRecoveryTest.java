@@ -35,7 +35,7 @@ class WorkerRecoveryTest {
     worker.probed(true);
     worker.probed(true);
 
-    assertThat(worker.restLeft(fleet.now())).isZero();
+    assertThat(worker.restState().left(fleet.now())).isZero();
     assertThat(worker.eligible(fleet.now())).isTrue();
   }
 
@@ -45,7 +45,7 @@ class WorkerRecoveryTest {
     worker.probed(true);
     worker.probed(true);
 
-    assertThat(worker.restLeft(fleet.now())).isPositive();
+    assertThat(worker.restState().left(fleet.now())).isPositive();
     assertThat(worker.eligible(fleet.now())).isFalse();
   }
 

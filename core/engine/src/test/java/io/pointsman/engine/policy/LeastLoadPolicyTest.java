@@ -20,7 +20,7 @@ class LeastLoadPolicyTest {
   }
 
   private static void reports(Worker worker, int requests) {
-    worker.reports(new ReportedLoad(requests, 0, 0));
+    worker.capacity().reports(new ReportedLoad(requests, 0, 0));
   }
 
   @Test
@@ -45,7 +45,7 @@ class LeastLoadPolicyTest {
     fleet.load(b, 1);
     assertThat(pick(fleet.now())).as("b has no report").isSameAs(b);
 
-    a.reports(ReportedLoad.NONE);
+    a.capacity().reports(ReportedLoad.NONE);
     assertThat(pick(fleet.now())).as("a's report has ended").isSameAs(a);
   }
 

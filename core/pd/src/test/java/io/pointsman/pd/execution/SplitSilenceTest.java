@@ -61,7 +61,7 @@ class SplitSilenceTest {
 
   private static void lose(Worker worker) {
     for (int i = 0; i < 3; i++) {
-      worker.silent();
+      worker.probes().silent();
     }
   }
 

@@ -68,7 +68,7 @@ public final class RequestFaults {
   /** A failure of an engine at a time of its ticker. */
   private record EngineFailure(Worker engine, long at) {
     boolean byItself() {
-      return engine.failsByItself(at);
+      return engine.failureSigns().failsByItself(at);
     }
   }
 
@@ -161,7 +161,8 @@ public final class RequestFaults {
 
   /** Returns true if {@link #mayGoOn} can change soon, as other requests at the engines end. */
   public boolean undecided() {
-    return mayPardon() && engines.stream().anyMatch(each -> each.engine.mayFailByItself());
+    return mayPardon()
+        && engines.stream().anyMatch(each -> each.engine.failureSigns().mayFailByItself());
   }
 
   private boolean mayPardon() {
@@ -250,7 +251,7 @@ public final class RequestFaults {
   public void engineFailed(Lease lease) {
     Worker worker = lease.worker();
     boolean again = engines.stream().anyMatch(each -> each.engine == worker);
-    if (again || worker.failingSince(lease.placedAt())) {
+    if (again || worker.failureSigns().failingSince(lease.placedAt())) {
       return;
     }
     if (keyed && before == 1 && records.bodies().failedOn(key, worker)) {

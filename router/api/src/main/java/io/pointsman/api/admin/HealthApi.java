@@ -138,7 +138,7 @@ public final class HealthApi {
 
   /** True if the worker's health permits requests. */
   private static boolean usable(Worker worker) {
-    return worker.health().healthy() || worker.ignoresProbes();
+    return worker.health().healthy() || worker.probes().ignored();
   }
 
   /** The answer to {@code GET /readyz}: whether at least one model can be served. */

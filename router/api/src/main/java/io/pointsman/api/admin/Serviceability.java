@@ -84,7 +84,7 @@ final class Serviceability {
     if (worker.draining()) {
       return worker.cordoned() ? "cordoned" : "draining";
     }
-    if (!worker.health().healthy() && !worker.ignoresProbes()) {
+    if (!worker.health().healthy() && !worker.probes().ignored()) {
       return worker.health().reason();
     }
     if (worker.asleep()) {

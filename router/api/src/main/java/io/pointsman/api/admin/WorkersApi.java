@@ -102,7 +102,7 @@ public final class WorkersApi {
     node.put("reason", worker.health().reason());
     node.put("breaker", name(worker.breaker().state()));
     node.put("breaker_openings", worker.breaker().opened());
-    node.put("resting", worker.restLeft(ticker.nanos()) > 0);
+    node.put("resting", worker.restState().left(ticker.nanos()) > 0);
     node.put("stalled", worker.stalled());
     node.put("draining", worker.draining() || worker.shuttingDown());
     node.put("cordoned", worker.cordoned());
@@ -111,10 +111,10 @@ public final class WorkersApi {
     node.put("share", worker.share(ticker.nanos()));
     ObjectNode engine = node.putObject("engine");
     engine.put("reported", reports(worker));
-    engine.put("running", worker.reported().running());
-    engine.put("waiting", worker.reported().waiting());
-    engine.put("kv_use", worker.reported().kvUse());
-    engine.put("others", worker.others());
+    engine.put("running", worker.capacity().reported().running());
+    engine.put("waiting", worker.capacity().reported().waiting());
+    engine.put("kv_use", worker.capacity().reported().kvUse());
+    engine.put("others", worker.capacity().others());
     ObjectNode labels = node.putObject("labels");
     new TreeMap<>(worker.labels()).forEach(labels::put);
     node.put("asleep", worker.asleep());
@@ -125,7 +125,7 @@ public final class WorkersApi {
   /** True if the engine has reported its load. */
   @SuppressWarnings("ReferenceEquality") // this constant is compared by identity
   private static boolean reports(Worker worker) {
-    return worker.reported() != ReportedLoad.NONE;
+    return worker.capacity().reported() != ReportedLoad.NONE;
   }
 
   private static double number(Worker worker, String label, double standard) {

@@ -133,7 +133,7 @@ class HealthApiTest {
     assertThat(admin.get("/health").status()).isEqualTo(200);
     assertThat(text(admin.get("/health"))).isEqualTo("All servers healthy");
     Worker second = admin.fleet.add(WorkerSpec.of("http://b:1"));
-    second.failing("status 404 of GET /health");
+    second.probes().failing("status 404 of GET /health");
     second.probed(false);
     assertThat(admin.get("/health").status()).isEqualTo(503);
     assertThat(text(admin.get("/health")))
@@ -158,7 +158,7 @@ class HealthApiTest {
     Worker unprobed = admin.fleet.add(WorkerSpec.of("http://a:1"));
     Worker out = admin.fleet.add(WorkerSpec.of("http://b:1"));
     for (int i = 0; i < 3; i++) {
-      out.failing("status 404 of GET /health");
+      out.probes().failing("status 404 of GET /health");
       out.probed(false);
     }
     assertThat(json(admin.get("/readyz")).path("reasons"))

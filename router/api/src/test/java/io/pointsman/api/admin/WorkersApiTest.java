@@ -114,7 +114,7 @@ class WorkersApiTest {
   void theListContainsTheReasonOfAnUnhealthyWorker() throws Exception {
     Worker worker = admin.fleet.add(WorkerSpec.of("http://a:1"));
     assertThat(json(admin.get("/workers/a:1")).path("reason").asText()).isEqualTo("not probed yet");
-    worker.failing("status 404 of GET /health");
+    worker.probes().failing("status 404 of GET /health");
     worker.probed(false);
     assertThat(json(admin.get("/workers")).path("workers").get(0).path("reason").asText())
         .isEqualTo("status 404 of GET /health");

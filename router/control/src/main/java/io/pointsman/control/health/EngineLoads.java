@@ -87,7 +87,7 @@ public final class EngineLoads {
           answer.good() ? read(new String(answer.body(), UTF_8), spec.rank()) : null;
       if (load != null) {
         failures.remove(worker);
-        worker.reports(load);
+        worker.capacity().reports(load);
         return;
       }
       failed(worker, "status " + answer.status() + " or none of the metrics");
@@ -101,7 +101,7 @@ public final class EngineLoads {
 
   private void failed(Worker worker, String why) {
     if (failures.merge(worker, 1, Integer::sum) == TRIES) {
-      worker.reports(ReportedLoad.NONE);
+      worker.capacity().reports(ReportedLoad.NONE);
       log.info("{} does not report its load: {}", worker, LogText.of(why));
     }
   }

@@ -52,7 +52,7 @@ public final class FleetJournal {
           worker.breaker().state(),
           worker.stalled(),
           worker.asleep(),
-          worker.ignoresProbes(),
+          worker.probes().ignored(),
           worker.shuttingDown());
     }
   }
@@ -145,7 +145,7 @@ public final class FleetJournal {
   }
 
   private static void stall(Worker worker, boolean stalled) {
-    int departures = worker.stalledByDepartures();
+    int departures = worker.stallState().byDepartures();
     if (!stalled) {
       log.info("worker {} makes progress again", worker);
     } else if (departures > 0) {

@@ -225,10 +225,10 @@ public final class Prober implements AutoCloseable {
       switch (verdict) {
         case GOOD -> worker.probed(true);
         case BAD -> worker.probed(false);
-        case SILENT -> worker.silent();
-        case BUSY -> worker.alive();
-        case NOT_ACCEPTED -> worker.unreached(true);
-        case BROKEN -> worker.unreached(false);
+        case SILENT -> worker.probes().silent();
+        case BUSY -> worker.probes().alive();
+        case NOT_ACCEPTED -> worker.probes().unreached(true);
+        case BROKEN -> worker.probes().unreached(false);
         case NONE -> {}
       }
       boolean passed =
@@ -298,13 +298,13 @@ public final class Prober implements AutoCloseable {
     try {
       String failure = probeFailure(worker);
       if (failure == null) {
-        worker.answeredProbeOf(begun);
+        worker.failureSigns().answeredProbeOf(begun);
         return Verdict.GOOD;
       }
-      worker.failing(failure);
+      worker.probes().failing(failure);
       return Verdict.BAD;
     } catch (IOException | IllegalArgumentException e) {
-      worker.failing(ProbeFailures.reason(e, worker.spec(), settings));
+      worker.probes().failing(ProbeFailures.reason(e, worker.spec(), settings));
       if (e instanceof SocketTimeoutException) {
         log.debug("probe of {} timed out: {}", worker, LogText.of(e));
         return servedSince(worker, begun)
@@ -313,7 +313,7 @@ public final class Prober implements AutoCloseable {
       }
       log.debug("probe of {} failed: {}", worker, LogText.of(e));
       if (e instanceof ConnectException) {
-        worker.refusesProbes();
+        worker.probes().refuses();
       }
       return routersOwn(worker, e) ? Verdict.NONE : Verdict.BROKEN;
     }

@@ -77,7 +77,7 @@ class EngineLoadsTest {
         "http://a:1/metrics",
         "vllm:num_requests_running 4\nvllm:num_requests_waiting 3\nvllm:kv_cache_usage_perc 0.2\n");
     loads.look();
-    assertThat(worker.others()).isEqualTo(6);
+    assertThat(worker.capacity().others()).isEqualTo(6);
     assertThat(worker.load()).isEqualTo(7);
     pages.clear();
     loads.look();
@@ -85,7 +85,7 @@ class EngineLoadsTest {
     assertThat(worker.load()).isEqualTo(7);
     loads.look();
     assertThat(worker.load()).isEqualTo(1);
-    assertThat(worker.reported()).isEqualTo(ReportedLoad.NONE);
+    assertThat(worker.capacity().reported()).isEqualTo(ReportedLoad.NONE);
   }
 
   @Test
@@ -104,6 +104,6 @@ class EngineLoadsTest {
     Worker worker = fleet.add(WorkerSpec.of("http://a:1"));
     pages.put("http://a:1/metrics", "vllm:num_requests_running 4\n");
     loads.look();
-    assertThat(worker.reported()).isEqualTo(ReportedLoad.NONE);
+    assertThat(worker.capacity().reported()).isEqualTo(ReportedLoad.NONE);
   }
 }

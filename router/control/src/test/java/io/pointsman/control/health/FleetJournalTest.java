@@ -41,7 +41,7 @@ class FleetJournalTest {
   }
 
   private void fails(String reason) {
-    worker.failing(reason);
+    worker.probes().failing(reason);
     worker.probed(false);
     journal.look();
   }

@@ -28,17 +28,18 @@ final class FleetMetrics {
     perWorker(meters, FleetMetric.WORKER_BREAKER, FleetMetrics::breakerState);
     perWorker(meters, FleetMetric.WORKER_BREAKER_OPENINGS, w -> w.breaker().opened());
     meters.pulled(FleetMetric.EJECTIONS_REFUSED, sink -> sink.put(fleet.ejections().refused()));
-    perWorker(meters, FleetMetric.WORKER_RESTING, w -> flag(w.restLeft(ticker.nanos()) > 0));
+    perWorker(
+        meters, FleetMetric.WORKER_RESTING, w -> flag(w.restState().left(ticker.nanos()) > 0));
     perWorker(meters, FleetMetric.WORKER_STALLED, w -> flag(w.stalled()));
     perWorker(meters, FleetMetric.WORKER_ASLEEP, w -> flag(w.asleep()));
-    perWorker(meters, FleetMetric.WORKER_STALLS, Worker::stalls);
-    perWorker(meters, FleetMetric.WORKER_DESERTED, Worker::deserted);
+    perWorker(meters, FleetMetric.WORKER_STALLS, w -> w.stallState().count());
+    perWorker(meters, FleetMetric.WORKER_DESERTED, w -> w.stallState().deserted());
     perWorker(meters, FleetMetric.WORKER_LAST_RESORTS, Worker::lastResorts);
     perWorker(meters, FleetMetric.WORKER_DRAINING, w -> flag(w.draining() || w.shuttingDown()));
     perWorker(meters, FleetMetric.WORKER_CORDONED, w -> flag(w.cordoned()));
     perWorker(meters, FleetMetric.WORKER_WEIGHT, Worker::weight);
-    perWorker(meters, FleetMetric.WORKER_OTHERS, Worker::others);
-    perWorker(meters, FleetMetric.WORKER_KV_USE, w -> w.reported().kvUse());
+    perWorker(meters, FleetMetric.WORKER_OTHERS, w -> w.capacity().others());
+    perWorker(meters, FleetMetric.WORKER_KV_USE, w -> w.capacity().reported().kvUse());
     meters.pulled(FleetMetric.WORKER_REQUESTS, this::outcomes);
   }
 

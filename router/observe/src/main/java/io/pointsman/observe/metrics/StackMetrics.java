@@ -170,7 +170,7 @@ final class StackMetrics {
     fleet.listen(this::changed);
     put(PODS, byUrl(worker -> worker.health().healthy() ? 1 : 0, Math::min));
     put(RUNNING, byUrl(Worker::inFlight, Double::sum));
-    put(WAITING, byUrl(worker -> worker.reported().waiting(), Math::max));
+    put(WAITING, byUrl(worker -> worker.capacity().reported().waiting(), Math::max));
     put(
         PREFILLING,
         byUrl(worker -> Math.max(0, worker.inFlight() - worker.answering()), Double::sum));

@@ -221,7 +221,7 @@ class OtherNamesTest {
     TestReport bad = TestReport.failed(502, Blame.UPSTREAM).forModel("m");
     metrics.proxyListener().ended(good.by(worker, 1, new Usage(100, 40, 7)));
     metrics.proxyListener().ended(bad.by(worker, 1, Usage.UNKNOWN));
-    worker.reports(new ReportedLoad(3, 4, 0.5));
+    worker.capacity().reports(new ReportedLoad(3, 4, 0.5));
     clock.advance(Duration.ofSeconds(10));
 
     String ofModel = "{model=\"m\",server=\"http://a:1\"}";

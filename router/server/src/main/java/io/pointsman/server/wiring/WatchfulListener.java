@@ -64,7 +64,7 @@ final class WatchfulListener implements EngineListener {
   private static boolean tells(Failure failure, Worker worker) {
     return failure == Failure.CONNECT
         || worker.breaker().state() == CircuitBreaker.State.OPEN
-        || worker.startedFailing();
+        || worker.failureSigns().startedFailing();
   }
 
   @Override

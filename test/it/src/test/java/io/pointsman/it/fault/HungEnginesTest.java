@@ -68,7 +68,7 @@ final class HungEnginesTest {
             impatient(rig, hang.stream);
             return hung.stalled();
           });
-      assertThat(hung.stalledByDepartures()).isGreaterThanOrEqualTo(3);
+      assertThat(hung.stallState().byDepartures()).isGreaterThanOrEqualTo(3);
       assertThat(hung.health().healthy()).isTrue();
       long before = rig.requestsSeen();
       for (int i = 0; i < AFTERWARDS; i++) {
@@ -203,7 +203,7 @@ final class HungEnginesTest {
           WaitFor.LONG,
           () ->
               rig.cluster().router().workers().stream()
-                  .allMatch(w -> w.health().healthy() && !w.ignoresProbes()));
+                  .allMatch(w -> w.health().healthy() && !w.probes().ignored()));
     }
   }
 

@@ -342,7 +342,7 @@ public final class LeaseStress {
 
     @Actor
     public void checks() {
-      worker.checkStall(StallSettings.DEFAULTS, HOUR);
+      worker.stallState().check(StallSettings.DEFAULTS, HOUR);
     }
 
     @Arbiter
@@ -367,7 +367,7 @@ public final class LeaseStress {
 
     @Actor
     public void checks() {
-      worker.checkStall(StallSettings.DEFAULTS, HOUR);
+      worker.stallState().check(StallSettings.DEFAULTS, HOUR);
     }
 
     @Arbiter
@@ -401,7 +401,7 @@ public final class LeaseStress {
     @Arbiter
     public void after(ZZJ_Result r) {
       r.r2 = worker.merelyBusy(HOUR);
-      r.r3 = TimeUnit.NANOSECONDS.toMillis(worker.restLeft(HOUR));
+      r.r3 = TimeUnit.NANOSECONDS.toMillis(worker.restState().left(HOUR));
     }
   }
 

@@ -204,7 +204,7 @@ class LostHitsTest {
     one.served(Prompt.of(1, 100), -1);
     one.fleet.clock.advance(Duration.ofSeconds(1));
     one.place(Prompt.of(2, 100)).failed(Failure.CONNECT);
-    one.fleet.worker(0).silent();
+    one.fleet.worker(0).probes().silent();
     one.fleet.clock.advance(Duration.ofMinutes(1));
     one.fleet.worker(0).probed(true);
 
