@@ -25,9 +25,9 @@ final class AccessRecords {
    */
   static AccessSettings from(ConfigValues values) {
     ServerTlsSettings tls =
-        PointsmanConfig.group("admin-tls", () -> ProxyRecords.tls(values, ServerTlsKeys.ADMIN));
+        RecordGroup.group("admin-tls", () -> ProxyRecords.tls(values, ServerTlsKeys.ADMIN));
     AccessSettings access =
-        PointsmanConfig.group(
+        RecordGroup.group(
             "admin",
             () ->
                 new AccessSettings(

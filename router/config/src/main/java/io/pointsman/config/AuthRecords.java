@@ -13,7 +13,7 @@ public final class AuthRecords {
    * @throws ConfigException if they are invalid
    */
   public static AuthSettings from(ConfigValues values) {
-    return PointsmanConfig.group(
+    return RecordGroup.group(
         "auth",
         () ->
             new AuthSettings(

@@ -1,6 +1,6 @@
 package io.pointsman.config;
 
-import static io.pointsman.config.PointsmanConfig.group;
+import static io.pointsman.config.RecordGroup.group;
 
 import io.pointsman.config.key.ClientLimitKeys;
 import io.pointsman.config.key.DisaggKeys;
