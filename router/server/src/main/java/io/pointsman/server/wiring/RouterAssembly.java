@@ -1,0 +1,388 @@
+package io.pointsman.server.wiring;
+
+import static java.util.Objects.requireNonNull;
+import static java.util.stream.Collectors.joining;
+
+import io.pointsman.api.admin.EngineIds;
+import io.pointsman.api.admin.HealthApi;
+import io.pointsman.api.admin.KeyValidation;
+import io.pointsman.api.admin.Membership;
+import io.pointsman.api.admin.ModelCards;
+import io.pointsman.api.admin.ReloadApi;
+import io.pointsman.batch.BatchService;
+import io.pointsman.config.PointsmanConfig;
+import io.pointsman.config.settings.AccessSettings;
+import io.pointsman.control.health.Rounds;
+import io.pointsman.control.health.WakeOnDemand;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.StagePolicies;
+import io.pointsman.engine.env.RandomSource;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.engine.policy.session.SessionAffinity;
+import io.pointsman.engine.policy.session.SessionTable;
+import io.pointsman.engine.prefix.PrefixIndex;
+import io.pointsman.observe.logging.RequestLines;
+import io.pointsman.observe.metrics.MetricsServer;
+import io.pointsman.observe.metrics.RouterMetrics;
+import io.pointsman.observe.tracing.Tracing;
+import io.pointsman.pd.execution.PdContext;
+import io.pointsman.pd.execution.PdHandlers;
+import io.pointsman.proxy.ProxyContext;
+import io.pointsman.proxy.ProxyServer;
+import io.pointsman.proxy.local.AdminPaths;
+import io.pointsman.proxy.local.CallerCheck;
+import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.local.WorkerPins;
+import io.pointsman.proxy.loop.RequestHandlerFactory;
+import io.pointsman.proxy.telemetry.PromptListener;
+import io.pointsman.proxy.telemetry.ProxyListener;
+import io.pointsman.proxy.telemetry.RequestTracer;
+import io.pointsman.proxy.tls.ServerTls;
+import io.pointsman.proxy.tls.ServerTlsSettings;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The parts of a router before it runs. */
+final class RouterAssembly {
+  private static final Logger log = LoggerFactory.getLogger(Router.class);
+
+  /** Maximum number of workers with labels in a message. */
+  private static final int MOST_LABELS = 4;
+
+  /** Pause between two looks at files that may change. */
+  private static final Duration FILES_PAUSE = Duration.ofSeconds(1);
+
+  volatile PointsmanConfig config;
+  final AtomicBoolean draining = new AtomicBoolean();
+
+  /** Resources to close, newest first; filled even if the assembly fails. */
+  final Deque<AutoCloseable> control;
+
+  final EngineAssembly core;
+  final Fleet fleet;
+  final Ticker ticker;
+  final RandomSource dice;
+  final RouterMetrics metrics;
+  final ModelCards cards;
+  private final RequestTracer tracer;
+  final Observers observers;
+  final BodyChanges changes;
+  final Membership membership;
+
+  /** Null without files and batches. */
+  @Nullable BatchService batches;
+
+  /** Null if clients cannot choose engines. */
+  final @Nullable EngineIds engineIds;
+
+  final String version;
+
+  /** Null before the proxy is open. */
+  private @Nullable RoutingEngine engine;
+
+  /** Null before the proxy is open. */
+  private volatile @Nullable ProxyServer proxy;
+
+  /** Null before the routes are built. */
+  @Nullable HealthApi health;
+
+  final AtomicReference<Map<String, String>> dynamicConfig = new AtomicReference<>(Map.of());
+  private final AtomicBoolean sessionsMeasured = new AtomicBoolean();
+  private boolean indexesMeasured;
+  final ReloadApi reloads = new ReloadApi();
+
+  RouterAssembly(PointsmanConfig config, String version, Deque<AutoCloseable> control)
+      throws IOException {
+    this.config = config;
+    this.control = control;
+    core = new EngineAssembly(config, control);
+    fleet = core.fleet;
+    ticker = core.ticker;
+    dice = core.dice;
+    int maxWorkers = config.fleet().maxWorkers();
+    metrics = new RouterMetrics(fleet, this::policyOf, maxWorkers, ticker, version);
+    metrics.policiesOfModels(core.modelPolicies);
+    metrics.expect(config.engine().expectedModels());
+    cards = new ModelCards(fleet);
+    core.onModels(cards::learned);
+    tracer = config.tracing().enabled() ? tracing(version) : RequestTracer.NONE;
+    changes = new BodyChanges(config);
+    core.onNames(metrics::expect, changes::discovered);
+    this.version = version;
+    engineIds = config.stackEndpoints() ? new EngineIds(fleet, InstantSource.system()) : null;
+    observers = new Observers(config, fleet, this::policyOf, ticker, dice);
+    membership =
+        new Membership(fleet, config.admin(), config.disagg(), ticker, Thread::sleep, core.origins);
+  }
+
+  String policyOf(Role role) {
+    return ConfiguredPolicies.of(config, role);
+  }
+
+  String policyOf(RoutingRequest request) {
+    return policyOf(request.role(), request.model());
+  }
+
+  String policyOf(Role role, @Nullable String model) {
+    String ofRole = policyOf(role);
+    return role == Role.REGULAR ? ModelPolicies.name(core.modelPolicies, model, ofRole) : ofRole;
+  }
+
+  /** Only this method loads the classes for tracing. */
+  private Tracing tracing(String version) {
+    Tracing tracing = Tracing.start(config.tracing(), config.policy(), instance(), version, ticker);
+    control.push(tracing);
+    metrics.spans(tracing::exported, tracing::failed, tracing::dropped);
+    return tracing;
+  }
+
+  private static String instance() {
+    String host;
+    try {
+      host = InetAddress.getLocalHost().getHostName();
+    } catch (UnknownHostException e) {
+      host = "localhost";
+    }
+    return host + "-" + ProcessHandle.current().pid();
+  }
+
+  ProxyServer openProxy() throws IOException {
+    Disaggregation two = core.two;
+    engine =
+        core.engine(
+            observers.watch(core, metrics, control),
+            metrics.engineListener(),
+            observers.log()::draws);
+    RouterKeys keys = RouterKeys.open(config, System::getenv, this::servers, control);
+    CallerCheck callers = keys.callers();
+    PromptListener prompts = core.prompts(metrics::kvTokens);
+    RouterRoutes routes = new RouterRoutes(this);
+    LocalRoutes ofClients = routes.forClients();
+    AdminPaths admin = routes.admin(engine, keys, prompts, ofClients);
+    ProxyContext context =
+        new ProxyContext(
+            engine,
+            config.affinity(),
+            ofClients,
+            admin,
+            callers,
+            listener(),
+            tracer,
+            prompts,
+            changes,
+            engineIds == null ? WorkerPins.NONE : engineIds,
+            ticker,
+            dice,
+            core.names,
+            core.tls,
+            two == null ? RequestHandlerFactory.NONE : courses(two, engine));
+    ProxyServer server =
+        ProxyServer.start(
+            DefaultConnectionLimit.in(config.proxy()), context, core.scheduling.waiting(ticker));
+    control.push(server);
+    proxy = server;
+    openAdmin(server);
+    core.scheduling.prefer(server);
+    if (config.proxy().listen().tls().enabled() || config.access().tls().enabled()) {
+      control.push(Rounds.start("tls-files", FILES_PAUSE, server::refreshTls));
+    }
+    measure(server);
+    core.listen(metrics::kvEvents);
+    return server;
+  }
+
+  private ProxyListener listener() {
+    ProxyListener counted = observers.activity().around(metrics.proxyListener());
+    ProxyListener all = config.wakeSleeping() ? new WakingListener(counted, wakes()) : counted;
+    // The policies and their sessions may change at run time.
+    ProxyListener measured =
+        new SessionEnds(all, id -> core.policies.sessions().forEach(table -> table.finish(id)));
+    return RequestLines.around(measured, InstantSource.system(), config.log());
+  }
+
+  private WakeOnDemand wakes() {
+    return new WakeOnDemand(
+        fleet,
+        core.client::send,
+        core.prober.sleeping(),
+        config.admin().controlTimeout(),
+        ticker,
+        Thread::startVirtualThread);
+  }
+
+  /** Number of requests that wait for admission or a worker. */
+  int waiting() {
+    ProxyServer opened = proxy;
+    return opened == null ? 0 : opened.queued() + opened.heldBack();
+  }
+
+  private RequestHandlerFactory courses(Disaggregation two, RoutingEngine engine) {
+    PdContext plane =
+        two.plane(
+            engine,
+            metrics.splitListener(),
+            config.affinity(),
+            () -> config.proxy().headers().workerHeader(),
+            dice,
+            labelsOfRoles());
+    metrics.splitWaiting(plane.room()::waiting);
+    return state -> new PdHandlers(state, plane);
+  }
+
+  /** Labels by which an operator finds the workers of a role. */
+  private Map<Role, String> labelsOfRoles() {
+    Map<Role, String> labels = new EnumMap<>(Role.class);
+    for (Role role : Role.values()) {
+      String found =
+          config.kubernetes().finds(role)
+              ? config.kubernetes().selector(role).toString()
+              : config.workers().stream()
+                  .filter(worker -> worker.role() == role && !worker.labels().isEmpty())
+                  .map(worker -> new TreeMap<>(worker.labels()).toString())
+                  .distinct()
+                  .limit(MOST_LABELS)
+                  .collect(joining(", "));
+      labels.put(role, found);
+    }
+    return labels;
+  }
+
+  /** Adds the metrics; those of several policies are summed. */
+  private void measure(ProxyServer server) {
+    metrics
+        .clients(server::clients, server.clientsLimit())
+        .protocols(server.connections(), server::adminHandshakesFailed)
+        .queue(server::queued)
+        .heldBack(server::heldBack)
+        .poison(server.poison())
+        .discovery(core.sources, core.discovery)
+        .bodies(server.bodies());
+    metrics.kvIndex(core.knowledge.index());
+    if (config.metrics().vllmRouterNames()) {
+      metrics.withVllmRouterNames(config.policies().affinity() != SessionAffinity.Mode.OFF);
+    }
+    if (config.metrics().likeProductionStack()) {
+      metrics.withProductionStackNames();
+    }
+    measurePolicies();
+  }
+
+  private void measurePolicies() {
+    StagePolicies policies = core.policies;
+    List<PolicySetup> setups = new ArrayList<>(policies.byModel().values());
+    setups.add(policies.regular());
+    List<PrefixIndex> indexes =
+        setups.stream().map(PolicySetup::prefixes).flatMap(Stream::ofNullable).toList();
+    indexesMeasured |= !indexes.isEmpty();
+    if (indexesMeasured) {
+      // An empty list releases the memory of the policies before.
+      metrics.prefixIndex(indexes);
+    }
+    if (!policies.sessions().isEmpty() && sessionsMeasured.compareAndSet(false, true)) {
+      metrics.sessions(() -> core.policies.sessions().stream().mapToLong(SessionTable::size).sum());
+    }
+  }
+
+  /** Takes over the changes that {@link PointsmanConfig#withLive} admits, except workers. */
+  void use(PointsmanConfig next, EngineAssembly.@Nullable Rebuilt rebuilt, ProxyServer server) {
+    config = next;
+    changes.use(next);
+    fleet.configure(next.fleet());
+    core.prober.configure(next.probes());
+    metrics.expect(next.engine().expectedModels());
+    RoutingEngine routing = requireNonNull(engine);
+    if (rebuilt != null) {
+      core.use(rebuilt, next);
+      metrics.policiesChanged();
+      metrics.policiesOfModels(rebuilt.modelPolicies());
+      observers.measure(core, metrics);
+      measurePolicies();
+    }
+    routing.use(
+        core.captured(observers.watched(core.policies)), next.engine(), core.keptLearners());
+    // The start has computed a part of the listener's settings.
+    server.use(next.proxy().withListen(server.listen()), next.affinity());
+  }
+
+  private CallerCheck servers() {
+    return new KeyValidation(
+        config.auth(),
+        new KeyServers(ticker, core.names::await, EngineAssembly.systemCaFile()),
+        ticker);
+  }
+
+  private void openAdmin(ProxyServer server) throws IOException {
+    AccessSettings access = config.access();
+    try {
+      server.listenForAdmin(access.host(), access.port(), access.tls());
+    } catch (IOException e) {
+      if (!access.orAnyPort()) {
+        throw e;
+      }
+      server.listenForAdmin(access.host(), 0, access.tls());
+      log.warn(
+          "admin.port: {} is in use; the admin listener is at port {}",
+          access.port(),
+          server.adminPort());
+    }
+    if (access.onClientPort()) {
+      log.info("the client port serves the admin paths too (admin.on-client-port)");
+    }
+    if (access.insecure()) {
+      log.warn("insecure-admin: others may reach the admin paths without a key");
+    }
+  }
+
+  /** TLS of the metrics port, which follows changed files; null in clear text. */
+  private @Nullable ServerTls tlsOfMetrics() {
+    ServerTlsSettings settings = config.metrics().tls();
+    if (!settings.enabled()) {
+      return null;
+    }
+    ServerTls opened = ServerTls.open("metrics-tls", settings, false);
+    control.push(Rounds.start("metrics-tls-files", FILES_PAUSE, opened::refresh));
+    return opened;
+  }
+
+  @Nullable MetricsServer openMetrics() throws IOException {
+    if (!config.metrics().enabled()) {
+      return null;
+    }
+    String host = config.metrics().host();
+    int port = config.metrics().port();
+    try {
+      HealthApi answers = requireNonNull(health);
+      MetricsServer server =
+          MetricsServer.open(
+              metrics,
+              answers::ready,
+              answers::readiness,
+              new InetSocketAddress(host, port),
+              tlsOfMetrics());
+      control.push(server);
+      return server;
+    } catch (IOException e) {
+      throw new IOException("metrics: " + host + ":" + port + " (expected: a free port)", e);
+    }
+  }
+}
