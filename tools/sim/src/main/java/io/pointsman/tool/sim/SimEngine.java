@@ -177,7 +177,7 @@ public final class SimEngine implements AutoCloseable {
 
   private KvNode node() {
     if (kvSide == null) {
-      throw new IllegalStateException("kv: no role (expected: SimConfig.withHandOver)");
+      throw new IllegalStateException("kv: no role (expected: SimConfig.withKv)");
     }
     return kvSide.node();
   }
