@@ -29,6 +29,7 @@ import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -139,10 +140,17 @@ public final class ServerTls {
     return new CurrentContext(() -> ((JdkSslContext) loaded.context).context());
   }
 
-  /** Parameters for a connection of such a server: versions and certificates of clients. */
+  /**
+   * Parameters for the connections of such a server: versions, ciphers and certificates of clients.
+   * They stay the same if the files change.
+   */
   public SSLParameters parameters() {
-    SSLParameters parameters = context().getDefaultSSLParameters();
+    SSLContext context = context();
+    SSLParameters parameters = context.getDefaultSSLParameters();
     parameters.setProtocols(VERSIONS.clone());
+    Set<String> supported = Set.of(context.getSupportedSSLParameters().getCipherSuites());
+    parameters.setCipherSuites(
+        Http2SecurityUtil.CIPHERS.stream().filter(supported::contains).toArray(String[]::new));
     boolean asks = !settings.clientCaFile().isEmpty();
     boolean required = settings.clientCertificates() == ClientCertificates.REQUIRED;
     parameters.setNeedClientAuth(asks && required);

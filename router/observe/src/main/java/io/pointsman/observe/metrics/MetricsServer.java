@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.Supplier;
+import javax.net.ssl.SSLParameters;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -95,11 +96,12 @@ public final class MetricsServer implements AutoCloseable {
 
   private static HttpServer secure(InetSocketAddress address, ServerTls tls) throws IOException {
     HttpsServer server = HttpsServer.create(address, BACKLOG);
+    SSLParameters same = tls.parameters();
     server.setHttpsConfigurator(
         new HttpsConfigurator(tls.context()) {
           @Override
           public void configure(HttpsParameters parameters) {
-            parameters.setSSLParameters(tls.parameters());
+            parameters.setSSLParameters(same);
           }
         });
     return server;

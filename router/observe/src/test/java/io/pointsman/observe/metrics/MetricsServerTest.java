@@ -31,6 +31,7 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLHandshakeException;
+import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -143,12 +144,32 @@ class MetricsServerTest {
           .isNotInstanceOfAny(HttpTimeoutException.class, ConnectException.class);
 
       SSLContext trustsFirst = known.context("test");
+      String usual = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256";
+      assertThat(cipher(secure, trustsFirst, usual)).isEqualTo(usual);
+      String weak = "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256";
+      assertThatThrownBy(() -> cipher(secure, trustsFirst, weak)).isInstanceOf(IOException.class);
       Files.copy(second.certificate(), first.certificate(), StandardCopyOption.REPLACE_EXISTING);
       Files.copy(second.key(), first.key(), StandardCopyOption.REPLACE_EXISTING);
       tls.refresh();
       assertThatThrownBy(() -> scrape(secure, trustsFirst))
           .isInstanceOf(SSLHandshakeException.class);
       assertThat(scrape(secure, known.context("test"))).isEqualTo(200);
+    }
+  }
+
+  /** The cipher of a connection with TLS 1.2 from a client that offers one only. */
+  private static String cipher(MetricsServer server, SSLContext context, String offered)
+      throws IOException {
+    try (SSLSocket socket =
+        (SSLSocket)
+            context
+                .getSocketFactory()
+                .createSocket(InetAddress.getLoopbackAddress(), server.port())) {
+      socket.setSoTimeout(60_000);
+      socket.setEnabledProtocols(new String[] {"TLSv1.2"});
+      socket.setEnabledCipherSuites(new String[] {offered});
+      socket.startHandshake();
+      return socket.getSession().getCipherSuite();
     }
   }
 
