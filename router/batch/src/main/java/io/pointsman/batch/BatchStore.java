@@ -180,13 +180,13 @@ final class BatchStore implements AutoCloseable {
     try (ResultSet found =
         statement.executeQuery(
             "SELECT COUNT(*) FROM pragma_table_info('" + table + "') WHERE name = 'owner'")) {
-      if (found.getInt(1) > 0) {
+      if (found.next() && found.getInt(1) > 0) {
         return;
       }
     }
     statement.execute("ALTER TABLE " + table + " ADD COLUMN owner TEXT NOT NULL DEFAULT ''");
     try (ResultSet rows = statement.executeQuery("SELECT COUNT(*) FROM " + table)) {
-      if (rows.getInt(1) > 0) {
+      if (rows.next() && rows.getInt(1) > 0) {
         LOG.warn(
             "batch.directory: {} {} of an earlier version have no owner; only clients without key"
                 + " and certificate can use them",

@@ -19,7 +19,7 @@ import java.util.HexFormat;
  * @param share maximum share of the store for one owner, above 0 to 1
  */
 record Owners(boolean confirmed, double share) {
-  /** Owner of the files of clients that the router cannot tell apart. */
+  /** Owner of the files of clients without a key or certificate. */
   static final String EVERYBODY = "";
 
   private static final String SCHEME = "bearer ";
@@ -30,7 +30,7 @@ record Owners(boolean confirmed, double share) {
     return Math.max(1, (long) (most * share));
   }
 
-  /** The owner of what the client of a request stores. */
+  /** The owner of the files that the client of a request stores. */
   String of(LocalRequest request) {
     ClientIdentity client = request.client();
     return switch (client.kind()) {
