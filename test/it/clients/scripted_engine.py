@@ -299,17 +299,23 @@ async def answer(writer, path, request):
         await send(writer, 200, whole(request))
 
 
+async def end(reader):
+    """Waits until the client has left."""
+    with contextlib.suppress(ConnectionError):
+        await reader.read(1)
+
+
 async def watched(reader, writer, path, request):
     """Answers a request, unless the client leaves first."""
     entry = {"path": path, "model": request.get("model"), "left": False}
     seen.append(entry)
     work = asyncio.ensure_future(answer(writer, path, request))
-    gone = asyncio.ensure_future(reader.read(1))
+    gone = asyncio.ensure_future(end(reader))
     done, _ = await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
-    if work in done:
+    # The write to a client that has left may fail before its end is read.
+    if work in done and not isinstance(work.exception(), ConnectionError):
         gone.cancel()
-        with contextlib.suppress(ConnectionError):
-            work.result()
+        work.result()
     else:
         entry["left"] = True
         work.cancel()

@@ -1,8 +1,10 @@
 """A coding agent, Codex, that uses the router as its provider (`/v1/responses`)."""
 
+import base64
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -12,6 +14,9 @@ import pytest
 
 URL = os.environ["POINTSMAN_SCRIPTED_URL"]
 ENGINE = os.environ["POINTSMAN_SCRIPTED_ENGINE"]
+
+# One pixel.
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 CODEX = pathlib.Path(__file__).parent.parent / "node/node_modules/.bin/codex"
 
 
@@ -57,6 +62,15 @@ def test_it_runs_the_command_that_the_model_asks_for(codex):
     out, _ = codex("agent", "How much is it?").communicate(timeout=120)
     assert "The tool says:" in out
     assert "forty-2" in out
+
+
+def test_an_image_reaches_the_engine(codex, tmp_path):
+    picture = tmp_path / "dot.png"
+    picture.write_bytes(base64.b64decode(DOT))
+    out, _ = codex("agent", "What is it?", "--image", str(picture)).communicate(timeout=120)
+    size = re.search(r"images of (\d+) characters", out)
+    assert size is not None, out
+    assert int(size[1]) > 0
 
 
 def test_it_retries_after_a_failure(codex):

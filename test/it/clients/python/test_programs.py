@@ -5,8 +5,6 @@ Each streams, calls a tool, sends an image in base64, leaves a stream early and 
 
 import json
 import os
-import time
-import urllib.request
 
 import litellm
 import openai
@@ -15,11 +13,11 @@ from langchain_anthropic import ChatAnthropic
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI, OpenAIEmbeddings
+from seen import await_one_more, left
 
 URL = os.environ["POINTSMAN_SCRIPTED_URL"]
 SIMULATED = os.environ["POINTSMAN_URL"]
 MODEL = os.environ["POINTSMAN_MODEL"]
-ENGINE = os.environ["POINTSMAN_SCRIPTED_ENGINE"]
 WHOLE = "Hello from the engine"
 HI = [{"role": "user", "content": "hi"}]
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
@@ -32,19 +30,6 @@ WEATHER = {
         "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
     },
 }
-
-
-def left():
-    """Number of requests that their clients left early, as the engine saw it."""
-    with urllib.request.urlopen(ENGINE + "/seen") as answer:
-        return sum(each["left"] for each in json.load(answer))
-
-
-def await_one_more(before):
-    end = time.monotonic() + 60
-    while left() <= before:
-        assert time.monotonic() < end, "the engine was not cancelled"
-        time.sleep(0.05)
 
 
 class LiteLlm:
