@@ -18,7 +18,6 @@ import io.pointsman.proxy.handler.UpstreamRequest;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.wire.HeadChanges;
 import io.pointsman.proxy.wire.ResponseHead;
-import java.time.Duration;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -105,27 +104,12 @@ final class DecodeRequest implements UpstreamRequest {
   }
 
   @Override
-  public EditedBody body() {
+  public Message message() {
     EditedBody unsent = body;
     if (unsent == null) {
       throw new IllegalStateException("sent again after the client got a part of its answer");
     }
-    return unsent;
-  }
-
-  @Override
-  public HeadChanges head() {
-    return head;
-  }
-
-  @Override
-  public Duration firstByte(Duration usual) {
-    return course.plane().stages().decode();
-  }
-
-  @Override
-  public boolean againWhereItMayHaveBegun(boolean usual) {
-    return true;
+    return new Message(unsent, head, once);
   }
 
   /**
@@ -133,36 +117,26 @@ final class DecodeRequest implements UpstreamRequest {
    * still take them.
    */
   @Override
-  public boolean holdsHead() {
-    return true;
+  public WaitRules rules() {
+    return new WaitRules(course.plane().stages().decode(), true, true, blocksMayBeGone);
   }
 
   @Override
-  public boolean once() {
-    return once;
-  }
-
-  @Override
-  public boolean mayFailForFormerAttempt() {
-    return blocksMayBeGone;
-  }
-
-  @Override
-  public void sent() {
-    written = false;
-    sentAt = course.now();
-  }
-
-  @Override
-  public void written() {
-    written = true;
-    everWritten = true;
-  }
-
-  @Override
-  public void reached() {
-    body = null;
-    course.reached();
+  public void reached(Step step) {
+    switch (step) {
+      case SENT -> {
+        written = false;
+        sentAt = course.now();
+      }
+      case WRITTEN -> {
+        written = true;
+        everWritten = true;
+      }
+      case REACHED -> {
+        body = null;
+        course.reached();
+      }
+    }
   }
 
   @Override
@@ -171,24 +145,23 @@ final class DecodeRequest implements UpstreamRequest {
   }
 
   @Override
-  public String lines() {
-    return course.lines();
+  public AnswerChanges answered(ResponseHead answer) {
+    status = answer.status();
+    course.plane().listener().stage(Stage.DECODE, course.now() - sentAt);
+    return new AnswerChanges(course.lines(), rewrite(answer));
   }
 
-  @Override
-  public @Nullable BodyRewrite answered(ResponseHead head) {
-    status = head.status();
-    course.plane().listener().stage(Stage.DECODE, course.now() - sentAt);
+  private @Nullable BodyRewrite rewrite(ResponseHead answer) {
     boolean learns = learns();
     boolean wanted = expected.first() != null || expected.mayBeCounted() || learns;
-    boolean readable = status == 200 && !head.encoded() && head.contentLength() != 0;
+    boolean readable = status == 200 && !answer.encoded() && answer.contentLength() != 0;
     if (!wanted || !readable) {
       return null;
     }
     AnswerEdits edits =
         new AnswerEdits(
             course.tools(), request.endpoint(), expected.cached(), expected.first(), learns);
-    return head.eventStream()
+    return answer.eventStream()
         ? new EventRewrite(edits, () -> learn(edits))
         : new BufferedRewrite(
             edits::apply, course.plane().stages().maxReplyBytes(), () -> learn(edits));

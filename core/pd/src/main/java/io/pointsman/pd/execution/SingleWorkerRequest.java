@@ -1,12 +1,10 @@
 package io.pointsman.pd.execution;
 
 import io.pointsman.proxy.body.EditedBody;
-import io.pointsman.proxy.handler.BodyRewrite;
 import io.pointsman.proxy.handler.UpstreamRequest;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.wire.HeadChanges;
 import io.pointsman.proxy.wire.ResponseHead;
-import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,36 +19,27 @@ record SingleWorkerRequest(
     @Nullable EditedBody body, HeadChanges head, String lines, Runnable onReached)
     implements UpstreamRequest {
   @Override
-  public Duration firstByte(Duration usual) {
-    return usual;
+  public Message message() {
+    return new Message(body, head, false);
   }
 
   @Override
-  public boolean againWhereItMayHaveBegun(boolean usual) {
-    return usual;
+  public WaitRules rules() {
+    return WaitRules.USUAL;
   }
 
   @Override
-  public boolean holdsHead() {
-    return false;
-  }
-
-  @Override
-  public void sent() {}
-
-  @Override
-  public void written() {}
-
-  @Override
-  public void reached() {
-    onReached.run();
+  public void reached(Step step) {
+    if (step == Step.REACHED) {
+      onReached.run();
+    }
   }
 
   @Override
   public void failed(RetryReason reason) {}
 
   @Override
-  public @Nullable BodyRewrite answered(ResponseHead head) {
-    return null;
+  public AnswerChanges answered(ResponseHead response) {
+    return new AnswerChanges(lines, null);
   }
 }

@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * One request to one worker, up to the body of its answer. It owns the lease and the connection and
  * releases both on every path. A request that fails on a stale pooled connection is sent again
- * once, over a new connection. An error answer can be buffered completely. Subclasses handle the
- * body of the answer. Belongs to the event loop.
+ * once, over a new connection. An error answer can be buffered completely. A subclass writes the
+ * request and handles the body of the answer. Belongs to the event loop.
  */
 public abstract class WorkerCall implements UpstreamUser {
   /** Phases in their order. */
@@ -42,6 +42,9 @@ public abstract class WorkerCall implements UpstreamUser {
     OVER
   }
 
+  /** Result of {@link #headArrived} for an answer that is not buffered. */
+  protected static final int NOT_BUFFERED = -1;
+
   private static final int OK = 200;
 
   /** Time for which idle clients make room after descriptors were short. */
@@ -53,6 +56,7 @@ public abstract class WorkerCall implements UpstreamUser {
   private final Lease lease;
   private final RequestFaults faults;
   private final String method;
+  private final Runnable onResend;
   private final UpstreamPool pool;
   private final HeadCollector heads;
   private Phase phase = Phase.CONNECTING;
@@ -64,79 +68,61 @@ public abstract class WorkerCall implements UpstreamUser {
   private boolean reusable;
   private long sentAt;
 
+  /** True if all of the request was sent at once, so it can be sent again. */
+  private boolean repeatable;
+
+  private boolean sentWhole;
+  private int mostBuffered;
+
+  /** Time of the last sign of life of the worker, or of the last bytes for it. */
+  private long activeAt;
+
   /** Number of the worker's losses at the start. */
   private final int losses;
 
   /**
-   * @param lease ownership passes to this object
-   * @param faults failures of the client's request
-   * @param method method of the request
+   * The request of a call.
+   *
+   * @param method its method
+   * @param upgrades true if the worker may switch to the WebSocket protocol
    * @param onInterim receives interim answers
+   * @param onResend called before the request is sent again, because a connection was stale
    */
-  protected WorkerCall(
-      LoopState state,
-      Lease lease,
-      RequestFaults faults,
-      String method,
-      Consumer<ResponseHead> onInterim) {
-    this(state, lease, faults, method, false, onInterim);
-  }
+  public record Request(
+      String method, boolean upgrades, Consumer<ResponseHead> onInterim, Runnable onResend) {}
 
   /**
    * @param lease ownership passes to this object
    * @param faults failures of the client's request
-   * @param method method of the request
-   * @param upgrades true if the worker may switch to the WebSocket protocol
-   * @param onInterim receives interim answers
    */
-  protected WorkerCall(
-      LoopState state,
-      Lease lease,
-      RequestFaults faults,
-      String method,
-      boolean upgrades,
-      Consumer<ResponseHead> onInterim) {
+  protected WorkerCall(LoopState state, Lease lease, RequestFaults faults, Request request) {
     this.state = requireNonNull(state, "state");
     this.lease = requireNonNull(lease, "lease");
     this.faults = requireNonNull(faults, "faults");
-    this.method = requireNonNull(method, "method");
+    method = request.method();
+    onResend = request.onResend();
     pool = state.pools().to(lease.worker());
-    heads = new HeadCollector(state, upgrades, onInterim);
+    heads = new HeadCollector(state, request.upgrades(), request.onInterim());
     losses = lease.worker().health().losses();
   }
 
   // Implemented by subclasses.
 
-  /** Writes the request, or the part of it that was received. */
-  protected abstract void send(UpstreamConnection to);
-
-  /** True if the last byte of the request was written. */
-  protected abstract boolean sentWhole();
-
-  /** True if the request can be sent again. The caller then sends it. */
-  protected abstract boolean resends();
-
-  /** Records a sign of life of the worker: a complete head, or bytes after it. */
-  protected abstract void heard();
+  /**
+   * Writes the request, or the part of it that was received.
+   *
+   * @return true if the request is complete. It can then be sent again
+   */
+  protected abstract boolean send(UpstreamConnection to);
 
   /**
    * Reports the head of the answer. It is valid only during this call.
    *
-   * @return true to buffer the answer until it is complete
+   * @return maximum size in bytes of a body that is buffered until the answer is complete; {@link
+   *     #NOT_BUFFERED} to get the answer as it arrives. A larger answer is passed on like the
+   *     others
    */
-  protected abstract boolean headArrived(ResponseHead head);
-
-  /** True if the buffered part of an answer is within the limit. */
-  protected abstract boolean fits(BufferedResponse error);
-
-  /** Reports that a buffered answer exceeds the limit. The answer and the connection continue. */
-  protected abstract void outgrown(BufferedResponse error);
-
-  /**
-   * Reports a complete buffered answer. Its ownership passes to this method, which settles the
-   * lease.
-   */
-  protected abstract void refused(BufferedResponse error);
+  protected abstract int headArrived(ResponseHead head);
 
   /**
    * Reports the start of an answer that is not buffered.
@@ -148,14 +134,8 @@ public abstract class WorkerCall implements UpstreamUser {
   /** Reports more bytes of the body. Their ownership passes to this method. */
   protected abstract void body(ByteBuf in);
 
-  /** Reports the end of the connection within the body. */
-  protected abstract void cutOff(boolean orderly);
-
-  /** Reports that there is no answer. The lease is settled and all buffers are released. */
-  protected abstract void failed(RetryReason reason, ProxyError error);
-
-  /** Releases the resources of the subclass. May be called more than once. */
-  protected abstract void dropped();
+  /** Reports the end of the call. */
+  protected abstract void ended(CallResult result);
 
   // For subclasses and callers.
 
@@ -186,6 +166,27 @@ public abstract class WorkerCall implements UpstreamUser {
   protected final boolean workerLost() {
     HealthState health = lease.worker().health();
     return health.losses() != losses && !health.healthy();
+  }
+
+  /** Records that the last byte of the request was sent. */
+  protected final void sentWhole() {
+    sentWhole = true;
+    active();
+  }
+
+  /** True if the last byte of the request was sent. */
+  protected final boolean wholeSent() {
+    return sentWhole;
+  }
+
+  /** Records a sign of life of the worker, or bytes for it. */
+  protected final void active() {
+    activeAt = state.now();
+  }
+
+  /** Time of the last sign of life of the worker, or of the last bytes for it. */
+  protected final long activeAt() {
+    return activeAt;
   }
 
   protected final LoopState state() {
@@ -237,12 +238,12 @@ public abstract class WorkerCall implements UpstreamUser {
     } else if (resent) {
       // The engine got the request on the connection that broke, and is gone.
       faults.failed(lease, Failure.CONNECT, Evidence.ENGINE_ENDED);
-      failed(RetryReason.RESET, ProxyError.UPSTREAM_RESET);
+      ended(new CallResult.Failed(RetryReason.RESET, ProxyError.UPSTREAM_RESET));
       return;
     } else {
       lease.failed(Failure.CONNECT);
     }
-    failed(RetryReason.CONNECT, error(shortage));
+    ended(new CallResult.Failed(RetryReason.CONNECT, error(shortage)));
   }
 
   private static ProxyError error(@Nullable Shortage shortage) {
@@ -260,7 +261,10 @@ public abstract class WorkerCall implements UpstreamUser {
     pooled = ready.reused();
     phase = Phase.AWAITING_HEAD;
     sentAt = state.now();
-    send(ready);
+    sentWhole = false;
+    active();
+    repeatable = send(ready);
+    sentWhole |= repeatable;
     ready.flush();
   }
 
@@ -269,11 +273,11 @@ public abstract class WorkerCall implements UpstreamUser {
     switch (phase) {
       case AWAITING_HEAD -> awaitHead(bytes);
       case HOLDING -> {
-        heard();
+        active();
         hold(bytes);
       }
       case ANSWERING -> {
-        heard();
+        active();
         body(bytes);
       }
       case CONNECTING, OVER -> bytes.release();
@@ -291,13 +295,14 @@ public abstract class WorkerCall implements UpstreamUser {
 
   private void begin(ResponseHead head, ByteBuf in) {
     reusable = head.reusable();
-    heard();
+    active();
     if (outputFollows(head)) {
       lease.accepted();
     } else {
       lease.progressed();
     }
-    if (headArrived(head)) {
+    mostBuffered = headArrived(head);
+    if (mostBuffered != NOT_BUFFERED) {
       byte[] bytes = Arrays.copyOf(state.scratch(head.length()), head.length());
       held =
           new BufferedResponse(
@@ -328,8 +333,8 @@ public abstract class WorkerCall implements UpstreamUser {
       fail(RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
     } else if (error.complete()) {
       heldWhole(error);
-    } else if (!fits(error)) {
-      outgrown(error);
+    } else if (error.bytes() > mostBuffered) {
+      passHeld(error);
     }
   }
 
@@ -338,10 +343,12 @@ public abstract class WorkerCall implements UpstreamUser {
     return held;
   }
 
-  /** Stops buffering. The subclass owns the buffered answer and receives the rest of the body. */
-  protected final void takeHeld() {
+  /** Stops to buffer {@code part}. The subclass gets it and the rest of the answer. */
+  protected final void passHeld(BufferedResponse part) {
     held = null;
     phase = Phase.ANSWERING;
+    state.head().parse(part.head(), part.head().length);
+    answers(state.head(), part.takeBody());
   }
 
   private void heldWhole(BufferedResponse error) {
@@ -350,7 +357,7 @@ public abstract class WorkerCall implements UpstreamUser {
     if (error.engineEnded()) {
       lease.worker().shutsDown();
     }
-    refused(error);
+    ended(new CallResult.Buffered(error));
   }
 
   /**
@@ -361,7 +368,7 @@ public abstract class WorkerCall implements UpstreamUser {
   protected final void complete(boolean spoiled) {
     UpstreamConnection done = connection;
     connection = null;
-    if (done != null && reusable && !spoiled && sentWhole()) {
+    if (done != null && reusable && !spoiled && sentWhole) {
       done.release(state.now());
     } else if (done != null) {
       done.abort();
@@ -375,7 +382,7 @@ public abstract class WorkerCall implements UpstreamUser {
     switch (phase) {
       case AWAITING_HEAD -> closedBeforeHead();
       case HOLDING -> closedWhileHolding(orderly);
-      case ANSWERING -> cutOff(orderly);
+      case ANSWERING -> ended(new CallResult.CutOff(orderly));
       case CONNECTING, OVER -> {}
     }
   }
@@ -387,7 +394,8 @@ public abstract class WorkerCall implements UpstreamUser {
   private void closedBeforeHead() {
     if (state.now() - sentAt > LATE_NANOS) {
       fail(RetryReason.LATE_RESET, ProxyError.UPSTREAM_RESET);
-    } else if (pooled && !heads.begun() && !resent && resends()) {
+    } else if (pooled && !heads.begun() && !resent && repeatable) {
+      onResend.run();
       resent = true;
       open();
     } else {
@@ -416,7 +424,7 @@ public abstract class WorkerCall implements UpstreamUser {
     boolean silent = reason == RetryReason.TIMEOUT || reason == RetryReason.LOST;
     Failure failure = silent ? Failure.TIMEOUT : Failure.ERROR;
     faults.failed(lease, failure, Evidence.ofSilence(!silent));
-    failed(reason, error);
+    ended(new CallResult.Failed(reason, error));
   }
 
   /** Ends the request because its timeout has expired. */
@@ -441,8 +449,11 @@ public abstract class WorkerCall implements UpstreamUser {
     }
   }
 
-  /** Releases the connection and all buffers. */
-  protected final void drop() {
+  /**
+   * Releases the connection and all buffers. May be called more than once. Subclasses release their
+   * own too.
+   */
+  protected void drop() {
     phase = Phase.OVER;
     if (connecting != null) {
       connecting.cancel();
@@ -457,6 +468,5 @@ public abstract class WorkerCall implements UpstreamUser {
       held.release();
       held = null;
     }
-    dropped();
   }
 }

@@ -5,7 +5,7 @@ import io.netty.channel.Channel;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.handler.BodyRewrite;
 import io.pointsman.proxy.handler.BufferedRewrite;
-import io.pointsman.proxy.handler.UpstreamRequest;
+import io.pointsman.proxy.handler.UpstreamRequest.AnswerChanges;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.relay.Relay;
 import io.pointsman.proxy.relay.ResponseRelay;
@@ -66,23 +66,13 @@ final class AnswerWriter {
    * Starts to relay an answer.
    *
    * @param received true if the request was received completely, so another can follow
-   * @param errand request that the worker got in place of the client's; null for the client's
+   * @param changes changes to the worker's answer
    */
-  Relay open(
-      Worker worker, ResponseHead answer, boolean received, @Nullable UpstreamRequest errand) {
-    BodyRewrite rewrite = errand == null ? null : errand.answered(answer);
-    return open(worker, answer, received, errand == null ? "" : errand.lines(), rewrite);
-  }
-
-  private Relay open(
-      Worker worker,
-      ResponseHead answer,
-      boolean received,
-      String more,
-      @Nullable BodyRewrite rewrite) {
+  Relay open(Worker worker, ResponseHead answer, boolean received, AnswerChanges changes) {
     report.answers(answer.status(), worker, answer.eventStream());
     ids = endpoint == Endpoint.RESPONSES ? new ResponseIdSniffer() : null;
-    String lines = more + plane.cors().lines(head) + "x-request-id: " + requestId + "\r\n";
+    String lines =
+        changes.lines() + plane.cors().lines(head) + "x-request-id: " + requestId + "\r\n";
     if (plane.headers().workerHeader()) {
       lines += "x-pointsman-worker: " + shownId(worker) + "\r\n";
     }
@@ -100,7 +90,7 @@ final class AnswerWriter {
       answer.leaveOut("content-type:");
       lines += "content-type: application/json\r\n";
     }
-    BodyRewrite changed = stageError == null ? rewrite : stageError;
+    BodyRewrite changed = stageError == null ? changes.rewrite() : stageError;
     RerankForm form = rerank;
     if (changed == null && form != null && rewritable(answer)) {
       InstantSource clock = InstantSource.system();
@@ -185,7 +175,7 @@ final class AnswerWriter {
       answer.leaveOut("retry-after:");
       retryAfter = "retry-after: " + restSeconds + "\r\n";
     }
-    Relay relay = open(held.worker(), answer, received, retryAfter, null);
+    Relay relay = open(held.worker(), answer, received, new AnswerChanges(retryAfter, null));
     ByteBuf bytes = held.takeBody();
     if (relay.empty() || !bytes.isReadable()) {
       bytes.release();

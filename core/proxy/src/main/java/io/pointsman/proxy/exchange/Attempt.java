@@ -5,8 +5,10 @@ import io.netty.buffer.Unpooled;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.call.CallResult;
 import io.pointsman.proxy.call.WorkerCall;
 import io.pointsman.proxy.handler.UpstreamRequest;
+import io.pointsman.proxy.handler.UpstreamRequest.Step;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.relay.AnswerReader;
 import io.pointsman.proxy.relay.AnswerSignals;
@@ -61,7 +63,8 @@ final class Attempt extends WorkerCall {
   private final Attempts attempts;
   private final LoopState state;
   private final Lease lease;
-  private final @Nullable UpstreamRequest errand;
+  private final UpstreamRequest request;
+  private final UpstreamRequest.WaitRules rules;
   private @Nullable Relay relay;
 
   /** Null if the lease has no observer. */
@@ -86,34 +89,36 @@ final class Attempt extends WorkerCall {
   private EngineEnd engineEnd = EngineEnd.NONE;
 
   private boolean answered;
-  private boolean requestSent;
   private boolean reached;
 
   /** Null until the start of a relayed answer. */
   private @Nullable FirstEvents first;
 
   private int status;
-  private long activeAt;
   private long progressAt;
 
   /** Time of the last comment to the client; before the first comment, the start of the answer. */
   private long commentedAt;
 
   /**
-   * @param errand request to the worker in place of the client's; null for the client's
+   * @param lease ownership passes to this object
+   * @param request the request that the worker gets
    */
-  Attempt(Exchange exchange, Attempts attempts, Lease lease, @Nullable UpstreamRequest errand) {
+  Attempt(Exchange exchange, Attempts attempts, Lease lease, UpstreamRequest request) {
     super(
         exchange.state(),
         lease,
         exchange.faults(),
-        exchange.head().method(),
-        exchange.head().webSocket(),
-        exchange.answers()::interim);
-    this.errand = errand;
+        new Request(
+            exchange.head().method(),
+            exchange.head().webSocket(),
+            exchange.answers()::interim,
+            attempts::resends));
+    this.request = request;
     this.exchange = exchange;
     this.attempts = attempts;
     this.lease = lease;
+    rules = request.rules();
     state = exchange.state();
   }
 
@@ -121,15 +126,15 @@ final class Attempt extends WorkerCall {
     return lease.worker();
   }
 
-  /** The request to the worker in place of the client's; null for the client's. */
-  @Nullable UpstreamRequest errand() {
-    return errand;
+  /** The request that the worker gets. */
+  UpstreamRequest request() {
+    return request;
   }
 
   /** Starts the attempt. A request that cannot be sent again needs a new connection. */
   void start() {
-    activeAt = state.now();
-    call(sendsOnce() || (errand != null && errand.once()));
+    active();
+    call(sendsOnce() || request.message().once());
   }
 
   /**
@@ -141,54 +146,39 @@ final class Attempt extends WorkerCall {
 
   /** Sends the received part of the request. */
   @Override
-  protected void send(UpstreamConnection to) {
-    requestSent = false;
-    activeAt = state.now();
-    if (errand != null) {
-      lease.dispatched();
-      errand.sent();
+  protected boolean send(UpstreamConnection to) {
+    lease.dispatched();
+    request.reached(Step.SENT);
+    boolean whole = exchange.send(headWriter(), to, request);
+    if (whole) {
+      attempts.sent(worker());
     }
-    exchange.send(headWriter(), to, errand);
+    return whole;
   }
 
-  @Override
-  protected boolean sentWhole() {
-    return requestSent;
-  }
-
-  @Override
-  protected boolean resends() {
-    boolean again = exchange.body().replayable();
-    if (again) {
-      attempts.resends();
-    }
-    return again;
-  }
-
-  /** Records that the last byte of the request was sent. */
+  /** Records that the last byte of a streamed request was sent. */
   void requestSent() {
-    requestSent = true;
-    activeAt = state.now();
+    sentWhole();
     attempts.sent(worker());
   }
 
   /** Records that a part of a streamed request was sent. */
   void requestMoved() {
-    activeAt = state.now();
+    active();
   }
 
   @Override
-  protected void heard() {
-    activeAt = state.now();
-  }
-
-  @Override
-  protected boolean headArrived(ResponseHead head) {
+  protected int headArrived(ResponseHead head) {
     status = head.status();
-    progressAt = activeAt;
-    exchange.report().headArrived(activeAt);
-    return attempts.holds(status)
-        || (inOnePiece(head) && AnswerReader.showsAborts(exchange.endpoint(), head));
+    progressAt = activeAt();
+    exchange.report().headArrived(activeAt());
+    boolean buffered =
+        attempts.holds(status)
+            || (inOnePiece(head) && AnswerReader.showsAborts(exchange.endpoint(), head));
+    if (!buffered) {
+      return NOT_BUFFERED;
+    }
+    return good(status) ? MOST_WHOLE : BufferedResponse.MOST_BYTES;
   }
 
   /** False if the answer may be a stream in another format, for example lines of JSON. */
@@ -197,36 +187,32 @@ final class Attempt extends WorkerCall {
     return exchange.head().method().equals("POST") && (measured || !exchange.streams());
   }
 
-  @Override
-  protected boolean fits(BufferedResponse error) {
-    return good(error) ? error.bytes() <= MOST_WHOLE : error.fits();
-  }
-
-  private static boolean good(BufferedResponse answer) {
-    return answer.status() < 400;
-  }
-
-  /** Relays an answer that is too large to buffer. */
-  @Override
-  protected void outgrown(BufferedResponse error) {
-    takeHeld();
-    state.head().parse(error.head(), error.head().length);
-    answers(state.head(), error.takeBody());
+  private static boolean good(int status) {
+    return status < 400;
   }
 
   @Override
-  protected void refused(BufferedResponse error) {
-    if (good(error)) {
-      relayWhole(error);
+  protected void ended(CallResult result) {
+    switch (result) {
+      case CallResult.Buffered(BufferedResponse answer) -> buffered(answer);
+      case CallResult.CutOff(boolean orderly) -> cutOff(orderly);
+      case CallResult.Failed(RetryReason reason, ProxyError error) ->
+          attempts.failed(this, reason, error);
+    }
+  }
+
+  private void buffered(BufferedResponse answer) {
+    if (good(answer.status())) {
+      relayWhole(answer);
       return;
     }
-    if (error.busy()) {
-      error.restWorker();
+    if (answer.busy()) {
+      answer.restWorker();
       lease.ignored();
     } else {
       settle();
     }
-    attempts.held(this, error);
+    attempts.held(this, answer);
   }
 
   private void relayWhole(BufferedResponse answer) {
@@ -245,7 +231,7 @@ final class Attempt extends WorkerCall {
     if (engineEnd == EngineEnd.SHUTDOWN) {
       lease.ignored();
     } else if (failedInStream || BufferedResponse.workersFault(status)) {
-      boolean engine = status != BufferedResponse.BUSY && !failsForFormer();
+      boolean engine = status != BufferedResponse.BUSY && !rules.mayFailForFormer();
       faults().failed(lease, Failure.ERROR, Evidence.ofAnswer(lease.worker(), engine));
     } else if (status >= 400) {
       lease.refused();
@@ -254,10 +240,6 @@ final class Attempt extends WorkerCall {
       lease.succeeded();
       faults().answered(true);
     }
-  }
-
-  private boolean failsForFormer() {
-    return errand != null && errand.mayFailForFormerAttempt();
   }
 
   @Override
@@ -287,7 +269,7 @@ final class Attempt extends WorkerCall {
     first = new FirstEvents(head, method);
     Relay begun = open(head, in);
     relay = begun;
-    commentedAt = activeAt;
+    commentedAt = activeAt();
     if (head.switchesToWebSocket()) {
       tunnel(begun);
     }
@@ -316,7 +298,7 @@ final class Attempt extends WorkerCall {
 
   private Relay open(ResponseHead head, ByteBuf in) {
     try {
-      return exchange.answers().open(worker(), head, exchange.received(), errand);
+      return exchange.answers().open(worker(), head, exchange.received(), request.answered(head));
     } catch (RuntimeException | Error e) {
       in.release();
       throw e;
@@ -365,8 +347,8 @@ final class Attempt extends WorkerCall {
    * @param starts true if this is the first output
    */
   private void progressed(boolean starts) {
-    if (starts || activeAt - progressAt > PROGRESS_NANOS) {
-      progressAt = activeAt;
+    if (starts || activeAt() - progressAt > PROGRESS_NANOS) {
+      progressAt = activeAt();
       if (begun()) {
         lease.progressed();
       } else {
@@ -376,7 +358,7 @@ final class Attempt extends WorkerCall {
   }
 
   private void pass(Relay under, EventKind told, ByteBuf in) {
-    exchange.answers().bodyArrived(in, activeAt, told.computed());
+    exchange.answers().bodyArrived(in, activeAt(), told.computed());
     Relay.Progress progress = under.relay(in);
     tellReached(under);
     switch (progress) {
@@ -426,7 +408,7 @@ final class Attempt extends WorkerCall {
       return;
     }
     if (under.events() && event > in.readerIndex()) {
-      exchange.answers().bodyArrived(in, activeAt, told.computed());
+      exchange.answers().bodyArrived(in, activeAt(), told.computed());
       under.relay(in.writerIndex(event));
     } else {
       in.release();
@@ -438,9 +420,7 @@ final class Attempt extends WorkerCall {
   private void cutShort(Relay under) {
     drop();
     lease.ignored();
-    if (errand != null) {
-      errand.failed(RetryReason.ABORTED);
-    }
+    request.failed(RetryReason.ABORTED);
     exchange.brokenOff(under, ProxyError.UPSTREAM_ABORTED);
   }
 
@@ -459,9 +439,7 @@ final class Attempt extends WorkerCall {
     if (!reached && under.bytesOut() > 0) {
       reached = true;
       exchange.reached();
-      if (errand != null) {
-        errand.reached();
-      }
+      request.reached(Step.REACHED);
     }
   }
 
@@ -479,7 +457,7 @@ final class Attempt extends WorkerCall {
 
   /** True if the head must not go to the client yet. */
   private boolean headHeld(Relay under) {
-    return errand != null && errand.holdsHead() && under.bytesOut() == 0;
+    return rules.holdsHead() && under.bytesOut() == 0;
   }
 
   private void finish(Relay under, boolean surplus) {
@@ -496,8 +474,7 @@ final class Attempt extends WorkerCall {
   }
 
   /** Without framing, only an orderly close marks the end of the answer. */
-  @Override
-  protected void cutOff(boolean orderly) {
+  private void cutOff(boolean orderly) {
     Relay under = relay;
     if (under != null && orderly && !keeps() && under.endOfConnection()) {
       finish(under, false);
@@ -524,9 +501,7 @@ final class Attempt extends WorkerCall {
       attempts.failed(this, why, error);
       return;
     }
-    if (errand != null) {
-      errand.failed(why);
-    }
+    request.failed(why);
     exchange.brokenOff(under, error);
   }
 
@@ -545,7 +520,7 @@ final class Attempt extends WorkerCall {
     UpstreamConnection from = connection();
     if (from != null && phase() == Phase.ANSWERING) {
       from.setReading(writable);
-      activeAt = state.now();
+      active();
     }
   }
 
@@ -597,26 +572,26 @@ final class Attempt extends WorkerCall {
 
   private void checkHeld(long now, long silent, TimeoutSettings timeouts) {
     BufferedResponse part = held();
-    boolean waits = part != null && good(part) && part.bytes() == 0;
+    boolean waits = part != null && good(part.status()) && part.bytes() == 0;
     Duration limit = waits ? firstByte(timeouts) : timeouts.idle();
     if (TimeoutSettings.passed(silent, limit.toNanos())) {
       late();
-    } else if (part != null && good(part) && part.bytes() > 0) {
+    } else if (part != null && good(part.status()) && part.bytes() > 0) {
       heldSince = heldSince == 0 ? now : heldSince;
       if (now - heldSince > MOST_HELD_NANOS) {
-        outgrown(part);
+        passHeld(part);
         exchange.client().flush();
       }
     }
   }
 
   private Duration firstByte(TimeoutSettings timeouts) {
-    return errand == null ? timeouts.firstByte() : errand.firstByte(timeouts.firstByte());
+    return rules.firstByteOr(timeouts.firstByte());
   }
 
   /** Nanoseconds since the last byte from the worker, or since bytes could be written to it. */
   long silent(long now) {
-    return now - activeAt;
+    return now - activeAt();
   }
 
   /** Ends a WebSocket without bytes in both directions. That is nobody's failure. */
@@ -712,7 +687,7 @@ final class Attempt extends WorkerCall {
 
   /** Reports that the client left, before the attempt is cancelled. */
   void clientLeft() {
-    if (requestSent) {
+    if (wholeSent()) {
       lease.clientLeft();
     }
   }
@@ -722,18 +697,14 @@ final class Attempt extends WorkerCall {
     giveUp(failure);
   }
 
-  @Override
-  protected void failed(RetryReason reason, ProxyError error) {
-    attempts.failed(this, reason, error);
-  }
-
   /** The relay of the current answer; null before the answer. */
   @Nullable Relay relay() {
     return phase() == Phase.ANSWERING ? relay : null;
   }
 
   @Override
-  protected void dropped() {
+  protected void drop() {
+    super.drop();
     if (first != null) {
       first.release();
     }

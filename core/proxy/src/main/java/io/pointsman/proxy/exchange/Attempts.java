@@ -13,6 +13,7 @@ import io.pointsman.proxy.admission.WorkerWait;
 import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.handler.RequestHandler;
 import io.pointsman.proxy.handler.RequestHandlers;
+import io.pointsman.proxy.handler.UnchangedRequest;
 import io.pointsman.proxy.handler.UpstreamRequest;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.ServerContext;
@@ -252,7 +253,7 @@ final class Attempts implements DeferredRequest.Holder {
     }
     RequestHandlers courses = state.courses();
     if (courses == null) {
-      begin(lease, null);
+      begin(lease, UnchangedRequest.INSTANCE);
     } else {
       courses.toOwner(new ClientExchangeView(exchange, this, facts), lease);
     }
@@ -262,9 +263,9 @@ final class Attempts implements DeferredRequest.Holder {
    * Starts an attempt.
    *
    * @param lease ownership passes to this method
-   * @param errand request to the worker in place of the client's; null for the client's
+   * @param request the request that the worker gets
    */
-  void begin(Lease lease, @Nullable UpstreamRequest errand) {
+  void begin(Lease lease, UpstreamRequest request) {
     retries.attempted();
     Attempt next;
     try {
@@ -272,7 +273,7 @@ final class Attempts implements DeferredRequest.Holder {
       if (exchange.faults().suspect()) {
         lease.suspect();
       }
-      next = new Attempt(exchange, this, lease, errand);
+      next = new Attempt(exchange, this, lease, request);
     } catch (RuntimeException | Error e) {
       lease.ignored();
       throw e;
@@ -357,10 +358,10 @@ final class Attempts implements DeferredRequest.Holder {
   void failed(Attempt attempt, RetryReason reason, ProxyError error) {
     current = null;
     unseen &= reason == RetryReason.CONNECT;
-    tell(attempt, reason);
+    attempt.request().failed(reason);
     exchange.report().gaveUp(reason, 0);
     retries.failed(error);
-    boolean possible = mayGoElsewhere(reason, attempt.errand());
+    boolean possible = mayGoElsewhere(reason, attempt.request());
     brokeLate |= reason == RetryReason.LATE_RESET || reason == RetryReason.LOST;
     onceDecided(attempt.worker(), reason, possible);
   }
@@ -369,7 +370,7 @@ final class Attempts implements DeferredRequest.Holder {
    * True if another worker may get the request. A worker that was busy or unreachable has not
    * started it.
    */
-  private boolean mayGoElsewhere(RetryReason reason, @Nullable UpstreamRequest errand) {
+  private boolean mayGoElsewhere(RetryReason reason, UpstreamRequest request) {
     if (!exchange.body().replayable()) {
       return false;
     }
@@ -377,9 +378,9 @@ final class Attempts implements DeferredRequest.Holder {
       case CONNECT, BUSY, NOT_THERE, STALE -> true;
       case RESET, PROTOCOL, STATUS, ABORTED -> repeatable();
       case LATE_RESET ->
-          repeatable() && again(errand, plane.retry().afterLateReset() && !brokeLate);
-      case LOST -> repeatable() && again(errand, plane.retry().afterLateReset() && !brokeLate);
-      case TIMEOUT -> repeatable() && again(errand, plane.retry().afterTimeout());
+          repeatable() && again(request, plane.retry().afterLateReset() && !brokeLate);
+      case LOST -> repeatable() && again(request, plane.retry().afterLateReset() && !brokeLate);
+      case TIMEOUT -> repeatable() && again(request, plane.retry().afterTimeout());
     };
   }
 
@@ -388,7 +389,7 @@ final class Attempts implements DeferredRequest.Holder {
     long now = state.now();
     Worker lost = attempt.worker();
     Pool pool = plane.engine().pool(lost.spec().role(), facts.model());
-    return mayGoElsewhere(RetryReason.LOST, attempt.errand())
+    return mayGoElsewhere(RetryReason.LOST, attempt.request())
         && retries.mayLeaveWorker(now)
         && pool != null
         && pool.any(
@@ -414,8 +415,8 @@ final class Attempts implements DeferredRequest.Holder {
     return exchange.repeatable() && exchange.faults().mayGoOn();
   }
 
-  private static boolean again(@Nullable UpstreamRequest errand, boolean usual) {
-    return errand == null ? usual : errand.againWhereItMayHaveBegun(usual);
+  private static boolean again(UpstreamRequest request, boolean usual) {
+    return usual || request.rules().leavesStarted();
   }
 
   /**
@@ -429,17 +430,10 @@ final class Attempts implements DeferredRequest.Holder {
             ? RetryReason.NOT_THERE
             : held.busy() ? RetryReason.BUSY : RetryReason.STATUS;
     unseen = false;
-    tell(attempt, reason);
+    attempt.request().failed(reason);
     exchange.report().gaveUp(reason, held.status());
     retries.hold(held);
-    onceDecided(attempt.worker(), reason, mayGoElsewhere(reason, attempt.errand()));
-  }
-
-  private static void tell(Attempt failed, RetryReason reason) {
-    UpstreamRequest errand = failed.errand();
-    if (errand != null) {
-      errand.failed(reason);
-    }
+    onceDecided(attempt.worker(), reason, mayGoElsewhere(reason, attempt.request()));
   }
 
   /**

@@ -46,8 +46,8 @@ record ClientExchangeView(Exchange exchange, Attempts attempts, RequestFacts fac
   }
 
   @Override
-  public void attempt(Lease lease, UpstreamRequest errand) {
-    attempts.begin(lease, errand);
+  public void attempt(Lease lease, UpstreamRequest request) {
+    attempts.begin(lease, request);
   }
 
   @Override

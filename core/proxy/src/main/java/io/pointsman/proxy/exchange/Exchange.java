@@ -543,15 +543,19 @@ final class Exchange implements ClientStream, AdmissionPermit.Holder, BodyDecode
     return state;
   }
 
-  /** Sends the request, or the one in its place, over an open connection. */
-  void send(RequestHeadWriter heads, UpstreamConnection to, @Nullable UpstreamRequest errand) {
-    if (sender.send(heads, to, errand, plainHead)) {
-      sentWhole();
-    } else {
+  /**
+   * Sends the received part of a request over an open connection.
+   *
+   * @return true if that is the complete request
+   */
+  boolean send(RequestHeadWriter heads, UpstreamConnection to, UpstreamRequest request) {
+    boolean whole = sender.send(heads, to, request, plainHead);
+    if (!whole) {
       body.beginStreaming();
       lastReadAt = state.now();
       client.setReading(to.writable());
     }
+    return whole;
   }
 
   private void sentWhole() {

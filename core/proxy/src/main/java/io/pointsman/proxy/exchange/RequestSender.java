@@ -8,11 +8,9 @@ import io.pointsman.proxy.handler.UpstreamRequest;
 import io.pointsman.proxy.reply.RequestIds;
 import io.pointsman.proxy.telemetry.TraceContext;
 import io.pointsman.proxy.upstream.UpstreamConnection;
-import io.pointsman.proxy.wire.HeadChanges;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.RequestHeadWriter;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /** Writer of requests to workers: the client's request, or one in its place. */
 final class RequestSender {
@@ -40,28 +38,25 @@ final class RequestSender {
    * @return true if that is the complete request
    */
   boolean send(
-      RequestHeadWriter heads,
-      UpstreamConnection to,
-      @Nullable UpstreamRequest errand,
-      RequestHead plain) {
-    EditedBody changed = errand == null ? null : errand.body();
+      RequestHeadWriter heads, UpstreamConnection to, UpstreamRequest request, RequestHead plain) {
+    UpstreamRequest.Message message = request.message();
+    EditedBody changed = message.body();
     TraceContext trace = report.traceContext();
-    if (errand != null && changed != null) {
+    if (changed != null) {
       ByteBuf out = allocator.buffer(head.length() + 512);
-      heads.write(out, plain, idForEngine(), changed.length(), trace, errand.head());
+      heads.write(out, plain, idForEngine(), changed.length(), trace, message.head());
       to.write(out);
       List<ByteBuf> slices = changed.slices(allocator);
       for (ByteBuf slice : slices.subList(0, slices.size() - 1)) {
         to.write(slice);
       }
-      to.write(slices.getLast(), errand::written);
+      to.write(slices.getLast(), () -> request.reached(UpstreamRequest.Step.WRITTEN));
       return true;
     }
     int room = head.length() + 512 + body.buffered();
     ByteBuf out = allocator.buffer(Math.min(room, RequestBody.MOST_IN_ONE_BUFFER));
-    HeadChanges changes = errand == null ? HeadChanges.NONE : errand.head();
     RequestHead sent = body.sentDecoded() ? plain : head;
-    heads.write(out, sent, idForEngine(), body.announced(), trace, changes);
+    heads.write(out, sent, idForEngine(), body.announced(), trace, message.head());
     body.send(to, out);
     return body.complete();
   }

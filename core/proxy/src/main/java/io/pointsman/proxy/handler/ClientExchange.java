@@ -37,7 +37,7 @@ public interface ClientExchange {
    *
    * @param lease ownership passes to this method
    */
-  void attempt(Lease lease, UpstreamRequest errand);
+  void attempt(Lease lease, UpstreamRequest request);
 
   /** The failures of this request on workers. */
   RequestFaults faults();

@@ -9,6 +9,7 @@ import io.netty.util.concurrent.Future;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.proxy.body.EditedBody;
 import io.pointsman.proxy.body.KeptBody;
+import io.pointsman.proxy.call.CallResult;
 import io.pointsman.proxy.call.WorkerCall;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.reply.ProxyError;
@@ -104,7 +105,7 @@ public final class PrefillRequest extends WorkerCall {
       Message message,
       @Nullable SideTrace trace,
       Owner owner) {
-    super(state, lease, faults, METHOD, _ -> {});
+    super(state, lease, faults, new Request(METHOD, false, _ -> {}, () -> {}));
     this.state = state;
     this.lease = lease;
     this.message = message;
@@ -202,30 +203,22 @@ public final class PrefillRequest extends WorkerCall {
   }
 
   @Override
-  protected void send(UpstreamConnection to) {
+  protected boolean send(UpstreamConnection to) {
     lease.dispatched();
     to.write(Unpooled.wrappedBuffer(message.head()));
     message.body().slices(state.allocator()).forEach(to::write);
-  }
-
-  @Override
-  protected boolean sentWhole() {
     return true;
   }
 
+  /** The client gets its own errors unchanged, up to the size of successful answers. */
   @Override
-  protected boolean resends() {
-    return true;
-  }
-
-  @Override
-  protected void heard() {}
-
-  @Override
-  protected boolean headArrived(ResponseHead head) {
+  protected int headArrived(ResponseHead head) {
     status = head.status();
     letRequestGo();
-    return head.status() >= 400;
+    if (status < 400) {
+      return NOT_BUFFERED;
+    }
+    return status < 500 ? message.maxBytes() : BufferedResponse.MOST_BYTES;
   }
 
   private void letRequestGo() {
@@ -236,27 +229,26 @@ public final class PrefillRequest extends WorkerCall {
     }
   }
 
-  /** The client gets its own errors unchanged, up to the size of successful answers. */
   @Override
-  protected boolean fits(BufferedResponse error) {
-    int most = error.status() < 500 ? message.maxBytes() : BufferedResponse.MOST_BYTES;
-    return error.bytes() <= most;
-  }
-
-  @Override
-  protected void outgrown(BufferedResponse error) {
-    fail(RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
-  }
-
-  @Override
-  protected void refused(BufferedResponse error) {
-    traced(null);
-    told = true;
-    owner.refused(this, error);
+  protected void ended(CallResult result) {
+    switch (result) {
+      case CallResult.Buffered(BufferedResponse error) -> {
+        traced(null);
+        told = true;
+        owner.refused(this, error);
+      }
+      case CallResult.CutOff(boolean orderly) -> cutOff(orderly);
+      case CallResult.Failed(RetryReason reason, ProxyError error) -> failed(reason, error);
+    }
   }
 
   @Override
   protected void answers(ResponseHead head, ByteBuf in) {
+    if (status >= 400) {
+      in.release();
+      fail(RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
+      return;
+    }
     lease.answersWell();
     events = head.eventStream() && !head.encoded();
     BodyFraming begun = new BodyFraming(head, METHOD);
@@ -342,8 +334,7 @@ public final class PrefillRequest extends WorkerCall {
         busy ? ProxyError.ALL_BUSY : ProxyError.UPSTREAM_BROKE_OFF);
   }
 
-  @Override
-  protected void cutOff(boolean orderly) {
+  private void cutOff(boolean orderly) {
     if (orderly && framing != null && framing.kind() == Kind.UNTIL_CLOSE) {
       answered();
     } else {
@@ -351,8 +342,7 @@ public final class PrefillRequest extends WorkerCall {
     }
   }
 
-  @Override
-  protected void failed(RetryReason reason, ProxyError error) {
+  private void failed(RetryReason reason, ProxyError error) {
     traced(reason);
     told = true;
     owner.failed(this, reason, error);
@@ -380,7 +370,8 @@ public final class PrefillRequest extends WorkerCall {
   public void writable(boolean writable) {}
 
   @Override
-  protected void dropped() {
+  protected void drop() {
+    super.drop();
     letRequestGo();
     if (timer != null) {
       timer.cancel(false);
