@@ -11,6 +11,7 @@ import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.local.WorkerPins;
 import io.pointsman.proxy.loop.RequestHandlerFactory;
+import io.pointsman.proxy.strategy.PlainHandlers;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestTracer;
@@ -36,7 +37,7 @@ import io.pointsman.request.AffinitySettings;
  * @param dice random numbers for the jitter of retries and for request ids
  * @param names addresses of workers' host names
  * @param tls TLS to workers; the same as that of the router's own calls
- * @param courses factory of handlers for requests to more than one worker
+ * @param handlers factory of request handlers
  */
 public record ProxyContext(
     RoutingEngine engine,
@@ -53,7 +54,7 @@ public record ProxyContext(
     RandomSource dice,
     NameTable names,
     EngineTls tls,
-    RequestHandlerFactory courses) {
+    RequestHandlerFactory handlers) {
   public ProxyContext {
     requireNonNull(engine, "engine");
     requireNonNull(affinity, "affinity");
@@ -69,7 +70,7 @@ public record ProxyContext(
     requireNonNull(dice, "dice");
     requireNonNull(names, "names");
     requireNonNull(tls, "tls");
-    requireNonNull(courses, "courses");
+    requireNonNull(handlers, "handlers");
   }
 
   /** A context without a check of callers, traces or handlers for two workers. */
@@ -99,6 +100,6 @@ public record ProxyContext(
             UpstreamSettings.DEFAULTS.connectTimeout(),
             ticker),
         EngineTls.ofSystem(),
-        RequestHandlerFactory.NONE);
+        PlainHandlers::new);
   }
 }

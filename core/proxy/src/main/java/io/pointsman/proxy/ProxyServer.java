@@ -129,7 +129,7 @@ public final class ProxyServer implements AutoCloseable {
                       context.tls(),
                       kept),
               new RequestReader(context.affinity(), context.engine().wanted()),
-              context.courses(),
+              context.handlers(),
               settings.upstream(),
               count));
     }

@@ -30,6 +30,7 @@ import io.pointsman.proxy.loop.RequestHandlerFactory;
 import io.pointsman.proxy.quota.ClientLimit;
 import io.pointsman.proxy.retry.PoisonSettings;
 import io.pointsman.proxy.retry.RetrySettings;
+import io.pointsman.proxy.strategy.PlainHandlers;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestReport;
@@ -172,7 +173,7 @@ public final class ProxyRig implements AutoCloseable {
       AdminPaths admin,
       ServerTlsSettings tls)
       throws IOException {
-    this(transport, settings, routes, admin, System::nanoTime, _ -> RequestHandlerFactory.NONE);
+    this(transport, settings, routes, admin, System::nanoTime, _ -> PlainHandlers::new);
     server.listenForAdmin("127.0.0.1", 0, tls);
   }
 
@@ -194,7 +195,7 @@ public final class ProxyRig implements AutoCloseable {
         LocalRoutes.NONE,
         AdminPaths.NONE,
         clock::nanos,
-        _ -> RequestHandlerFactory.NONE);
+        _ -> PlainHandlers::new);
   }
 
   /** A rig with handlers for requests to more than one worker. */

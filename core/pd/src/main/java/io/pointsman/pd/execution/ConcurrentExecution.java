@@ -19,6 +19,7 @@ import io.pointsman.pd.telemetry.SplitListener.HandoverEnd;
 import io.pointsman.pd.telemetry.SplitListener.PrefillEnd;
 import io.pointsman.pd.telemetry.SplitListener.Stage;
 import io.pointsman.proxy.body.KeptBody;
+import io.pointsman.proxy.handler.Ending;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.BufferedResponse;
 import io.pointsman.proxy.retry.RequestFaults.Evidence;
@@ -71,7 +72,7 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
                 plan.prefill(),
                 plan.prefill().edits(),
                 split.prefill(),
-                course.served().faults(),
+                course.served().request().faults(),
                 course.plane().stages().prefill(),
                 this);
     DecodeRequest sent =
@@ -157,7 +158,7 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
           if (!withdraw()) {
             error.release();
           } else if (reason == null) {
-            course.served().pass(error, 0);
+            course.served().end(new Ending.WorkerError(error, 0));
           } else {
             course.prefills().keep(error);
             course.bothAgain(leg.lease().worker(), reason);

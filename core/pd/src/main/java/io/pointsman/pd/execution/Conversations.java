@@ -39,12 +39,12 @@ public final class Conversations {
    * derived from its answer.
    */
   @Nullable Conversation of(ClientExchange request, SplitFacts facts) {
-    String named = request.head().first(session);
+    String named = request.request().head().first(session);
     if (named == null || named.isBlank() || facts.endpoint() != PdEndpoint.CHAT) {
       return null;
     }
-    RequestFacts read = request.facts();
-    return new Conversation(named, owner(request.head()), read.model(), read.prefix());
+    RequestFacts read = request.request().facts();
+    return new Conversation(named, owner(request.request().head()), read.model(), read.prefix());
   }
 
   /** Digest of the caller's headers, so API keys are not stored. */

@@ -78,7 +78,7 @@ final class KvReleaser implements PrefillRequest.Owner {
     this.course = course;
     this.held = held;
     plane = course.plane();
-    faults = course.served().faults().ofFurtherRequest();
+    faults = course.served().request().faults().ofFurtherRequest();
     RoutingRequest decode = course.request().decode();
     untried = decode.copy();
     decode.tried().forEach(untried::exclude);

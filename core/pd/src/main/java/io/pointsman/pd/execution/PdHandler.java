@@ -22,8 +22,12 @@ import io.pointsman.pd.rule.SplitRule;
 import io.pointsman.pd.telemetry.SplitListener.PrefillEnd;
 import io.pointsman.proxy.admission.WorkerWait;
 import io.pointsman.proxy.body.KeptBody;
+import io.pointsman.proxy.handler.Candidates;
 import io.pointsman.proxy.handler.ClientExchange;
+import io.pointsman.proxy.handler.Ending;
 import io.pointsman.proxy.handler.RequestHandler;
+import io.pointsman.proxy.handler.ServedAnswer;
+import io.pointsman.proxy.handler.Waits;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Rejections;
@@ -42,7 +46,7 @@ import org.slf4j.LoggerFactory;
  * the request, and lets a {@link PdExecution} execute their plan. After a failure it decides again.
  * Belongs to the client's event loop.
  */
-final class PdHandler implements RequestHandler {
+final class PdHandler implements RequestHandler, Waits {
   private static final Logger LOG = LoggerFactory.getLogger(PdHandler.class);
 
   /** Maximum number of pairs of workers to try to plan. */
@@ -95,15 +99,15 @@ final class PdHandler implements RequestHandler {
     this.tools = tools;
     this.served = served;
     this.body = facts.unsplittable() == null ? body : null;
-    var read = served.facts();
+    var read = served.request().facts();
     request = new SplitRequest(read.model(), read.prefix(), read.affinity(), facts, read.fields());
-    request.named(served.requestId());
+    request.named(served.request().id());
     if (SingleWorkerRequests.hidden(read)) {
       request.onlyForRegular();
     }
     legs = new PdStepWriter(state, plane, tools, served);
     wholes = new SingleWorkerRequests(state, plane, tools);
-    served.faults().countsEach();
+    served.request().faults().countsEach();
     prefills = new PrefillRetries(state, plane.listener(), served);
     waiting = new Waiting(state, plane, this::lookAgain);
     absence =
@@ -239,7 +243,7 @@ final class PdHandler implements RequestHandler {
     if (++unplanned < MOST_UNPLANNED) {
       decide();
     } else {
-      served.refuse(new Decision.Rejected(RejectReason.NONE_AVAILABLE, 0));
+      served.end(new Ending.NoWorker(new Decision.Rejected(RejectReason.NONE_AVAILABLE, 0)));
     }
   }
 
@@ -272,8 +276,9 @@ final class PdHandler implements RequestHandler {
         refuse(refused.rejection());
       } else {
         ProxyError error = Rejections.error(refused.rejection().reason());
-        served.reply(
-            error, Reply.of(error, missing).retryAfter(refused.rejection().retryAfterNanos()));
+        served.end(
+            new Ending.RouterError(
+                error, Reply.of(error, missing).retryAfter(refused.rejection().retryAfterNanos())));
       }
     }
   }
@@ -308,11 +313,12 @@ final class PdHandler implements RequestHandler {
   private void refuse(Decision.Rejected rejected) {
     Unsplittable why = request.facts().unsplittable();
     if (rejected.reason() != RejectReason.UNSPLITTABLE || why == null) {
-      served.refuse(rejected);
-    } else if (SingleWorkerRequests.hidden(served.facts())) {
+      served.end(new Ending.NoWorker(rejected));
+    } else if (SingleWorkerRequests.hidden(served.request().facts())) {
       SingleWorkerRequests.refuse(served);
     } else {
-      served.reply(ProxyError.UNSPLITTABLE, SingleWorkerRequests.unsplittable(why));
+      served.end(
+          new Ending.RouterError(ProxyError.UNSPLITTABLE, SingleWorkerRequests.unsplittable(why)));
     }
   }
 
@@ -346,7 +352,7 @@ final class PdHandler implements RequestHandler {
     try {
       step.run();
     } catch (RuntimeException | Error e) {
-      served.defect(e);
+      served.end(new Ending.Defect(e));
     }
   }
 
@@ -357,7 +363,7 @@ final class PdHandler implements RequestHandler {
    * because a release has the same prompt and may end further workers.
    */
   void release(KvReleaser releaser) {
-    if (served.faults().suspect() && !over) {
+    if (served.request().faults().suspect() && !over) {
       releases.add(releaser);
     } else {
       releaser.begin();
@@ -368,7 +374,7 @@ final class PdHandler implements RequestHandler {
     List<KvReleaser> waiting = List.copyOf(releases);
     releases.clear();
     for (KvReleaser each : waiting) {
-      if (served.faults().mayGoOn()) {
+      if (served.request().faults().mayGoOn()) {
         each.begin();
       } else {
         each.leave();
@@ -503,7 +509,7 @@ final class PdHandler implements RequestHandler {
   // Ends the request.
 
   @Override
-  public void failed(Worker failed) {
+  public void failed(Worker failed, RetryReason reason) {
     PdExecution under = run;
     if (under != null) {
       under.decodeFailed(failed);
@@ -513,6 +519,22 @@ final class PdHandler implements RequestHandler {
       request.wholeByDecode().exclude(failed);
       request.decode().exclude(failed);
     }
+  }
+
+  @Override
+  public Candidates candidates() {
+    return Candidates.ELIGIBLE;
+  }
+
+  @Override
+  public Waits waits() {
+    return this;
+  }
+
+  /** Its waits have limits of their own, so a total timeout has no other cause. */
+  @Override
+  public Cause cause() {
+    return Cause.NONE;
   }
 
   @Override
@@ -538,7 +560,7 @@ final class PdHandler implements RequestHandler {
   }
 
   @Override
-  public void over(boolean answered) {
+  public void over(ServedAnswer answer) {
     if (over) {
       return;
     }
@@ -557,7 +579,7 @@ final class PdHandler implements RequestHandler {
     run = null;
     try {
       if (under != null) {
-        under.over(answered);
+        under.over(answer.good());
       }
       release();
     } finally {

@@ -14,7 +14,6 @@ import io.pointsman.proxy.handler.RequestHandlers;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.request.BodyVerdict;
 import io.pointsman.request.RequestFacts;
-import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -28,18 +27,21 @@ public final class PdHandlers implements RequestHandlers {
   private final PdContext plane;
   private final SplitTools tools;
   private final SingleWorkerRequests wholes;
+  private final Traits traits;
 
   public PdHandlers(LoopState state, PdContext plane) {
     this.state = state;
     this.plane = plane;
     tools = new SplitTools(plane.stages().maxReplyBytes(), plane.settings().lists());
     wholes = new SingleWorkerRequests(state, plane, tools);
+    traits = new Traits(plane.stages().decode(), true);
   }
 
   @Override
   public RequestHandler of(ClientExchange request) {
-    KeptBody body = mayBeSplit(request.facts()) ? request.body() : null;
-    return new PdHandler(state, plane, tools, request, facts(request.facts(), body), body);
+    RequestFacts read = request.request().facts();
+    KeptBody body = mayBeSplit(read) ? request.request().body() : null;
+    return new PdHandler(state, plane, tools, request, facts(read, body), body);
   }
 
   /** True if the body must be read to decide about a split. */
@@ -76,8 +78,8 @@ public final class PdHandlers implements RequestHandlers {
   }
 
   @Override
-  public Duration firstByte() {
-    return plane.stages().decode();
+  public Traits traits() {
+    return traits;
   }
 
   @Override

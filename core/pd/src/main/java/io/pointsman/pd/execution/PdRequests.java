@@ -26,7 +26,7 @@ final class PdRequests {
     }
     return new PdRequest(
         endpoint,
-        served.head().uri(),
+        served.request().head().uri(),
         id(served, plane),
         nonce(plane),
         plane.conversation(served, facts),
@@ -38,10 +38,10 @@ final class PdRequests {
    * would read addresses from it.
    */
   static String id(ClientExchange served, PdContext plane) {
-    String id = served.requestId();
+    String id = served.request().id();
     return ForeignFields.names(id)
         ? nonce(plane)
-        : served.head().first(REQUEST_ID) == null ? RequestIds.forEngine(id) : id;
+        : served.request().head().first(REQUEST_ID) == null ? RequestIds.forEngine(id) : id;
   }
 
   private static String nonce(PdContext plane) {

@@ -71,7 +71,7 @@ final class PdStepWriter {
     EditedBody changed = edited(original, edits);
     Purpose purpose =
         lease.worker().spec().role() == Role.DECODE ? Purpose.RELEASE : Purpose.PREFILL;
-    SideTrace trace = served.sideTrace(lease.worker(), purpose);
+    SideTrace trace = served.report().sideTrace(lease.worker(), purpose, state.now());
     byte[] head = head(leg, lease, changed.length(), trace == null ? null : trace.context());
     PrefillRequest.Message message =
         new PrefillRequest.Message(head, changed, timeout, plane.stages().maxReplyBytes());
@@ -80,7 +80,7 @@ final class PdStepWriter {
 
   private byte[] head(
       PdStep leg, Lease lease, int bodyLength, @Nullable TraceContext traceContext) {
-    ByteBuf head = state.allocator().buffer(served.head().length() + MORE_HEAD_BYTES);
+    ByteBuf head = state.allocator().buffer(served.request().head().length() + MORE_HEAD_BYTES);
     try {
       state
           .pools()
@@ -88,8 +88,8 @@ final class PdStepWriter {
           .heads()
           .write(
               head,
-              served.head(),
-              served.requestId(),
+              served.request().head(),
+              served.request().id(),
               bodyLength,
               traceContext,
               new HeadChanges(leg.headers(), true));

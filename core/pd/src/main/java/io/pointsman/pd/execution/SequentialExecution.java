@@ -23,6 +23,7 @@ import io.pointsman.pd.telemetry.SplitListener.HandoverEnd;
 import io.pointsman.pd.telemetry.SplitListener.PrefillEnd;
 import io.pointsman.pd.telemetry.SplitListener.Stage;
 import io.pointsman.proxy.body.KeptBody;
+import io.pointsman.proxy.handler.Ending;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.retry.BufferedResponse;
@@ -83,7 +84,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
                 plan.prefill(),
                 plan.prefill().edits(),
                 split.prefill(),
-                course.served().faults(),
+                course.served().request().faults(),
                 plane.stages().prefill(),
                 this);
     arrivals.expect();
@@ -103,7 +104,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
         course.prefills().succeeded();
         plane.listener().prefill(PrefillEnd.DONE);
         plane.listener().stage(Stage.PREFILL, leg.nanos());
-        course.served().prefilled(leg.nanos());
+        course.served().report().prefilled(leg.nanos());
         reply = read;
         repliedAt = course.now();
         course.guarded(() -> replied(leg.lease().worker(), read));
@@ -124,7 +125,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
         () -> {
           if (reason == null) {
             split.decode().ignored();
-            course.served().pass(error, 0);
+            course.served().end(new Ending.WorkerError(error, 0));
           } else {
             course.prefills().keep(error);
             course.prefillAgain(split, reason);
@@ -149,7 +150,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
         reply = null;
         plane.listener().handover(HandoverEnd.COMPLETE);
         Reply whole = CompleteAnswer.of(course.tools(), read, request.facts().stream());
-        course.served().answer(course.told(whole));
+        course.served().end(new Ending.RouterAnswer(course.told(whole)));
       }
       case Continuation.Decode(PdStep leg, @Nullable FirstToken first) -> {
         if (nothingHeld(read)) {

@@ -10,6 +10,7 @@ import io.pointsman.pd.rule.SplitSettings;
 import io.pointsman.proxy.body.EditedBody;
 import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.handler.ClientExchange;
+import io.pointsman.proxy.handler.Ending;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
@@ -60,15 +61,15 @@ final class SingleWorkerRequests {
       served.attempt(lease, new SingleWorkerRequest(null, HeadChanges.NONE, lines, onReached));
       return;
     }
-    if (hidden(served.facts())) {
+    if (hidden(served.request().facts())) {
       lease.ignored();
       refuse(served);
       return;
     }
     EditedBody body = null;
-    if (served.facts().body().kind() == BodyVerdict.Kind.OBJECT
-        && !SplitFactsReader.promptless(served.facts())) {
-      KeptBody original = served.body();
+    if (served.request().facts().body().kind() == BodyVerdict.Kind.OBJECT
+        && !SplitFactsReader.promptless(served.request().facts())) {
+      KeptBody original = served.request().body();
       Splice cleaned = original == null ? null : cleaned(original);
       if (original == null || cleaned == null) {
         lease.ignored();
@@ -107,7 +108,7 @@ final class SingleWorkerRequests {
 
   /** Refuses a request with an unreadable body, because no regular worker can serve it. */
   static void refuse(ClientExchange served) {
-    BodyVerdict verdict = served.facts().body();
+    BodyVerdict verdict = served.request().facts().body();
     switch (verdict.kind()) {
       case TRUNCATED -> refuse(served, ProxyError.BODY_TOO_LARGE, TOO_LARGE);
       case OPAQUE -> refuse(served, ProxyError.ENCODED_BODY, ENCODED);
@@ -126,7 +127,7 @@ final class SingleWorkerRequests {
   }
 
   private static void refuse(ClientExchange served, ProxyError error, String what) {
-    served.reply(error, Reply.of(error, what));
+    served.end(new Ending.RouterError(error, Reply.of(error, what)));
   }
 
   /**
@@ -135,11 +136,13 @@ final class SingleWorkerRequests {
    * @param lease lease of that worker; ownership passes to this method
    */
   void sendToOwner(ClientExchange served, Lease lease) {
-    if (SplitFactsReader.promptless(served.facts()) || serves(lease.worker().spec().role())) {
+    if (SplitFactsReader.promptless(served.request().facts())
+        || serves(lease.worker().spec().role())) {
       send(served, lease, "", () -> {});
     } else {
       lease.ignored();
-      served.reply(ProxyError.UNSPLITTABLE, unsplittable(Unsplittable.STORED));
+      served.end(
+          new Ending.RouterError(ProxyError.UNSPLITTABLE, unsplittable(Unsplittable.STORED)));
     }
   }
 

@@ -7,6 +7,7 @@ import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.call.CallResult;
 import io.pointsman.proxy.call.WorkerCall;
+import io.pointsman.proxy.exchange.AttemptResult.Owner;
 import io.pointsman.proxy.handler.UpstreamRequest;
 import io.pointsman.proxy.handler.UpstreamRequest.Step;
 import io.pointsman.proxy.loop.LoopState;
@@ -59,8 +60,10 @@ final class Attempt extends WorkerCall {
   /** The same for an answer in one piece, which a server that drains still computes: 30 s. */
   private static final long MOST_UNANSWERED_CLOSED_NANOS = 30_000_000_000L;
 
-  private final Exchange exchange;
-  private final Attempts attempts;
+  private final Owner owner;
+  private final AttemptContext context;
+  private final ExchangeParts parts;
+  private final Retries retries;
   private final LoopState state;
   private final Lease lease;
   private final UpstreamRequest request;
@@ -101,25 +104,28 @@ final class Attempt extends WorkerCall {
   private long commentedAt;
 
   /**
+   * @param owner receiver of the result
    * @param lease ownership passes to this object
    * @param request the request that the worker gets
    */
-  Attempt(Exchange exchange, Attempts attempts, Lease lease, UpstreamRequest request) {
+  Attempt(Owner owner, AttemptContext context, Lease lease, UpstreamRequest request) {
     super(
-        exchange.state(),
+        context.parts().state(),
         lease,
-        exchange.faults(),
+        context.parts().faults(),
         new Request(
-            exchange.head().method(),
-            exchange.head().webSocket(),
-            exchange.answers()::interim,
-            attempts::resends));
+            context.parts().head().method(),
+            context.parts().head().webSocket(),
+            context.parts().answers()::interim,
+            () -> context.parts().report().retried(RetryReason.STALE)));
     this.request = request;
-    this.exchange = exchange;
-    this.attempts = attempts;
+    this.owner = owner;
+    this.context = context;
     this.lease = lease;
+    parts = context.parts();
+    retries = context.retries();
     rules = request.rules();
-    state = exchange.state();
+    state = parts.state();
   }
 
   Worker worker() {
@@ -141,7 +147,7 @@ final class Attempt extends WorkerCall {
    * True if the request must not be sent twice: it is not repeatable, or not completely received.
    */
   private boolean sendsOnce() {
-    return !exchange.received() || !exchange.repeatable();
+    return !parts.body().complete() || !parts.repeatable();
   }
 
   /** Sends the received part of the request. */
@@ -149,17 +155,17 @@ final class Attempt extends WorkerCall {
   protected boolean send(UpstreamConnection to) {
     lease.dispatched();
     request.reached(Step.SENT);
-    boolean whole = exchange.send(headWriter(), to, request);
-    if (whole) {
-      attempts.sent(worker());
+    boolean all = context.sender().send(headWriter(), to, request);
+    if (all) {
+      context.sender().sentWhole(worker());
     }
-    return whole;
+    return all;
   }
 
   /** Records that the last byte of a streamed request was sent. */
   void requestSent() {
     sentWhole();
-    attempts.sent(worker());
+    context.sender().sentWhole(worker());
   }
 
   /** Records that a part of a streamed request was sent. */
@@ -171,10 +177,10 @@ final class Attempt extends WorkerCall {
   protected int headArrived(ResponseHead head) {
     status = head.status();
     progressAt = activeAt();
-    exchange.report().headArrived(activeAt());
+    parts.report().headArrived(activeAt());
     boolean buffered =
-        attempts.holds(status)
-            || (inOnePiece(head) && AnswerReader.showsAborts(exchange.endpoint(), head));
+        retries.holds(status)
+            || (inOnePiece(head) && AnswerReader.showsAborts(parts.endpoint(), head));
     if (!buffered) {
       return NOT_BUFFERED;
     }
@@ -184,7 +190,7 @@ final class Attempt extends WorkerCall {
   /** False if the answer may be a stream in another format, for example lines of JSON. */
   private boolean inOnePiece(ResponseHead head) {
     boolean measured = !head.chunked() && head.contentLength() != ResponseHead.UNKNOWN;
-    return exchange.head().method().equals("POST") && (measured || !exchange.streams());
+    return parts.head().method().equals("POST") && (measured || !context.facts().stream());
   }
 
   private static boolean good(int status) {
@@ -197,8 +203,12 @@ final class Attempt extends WorkerCall {
       case CallResult.Buffered(BufferedResponse answer) -> buffered(answer);
       case CallResult.CutOff(boolean orderly) -> cutOff(orderly);
       case CallResult.Failed(RetryReason reason, ProxyError error) ->
-          attempts.failed(this, reason, error);
+          end(new AttemptResult.Unanswered(reason, error));
     }
+  }
+
+  private void end(AttemptResult result) {
+    owner.ended(this, result);
   }
 
   private void buffered(BufferedResponse answer) {
@@ -212,7 +222,7 @@ final class Attempt extends WorkerCall {
     } else {
       settle();
     }
-    attempts.held(this, answer);
+    end(new AttemptResult.Refused(answer));
   }
 
   private void relayWhole(BufferedResponse answer) {
@@ -244,13 +254,13 @@ final class Attempt extends WorkerCall {
 
   @Override
   protected void answers(ResponseHead head, ByteBuf in) {
-    String method = exchange.head().method();
+    String method = parts.head().method();
     AnswerReader reading =
         AnswerReader.of(
-            exchange.endpoint(),
+            parts.endpoint(),
             head,
             method,
-            lease.observed() || state.plane().listener().readsUsage() || exchange.countsTokens(),
+            lease.observed() || state.plane().listener().readsUsage() || context.countsTokens(),
             state::scratch);
     reader = reading;
     if (whole && reading != null) {
@@ -262,7 +272,7 @@ final class Attempt extends WorkerCall {
         return;
       }
     }
-    attempts.answering();
+    retries.release();
     if (!BufferedResponse.workersFault(status)) {
       lease.answersWell();
     }
@@ -274,7 +284,7 @@ final class Attempt extends WorkerCall {
       tunnel(begun);
     }
     signals = lease.observed() ? AnswerSignals.of(lease, head, reading) : null;
-    headWaits = head.status() == OK && head.eventStream() && attempts.mayRepeat();
+    headWaits = head.status() == OK && head.eventStream() && retries.mayRepeat();
     if (begun.empty()) {
       boolean surplus = in.isReadable();
       in.release();
@@ -293,12 +303,12 @@ final class Attempt extends WorkerCall {
     lease.session();
     begun.sendHead();
     tellReached(begun);
-    exchange.tunnel();
+    context.upload().tunnel();
   }
 
   private Relay open(ResponseHead head, ByteBuf in) {
     try {
-      return exchange.answers().open(worker(), head, exchange.received(), request.answered(head));
+      return parts.answers().open(worker(), head, parts.body().complete(), request.answered(head));
     } catch (RuntimeException | Error e) {
       in.release();
       throw e;
@@ -358,13 +368,13 @@ final class Attempt extends WorkerCall {
   }
 
   private void pass(Relay under, EventKind told, ByteBuf in) {
-    exchange.answers().bodyArrived(in, activeAt(), told.computed());
+    parts.answers().bodyArrived(in, activeAt(), told.computed());
     Relay.Progress progress = under.relay(in);
     tellReached(under);
     switch (progress) {
       case MORE -> {
         UpstreamConnection from = connection();
-        if (!exchange.client().writable() && from != null) {
+        if (!parts.client().writable() && from != null) {
           from.setReading(false);
         }
       }
@@ -393,7 +403,7 @@ final class Attempt extends WorkerCall {
     if (unsent != null) {
       unsent.release();
     }
-    attempts.failed(this, RetryReason.ABORTED, ProxyError.UPSTREAM_ABORTED);
+    end(new AttemptResult.Unanswered(RetryReason.ABORTED, ProxyError.UPSTREAM_ABORTED));
   }
 
   /**
@@ -408,7 +418,7 @@ final class Attempt extends WorkerCall {
       return;
     }
     if (under.events() && event > in.readerIndex()) {
-      exchange.answers().bodyArrived(in, activeAt(), told.computed());
+      parts.answers().bodyArrived(in, activeAt(), told.computed());
       under.relay(in.writerIndex(event));
     } else {
       in.release();
@@ -421,7 +431,7 @@ final class Attempt extends WorkerCall {
     drop();
     lease.ignored();
     request.failed(RetryReason.ABORTED);
-    exchange.brokenOff(under, ProxyError.UPSTREAM_ABORTED);
+    end(new AttemptResult.BrokenOff(under, ProxyError.UPSTREAM_ABORTED));
   }
 
   /** Handles an error in place of the first output. The client has received nothing yet. */
@@ -429,16 +439,19 @@ final class Attempt extends WorkerCall {
     drop();
     settleFault(busy);
     under.release();
-    attempts.failed(
-        this,
-        busy ? RetryReason.BUSY : RetryReason.STATUS,
-        busy ? ProxyError.ALL_BUSY : ProxyError.UPSTREAM_BROKE_OFF);
+    end(
+        new AttemptResult.Unanswered(
+            busy ? RetryReason.BUSY : RetryReason.STATUS,
+            busy ? ProxyError.ALL_BUSY : ProxyError.UPSTREAM_BROKE_OFF));
   }
 
   private void tellReached(Relay under) {
     if (!reached && under.bytesOut() > 0) {
       reached = true;
-      exchange.reached();
+      if (parts.body().complete()) {
+        // The request is not sent again.
+        parts.body().release();
+      }
       request.reached(Step.REACHED);
     }
   }
@@ -451,7 +464,7 @@ final class Attempt extends WorkerCall {
         under.sendHead();
         tellReached(under);
       }
-      exchange.client().flush();
+      parts.client().flush();
     }
   }
 
@@ -467,10 +480,10 @@ final class Attempt extends WorkerCall {
       signals.ended();
     }
     if (reader != null) {
-      exchange.report().used(reader.usage());
+      parts.report().used(reader.usage());
     }
     settle();
-    exchange.answered(status, under);
+    end(new AttemptResult.Answered(status, under));
   }
 
   /** Without framing, only an orderly close marks the end of the answer. */
@@ -498,21 +511,21 @@ final class Attempt extends WorkerCall {
       if (under != null) {
         under.release();
       }
-      attempts.failed(this, why, error);
+      end(new AttemptResult.Unanswered(why, error));
       return;
     }
     request.failed(why);
-    exchange.brokenOff(under, error);
+    end(new AttemptResult.BrokenOff(under, error));
   }
 
   @Override
   public void defective(Throwable defect) {
-    exchange.failed(defect);
+    end(new AttemptResult.Defective(defect));
   }
 
   @Override
   public void writable(boolean writable) {
-    exchange.workerWritable(writable);
+    context.upload().workerWritable(writable);
   }
 
   /** Reports that the client accepts bytes again, or should get none for the present. */
@@ -526,7 +539,7 @@ final class Attempt extends WorkerCall {
 
   /** Ends the attempt if a timeout of the worker has expired, or the worker is lost. */
   void checkTimeouts(long now, TimeoutSettings timeouts, long keepAliveNanos) {
-    if (workerLost() && withoutOutput() && attempts.mayLeaveWorker(this)) {
+    if (workerLost() && withoutOutput() && retries.mayLeaveWorker(worker(), request)) {
       leaveWorker();
       return;
     }
@@ -536,9 +549,9 @@ final class Attempt extends WorkerCall {
         if (silent > MOST_UNANSWERED_CLOSED_NANOS
             && closed()
             && withoutOutput()
-            && attempts.mayLeaveWorker(this)) {
+            && retries.mayLeaveWorker(worker(), request)) {
           endUnanswered();
-        } else if (!exchange.waitsForClient()
+        } else if (!context.upload().waitsForClient(this)
             && TimeoutSettings.passed(silent, firstByte(timeouts).toNanos())) {
           late();
         }
@@ -554,7 +567,7 @@ final class Attempt extends WorkerCall {
   /** True if the request is sent, and the client can still get another worker's answer. */
   private boolean withoutOutput() {
     return switch (phase()) {
-      case AWAITING_HEAD -> !exchange.waitsForClient();
+      case AWAITING_HEAD -> !context.upload().waitsForClient(this);
       case ANSWERING -> !begun() && relay != null && relay.bytesOut() == 0;
       case CONNECTING, HOLDING, OVER -> false;
     };
@@ -567,7 +580,7 @@ final class Attempt extends WorkerCall {
     if (under != null) {
       under.release();
     }
-    attempts.failed(this, RetryReason.LOST, ProxyError.UPSTREAM_TIMEOUT);
+    end(new AttemptResult.Unanswered(RetryReason.LOST, ProxyError.UPSTREAM_TIMEOUT));
   }
 
   private void checkHeld(long now, long silent, TimeoutSettings timeouts) {
@@ -580,7 +593,7 @@ final class Attempt extends WorkerCall {
       heldSince = heldSince == 0 ? now : heldSince;
       if (now - heldSince > MOST_HELD_NANOS) {
         passHeld(part);
-        exchange.client().flush();
+        parts.client().flush();
       }
     }
   }
@@ -596,15 +609,15 @@ final class Attempt extends WorkerCall {
 
   /** Ends a WebSocket without bytes in both directions. That is nobody's failure. */
   private void checkTunnel(Relay under, long silent, TimeoutSettings timeouts) {
-    boolean halfOpen = exchange.clientEnded() && silent > MOST_HALF_OPEN_NANOS;
+    boolean halfOpen = context.upload().clientEnded() && silent > MOST_HALF_OPEN_NANOS;
     if (halfOpen
-        || (!exchange.client().writable()
+        || (!parts.client().writable()
             && TimeoutSettings.passed(silent, timeouts.clientIdle().toNanos()))) {
-      exchange.clientStalled();
+      end(new AttemptResult.ClientStalled());
     } else if (TimeoutSettings.passed(silent, timeouts.idle().toNanos())) {
       drop();
       lease.ignored();
-      exchange.answered(status, under);
+      end(new AttemptResult.Answered(status, under));
     }
   }
 
@@ -615,10 +628,10 @@ final class Attempt extends WorkerCall {
       checkTunnel(under, silent, timeouts);
     } else if (!begun() && under != null && under.events() && engineGone(under)) {
       endUnbegun(under);
-    } else if (!exchange.client().writable()) {
+    } else if (!parts.client().writable()) {
       lease.heldUp();
       if (TimeoutSettings.passed(silent, timeouts.clientIdle().toNanos())) {
-        exchange.clientStalled();
+        end(new AttemptResult.ClientStalled());
       }
     } else if (!begun() && TimeoutSettings.passed(silent, firstByte(timeouts).toNanos())) {
       // Engines send the head of a stream immediately and compute the prompt after it.
@@ -635,14 +648,14 @@ final class Attempt extends WorkerCall {
       commentedAt = now;
       relay.keepAlive();
       tellReached(relay);
-      exchange.client().flush();
+      parts.client().flush();
     }
   }
 
   /** True if the engine shuts down, or nobody listens there and another worker can serve. */
   private boolean engineGone(Relay under) {
     return worker().shuttingDown()
-        || (worker().refusing() && under.bytesOut() == 0 && attempts.mayUseAnother(worker()));
+        || (worker().refusing() && under.bytesOut() == 0 && retries.mayUseAnother(worker()));
   }
 
   /**
@@ -681,7 +694,7 @@ final class Attempt extends WorkerCall {
   private void passKept() {
     if (relay != null && first != null) {
       pass(relay, first.told(), first.join(Unpooled.EMPTY_BUFFER));
-      exchange.client().flush();
+      parts.client().flush();
     }
   }
 

@@ -61,7 +61,7 @@ record CodedBody(BodyCoding coding, boolean known, LimitSettings limits) {
    * workers, so these get it decoded.
    */
   boolean forwards(LoopState state) {
-    return limits.decoding() == BodyDecoding.FORWARD && state.courses() == null;
+    return limits.decoding() == BodyDecoding.FORWARD && !state.handlers().traits().editsBodies();
   }
 
   private long most() {

@@ -3,6 +3,7 @@ package io.pointsman.proxy.exchange;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.proxy.handler.HandlerReport;
 import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.telemetry.Blame;
@@ -20,7 +21,7 @@ import io.pointsman.request.RequestFacts;
 import org.jspecify.annotations.Nullable;
 
 /** Record of the events of one exchange. Belongs to the client's event loop. */
-final class ExchangeReport implements RequestReport {
+final class ExchangeReport implements RequestReport, HandlerReport {
   /** Status to report for a client that left before its answer. */
   private static final int CLIENT_LEFT = 499;
 
@@ -92,17 +93,22 @@ final class ExchangeReport implements RequestReport {
     return trace == null ? null : trace.context();
   }
 
-  /** Trace of a request to {@code to} that is not an attempt; null if there is none. */
-  @Nullable SideTrace side(Worker to, SideTrace.Purpose purpose, long now) {
+  @Override
+  public @Nullable SideTrace sideTrace(Worker to, SideTrace.Purpose purpose, long now) {
     if (purpose == SideTrace.Purpose.PREFILL) {
       listener.chosen(this, session, to, now - startedAt);
     }
     return trace == null ? null : trace.side(to, purpose);
   }
 
-  /** Reports a prefill that took {@code nanos}. */
-  void prefilled(long nanos) {
+  @Override
+  public void prefilled(long nanos) {
     listener.prefilled(this, nanos);
+  }
+
+  @Override
+  public void retried(RetryReason why) {
+    listener.retried(endpoint, why);
   }
 
   /**

@@ -1,6 +1,7 @@
 package io.pointsman.proxy.exchange;
 
 import io.pointsman.engine.fleet.Failure;
+import io.pointsman.proxy.handler.Waits;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.settings.TimeoutSettings;
@@ -14,13 +15,15 @@ final class ExchangeTimeouts {
   static void check(Exchange exchange, ServerContext plane, long now) {
     TimeoutSettings timeouts = plane.timeouts();
     Attempt attempt = exchange.attempt();
+    Upload upload = exchange.upload();
     long total = totalNanos(exchange, timeouts);
-    if (exchange.sendsTooSlowly(now)
-        || (exchange.waitsForClient()
+    boolean waits = exchange.waitsForClient();
+    if (upload.tooSlow(now, waits, plane.limits().clients())
+        || (waits
             && TimeoutSettings.passed(
-                now - exchange.lastReadAt(), timeouts.clientBody().toNanos()))) {
+                now - upload.lastReadAt(), timeouts.clientBody().toNanos()))) {
       exchange.endEarly(ProxyError.REQUEST_TIMEOUT, null);
-    } else if (TimeoutSettings.passed(now - exchange.report().startedAt(), total)) {
+    } else if (TimeoutSettings.passed(now - exchange.startedAt(), total)) {
       totalTimeout(exchange, attempt, now, total / 2);
     } else if (attempt != null) {
       attempt.checkTimeouts(now, timeouts, plane.sseKeepalive().toNanos());
@@ -33,17 +36,18 @@ final class ExchangeTimeouts {
   private static void totalTimeout(
       Exchange exchange, @Nullable Attempt attempt, long now, long half) {
     Attempt relaying = attempt == null || attempt.relay() == null ? null : attempt;
+    Waits.Cause waits = exchange.waits();
     if (exchange.waitsForClient()) {
       exchange.endEarly(ProxyError.REQUEST_TIMEOUT, null);
     } else if (exchange.admitting()) {
       exchange.waitedTooLong();
-    } else if (exchange.heldBack()) {
+    } else if (waits == Waits.Cause.SLOT) {
       exchange.waitedTooLong("the request waited too long for a worker below its limit");
-    } else if (exchange.awaitsWorker()) {
+    } else if (waits == Waits.Cause.WORKER) {
       exchange.endEarly(ProxyError.NONE_AVAILABLE, null);
     } else if (relaying != null && !exchange.client().writable()) {
       exchange.clientStalled();
-    } else if (relaying != null && (exchange.tunnels() || relaying.silent(now) < half)) {
+    } else if (relaying != null && (exchange.upload().tunnels() || relaying.silent(now) < half)) {
       exchange.endEarly(ProxyError.TOTAL_REACHED, null);
     } else {
       exchange.endEarly(ProxyError.TOTAL_TIMEOUT, Failure.TIMEOUT);

@@ -2,62 +2,88 @@ package io.pointsman.proxy.exchange;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.body.EditedBody;
+import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.body.RequestBody;
+import io.pointsman.proxy.handler.HandledRequest;
 import io.pointsman.proxy.handler.UpstreamRequest;
 import io.pointsman.proxy.reply.RequestIds;
+import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.TraceContext;
 import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.RequestHeadWriter;
 import java.util.List;
 
-/** Writer of requests to workers: the client's request, or one in its place. */
+/**
+ * Writer of requests to workers: the client's request, or one in its place. Belongs to the client's
+ * event loop.
+ */
 final class RequestSender {
-  private final ByteBufAllocator allocator;
-  private final RequestHead head;
-  private final RequestBody body;
-  private final ExchangeReport report;
+  private final ExchangeParts parts;
+  private final HandledRequest request;
+  private final Upload upload;
 
-  RequestSender(
-      ByteBufAllocator allocator, RequestHead head, RequestBody body, ExchangeReport report) {
-    this.allocator = allocator;
-    this.head = head;
-    this.body = body;
-    this.report = report;
-  }
+  /** True if the listener has the prompt. */
+  private boolean promptReported;
 
-  private String idForEngine() {
-    return RequestIds.forEngine(report.requestId());
+  /**
+   * @param upload gets the rest of a body that was not received completely
+   */
+  RequestSender(ExchangeParts parts, HandledRequest request, Upload upload) {
+    this.parts = parts;
+    this.request = request;
+    this.upload = upload;
   }
 
   /**
    * Writes the received part of the request.
    *
-   * @param plain head for the decoded body; the client's head for a body without a coding
    * @return true if that is the complete request
    */
-  boolean send(
-      RequestHeadWriter heads, UpstreamConnection to, UpstreamRequest request, RequestHead plain) {
-    UpstreamRequest.Message message = request.message();
+  boolean send(RequestHeadWriter heads, UpstreamConnection to, UpstreamRequest upstream) {
+    UpstreamRequest.Message message = upstream.message();
     EditedBody changed = message.body();
-    TraceContext trace = report.traceContext();
+    TraceContext trace = parts.report().traceContext();
+    String id = RequestIds.forEngine(request.id());
+    ByteBufAllocator allocator = parts.state().allocator();
+    RequestHead head = parts.head();
     if (changed != null) {
       ByteBuf out = allocator.buffer(head.length() + 512);
-      heads.write(out, plain, idForEngine(), changed.length(), trace, message.head());
+      heads.write(out, request.head(), id, changed.length(), trace, message.head());
       to.write(out);
       List<ByteBuf> slices = changed.slices(allocator);
       for (ByteBuf slice : slices.subList(0, slices.size() - 1)) {
         to.write(slice);
       }
-      to.write(slices.getLast(), () -> request.reached(UpstreamRequest.Step.WRITTEN));
+      to.write(slices.getLast(), () -> upstream.reached(UpstreamRequest.Step.WRITTEN));
       return true;
     }
+    RequestBody body = parts.body();
     int room = head.length() + 512 + body.buffered();
     ByteBuf out = allocator.buffer(Math.min(room, RequestBody.MOST_IN_ONE_BUFFER));
-    RequestHead sent = body.sentDecoded() ? plain : head;
-    heads.write(out, sent, idForEngine(), body.announced(), trace, message.head());
+    RequestHead sent = body.sentDecoded() ? request.head() : head;
+    heads.write(out, sent, id, body.announced(), trace, message.head());
     body.send(to, out);
+    if (!body.complete()) {
+      upload.begin(to);
+    }
     return body.complete();
+  }
+
+  /**
+   * Records that the request was sent completely. The first time, it passes the prompt to the
+   * listener.
+   */
+  void sentWhole(Worker to) {
+    PromptListener prompts = parts.plane().prompts();
+    if (!promptReported && parts.body().replayable() && prompts.wants(request.facts())) {
+      promptReported = true;
+      KeptBody body = request.body();
+      if (body != null) {
+        prompts.sent(request.facts(), to, request.head().first("authorization"), body.copy());
+      }
+    }
   }
 }

@@ -1,9 +1,11 @@
 package io.pointsman.proxy.handler;
 
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.telemetry.RetryReason;
 
 /**
- * Handler of one request, which can use one worker or several. Belongs to the client's event loop.
+ * Strategy of one request: it chooses the worker of each attempt, and sends further requests if it
+ * needs them. Belongs to the client's event loop.
  */
 public interface RequestHandler {
   /**
@@ -16,24 +18,18 @@ public interface RequestHandler {
    * Reports that the attempt on {@code failed} failed before the client received any bytes. A retry
    * follows.
    */
-  void failed(Worker failed);
+  void failed(Worker failed, RetryReason reason);
 
-  /**
-   * Reports that the client left. {@link #over} follows.
-   *
-   * @return true if the client waited for a request that is not an attempt
-   */
-  default boolean clientLeft() {
-    return false;
-  }
+  /** The workers that may still get the request. The same object at each call. */
+  Candidates candidates();
 
-  /** Ends requests that are not attempts and wait for lost workers. Called periodically. */
-  default void checkWorkers() {}
+  /** The wait of the request. The same object at each call. */
+  Waits waits();
 
   /**
    * Reports the end of the request. The handler must not use {@link ClientExchange} afterwards.
    *
-   * @param answered true if the client received a complete answer without an error
+   * @param answer the complete answer of a worker, if the client got one
    */
-  void over(boolean answered);
+  void over(ServedAnswer answer);
 }

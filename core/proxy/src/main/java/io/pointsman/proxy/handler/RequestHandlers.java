@@ -8,6 +8,15 @@ import org.jspecify.annotations.Nullable;
 
 /** Factory of request handlers for one event loop, to which it belongs. */
 public interface RequestHandlers {
+  /**
+   * Properties of the handlers of one factory.
+   *
+   * @param firstByte shortest timeout for the head of an answer; zero for none
+   * @param editsBodies true if a handler may edit the body for each of its workers. It then needs
+   *     the whole body, decoded
+   */
+  record Traits(Duration firstByte, boolean editsBodies) {}
+
   /** The handler of a request, after its body was read. */
   RequestHandler of(ClientExchange request);
 
@@ -18,8 +27,8 @@ public interface RequestHandlers {
    */
   void toOwner(ClientExchange request, Lease lease);
 
-  /** Shortest timeout of the handlers for the head of an answer; zero for none. */
-  Duration firstByte();
+  /** The properties of the handlers. */
+  Traits traits();
 
   /**
    * Roles of the workers that may have a stored response, in the order of the search; at least one.

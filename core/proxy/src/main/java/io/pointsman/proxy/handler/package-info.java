@@ -1,4 +1,4 @@
-/** Handling of requests that need more than the choice of one worker. */
+/** Strategies of requests: the interfaces between an exchange and the choice of its workers. */
 @NullMarked
 package io.pointsman.proxy.handler;
 

@@ -18,7 +18,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 
 /**
  * State that all exchanges of one event loop share: connections to workers, scratch memory, the
@@ -45,7 +44,7 @@ public final class LoopState {
   private RequestReader reader;
   private RetryBudget budget;
   private final int maxHeadBytes;
-  private final @Nullable RequestHandlers courses;
+  private final RequestHandlers handlers;
   private final ResponseHead head = new ResponseHead();
   private final List<LoopClient> clients = new ArrayList<>();
   private final UpstreamSettings upstream;
@@ -58,7 +57,7 @@ public final class LoopState {
   /**
    * @param pools factory of the loop's connections to workers; it gets the callback to call when a
    *     connection is kept
-   * @param courses factory of this loop's request handlers
+   * @param handlers factory of this loop's request handlers
    * @param loops number of loops
    */
   public LoopState(
@@ -67,7 +66,7 @@ public final class LoopState {
       Flushes flushes,
       Function<Runnable, UpstreamPools> pools,
       RequestReader reader,
-      RequestHandlerFactory courses,
+      RequestHandlerFactory handlers,
       UpstreamSettings upstream,
       int loops) {
     this.plane = plane;
@@ -79,14 +78,13 @@ public final class LoopState {
     this.pools = pools.apply(this::sweepLater);
     budget = new RetryBudget(plane.retry(), loops, plane.ticker().nanos());
     maxHeadBytes = upstream.maxHeadBytes();
-    RequestHandlers made = courses.create(this);
-    this.courses = made;
+    RequestHandlers made = handlers.create(this);
+    this.handlers = made;
     afterAWhile = afterAWhile(plane, made);
   }
 
-  private Executor afterAWhile(ServerContext plane, @Nullable RequestHandlers made) {
-    Duration ofCourses = made == null ? Duration.ZERO : made.firstByte();
-    long sweepNanos = sweepNanos(plane, upstream, ofCourses);
+  private Executor afterAWhile(ServerContext plane, RequestHandlers made) {
+    long sweepNanos = sweepNanos(plane, upstream, made.traits().firstByte());
     return CompletableFuture.delayedExecutor(sweepNanos, TimeUnit.NANOSECONDS, loop);
   }
 
@@ -100,16 +98,16 @@ public final class LoopState {
     }
     plane = next;
     reader = nextReader;
-    afterAWhile = afterAWhile(next, courses);
+    afterAWhile = afterAWhile(next, handlers);
   }
 
   private static long sweepNanos(
-      ServerContext plane, UpstreamSettings upstream, Duration ofCourses) {
+      ServerContext plane, UpstreamSettings upstream, Duration ofHandlers) {
     TimeoutSettings t = plane.timeouts();
     List<Duration> all =
         List.of(
             t.firstByte(),
-            ofCourses,
+            ofHandlers,
             t.idle(),
             t.total(),
             t.streamTotal(),
@@ -125,9 +123,9 @@ public final class LoopState {
     return Math.clamp(shortest / SWEEPS_PER_TIMEOUT, LEAST_SWEEP_NANOS, MOST_SWEEP_NANOS);
   }
 
-  /** The request handlers; null if the one worker that the engine chooses serves each request. */
-  public @Nullable RequestHandlers courses() {
-    return courses;
+  /** The request handlers. */
+  public RequestHandlers handlers() {
+    return handlers;
   }
 
   /** The state that all loops share. */
@@ -281,8 +279,6 @@ public final class LoopState {
       client.cut();
     }
     pools.close();
-    if (courses != null) {
-      courses.close();
-    }
+    handlers.close();
   }
 }

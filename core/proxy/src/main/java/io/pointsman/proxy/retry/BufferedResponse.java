@@ -115,10 +115,6 @@ public final class BufferedResponse {
     part.release();
   }
 
-  public boolean fits() {
-    return bytes() <= MOST_BYTES;
-  }
-
   /** Number of buffered bytes of the body, framing included. */
   public int bytes() {
     return body == null ? 0 : body.readableBytes();

@@ -21,7 +21,7 @@ public final class Search {
 
   private final StoredResponse stored;
   private final RequestFacts facts;
-  private final @Nullable RequestHandlers courses;
+  private final RequestHandlers handlers;
   private final RoutingEngine engine;
 
   /** Roles of the workers to try after those of the present role. */
@@ -32,23 +32,17 @@ public final class Search {
   private Decision.@Nullable Rejected unasked;
 
   public Search(
-      StoredResponse stored,
-      RequestFacts facts,
-      @Nullable RequestHandlers courses,
-      RoutingEngine engine) {
+      StoredResponse stored, RequestFacts facts, RequestHandlers handlers, RoutingEngine engine) {
     this.stored = stored;
     this.facts = facts;
-    this.courses = courses;
+    this.handlers = handlers;
     this.engine = engine;
   }
 
   /** The first request to the engine: for the owner, or for any worker of the first role. */
   public RoutingRequest begin() {
     String owner = stored.owner();
-    if (courses == null) {
-      return facts.toRoutingRequest(Role.REGULAR, owner);
-    }
-    List<Role> roles = courses.rolesOfKeepers(owner, !stored.byId(), facts.model());
+    List<Role> roles = handlers.rolesOfKeepers(owner, !stored.byId(), facts.model());
     further = roles.subList(1, roles.size());
     return facts.toRoutingRequest(roles.getFirst(), owner);
   }

@@ -3,8 +3,10 @@ package io.pointsman.proxy.architecture;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
@@ -58,6 +60,27 @@ class ProxyArchitectureTest {
         .resideInAnyPackage("io.netty.channel..", "..proxy.exchange..", "..proxy.upstream..")
         .because("bytes are understood without a connection")
         .check(PROXY);
+  }
+
+  @Test
+  void strategiesKnowNoExchange() {
+    noClasses()
+        .that()
+        .resideInAnyPackage("..proxy.handler..", "..proxy.strategy..")
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage("..proxy.exchange..", "..proxy.call..", "..proxy.relay..")
+        .because("a strategy chooses workers, and the exchange runs the steps")
+        .check(PROXY);
+  }
+
+  @Test
+  void interfacesOfStrategiesAreSmall() {
+    assertThat(PROXY)
+        .filteredOn(JavaClass::isInterface)
+        .filteredOn(type -> type.getPackageName().equals("io.pointsman.proxy.handler"))
+        .isNotEmpty()
+        .allSatisfy(type -> assertThat(type.getMethods()).hasSizeLessThanOrEqualTo(5));
   }
 
   @Test

@@ -29,7 +29,6 @@ import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.local.WorkerPins;
 import io.pointsman.proxy.loop.LoopState;
-import io.pointsman.proxy.loop.RequestHandlerFactory;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.quota.ClientLimiter;
 import io.pointsman.proxy.relay.ResponseRelay;
@@ -40,6 +39,7 @@ import io.pointsman.proxy.retry.FaultRecords;
 import io.pointsman.proxy.settings.Cors;
 import io.pointsman.proxy.stored.ResponseOwners;
 import io.pointsman.proxy.stored.StoredSearches;
+import io.pointsman.proxy.strategy.PlainHandlers;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestTracer;
@@ -353,7 +353,7 @@ public final class RelayFuzz {
                 EngineTls.ofSystem(),
                 kept),
         new RequestReader(AffinitySettings.DEFAULT),
-        RequestHandlerFactory.NONE,
+        PlainHandlers::new,
         settings.upstream(),
         1);
   }

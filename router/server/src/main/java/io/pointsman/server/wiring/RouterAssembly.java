@@ -38,6 +38,7 @@ import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.local.WorkerPins;
 import io.pointsman.proxy.loop.RequestHandlerFactory;
+import io.pointsman.proxy.strategy.PlainHandlers;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestTracer;
@@ -195,7 +196,7 @@ final class RouterAssembly {
             dice,
             core.names,
             core.tls,
-            two == null ? RequestHandlerFactory.NONE : courses(two, engine));
+            two == null ? PlainHandlers::new : courses(two, engine));
     ProxyServer server =
         ProxyServer.start(
             DefaultConnectionLimit.in(config.proxy()), context, core.scheduling.waiting(ticker));

@@ -6,6 +6,7 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.pd.telemetry.SplitListener;
 import io.pointsman.pd.telemetry.SplitListener.PrefillEnd;
 import io.pointsman.proxy.handler.ClientExchange;
+import io.pointsman.proxy.handler.Ending;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
@@ -114,7 +115,7 @@ public final class PrefillRetries {
     trouble = busy ? Trouble.BUSY : Trouble.BROKEN;
     boolean again = repeat(reason);
     if (again) {
-      served.retried(reason);
+      served.report().retried(reason);
     }
     return again;
   }
@@ -135,7 +136,7 @@ public final class PrefillRetries {
 
   /** True if no further worker may get the request, because engines failed after it. */
   public boolean exhausted() {
-    return !served.faults().mayGoOn();
+    return !served.request().faults().mayGoOn();
   }
 
   /** Delay before the next prefill, in nanoseconds. */
@@ -172,13 +173,14 @@ public final class PrefillRetries {
     BufferedResponse held = plan.takeHeld(false);
     ProxyError error = plan.lastError();
     if (held != null) {
-      served.pass(held, held.busy() ? Math.max(1, plan.shortestRestSeconds(0)) : 0);
+      served.end(
+          new Ending.WorkerError(held, held.busy() ? Math.max(1, plan.shortestRestSeconds(0)) : 0));
     } else if (error != null) {
       boolean stage = state.plane().headers().stageErrors();
       Reply reply = stage ? StageErrors.of(Role.PREFILL, error) : Reply.of(error, error.message());
-      served.reply(error, reply.retryAfter(0));
+      served.end(new Ending.RouterError(error, reply.retryAfter(0)));
     } else {
-      served.giveUp();
+      served.end(new Ending.BestError());
     }
   }
 

@@ -1,4 +1,4 @@
-package io.pointsman.proxy.exchange;
+package io.pointsman.proxy.strategy;
 
 import io.netty.util.concurrent.EventExecutor;
 import io.pointsman.engine.Decision;

@@ -1,0 +1,294 @@
+package io.pointsman.proxy.exchange;
+
+import io.pointsman.proxy.admission.Admission;
+import io.pointsman.proxy.admission.QueuedRequest;
+import io.pointsman.proxy.body.BodyDecoder;
+import io.pointsman.proxy.body.KeptBody;
+import io.pointsman.proxy.body.RequestBody;
+import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.identity.ModelRights;
+import io.pointsman.proxy.identity.Priority;
+import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.proxy.loop.ServerContext;
+import io.pointsman.proxy.quota.QuotaAnswer;
+import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.reply.Rejections;
+import io.pointsman.proxy.reply.Reply;
+import io.pointsman.proxy.stored.StoredResponse;
+import io.pointsman.proxy.wire.RequestHead;
+import io.pointsman.request.Endpoint;
+import io.pointsman.request.RequestFacts;
+import io.pointsman.request.RequestHeaders;
+import io.pointsman.request.RequestReader;
+import io.pointsman.request.coding.Decoding;
+import io.pointsman.request.splice.Splice;
+import io.pointsman.request.strict.RerankForm;
+import io.pointsman.request.strict.StrictBody;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The reading of a received request, with the decoding of a compressed body, and the checks before
+ * its admission: its model, its form, its past failures, its priority, and the limits of its
+ * client. Belongs to the client's event loop.
+ */
+final class Intake implements BodyDecoder.Receiver {
+  /** Receiver of the results, on the event loop. */
+  interface Receiver {
+    /** Takes a result. Another one follows {@link Later} and {@link More}. */
+    void read(Result result);
+
+    /** Reports an unexpected exception. */
+    void failed(Throwable defect);
+  }
+
+  /** Result of a read. */
+  sealed interface Result {}
+
+  /** The body is being decoded. */
+  record Later() implements Result {}
+
+  /** More of the body is needed; {@link #begin} is then called again. */
+  record More() implements Result {}
+
+  /** The client gets an error. */
+  record Refused(ProxyError error, Reply reply) implements Result {
+    private Refused(ProxyError error) {
+      this(error, Rejections.reply(error));
+    }
+
+    private Refused(ProxyError error, String detail) {
+      this(error, Reply.of(error, detail));
+    }
+  }
+
+  /**
+   * The request can enter a queue.
+   *
+   * @param stored the stored response that it uses; null if none
+   */
+  record Accepted(
+      RequestFacts facts, @Nullable StoredResponse stored, Admission queue, QueuedRequest request)
+      implements Result {}
+
+  private static final String UNCHECKED =
+      "model: cannot be checked for this API key, because the body is too long";
+
+  private static final Later LATER = new Later();
+  private static final More MORE = new More();
+
+  private final LoopState state;
+  private final ServerContext plane;
+  private final Endpoint endpoint;
+  private final RequestBody body;
+  private final ExchangeParts parts;
+  private final CodedBody coded;
+  private final Receiver receiver;
+  private final RequestQuota quota = new RequestQuota();
+  private boolean ended;
+
+  /** The head of the decoded body; the client's head for a body without a coding. */
+  private RequestHead head;
+
+  /** Null before the first read. */
+  private @Nullable RequestFacts facts;
+
+  Intake(ExchangeParts parts, CodedBody coded, Receiver receiver) {
+    this.parts = parts;
+    this.coded = coded;
+    this.receiver = receiver;
+    state = parts.state();
+    plane = parts.plane();
+    endpoint = parts.endpoint();
+    body = parts.body();
+    head = parts.head();
+  }
+
+  /** The head of the request, without the coding of a body that was decoded. */
+  RequestHead head() {
+    return head;
+  }
+
+  /** True if the client asked for a stream, as far as the request was read. */
+  boolean streams() {
+    return facts != null && facts.stream();
+  }
+
+  /** Estimated tokens of the prompt; 0 before it was read. */
+  long promptTokens() {
+    return facts == null ? 0 : facts.prefix().tokens();
+  }
+
+  /** The request in the limits of its client. */
+  RequestQuota quota() {
+    return quota;
+  }
+
+  /** Records the end of the request. A decoded body that still comes is released. */
+  void end() {
+    ended = true;
+  }
+
+  /** Reads the received part of the request, after its decoding if it is compressed. */
+  void begin() {
+    KeptBody whole = body.whole();
+    if (!coded.decodes() || (body.complete() && whole == null)) {
+      receiver.read(read());
+    } else if (whole == null) {
+      decoded(Decoding.Result.TOO_LARGE, null);
+    } else {
+      receiver.read(LATER);
+      coded.decode(whole, state, this);
+    }
+  }
+
+  @Override
+  public void decoded(Decoding.Result result, @Nullable KeptBody plain) {
+    if (ended) {
+      if (plain != null) {
+        plain.release();
+      }
+      return;
+    }
+    try {
+      if (plain != null) {
+        body.decoded(plain, coded.forwards(state));
+        head = parts.head().decoded();
+      }
+      receiver.read(
+          coded.refuses(result)
+              ? new Refused(CodedBody.error(result), coded.reply(result))
+              : read());
+    } catch (RuntimeException | Error e) {
+      failed(e);
+    }
+  }
+
+  @Override
+  public void failed(Throwable defect) {
+    receiver.failed(defect);
+  }
+
+  private Result read() {
+    byte[] bytes = buffered();
+    RequestFacts read = facts(bytes);
+    String asked = read.model();
+    Splice edit = plane.edits().edit(read, bytes, body.buffered(), body.complete());
+    if (edit != null) {
+      body.edit(edit);
+      bytes = buffered();
+      read = facts(bytes);
+    }
+    facts = read;
+    parts.report().asks(read);
+    Result refused = head.identity().restricted() ? ofModel(asked, read) : null;
+    if (refused != null) {
+      return refused;
+    }
+    StoredResponse stored = StoredResponse.of(plane.owners(), endpoint, head, read);
+    refused = ofForm(read, stored, bytes);
+    if (refused != null) {
+      return refused;
+    }
+    if (body.complete()) {
+      parts.faults().of(head.path().hashCode(), bytes, body.buffered());
+    }
+    if (parts.faults().refused()) {
+      ProxyError error = ProxyError.POISON_REQUEST;
+      return new Refused(error, Reply.of(error, error.message()).with("x-should-retry", "false"));
+    }
+    return ofQueue(read, stored);
+  }
+
+  private byte[] buffered() {
+    byte[] bytes = state.scratch(body.buffered());
+    body.copyTo(bytes);
+    return bytes;
+  }
+
+  private RequestFacts facts(byte[] bytes) {
+    RequestHeaders headers = head.identity().restricted() ? RequestReader.withoutModel(head) : head;
+    return state
+        .reader()
+        .read(endpoint, headers, bytes, 0, body.buffered(), !body.complete())
+        .at(head.uri());
+  }
+
+  /**
+   * Checks a request for a model that the client may not use. The engine takes the last model that
+   * a body names, so all of it must be read. Without a model a client may only read.
+   *
+   * @param asked the model by the client's name, which may be an alias
+   * @return null if the client may use it
+   */
+  private @Nullable Result ofModel(@Nullable String asked, RequestFacts read) {
+    if (!body.complete() && head.hasBody()) {
+      return body.keepsMore() ? MORE : new Refused(ProxyError.MODEL_NOT_PERMITTED, UNCHECKED);
+    }
+    return ModelRights.permits(head.identity(), head.method(), head, read, asked)
+        ? null
+        : new Refused(ProxyError.MODEL_NOT_PERMITTED);
+  }
+
+  /** Checks the form of the body; null if it is good. */
+  private @Nullable Result ofForm(
+      RequestFacts read, @Nullable StoredResponse stored, byte[] bytes) {
+    String refusal = read.refusal();
+    if (refusal == null && (stored == null || !stored.ownedByAMember(plane.engine()))) {
+      int cutAfter = body.complete() ? RequestFacts.WHOLE : body.buffered();
+      refusal = read.unnamed(plane.engine().modelsToName(), cutAfter);
+      if (refusal != null && read.mayNameFurther() && body.keepsMore()) {
+        return MORE;
+      }
+    }
+    if (refusal != null) {
+      return new Refused(ProxyError.INVALID_BODY, refusal);
+    }
+    return body.complete() && plane.limits().strictness().bodies() ? ofTypes(bytes) : null;
+  }
+
+  /** Checks a body for vllm-router's types; null if it has them. */
+  private @Nullable Result ofTypes(byte[] bytes) {
+    StrictBody.Problem problem = StrictBody.problem(endpoint, bytes, 0, body.buffered());
+    if (problem != null) {
+      ProxyError error =
+          problem.status() == ProxyError.UNPROCESSABLE_BODY.status()
+              ? ProxyError.UNPROCESSABLE_BODY
+              : ProxyError.INVALID_BODY;
+      return new Refused(error, problem.message());
+    }
+    if (endpoint == Endpoint.RERANK) {
+      parts.answers().rerank(RerankForm.of(bytes, 0, body.buffered()));
+    }
+    return null;
+  }
+
+  private Result ofQueue(RequestFacts read, @Nullable StoredResponse stored) {
+    Admission queue = plane.admissions().of(read.model());
+    QueuedRequest request = queued(read, queue);
+    if (request == null) {
+      return new Refused(ProxyError.INVALID_PRIORITY);
+    }
+    QuotaAnswer.Refused limited = quota.take(plane, head, read);
+    if (limited != null) {
+      plane.listener().limited(head.identity(), limited.limit());
+      return new Refused(Rejections.error(limited), Rejections.reply(limited));
+    }
+    parts.answers().limits(quota.headers());
+    return new Accepted(read, stored, queue, request);
+  }
+
+  /** The request for a queue; null if it asks for an unknown priority. */
+  private @Nullable QueuedRequest queued(RequestFacts read, Admission queue) {
+    if (queue.unlimited()) {
+      return QueuedRequest.UNNAMED;
+    }
+    String header = head.first(Priority.HEADER);
+    Priority asked = header == null ? null : Priority.find(header);
+    if (header != null && asked == null) {
+      return null;
+    }
+    ClientIdentity client = head.identity();
+    Priority priority = Priority.of(asked, client.priority(), queue.settings().maxPriority());
+    return new QueuedRequest(client.kind() + " " + client.name(), priority, read.prefix().tokens());
+  }
+}

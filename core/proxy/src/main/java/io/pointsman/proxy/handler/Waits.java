@@ -1,0 +1,42 @@
+package io.pointsman.proxy.handler;
+
+/** The wait of a request without an attempt, and its requests that are not attempts. */
+public interface Waits {
+  /** No wait that the exchange needs to know of. */
+  Waits NONE =
+      new Waits() {
+        @Override
+        public Cause cause() {
+          return Cause.NONE;
+        }
+
+        @Override
+        public boolean clientLeft() {
+          return false;
+        }
+
+        @Override
+        public void checkWorkers() {}
+      };
+
+  /** Cause of a wait, by which a total timeout names its culprit. */
+  enum Cause {
+    NONE,
+    /** All workers are full. */
+    SLOT,
+    /** No worker is available. */
+    WORKER
+  }
+
+  Cause cause();
+
+  /**
+   * Reports that the client left. {@link RequestHandler#over} follows.
+   *
+   * @return true if the client waited for a request that is not an attempt
+   */
+  boolean clientLeft();
+
+  /** Ends requests that are not attempts and wait for lost workers. Called periodically. */
+  void checkWorkers();
+}
