@@ -83,7 +83,7 @@ final class AnswerWriter {
     lines += answer.relocate(() -> new Locations(worker.spec().url()));
     // The router decides on pages of other origins. Many engines permit all of them.
     answer.leaveOut("access-control-");
-    boolean keep = client.mayKeep(head, received);
+    boolean keep = client.replies().mayKeep(head, received);
     BodyRewrite stageError =
         plane.headers().stageErrors() ? StageErrorBody.of(worker, head, answer) : null;
     if (stageError != null) {

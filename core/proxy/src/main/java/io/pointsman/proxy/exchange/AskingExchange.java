@@ -166,12 +166,14 @@ final class AskingExchange implements ClientStream {
   }
 
   private void answer(ProxyError error) {
-    client.reply(
-        head,
-        client.state().plane().requestIds().of(head),
-        Reply.of(error, error.message()),
-        received,
-        error,
-        0);
+    client
+        .replies()
+        .reply(
+            head,
+            client.state().plane().requestIds().of(head),
+            Reply.of(error, error.message()),
+            received,
+            error,
+            0);
   }
 }

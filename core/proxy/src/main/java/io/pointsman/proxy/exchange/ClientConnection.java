@@ -8,27 +8,17 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.channel.socket.DuplexChannel;
-import io.netty.handler.codec.http2.Http2StreamChannel;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.util.ReferenceCountUtil;
-import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.flush.Flushes;
-import io.pointsman.proxy.identity.ClientIdentity;
-import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.loop.LoopClient;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
-import io.pointsman.proxy.retry.BodyHash;
 import io.pointsman.proxy.settings.TimeoutSettings;
-import io.pointsman.proxy.tls.PeerCertificates;
-import io.pointsman.proxy.wire.ClientAddress;
 import io.pointsman.proxy.wire.RequestDecoder;
 import io.pointsman.proxy.wire.RequestHead;
-import io.pointsman.request.Paths;
-import java.net.SocketAddress;
-import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -65,6 +55,8 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   private final Flushes.Flush flush;
   private final ClientDecoder decoder;
   private final Dispatcher reception;
+  private final ConnectionOrigin origin;
+  private final RouterReplies replies;
   private int index = -1;
   private @Nullable ClientStream current;
   private boolean lingering;
@@ -91,17 +83,6 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   private boolean headComing;
 
-  /** Null before the first request. */
-  private @Nullable ClientAddress address;
-
-  /** The client by its certificate; null if it has none, or before the first request. */
-  private @Nullable ClientIdentity certificate;
-
-  private boolean certificateRead;
-
-  /** The client's part of the memory for bodies; null if it may use all of it. */
-  private @Nullable BodyBudget share;
-
   /** Switch to another protocol at the request of the client; null if none is possible. */
   private @Nullable ProtocolSwitch protocolSwitch;
 
@@ -117,6 +98,8 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     flush = state.flushes().of(channel);
     decoder = new ClientDecoder(this, state);
     reception = new Dispatcher(this);
+    origin = new ConnectionOrigin(state, channel);
+    replies = new RouterReplies(this, admin);
   }
 
   /** Makes an accepted channel a client connection. */
@@ -152,43 +135,14 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     return state;
   }
 
-  /** The client's address. */
-  ClientAddress address() {
-    ClientAddress known = address;
-    if (known == null) {
-      boolean encrypted = own().pipeline().get(SslHandler.class) != null;
-      known = ClientAddress.of(channel.remoteAddress(), encrypted, plane().headers().forwarded());
-      address = known;
-    }
-    return known;
+  /** The client at the other end. */
+  ConnectionOrigin origin() {
+    return origin;
   }
 
-  /** The head as received from this client, which its certificate or its address names. */
-  RequestHead identified(RequestHead head) {
-    ClientAddress from = address();
-    ClientIdentity certified = certified();
-    return head.from(from, certified == null ? from.identity(head) : certified);
-  }
-
-  /** The client by its certificate; null if it has none. */
-  private @Nullable ClientIdentity certified() {
-    if (!certificateRead) {
-      certificateRead = true;
-      SslHandler tls = own().pipeline().get(SslHandler.class);
-      certificate = tls == null ? null : PeerCertificates.identity(tls.engine());
-    }
-    return certificate;
-  }
-
-  /** Identity of the client in records of failures: its API key, else this connection. */
-  long identity(RequestHead head) {
-    boolean named = head.identity().named();
-    String key = named ? head.identity().name() : CallerCheck.credentials(head);
-    if (key == null) {
-      return own().id().hashCode();
-    }
-    byte[] bytes = key.getBytes(StandardCharsets.UTF_8);
-    return BodyHash.of(bytes, bytes.length);
+  /** The sender of the router's own answers. */
+  RouterReplies replies() {
+    return replies;
   }
 
   @Override
@@ -199,7 +153,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   @Override
   public void channelActive(ChannelHandlerContext ctx) {
     plane().gate().opened();
-    enter();
+    origin.enter();
     since = state.now();
     index = state.add(this);
     if (plane().gate().draining()) {
@@ -232,24 +186,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
       interrupted.clientGone();
     }
     plane().gate().closed();
-    if (share != null) {
-      plane().bodies().leave(ClientAddress.group(channel.remoteAddress()));
-    }
-  }
-
-  /** Takes a share of the memory for bodies, unless the client is a proxy of many. */
-  private void enter() {
-    SocketAddress remote = channel.remoteAddress();
-    double most = plane().limits().clients().bodyShare();
-    if (most < 1 && !plane().headers().forwarded().trusts(remote)) {
-      share = plane().bodies().enter(ClientAddress.group(remote), most);
-    }
-  }
-
-  /** The memory for bodies that this client may use. */
-  BodyBudget bodies() {
-    BodyBudget own = share;
-    return own == null ? plane().bodies() : own;
+    origin.leave();
   }
 
   @Override
@@ -409,81 +346,6 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     return conversation != null && current == conversation;
   }
 
-  Reply tooLarge() {
-    return Reply.of(
-        ProxyError.BODY_TOO_LARGE,
-        "request body: too large (expected: at most "
-            + plane().limits().maxBodyBytes()
-            + " bytes)");
-  }
-
-  /**
-   * Sends an answer of the router and ends the request.
-   *
-   * @param complete true if the request was received completely, so another can follow
-   */
-  void reply(RequestHead head, String requestId, Reply reply, boolean complete) {
-    reply(head, requestId, reply, complete, null, 0);
-  }
-
-  /**
-   * Sends an answer of the router and ends the request.
-   *
-   * @param complete true if the request was received completely, so another can follow
-   * @param error reason of a refusal; null if there is none
-   * @param nanos time since the head was read
-   */
-  void reply(
-      RequestHead head,
-      String requestId,
-      Reply reply,
-      boolean complete,
-      @Nullable ProxyError error,
-      long nanos) {
-    boolean keep = mayKeep(head, complete);
-    ByteBuf bytes = render(head, requestId, reply, keep);
-    int length = bytes.readableBytes();
-    write(bytes);
-    finished(keep);
-    report(head, requestId, reply.status(), error, nanos, length);
-  }
-
-  /** Reports an answer of the router that was sent, or a part of it. */
-  void report(
-      RequestHead head,
-      String requestId,
-      int status,
-      @Nullable ProxyError error,
-      long nanos,
-      long length) {
-    if (plane().listener().receivesOwnAnswers()) {
-      String reason = error == null ? null : error.code();
-      plane()
-          .listener()
-          .answered(new OwnAnswer(head, admin, requestId, status, reason, nanos, length));
-    }
-  }
-
-  /** True if another request may follow on this connection. */
-  boolean mayKeep(RequestHead head, boolean complete) {
-    // Bytes after a refused upgrade may be of the other protocol.
-    return complete && head.keepAlive() && !head.webSocket() && !plane().gate().stopping();
-  }
-
-  /** The bytes of an answer of the router. */
-  ByteBuf render(RequestHead head, String requestId, Reply reply, boolean keep) {
-    String origins = admin ? "" : plane().cors().lines(head);
-    String more = origins + head.connectionLine(keep);
-    Reply formed = reply.inFormOf(Paths.plain(head.path()), requestId);
-    return formed.render(channel.alloc(), requestId, more, !head.method().equals("HEAD"));
-  }
-
-  /** The head of an answer of the router. The body follows in pieces. */
-  ByteBuf renderHead(RequestHead head, String requestId, Reply reply, boolean keep, long length) {
-    String more = plane().cors().lines(head) + head.connectionLine(keep);
-    return reply.head(channel.alloc(), requestId, more, length);
-  }
-
   /** Queues bytes for the client. Their ownership passes to this method. */
   void write(ByteBuf bytes) {
     channel.write(bytes, channel.voidPromise());
@@ -559,11 +421,6 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     } else {
       channel.close();
     }
-  }
-
-  /** The channel of the socket. */
-  private Channel own() {
-    return channel instanceof Http2StreamChannel ? channel.parent() : channel;
   }
 
   /** With TLS the client first gets the end of the encrypted bytes. */
@@ -664,7 +521,8 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     write(bytes);
     long nanos = state.now() - since;
     finished(false);
-    report(identified(RequestHead.unread()), id, error.status(), error, nanos, length);
+    replies.report(
+        origin.identified(RequestHead.unread()), id, error.status(), error, nanos, length);
   }
 
   /** Closes the connection after pending writes, unless a request is arriving or in progress. */

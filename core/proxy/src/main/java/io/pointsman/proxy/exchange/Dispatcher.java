@@ -42,7 +42,7 @@ final class Dispatcher {
 
   /** Handles a new head. */
   void begin(RequestHead received) {
-    RequestHead head = client.identified(received);
+    RequestHead head = client.origin().identified(received);
     RequestHead.Fault fault = head.fault();
     if (fault != null) {
       refuse(head, error(fault), null);
@@ -123,7 +123,7 @@ final class Dispatcher {
     for (Map.Entry<String, String> each : headers.entrySet()) {
       reply = reply.with(each.getKey(), each.getValue());
     }
-    client.reply(head, plane().requestIds().of(head), reply, !head.hasBody(), error, 0);
+    client.replies().reply(head, plane().requestIds().of(head), reply, !head.hasBody(), error, 0);
   }
 
   private void checkCaller(RequestHead head) {
@@ -175,7 +175,9 @@ final class Dispatcher {
     Reply refusal = Reply.of(error, error.message());
     Reply reply =
         error == ProxyError.INVALID_API_KEY ? refusal.with("www-authenticate", "Bearer") : refusal;
-    client.reply(head, plane().requestIds().of(head), reply, client.answering(), error, 0);
+    client
+        .replies()
+        .reply(head, plane().requestIds().of(head), reply, client.answering(), error, 0);
   }
 
   /**
@@ -256,13 +258,15 @@ final class Dispatcher {
     Reply reply = Reply.of(error, error.message());
     String id =
         head.fault() == null ? plane().requestIds().of(head) : plane().requestIds().make("");
-    client.reply(head, id, allow == null ? reply : reply.with("allow", allow), false, error, 0);
+    client
+        .replies()
+        .reply(head, id, allow == null ? reply : reply.with("allow", allow), false, error, 0);
   }
 
   private void preflight(RequestHead head) {
     String lines = plane().cors().lines(head) + plane().cors().preflightLines(head);
     Reply reply = new Reply(204, Map.of(), new byte[0]);
-    boolean keep = client.mayKeep(head, !head.hasBody());
+    boolean keep = client.replies().mayKeep(head, !head.hasBody());
     String more = lines + head.connectionLine(keep);
     client.write(
         reply.render(client.channel().alloc(), plane().requestIds().of(head), more, false));

@@ -99,10 +99,11 @@ final class Exchange
             head,
             state.allocator(),
             plane.limits().maxBufferedBody(),
-            client.bodies(),
+            client.origin().bodies(),
             !state.handlers().traits().editsBodies() && !coded.decodes());
     RequestFaults faults =
-        new RequestFaults(plane.faults(), id, () -> client.identity(head), this::computedInOrder);
+        new RequestFaults(
+            plane.faults(), id, () -> client.origin().identity(head), this::computedInOrder);
     answers = new AnswerWriter(client, head, endpoint, id, report);
     parts = new ExchangeParts(client, state, plane, head, endpoint, report, body, faults, answers);
     upload = new Upload(client, state, body);
@@ -123,7 +124,7 @@ final class Exchange
     plane.listener().started(parts.endpoint());
     Reply refusal = coded.refusal();
     if (head.contentLength() > plane.limits().maxBodyBytes()) {
-      end.reply(ProxyError.BODY_TOO_LARGE, client.tooLarge());
+      end.reply(ProxyError.BODY_TOO_LARGE, client.replies().tooLarge());
     } else if (refusal != null) {
       end.reply(ProxyError.ENCODED_BODY, refusal);
     } else if (!body.fits()) {
@@ -143,7 +144,7 @@ final class Exchange
       upload.passOn(current, part);
     } else if (body.total() + part.readableBytes() > plane.limits().maxBodyBytes()) {
       part.release();
-      refuseBody(ProxyError.BODY_TOO_LARGE, client.tooLarge());
+      refuseBody(ProxyError.BODY_TOO_LARGE, client.replies().tooLarge());
     } else if (current != null && worker != null) {
       body.stream(worker, part);
       current.requestMoved();

@@ -70,8 +70,8 @@ final class ExchangeEnd {
 
   /** Ends the request with an answer of the router. */
   void reply(Blame whose, Reply reply) {
-    boolean keep = client.mayKeep(head, body.complete());
-    ByteBuf bytes = client.render(head, report.requestId(), reply, keep);
+    boolean keep = client.replies().mayKeep(head, body.complete());
+    ByteBuf bytes = client.replies().render(head, report.requestId(), reply, keep);
     report.sent(bytes.readableBytes());
     close(reply.status(), whose);
     client.write(bytes);

@@ -168,7 +168,7 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
   private boolean keep(ByteBuf part) {
     KeptBody into = body;
     if (into == null) {
-      into = new KeptBody(client.state().allocator(), client.bodies());
+      into = new KeptBody(client.state().allocator(), client.origin().bodies());
       body = into;
     }
     return into.add(part, part.readableBytes() == head.contentLength());
@@ -288,8 +288,8 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
       reply(reply);
       return;
     }
-    boolean keep = client.mayKeep(head, received);
-    ByteBuf first = client.renderHead(head, requestId, reply, keep, content.length());
+    boolean keep = client.replies().mayKeep(head, received);
+    ByteBuf first = client.replies().renderHead(head, requestId, reply, keep, content.length());
     contentStatus = reply.status();
     sentBytes = first.readableBytes();
     client.write(first);
@@ -327,7 +327,7 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
     }
     end();
     if (complete) {
-      client.finished(client.mayKeep(head, received));
+      client.finished(client.replies().mayKeep(head, received));
     } else {
       client.breakOff(false);
     }
@@ -345,7 +345,7 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
     if (!over) {
       end();
       long nanos = client.state().now() - startedAt;
-      client.reply(head, requestId, reply, received, error, nanos);
+      client.replies().reply(head, requestId, reply, received, error, nanos);
     }
   }
 
@@ -374,7 +374,7 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
   private void end() {
     if (!over && contentStatus != 0) {
       long nanos = client.state().now() - startedAt;
-      client.report(head, requestId, contentStatus, null, nanos, sentBytes);
+      client.replies().report(head, requestId, contentStatus, null, nanos, sentBytes);
     }
     over = true;
     if (stream != null) {

@@ -1,0 +1,114 @@
+package io.pointsman.proxy.exchange;
+
+import io.netty.channel.Channel;
+import io.netty.handler.codec.http2.Http2StreamChannel;
+import io.netty.handler.ssl.SslHandler;
+import io.pointsman.proxy.body.BodyBudget;
+import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.local.CallerCheck;
+import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.proxy.loop.ServerContext;
+import io.pointsman.proxy.retry.BodyHash;
+import io.pointsman.proxy.tls.PeerCertificates;
+import io.pointsman.proxy.wire.ClientAddress;
+import io.pointsman.proxy.wire.RequestHead;
+import java.net.SocketAddress;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The client at the other end of a connection: its address, the identity that its certificate or
+ * its address gives it, and its part of the memory for bodies. Belongs to the connection's event
+ * loop.
+ */
+final class ConnectionOrigin {
+  private final LoopState state;
+  private final Channel channel;
+
+  /** Null before the first request. */
+  private @Nullable ClientAddress address;
+
+  /** The client by its certificate; null if it has none, or before the first request. */
+  private @Nullable ClientIdentity certificate;
+
+  private boolean certificateRead;
+
+  /** The client's part of the memory for bodies; null if it may use all of it. */
+  private @Nullable BodyBudget share;
+
+  ConnectionOrigin(LoopState state, Channel channel) {
+    this.state = state;
+    this.channel = channel;
+  }
+
+  /** The client's address. */
+  private ClientAddress address() {
+    ClientAddress known = address;
+    if (known == null) {
+      boolean encrypted = own().pipeline().get(SslHandler.class) != null;
+      known = ClientAddress.of(channel.remoteAddress(), encrypted, plane().headers().forwarded());
+      address = known;
+    }
+    return known;
+  }
+
+  /** The head as received from this client, which its certificate or its address names. */
+  RequestHead identified(RequestHead head) {
+    ClientAddress from = address();
+    ClientIdentity certified = certified();
+    return head.from(from, certified == null ? from.identity(head) : certified);
+  }
+
+  /** The client by its certificate; null if it has none. */
+  private @Nullable ClientIdentity certified() {
+    if (!certificateRead) {
+      certificateRead = true;
+      SslHandler tls = own().pipeline().get(SslHandler.class);
+      certificate = tls == null ? null : PeerCertificates.identity(tls.engine());
+    }
+    return certificate;
+  }
+
+  /** Identity of the client in records of failures: its API key, else this connection. */
+  long identity(RequestHead head) {
+    boolean named = head.identity().named();
+    String key = named ? head.identity().name() : CallerCheck.credentials(head);
+    if (key == null) {
+      return own().id().hashCode();
+    }
+    byte[] bytes = key.getBytes(StandardCharsets.UTF_8);
+    return BodyHash.of(bytes, bytes.length);
+  }
+
+  /** Takes a share of the memory for bodies, unless the client is a proxy of many. */
+  void enter() {
+    SocketAddress remote = channel.remoteAddress();
+    double most = plane().limits().clients().bodyShare();
+    if (most < 1 && !plane().headers().forwarded().trusts(remote)) {
+      share = plane().bodies().enter(ClientAddress.group(remote), most);
+    }
+  }
+
+  /** The memory for bodies that this client may use. */
+  BodyBudget bodies() {
+    BodyBudget own = share;
+    return own == null ? plane().bodies() : own;
+  }
+
+  /** Gives the share back. */
+  void leave() {
+    if (share != null) {
+      plane().bodies().leave(ClientAddress.group(channel.remoteAddress()));
+    }
+  }
+
+  /** The channel of the socket. */
+  private Channel own() {
+    return channel instanceof Http2StreamChannel ? channel.parent() : channel;
+  }
+
+  /** The present context; it changes when the settings change. */
+  private ServerContext plane() {
+    return state.plane();
+  }
+}

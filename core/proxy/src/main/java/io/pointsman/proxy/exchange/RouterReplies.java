@@ -1,0 +1,103 @@
+package io.pointsman.proxy.exchange;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.pointsman.proxy.loop.ServerContext;
+import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.reply.Reply;
+import io.pointsman.proxy.wire.RequestHead;
+import io.pointsman.request.Paths;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The router's own answers to the requests of one connection: their bytes, and the report about
+ * them. Belongs to the connection's event loop.
+ */
+final class RouterReplies {
+  private final ClientConnection client;
+  private final boolean admin;
+
+  /**
+   * @param admin true if the admin listener accepted the connection
+   */
+  RouterReplies(ClientConnection client, boolean admin) {
+    this.client = client;
+    this.admin = admin;
+  }
+
+  /** The answer to a body above the limit. */
+  Reply tooLarge() {
+    return Reply.of(
+        ProxyError.BODY_TOO_LARGE,
+        "request body: too large (expected: at most "
+            + plane().limits().maxBodyBytes()
+            + " bytes)");
+  }
+
+  /**
+   * Sends an answer of the router and ends the request.
+   *
+   * @param complete true if the request was received completely, so another can follow
+   * @param error reason of a refusal; null if there is none
+   * @param nanos time since the head was read
+   */
+  void reply(
+      RequestHead head,
+      String requestId,
+      Reply reply,
+      boolean complete,
+      @Nullable ProxyError error,
+      long nanos) {
+    boolean keep = mayKeep(head, complete);
+    ByteBuf bytes = render(head, requestId, reply, keep);
+    int length = bytes.readableBytes();
+    client.write(bytes);
+    client.finished(keep);
+    report(head, requestId, reply.status(), error, nanos, length);
+  }
+
+  /** Reports an answer of the router that was sent, or a part of it. */
+  void report(
+      RequestHead head,
+      String requestId,
+      int status,
+      @Nullable ProxyError error,
+      long nanos,
+      long length) {
+    if (plane().listener().receivesOwnAnswers()) {
+      String reason = error == null ? null : error.code();
+      plane()
+          .listener()
+          .answered(new OwnAnswer(head, admin, requestId, status, reason, nanos, length));
+    }
+  }
+
+  /** True if another request may follow on this connection. */
+  boolean mayKeep(RequestHead head, boolean complete) {
+    // Bytes after a refused upgrade may be of the other protocol.
+    return complete && head.keepAlive() && !head.webSocket() && !plane().gate().stopping();
+  }
+
+  /** The bytes of an answer of the router. */
+  ByteBuf render(RequestHead head, String requestId, Reply reply, boolean keep) {
+    String origins = admin ? "" : plane().cors().lines(head);
+    String more = origins + head.connectionLine(keep);
+    Reply formed = reply.inFormOf(Paths.plain(head.path()), requestId);
+    return formed.render(channel().alloc(), requestId, more, !head.method().equals("HEAD"));
+  }
+
+  /** The head of an answer of the router. The body follows in pieces. */
+  ByteBuf renderHead(RequestHead head, String requestId, Reply reply, boolean keep, long length) {
+    String more = plane().cors().lines(head) + head.connectionLine(keep);
+    return reply.head(channel().alloc(), requestId, more, length);
+  }
+
+  private Channel channel() {
+    return client.channel();
+  }
+
+  /** The present context; it changes when the settings change. */
+  private ServerContext plane() {
+    return client.state().plane();
+  }
+}
