@@ -46,19 +46,18 @@ final class PlainHttpRefusal extends ChannelInboundHandlerAdapter {
     refused = true;
     // Reports a failed handshake.
     ctx.pipeline().remove(SslHandler.class);
-    String body =
-        ProxyError.MALFORMED_REQUEST.json(
-            "request: clear text at a port with TLS (expected: https)");
+    ProxyError error = ProxyError.MALFORMED_REQUEST;
+    String body = error.json("request: clear text at a port with TLS (expected: https)");
     String answer =
         """
-        HTTP/1.1 400 Bad Request
+        HTTP/1.1 %d Bad Request
         content-type: application/json
         connection: close
         content-length: %d
 
         %s\
         """
-            .formatted(body.length(), body);
+            .formatted(error.status(), body.length(), body);
     ByteBuf bytes =
         ByteBufUtil.encodeString(
             ctx.alloc(), CharBuffer.wrap(answer.replace("\n", "\r\n")), StandardCharsets.US_ASCII);

@@ -129,6 +129,11 @@ public enum ProxyError {
     return status;
   }
 
+  /** Type in the error object. */
+  public String type() {
+    return type;
+  }
+
   /** Code in the error object. */
   public String code() {
     return code;

@@ -13,6 +13,7 @@ import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.reply.ProxyError;
 import java.io.IOException;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
@@ -168,6 +169,10 @@ public final class ControlApi {
 
   /** The workers of a call, or the reason for a refusal. */
   private record Targets(List<Worker> workers, @Nullable LocalResponse refusal) {
+    static Targets refused(ProxyError error, String message) {
+      return new Targets(List.of(), Json.error(error, message));
+    }
+
     static Targets refused(int status, String type, String code, String message) {
       return new Targets(List.of(), Json.error(status, type, code, message));
     }
@@ -180,7 +185,7 @@ public final class ControlApi {
       return named(snapshot, named);
     }
     if (snapshot.workers().isEmpty()) {
-      return Targets.refused(503, "server_error", "no_workers", "no workers are registered");
+      return Targets.refused(ProxyError.NO_WORKERS, "no workers are registered");
     }
     String model = model(request);
     if (model == null && path.ofAdapters()) {
@@ -194,11 +199,7 @@ public final class ControlApi {
   }
 
   private static Targets unknown(String model) {
-    return Targets.refused(
-        404,
-        "invalid_request_error",
-        "model_not_found",
-        "The model `" + model + "` does not exist.");
+    return Targets.refused(ProxyError.UNKNOWN_MODEL, "The model `" + model + "` does not exist.");
   }
 
   private static Targets named(FleetSnapshot snapshot, List<String> names) {
@@ -247,9 +248,7 @@ public final class ControlApi {
     Set<String> models = snapshot.modelsToName();
     if (!models.isEmpty()) {
       return Targets.refused(
-          400,
-          "invalid_request_error",
-          "invalid_body",
+          ProxyError.INVALID_BODY,
           "model: missing (expected: ?model= with the adapter's base model, one of "
               + String.join(", ", models.stream().limit(20).toList())
               + ")");

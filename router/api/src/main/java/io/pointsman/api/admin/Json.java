@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.reply.ProxyError;
 import java.io.UncheckedIOException;
 
 /** JSON responses of the router's own endpoints; not for hot paths. */
@@ -23,6 +24,11 @@ public final class Json {
     } catch (JsonProcessingException e) {
       throw new UncheckedIOException(e);
     }
+  }
+
+  /** An error of the router in OpenAI's format, with its status, type and code. */
+  public static LocalResponse error(ProxyError error, String message) {
+    return error(error.status(), error.type(), error.code(), message);
   }
 
   /** An error response in OpenAI's format. */

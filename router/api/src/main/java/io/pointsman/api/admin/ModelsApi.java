@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.reply.ProxyError;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Supplier;
@@ -64,11 +65,7 @@ public final class ModelsApi {
       card = merged.get(model.replace("--", "/"));
     }
     return card == null
-        ? Json.error(
-            404,
-            "invalid_request_error",
-            "model_not_found",
-            "The model '" + model + "' does not exist")
+        ? Json.error(ProxyError.UNKNOWN_MODEL, "The model '" + model + "' does not exist")
         : Json.answer(200, card);
   }
 }

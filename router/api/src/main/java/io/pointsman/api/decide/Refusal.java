@@ -20,7 +20,7 @@ final class Refusal {
   }
 
   static LocalResponse malformed(String message) {
-    return Json.error(400, "invalid_request_error", "invalid_body", message);
+    return Json.error(ProxyError.INVALID_BODY, message);
   }
 
   /**
