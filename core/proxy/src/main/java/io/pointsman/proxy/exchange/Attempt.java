@@ -1,7 +1,6 @@
 package io.pointsman.proxy.exchange;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
@@ -32,9 +31,6 @@ import org.jspecify.annotations.Nullable;
  * a retry is possible; any other answer is relayed. Belongs to the event loop.
  */
 final class Attempt extends WorkerCall {
-  /** Minimum interval between two reports of the worker's progress. */
-  private static final long PROGRESS_NANOS = 50_000_000L;
-
   private static final int OK = 200;
 
   /**
@@ -68,10 +64,9 @@ final class Attempt extends WorkerCall {
   private final Lease lease;
   private final UpstreamRequest request;
   private final UpstreamRequest.WaitRules rules;
-  private @Nullable Relay relay;
 
-  /** Null if the lease has no observer. */
-  private @Nullable AnswerSignals signals;
+  /** The answer that is being relayed; null before it. */
+  private @Nullable RelayedAnswer relayed;
 
   /** Null if the answer has no signs of interest. */
   private @Nullable AnswerReader reader;
@@ -82,9 +77,6 @@ final class Attempt extends WorkerCall {
   /** Time at which a part of a good answer was first seen in the buffer; 0 before. */
   private long heldSince;
 
-  /** True while the head of a stream waits for the first byte of the body. */
-  private boolean headWaits;
-
   /** True after the worker has switched to the WebSocket protocol. */
   private boolean tunnel;
 
@@ -92,16 +84,7 @@ final class Attempt extends WorkerCall {
   private EngineEnd engineEnd = EngineEnd.NONE;
 
   private boolean answered;
-  private boolean reached;
-
-  /** Null until the start of a relayed answer. */
-  private @Nullable FirstEvents first;
-
   private int status;
-  private long progressAt;
-
-  /** Time of the last comment to the client; before the first comment, the start of the answer. */
-  private long commentedAt;
 
   /**
    * @param owner receiver of the result
@@ -176,7 +159,6 @@ final class Attempt extends WorkerCall {
   @Override
   protected int headArrived(ResponseHead head) {
     status = head.status();
-    progressAt = activeAt();
     parts.report().headArrived(activeAt());
     boolean buffered =
         retries.holds(status)
@@ -229,15 +211,15 @@ final class Attempt extends WorkerCall {
     whole = true;
     state.head().parse(answer.head(), answer.head().length);
     answers(state.head(), answer.takeBody());
-    Relay begun = relay;
-    if (!answered && begun != null && begun.endOfConnection()) {
+    RelayedAnswer begun = relayed;
+    if (!answered && begun != null && begun.relay().endOfConnection()) {
       finish(begun, false);
     }
   }
 
   private void settle() {
     boolean failedInStream =
-        engineEnd == EngineEnd.DEATH || (first != null && first.told() == EventKind.FAILED);
+        engineEnd == EngineEnd.DEATH || (relayed != null && relayed.failedInStream());
     if (engineEnd == EngineEnd.SHUTDOWN) {
       lease.ignored();
     } else if (failedInStream || BufferedResponse.workersFault(status)) {
@@ -266,7 +248,7 @@ final class Attempt extends WorkerCall {
     if (whole && reading != null) {
       reading.read(in);
       reading.ended();
-      if (aborted(reading)) {
+      if (aborts(reading.aborted(worker().shuttingDown()))) {
         in.release();
         endUnanswered();
         return;
@@ -276,19 +258,22 @@ final class Attempt extends WorkerCall {
     if (!BufferedResponse.workersFault(status)) {
       lease.answersWell();
     }
-    first = new FirstEvents(head, method);
-    Relay begun = open(head, in);
-    relay = begun;
-    commentedAt = activeAt();
+    FirstEvents first = new FirstEvents(head, method);
+    RelayedAnswer begun =
+        new RelayedAnswer(
+            parts, lease, request, open(head, in), first, whole ? null : reading, activeAt());
+    relayed = begun;
     if (head.switchesToWebSocket()) {
       tunnel(begun);
     }
-    signals = lease.observed() ? AnswerSignals.of(lease, head, reading) : null;
-    headWaits = head.status() == OK && head.eventStream() && retries.mayRepeat();
-    if (begun.empty()) {
+    begun.signals(lease.observed() ? AnswerSignals.of(lease, head, reading) : null);
+    if (head.status() == OK && head.eventStream() && retries.mayRepeat()) {
+      begun.headWaits();
+    }
+    if (begun.relay().empty()) {
       boolean surplus = in.isReadable();
       in.release();
-      begun.sendHead();
+      begun.relay().sendHead();
       finish(begun, surplus);
     } else if (in.isReadable()) {
       body(in);
@@ -298,11 +283,10 @@ final class Attempt extends WorkerCall {
   }
 
   /** Passes the client's bytes on. From its head on, another worker cannot take over. */
-  private void tunnel(Relay begun) {
+  private void tunnel(RelayedAnswer begun) {
     tunnel = true;
     lease.session();
     begun.sendHead();
-    tellReached(begun);
     context.upload().tunnel();
   }
 
@@ -317,60 +301,33 @@ final class Attempt extends WorkerCall {
 
   @Override
   protected void body(ByteBuf in) {
-    Relay under = relay;
-    FirstEvents begin = first;
-    if (under == null || begin == null) {
+    RelayedAnswer under = relayed;
+    if (under == null) {
       in.release();
       return;
     }
-    boolean produced = begun();
-    EventKind told = begin.read(in);
-    if (reader != null && !whole) {
-      reader.read(in);
-      if (aborted(reader)) {
-        endAborted(under, told, reader.abortedEvent(in), in);
-        return;
-      }
-      if (reader.engineEnd() != engineEnd) {
-        engineEnd = reader.engineEnd();
-        worker().shutsDown();
-      }
+    boolean produced = under.begun();
+    EventKind kind = under.follow(in);
+    if (aborts(under.aborted(worker().shuttingDown()))) {
+      endAborted(under, kind, in);
+      return;
     }
-    if (signals != null) {
-      signals.bodyArrived(in, told.computed());
+    if (under.engineEnd() != engineEnd) {
+      engineEnd = under.engineEnd();
+      worker().shutsDown();
     }
-    progressed(!produced && begun());
-    if (told.computed()) {
-      lease.cleared();
-    }
-    boolean open = headHeld(under);
-    boolean unsent = open || (engineEnd != EngineEnd.NONE && under.bytesOut() == 0);
-    if (unsent && told.failed()) {
+    under.report(in, kind, !produced && under.begun(), activeAt());
+    boolean open = under.headHeld();
+    boolean unsent = open || (engineEnd != EngineEnd.NONE && under.unsent());
+    if (unsent && kind.failed()) {
       in.release();
-      failedBehindHead(under, told == EventKind.BUSY || engineEnd == EngineEnd.SHUTDOWN);
-    } else if (!open || told.decides() || !begin.keep(in)) {
-      pass(under, told, begin.join(in));
+      failedBehindHead(under, kind == EventKind.BUSY || engineEnd == EngineEnd.SHUTDOWN);
+    } else if (!open || kind.decides() || !under.keep(in)) {
+      passed(under, under.pass(in, kind, activeAt()));
     }
   }
 
-  /**
-   * @param starts true if this is the first output
-   */
-  private void progressed(boolean starts) {
-    if (starts || activeAt() - progressAt > PROGRESS_NANOS) {
-      progressAt = activeAt();
-      if (begun()) {
-        lease.progressed();
-      } else {
-        lease.accepted();
-      }
-    }
-  }
-
-  private void pass(Relay under, EventKind told, ByteBuf in) {
-    parts.answers().bodyArrived(in, activeAt(), told.computed());
-    Relay.Progress progress = under.relay(in);
-    tellReached(under);
+  private void passed(RelayedAnswer under, Relay.Progress progress) {
     switch (progress) {
       case MORE -> {
         UpstreamConnection from = connection();
@@ -378,7 +335,7 @@ final class Attempt extends WorkerCall {
           from.setReading(false);
         }
       }
-      case DONE -> finish(under, under.surplus());
+      case DONE -> finish(under, under.relay().surplus());
       case MALFORMED -> breakOff(Failure.ERROR, ProxyError.UPSTREAM_BROKE_OFF);
     }
   }
@@ -386,40 +343,42 @@ final class Attempt extends WorkerCall {
   /**
    * True if the engine aborted the request, and no client asked for that. The worker then counts as
    * shutting down.
+   *
+   * @param found true if the answer says that the request was aborted
    */
-  private boolean aborted(AnswerReader reading) {
-    boolean found = reading.aborted(worker().shuttingDown()) && !worker().abortsWanted();
-    if (found) {
+  private boolean aborts(boolean found) {
+    boolean aborted = found && !worker().abortsWanted();
+    if (aborted) {
       worker().shutsDown();
     }
-    return found;
+    return aborted;
   }
 
   /** Ends an attempt that the engine aborted, without a byte for the client. */
   private void endUnanswered() {
-    Relay unsent = relay;
     drop();
     lease.ignored();
-    if (unsent != null) {
-      unsent.release();
-    }
+    discard();
     end(new AttemptResult.Unanswered(RetryReason.ABORTED, ProxyError.UPSTREAM_ABORTED));
   }
 
-  /**
-   * Ends an answer that the engine aborted. The end of the answer is not relayed.
-   *
-   * @param event start of the aborted event in {@code in}
-   */
-  private void endAborted(Relay under, EventKind told, int event, ByteBuf in) {
-    if (under.bytesOut() == 0) {
+  /** Releases an answer of which the client gets nothing. */
+  private void discard() {
+    if (relayed != null) {
+      relayed.discard();
+    }
+  }
+
+  /** Ends an answer that the engine aborted. The end of the answer is not relayed. */
+  private void endAborted(RelayedAnswer under, EventKind kind, ByteBuf in) {
+    if (under.unsent()) {
       in.release();
       endUnanswered();
       return;
     }
-    if (under.events() && event > in.readerIndex()) {
-      parts.answers().bodyArrived(in, activeAt(), told.computed());
-      under.relay(in.writerIndex(event));
+    int event = under.abortedEvent(in);
+    if (under.relay().events() && event > in.readerIndex()) {
+      under.passUpTo(event, in, kind, activeAt());
     } else {
       in.release();
     }
@@ -427,69 +386,47 @@ final class Attempt extends WorkerCall {
   }
 
   /** Ends an answer because its engine shuts down. The client has a part of it. */
-  private void cutShort(Relay under) {
+  private void cutShort(RelayedAnswer under) {
     drop();
     lease.ignored();
     request.failed(RetryReason.ABORTED);
-    end(new AttemptResult.BrokenOff(under, ProxyError.UPSTREAM_ABORTED));
+    end(new AttemptResult.BrokenOff(under.relay(), ProxyError.UPSTREAM_ABORTED));
   }
 
   /** Handles an error in place of the first output. The client has received nothing yet. */
-  private void failedBehindHead(Relay under, boolean busy) {
+  private void failedBehindHead(RelayedAnswer under, boolean busy) {
     drop();
     settleFault(busy);
-    under.release();
+    under.discard();
     end(
         new AttemptResult.Unanswered(
             busy ? RetryReason.BUSY : RetryReason.STATUS,
             busy ? ProxyError.ALL_BUSY : ProxyError.UPSTREAM_BROKE_OFF));
   }
 
-  private void tellReached(Relay under) {
-    if (!reached && under.bytesOut() > 0) {
-      reached = true;
-      if (parts.body().complete()) {
-        // The request is not sent again.
-        parts.body().release();
-      }
-      request.reached(Step.REACHED);
-    }
-  }
-
   @Override
   public void receivedAll() {
-    Relay under = relay;
-    if (phase() == Phase.ANSWERING && under != null) {
-      if (!headHeld(under) && !(headWaits && under.bytesOut() == 0)) {
-        under.sendHead();
-        tellReached(under);
-      }
+    if (phase() == Phase.ANSWERING && relayed != null) {
+      relayed.offerHead();
       parts.client().flush();
     }
   }
 
-  /** True if the head must not go to the client yet. */
-  private boolean headHeld(Relay under) {
-    return rules.holdsHead() && under.bytesOut() == 0;
-  }
-
-  private void finish(Relay under, boolean surplus) {
+  private void finish(RelayedAnswer under, boolean surplus) {
     answered = true;
     complete(surplus);
-    if (signals != null) {
-      signals.ended();
-    }
+    under.complete();
     if (reader != null) {
       parts.report().used(reader.usage());
     }
     settle();
-    end(new AttemptResult.Answered(status, under));
+    end(new AttemptResult.Answered(status, under.relay()));
   }
 
   /** Without framing, only an orderly close marks the end of the answer. */
   private void cutOff(boolean orderly) {
-    Relay under = relay;
-    if (under != null && orderly && !keeps() && under.endOfConnection()) {
+    RelayedAnswer under = relayed;
+    if (under != null && orderly && !under.keeps() && under.relay().endOfConnection()) {
       finish(under, false);
     } else {
       breakOff(Failure.ERROR, ProxyError.UPSTREAM_BROKE_OFF);
@@ -501,21 +438,19 @@ final class Attempt extends WorkerCall {
    * nothing.
    */
   private void breakOff(Failure failure, ProxyError error) {
-    Relay under = relay;
+    RelayedAnswer under = relayed;
     boolean untold = !begun();
     drop();
     boolean byEngine = failure == Failure.ERROR && (untold || engineEnd == EngineEnd.DEATH);
     faults().failed(lease, failure, Evidence.ofSilence(byEngine));
     RetryReason why = failure == Failure.TIMEOUT ? RetryReason.TIMEOUT : resetReason();
-    if (under == null || under.bytesOut() == 0) {
-      if (under != null) {
-        under.release();
-      }
+    if (under == null || under.unsent()) {
+      discard();
       end(new AttemptResult.Unanswered(why, error));
       return;
     }
     request.failed(why);
-    end(new AttemptResult.BrokenOff(under, error));
+    end(new AttemptResult.BrokenOff(under.relay(), error));
   }
 
   @Override
@@ -568,18 +503,15 @@ final class Attempt extends WorkerCall {
   private boolean withoutOutput() {
     return switch (phase()) {
       case AWAITING_HEAD -> !context.upload().waitsForClient(this);
-      case ANSWERING -> !begun() && relay != null && relay.bytesOut() == 0;
+      case ANSWERING -> relayed != null && !relayed.begun() && relayed.unsent();
       case CONNECTING, HOLDING, OVER -> false;
     };
   }
 
   private void leaveWorker() {
-    Relay under = relay;
     drop();
     lease.failed(Failure.TIMEOUT);
-    if (under != null) {
-      under.release();
-    }
+    discard();
     end(new AttemptResult.Unanswered(RetryReason.LOST, ProxyError.UPSTREAM_TIMEOUT));
   }
 
@@ -608,7 +540,7 @@ final class Attempt extends WorkerCall {
   }
 
   /** Ends a WebSocket without bytes in both directions. That is nobody's failure. */
-  private void checkTunnel(Relay under, long silent, TimeoutSettings timeouts) {
+  private void checkTunnel(RelayedAnswer under, long silent, TimeoutSettings timeouts) {
     boolean halfOpen = context.upload().clientEnded() && silent > MOST_HALF_OPEN_NANOS;
     if (halfOpen
         || (!parts.client().writable()
@@ -617,16 +549,16 @@ final class Attempt extends WorkerCall {
     } else if (TimeoutSettings.passed(silent, timeouts.idle().toNanos())) {
       drop();
       lease.ignored();
-      end(new AttemptResult.Answered(status, under));
+      end(new AttemptResult.Answered(status, under.relay()));
     }
   }
 
   private void checkRelay(long now, TimeoutSettings timeouts, long keepAliveNanos) {
     long silent = silent(now);
-    Relay under = relay;
+    RelayedAnswer under = relayed;
     if (tunnel && under != null) {
       checkTunnel(under, silent, timeouts);
-    } else if (!begun() && under != null && under.events() && engineGone(under)) {
+    } else if (!begun() && under != null && under.relay().events() && engineGone(under)) {
       endUnbegun(under);
     } else if (!parts.client().writable()) {
       lease.heldUp();
@@ -640,22 +572,21 @@ final class Attempt extends WorkerCall {
       breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_STALLED);
     } else if (begun() && under != null && engineClosed(silent)) {
       cutShort(under);
-    } else if (begun() && keeps() && silent > MOST_BEHIND_NANOS) {
-      passKept();
-    } else if (TimeoutSettings.passed(Math.min(silent, now - commentedAt), keepAliveNanos)
-        && relay != null
-        && !headHeld(relay)) {
-      commentedAt = now;
-      relay.keepAlive();
-      tellReached(relay);
+    } else if (under != null && begun() && under.keeps() && silent > MOST_BEHIND_NANOS) {
+      passed(under, under.passKept(activeAt()));
+      parts.client().flush();
+    } else if (under != null
+        && TimeoutSettings.passed(Math.min(silent, under.uncommented(now)), keepAliveNanos)
+        && !under.headHeld()) {
+      under.comment(now);
       parts.client().flush();
     }
   }
 
   /** True if the engine shuts down, or nobody listens there and another worker can serve. */
-  private boolean engineGone(Relay under) {
+  private boolean engineGone(RelayedAnswer under) {
     return worker().shuttingDown()
-        || (worker().refusing() && under.bytesOut() == 0 && retries.mayUseAnother(worker()));
+        || (worker().refusing() && under.unsent() && retries.mayUseAnother(worker()));
   }
 
   /**
@@ -674,8 +605,8 @@ final class Attempt extends WorkerCall {
    * Ends a stream without output, because its engine shuts down. vLLM's server keeps such a
    * connection open after its engine has ended.
    */
-  private void endUnbegun(Relay under) {
-    if (under.bytesOut() == 0) {
+  private void endUnbegun(RelayedAnswer under) {
+    if (under.unsent()) {
       endUnanswered();
     } else {
       cutShort(under);
@@ -684,18 +615,7 @@ final class Attempt extends WorkerCall {
 
   /** True if the engine has computed a part of the received body. */
   private boolean begun() {
-    return first != null && first.told() != EventKind.TAKEN;
-  }
-
-  private boolean keeps() {
-    return first != null && first.keeps();
-  }
-
-  private void passKept() {
-    if (relay != null && first != null) {
-      pass(relay, first.told(), first.join(Unpooled.EMPTY_BUFFER));
-      parts.client().flush();
-    }
+    return relayed != null && relayed.begun();
   }
 
   /** Reports that the client left, before the attempt is cancelled. */
@@ -712,14 +632,14 @@ final class Attempt extends WorkerCall {
 
   /** The relay of the current answer; null before the answer. */
   @Nullable Relay relay() {
-    return phase() == Phase.ANSWERING ? relay : null;
+    return phase() == Phase.ANSWERING && relayed != null ? relayed.relay() : null;
   }
 
   @Override
   protected void drop() {
     super.drop();
-    if (first != null) {
-      first.release();
+    if (relayed != null) {
+      relayed.releaseKept();
     }
   }
 }
