@@ -355,6 +355,29 @@ class EngineShutdownTest {
   }
 
   @Test
+  void aSilentStreamWithAnEarlyEventEndsIfNobodyListensAtItsEngine() throws Exception {
+    FakeClock clock = new FakeClock();
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS, clock);
+        ScriptedEngine ending =
+            ScriptedEngine.start(
+                (_, connection) -> {
+                  connection.beginEvents().chunk("event: response.created\ndata: {}\n\n");
+                  connection.awaitPeerGone();
+                })) {
+      Worker worker = rig.worker(ending.url());
+      WireClient client = rig.connect().send(ProxyRig.post("/v1/responses", STREAM));
+      client.head();
+      assertThat(client.chunk()).startsWith("event: response.created");
+      refuses(worker);
+      clock.advance(Duration.ofSeconds(31));
+
+      assertThat(client.chunk()).startsWith("event: response.failed\n");
+      assertThat(client.chunk()).isEmpty();
+      ProxyRig.await("lease is settled", () -> worker.inFlight() == 0);
+    }
+  }
+
+  @Test
   void anAnswerInOnePieceIsTriedElsewhereIfNobodyListensAtItsEngine() throws Exception {
     FakeClock clock = new FakeClock();
     try (ProxyRig rig = new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS, clock);

@@ -558,7 +558,7 @@ final class Attempt extends WorkerCall {
     RelayedAnswer under = relayed;
     if (tunnel && under != null) {
       checkTunnel(under, silent, timeouts);
-    } else if (!begun() && under != null && under.relay().events() && engineGone(under)) {
+    } else if (!begun() && under != null && under.relay().events() && engineGone(under, silent)) {
       endUnbegun(under);
     } else if (!parts.client().writable()) {
       lease.heldUp();
@@ -583,9 +583,14 @@ final class Attempt extends WorkerCall {
     }
   }
 
-  /** True if the engine shuts down, or nobody listens there and another worker can serve. */
-  private boolean engineGone(RelayedAnswer under) {
+  /**
+   * True if the engine shuts down, or nobody listens there and another worker can serve. A stream
+   * with early events, for example {@code response.created}, cannot be sent elsewhere. It ends after
+   * a longer silence, because an engine that drains may still compute its prompt.
+   */
+  private boolean engineGone(RelayedAnswer under, long silent) {
     return worker().shuttingDown()
+        || (silent > MOST_UNANSWERED_CLOSED_NANOS && closed())
         || (worker().refusing() && under.unsent() && retries.mayUseAnother(worker()));
   }
 
