@@ -585,8 +585,8 @@ final class Attempt extends WorkerCall {
 
   /**
    * True if the engine shuts down, or nobody listens there and another worker can serve. A stream
-   * with early events, for example {@code response.created}, cannot be sent elsewhere. It ends after
-   * a longer silence, because an engine that drains may still compute its prompt.
+   * with early events, for example {@code response.created}, cannot be sent elsewhere. It ends
+   * after a longer silence, because an engine that drains may still compute its prompt.
    */
   private boolean engineGone(RelayedAnswer under, long silent) {
     return worker().shuttingDown()
