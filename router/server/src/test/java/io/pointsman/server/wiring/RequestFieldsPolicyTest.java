@@ -44,6 +44,7 @@ class RequestFieldsPolicyTest {
       import io.pointsman.engine.fleet.Pool;
       import io.pointsman.engine.fleet.Worker;
       import io.pointsman.engine.policy.PickReason;
+      import io.pointsman.engine.policy.PickResult;
       import io.pointsman.engine.policy.Picker;
       import io.pointsman.engine.policy.Policy;
       import io.pointsman.engine.policy.ReadsRequest;

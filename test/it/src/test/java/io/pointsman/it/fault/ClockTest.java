@@ -40,7 +40,8 @@ final class ClockTest {
           "io.pointsman.api.keys.FileKeys",
           "io.pointsman.server.cli.KeyCommand$Create",
           "io.pointsman.server.wiring.RouterKeys",
-          "io.pointsman.server.wiring.Router$Assembly");
+          "io.pointsman.server.wiring.RouterAssembly",
+          "io.pointsman.server.wiring.RouterRoutes");
 
   private static final ArchRule NOBODY_ASKS =
       noClasses()
