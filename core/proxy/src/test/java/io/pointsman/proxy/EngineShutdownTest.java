@@ -36,6 +36,13 @@ class EngineShutdownTest {
   private static final String ABORT =
       "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"abort\"}]}\n\n";
 
+  /** Begins a streamed response and computes nothing. */
+  private static final EngineScript CREATES_A_RESPONSE =
+      (_, connection) -> {
+        connection.beginEvents().chunk("event: response.created\ndata: {}\n\n");
+        connection.awaitPeerGone();
+      };
+
   private static void nextOneServes(String path, String body, EngineScript script)
       throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
@@ -318,6 +325,14 @@ class EngineShutdownTest {
     }
   }
 
+  /** A client that has the first event of a streamed response. */
+  private static WireClient responseCreated(ProxyRig rig) throws Exception {
+    WireClient client = rig.connect().send(ProxyRig.post("/v1/responses", STREAM));
+    client.head();
+    assertThat(client.chunk()).startsWith("event: response.created");
+    return client;
+  }
+
   private static void refuses(Worker worker) {
     for (int i = 0; i < 3; i++) {
       worker.probes().refuses();
@@ -358,16 +373,9 @@ class EngineShutdownTest {
   void aSilentStreamWithAnEarlyEventEndsIfNobodyListensAtItsEngine() throws Exception {
     FakeClock clock = new FakeClock();
     try (ProxyRig rig = new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS, clock);
-        ScriptedEngine ending =
-            ScriptedEngine.start(
-                (_, connection) -> {
-                  connection.beginEvents().chunk("event: response.created\ndata: {}\n\n");
-                  connection.awaitPeerGone();
-                })) {
+        ScriptedEngine ending = ScriptedEngine.start(CREATES_A_RESPONSE)) {
       Worker worker = rig.worker(ending.url());
-      WireClient client = rig.connect().send(ProxyRig.post("/v1/responses", STREAM));
-      client.head();
-      assertThat(client.chunk()).startsWith("event: response.created");
+      WireClient client = responseCreated(rig);
       refuses(worker);
       clock.advance(Duration.ofSeconds(31));
 
@@ -398,16 +406,9 @@ class EngineShutdownTest {
   @Test
   void aStreamWithAnEarlyEventEndsWithAnErrorWhenItsEngineShutsDown() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
-        ScriptedEngine ending =
-            ScriptedEngine.start(
-                (_, connection) -> {
-                  connection.beginEvents().chunk("event: response.created\ndata: {}\n\n");
-                  connection.awaitPeerGone();
-                })) {
+        ScriptedEngine ending = ScriptedEngine.start(CREATES_A_RESPONSE)) {
       Worker worker = rig.worker(ending.url());
-      WireClient client = rig.connect().send(ProxyRig.post("/v1/responses", STREAM));
-      client.head();
-      assertThat(client.chunk()).startsWith("event: response.created");
+      WireClient client = responseCreated(rig);
       worker.shutsDown();
 
       assertThat(client.chunk())

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * 5.6.6). A backslash in quotes protects a quote. It is strict where servers differ.
  */
 final class HeaderParameters {
-  /** Characters beside those of tokens that no server takes for something else. */
+  /** Further characters that mean the same to all servers. */
   private static final String USUAL = "/:=?,()@[]{}";
 
   /** A file's name in another encoding, beside {@code filename} or in its place. */

@@ -23,6 +23,7 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -316,13 +317,8 @@ final class BatchStore implements AutoCloseable {
   }
 
   private void takeRoom(String sumsByOwner) {
-    query(
-            sumsByOwner,
-            row -> {
-              room.take(row.getString(1), row.getLong(2));
-              return row.getString(1);
-            })
-        .clear();
+    query(sumsByOwner, row -> Map.entry(row.getString(1), row.getLong(2)))
+        .forEach(each -> room.take(each.getKey(), each.getValue()));
   }
 
   private long number(String sql, @Nullable Object... values) {

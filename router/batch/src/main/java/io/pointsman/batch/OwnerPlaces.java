@@ -35,8 +35,7 @@ final class OwnerPlaces {
       while (!isNext(arrival)) {
         wait();
       }
-      running++;
-      ofOwner.merge(owner, 1, Integer::sum);
+      take(owner);
     } finally {
       waiting.remove(arrival);
       notifyAll();
@@ -45,12 +44,20 @@ final class OwnerPlaces {
 
   /** Takes a place, unless there is none for the owner. */
   synchronized boolean tryEnter(String owner) {
-    boolean free = running < most && ofOwner.getOrDefault(owner, 0) < mostOfOwner;
+    boolean free = running < most && mayEnter(owner);
     if (free) {
-      running++;
-      ofOwner.merge(owner, 1, Integer::sum);
+      take(owner);
     }
     return free;
+  }
+
+  private void take(String owner) {
+    running++;
+    ofOwner.merge(owner, 1, Integer::sum);
+  }
+
+  private boolean mayEnter(String owner) {
+    return ofOwner.getOrDefault(owner, 0) < mostOfOwner;
   }
 
   private boolean isNext(Object arrival) {
@@ -58,7 +65,7 @@ final class OwnerPlaces {
       return false;
     }
     for (Map.Entry<Object, String> each : waiting.entrySet()) {
-      if (ofOwner.getOrDefault(each.getValue(), 0) < mostOfOwner) {
+      if (mayEnter(each.getValue())) {
         return each.getKey().equals(arrival);
       }
     }

@@ -19,7 +19,7 @@ final class RequestCounts {
     return unsent.get();
   }
 
-  /** Sent requests whose response shows no progress before its end. */
+  /** Sent requests with a response that shows no progress before its end. */
   int whole() {
     return whole.get();
   }

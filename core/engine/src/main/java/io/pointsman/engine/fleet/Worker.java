@@ -472,7 +472,7 @@ public final class Worker {
     return ticker.nanos();
   }
 
-  /** Takes a lease for a request that is sent at once and whose response is a stream. */
+  /** Takes a lease for a request that is sent at once and has a stream as response. */
   public @Nullable Lease tryLease(
       long now, int promptTokens, int cachedTokens, LeaseListener listener) {
     return tryLease(now, LeaseKind.STREAM, promptTokens, cachedTokens, listener);

@@ -22,7 +22,7 @@ public record PickExplanation(List<Candidate> candidates, List<Loss> losses) {
     losses = List.copyOf(losses);
   }
 
-  /** The explanation of a pick whose request has not ended. */
+  /** The explanation of a pick before its request ends. */
   public PickExplanation(List<Candidate> candidates) {
     this(candidates, List.of());
   }

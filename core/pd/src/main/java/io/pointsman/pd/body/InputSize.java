@@ -9,7 +9,7 @@ import java.util.List;
  * Estimate of the tokens of a request's input, by the rule of production-stack's conditional
  * disaggregation. It is the number of characters in prompts and in the text of messages and their
  * parts, divided by 4. Token ids count exactly. Roles, names, tools, images and templates do not
- * count. production-stack takes the length of a list in {@code prompt}, whatever its elements are;
+ * count. production-stack takes the length of a list in {@code prompt} for elements of every kind;
  * this is an option here.
  */
 final class InputSize {

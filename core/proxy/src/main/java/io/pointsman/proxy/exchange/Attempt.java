@@ -362,7 +362,7 @@ final class Attempt extends WorkerCall {
     end(new AttemptResult.Unanswered(RetryReason.ABORTED, ProxyError.UPSTREAM_ABORTED));
   }
 
-  /** Releases an answer of which the client gets nothing. */
+  /** Releases an answer. The client gets nothing of it. */
   private void discard() {
     if (relayed != null) {
       relayed.discard();

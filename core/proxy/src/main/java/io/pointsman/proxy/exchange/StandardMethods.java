@@ -8,8 +8,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The methods that vllm-router accepts: on its own routes those of the route, elsewhere those that
- * it forwards. Routes that this router answers itself are not here; they have their methods.
+ * The methods that vllm-router accepts. Each of its routes has its own; on other paths it accepts
+ * the methods that it forwards. Routes that this router answers itself are not here; they have
+ * their methods.
  */
 final class StandardMethods {
   /** The methods that vllm-router forwards. */

@@ -5,30 +5,18 @@ import io.pointsman.engine.fleet.Worker;
 /** The workers that may still get a request. */
 public interface Candidates {
   /** All eligible workers, whether they were tried or not. */
-  Candidates ELIGIBLE =
-      new Candidates() {
-        @Override
-        public boolean admits(Worker worker, long now) {
-          return worker.eligible(now);
-        }
-
-        @Override
-        public boolean goesOnAfter(int status) {
-          return false;
-        }
-
-        @Override
-        public boolean someUntried() {
-          return false;
-        }
-      };
+  Candidates ELIGIBLE = Worker::eligible;
 
   /** True if the handler would send the request to {@code worker} now. */
   boolean admits(Worker worker, long now);
 
   /** True if an answer with this status leads to another worker, beside the usual retries. */
-  boolean goesOnAfter(int status);
+  default boolean goesOnAfter(int status) {
+    return false;
+  }
 
   /** True if workers were not tried that may have the stored response of the request. */
-  boolean someUntried();
+  default boolean someUntried() {
+    return false;
+  }
 }

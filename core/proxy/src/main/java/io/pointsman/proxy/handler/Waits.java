@@ -3,21 +3,7 @@ package io.pointsman.proxy.handler;
 /** The wait of a request without an attempt, and its requests that are not attempts. */
 public interface Waits {
   /** No wait that the exchange needs to know of. */
-  Waits NONE =
-      new Waits() {
-        @Override
-        public Cause cause() {
-          return Cause.NONE;
-        }
-
-        @Override
-        public boolean clientLeft() {
-          return false;
-        }
-
-        @Override
-        public void checkWorkers() {}
-      };
+  Waits NONE = () -> Cause.NONE;
 
   /** Cause of a wait, by which a total timeout names its culprit. */
   enum Cause {
@@ -35,8 +21,10 @@ public interface Waits {
    *
    * @return true if the client waited for a request that is not an attempt
    */
-  boolean clientLeft();
+  default boolean clientLeft() {
+    return false;
+  }
 
   /** Ends requests that are not attempts and wait for lost workers. Called periodically. */
-  void checkWorkers();
+  default void checkWorkers() {}
 }

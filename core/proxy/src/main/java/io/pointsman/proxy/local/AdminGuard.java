@@ -111,7 +111,7 @@ public final class AdminGuard {
     return null;
   }
 
-  /** A header of which there may be only one, and there are more; null if there is none. */
+  /** A header that occurs several times but may occur only once; null if there is none. */
   private static @Nullable String repeated(RequestHeaders headers) {
     Set<String> seen = new HashSet<>();
     Set<String> again = new HashSet<>();

@@ -205,16 +205,6 @@ final class PlainHandler implements RequestHandler, Candidates, Waits, DeferredR
   }
 
   @Override
-  public boolean goesOnAfter(int status) {
-    return false;
-  }
-
-  @Override
-  public boolean someUntried() {
-    return false;
-  }
-
-  @Override
   public Waits waits() {
     return this;
   }
@@ -226,14 +216,6 @@ final class PlainHandler implements RequestHandler, Candidates, Waits, DeferredR
     }
     return absence.waits() ? Cause.WORKER : Cause.NONE;
   }
-
-  @Override
-  public boolean clientLeft() {
-    return false;
-  }
-
-  @Override
-  public void checkWorkers() {}
 
   @Override
   public void over(ServedAnswer answer) {

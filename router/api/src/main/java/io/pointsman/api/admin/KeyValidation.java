@@ -57,29 +57,37 @@ public final class KeyValidation implements CallerCheck {
   /**
    * The answer of a server about a key.
    *
-   * @param confirmed true if the key is valid
-   * @param last true if no other server is asked
+   * @param finding the server's finding about the key
    * @param client the client that the server names; null if it names none
    */
-  public record Answer(boolean confirmed, boolean last, @Nullable ClientIdentity client) {
+  public record Answer(Finding finding, @Nullable ClientIdentity client) {
+    /** A server's finding about a key. */
+    public enum Finding {
+      CONFIRMED,
+      /** The server does not know the key; another one may. */
+      REFUSED,
+      /**
+       * The server confirms the key, but its description of the client is invalid. Another server
+       * could confirm the key without the limits of this one.
+       */
+      INVALID
+    }
+
     public static final Answer CONFIRMED = confirmed(null);
-
-    /** The server does not know the key. */
-    public static final Answer REFUSED = new Answer(false, false, null);
-
-    /**
-     * The server confirms the key, but its description of the client is invalid. Another server
-     * could confirm the key without the limits of this one.
-     */
-    public static final Answer INVALID = new Answer(false, true, null);
+    public static final Answer REFUSED = new Answer(Finding.REFUSED, null);
+    public static final Answer INVALID = new Answer(Finding.INVALID, null);
 
     /** The key is valid. */
     public static Answer confirmed(@Nullable ClientIdentity client) {
-      return new Answer(true, true, client);
+      return new Answer(Finding.CONFIRMED, client);
+    }
+
+    private boolean good() {
+      return finding == Finding.CONFIRMED;
     }
 
     private Admission admission() {
-      return new Admission(confirmed ? Verdict.ADMITTED : Verdict.REFUSED, client);
+      return new Admission(good() ? Verdict.ADMITTED : Verdict.REFUSED, client);
     }
   }
 
@@ -210,7 +218,7 @@ public final class KeyValidation implements CallerCheck {
     boolean allAnswered = true;
     for (String url : settings.validationUrls()) {
       Answer answer = question.ask(url, key);
-      if (answer != null && answer.last) {
+      if (answer != null && answer.finding != Answer.Finding.REFUSED) {
         return keep(key, answer);
       }
       allAnswered &= answer != null;
@@ -219,12 +227,12 @@ public final class KeyValidation implements CallerCheck {
   }
 
   private Admission keep(String key, Answer answer) {
-    Verdicts others = answer.confirmed ? invalid : valid;
+    Verdicts others = answer.good() ? invalid : valid;
     synchronized (others) {
       others.remove(key);
     }
     Admission admission = answer.admission();
-    Verdicts same = answer.confirmed ? valid : invalid;
+    Verdicts same = answer.good() ? valid : invalid;
     synchronized (same) {
       same.put(key, new Kept(ticker.nanos() + settings.ttl().toNanos(), admission));
     }
