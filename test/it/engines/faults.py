@@ -93,7 +93,7 @@ def chat(text, tokens=8, **more):
 class Engines:
     """Real engines, started and ended by number. Number 1 here is number `first` of the kit."""
 
-    def __init__(self, kit, first):
+    def __init__(self, kit, first=1):
         self.kit, self.first = kit, first
         if not os.access(PYTHON, os.X_OK):
             subprocess.run([os.path.join(kit, "setup.sh")], check=True)

@@ -67,12 +67,11 @@ def main():
     options.add_argument("--first-engine", type=int, default=1)
     arguments = options.parse_args()
     kit = os.path.abspath(arguments.kit)
-    engines = Engines(kit)
+    engines = Engines(kit, arguments.first_engine)
     results = {policy: [] for policy in arguments.policies}
     try:
-        numbers = (arguments.first_engine, arguments.first_engine + 1)
-        engines.start(*numbers)
-        urls = [engines.url(number) for number in numbers]
+        engines.start(1, 2)
+        urls = [engines.url(number) for number in (1, 2)]
         for turn in range(arguments.rounds):
             for policy in arguments.policies:
                 got = run(kit, urls, policy, turn + 1)
