@@ -225,7 +225,10 @@ public final class FleetKeys {
           "stall.patience",
           duration(MILLI, DAY),
           StallSettings.DEFAULTS.patience(),
-          "Time without progress that is allowed at any load.",
+          "Time for which all streams on a worker can be silent before the worker gets no new"
+              + " requests. `stall.per-thousand-tokens` adds to it. Without a stream, four or more"
+              + " requests must be silent for `stall.max-patience`. It is also the time over which"
+              + " four clients must leave without a byte.",
           "A low value excludes engines that are only slow.");
 
   public static final Key<Duration> STALL_PER_THOUSAND =

@@ -137,7 +137,7 @@ public final class ForwardKeys {
           "retry.poison-ttl",
           duration(MILLI, DAY),
           RETRY.poison().ttl(),
-          "Time for which such a request is refused after its last failure.",
+          "Time for which a request after which two engines failed is refused.",
           "With a low value, it soon ends engines again. With a high value, a harmless request that"
               + " met two failing engines is refused for long.");
 

@@ -156,10 +156,9 @@ public final class FrontKeys {
           "limits.evict-idle",
           durationOrOff(Duration.ofMillis(100), Duration.ofHours(1)),
           ClientLimits.DEFAULTS.evictIdle(),
-          "Close connections without a request for this time, the longest idle first, while all"
-              + " places (`limits.max-connections`) are taken or the process has no free file"
-              + " descriptor.",
-          "`off`: idle clients keep their places until `timeouts.client-idle`. A low value closes"
+          "Close connections that are idle for this time, the longest idle first, while"
+              + " `limits.max-connections` is reached or no file descriptor is free.",
+          "`off`: idle clients stay connected until `timeouts.client-idle`. A low value closes"
               + " connections of clients that pause between two requests.");
 
   public static final Key<Integer> SEARCHES_PER_SECOND =

@@ -35,7 +35,7 @@ public final class KvAwareKeys {
           decimal(0, 1),
           KV.credits().external(),
           "kv_aware and cost: value of a cached block in a pool that engines share, as a share of a"
-              + " block on the device. It counts for the worker that announced it.",
+              + " block on the device. It counts for the worker that reported it.",
           "`1`: loading such a block is free. `0`: such blocks do not count.");
 
   public static final Key<Double> DISK_CREDIT =
@@ -61,7 +61,7 @@ public final class KvAwareKeys {
           "kv-aware.index-max-bytes",
           bytes(1L << 20, 1L << 36),
           KV.maxIndexBytes(),
-          "kv_aware and cost: memory for the blocks that all engines together announce, used as"
+          "kv_aware and cost: memory for the blocks that all engines together report, used as"
               + " needed.",
           "A block takes about 80 bytes for each worker that has it. Blocks beyond this memory are"
               + " unknown; their prompts count as uncached.");

@@ -248,9 +248,9 @@ public final class RoutingKeys {
           List.of(),
           "Models that can have no worker for a time, for example because they are scaled to zero."
               + " A request for one of them, or for its adapter `model:adapter`, then gets 503 with"
-              + " `Retry-After` instead of 404, or is held (`queue.defer-without-worker`). Metrics"
-              + " count it under the model's name. Models with their own policy or queue, and"
-              + " models of configured workers, are always expected.",
+              + " `Retry-After` instead of 404, or is deferred (`queue.defer-without-worker`)."
+              + " Metrics count it under the model's name. Models with their own policy or queue,"
+              + " and models of configured workers, are always expected.",
           "If a name is missing, clients get 404 after a restart of the router while the model has"
               + " no worker.");
 

@@ -17,8 +17,8 @@ enum FleetMetric implements Metric {
   DISCOVERY_FAILURES(
       Kind.COUNTER,
       "pointsman_discovery_failures_total",
-      "looks",
-      "Looks at this source that failed.",
+      "reads",
+      "Failed reads or lookups of this source.",
       "source"),
   SESSIONS(
       Kind.GAUGE, "pointsman_sessions", "sessions", "Sticky sessions that are bound to a worker."),
@@ -113,7 +113,7 @@ enum FleetMetric implements Metric {
       Kind.COUNTER,
       "pointsman_worker_stalls_total",
       "stalls",
-      "Number of times that the worker stopped to make progress.",
+      "Number of times that the worker stopped making progress.",
       "worker"),
   WORKER_DESERTED(
       Kind.COUNTER,

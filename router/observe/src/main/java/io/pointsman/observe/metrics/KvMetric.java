@@ -27,7 +27,7 @@ enum KvMetric implements Metric {
       Kind.COUNTER,
       "pointsman_kv_lookups_total",
       "prompts",
-      "Prompts that kv_aware looked up. hit: an available worker announced a part of the prompt;"
+      "Prompts that kv_aware looked up. hit: an available worker reported a part of the prompt;"
           + " miss: none did; not_announced: no available worker sends KV events; unknown_tokens:"
           + " the token ids of the text are unknown, or the request has a salt.",
       "outcome"),

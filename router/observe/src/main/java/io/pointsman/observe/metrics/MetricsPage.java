@@ -39,7 +39,8 @@ final class MetricsPage {
         ## Names of vllm-router
 
         `./pointsman vllm-router` also provides these metrics, for existing dashboards and alerts;
-        `--compat-metrics off` disables them. `serve` does with `metrics.vllm-router-names: true`. `worker` is the worker's URL; workers with the same URL
+        `--compat-metrics off` disables them. `serve` provides them with
+        `metrics.vllm-router-names: true`. `worker` is the worker's URL; workers with the same URL
         share a series. [vllm-router.md](../migrate/vllm-router.md#metrics) lists missing metrics.
 
         | Name | Type | Labels | Meaning |

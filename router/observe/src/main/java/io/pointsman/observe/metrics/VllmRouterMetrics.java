@@ -117,8 +117,7 @@ final class VllmRouterMetrics {
           "outcome");
 
   private static final Name EMBEDDINGS_QUEUE =
-      gauge(
-          "embeddings_queue_size", "Requests of all endpoints that wait for admission (queue.*).");
+      gauge("embeddings_queue_size", "Requests of all endpoints in the queue (limits.queue-size).");
 
   private static final List<Name> READ =
       List.of(

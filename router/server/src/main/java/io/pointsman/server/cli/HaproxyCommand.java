@@ -84,9 +84,10 @@ final class HaproxyCommand implements Callable<Integer> {
       names = "--api-key",
       paramLabel = "<key>",
       description = {
-        "Bearer token for the router if it has auth.validation-urls. HAProxy then asks the router"
-            + " for every request and sends none to a worker without its permission. Other users of"
-            + " this machine can see arguments; use --api-key-file or the environment variable "
+        "Bearer token for the router's admin listener: its decide.api-key. HAProxy then asks the"
+            + " router for every request and sends none to a worker without its permission. Other"
+            + " users of this machine can see arguments; use --api-key-file or the environment"
+            + " variable "
             + PlaneKey.ROUTERS
             + "."
       })

@@ -29,7 +29,8 @@ class FlagsPageTest {
         """
         # Flags
 
-        Every flag of every command. `FlagsPageTest` generates this page from the command line.
+        The flags of the commands. `FlagsPageTest` generates this page from the command line.
+        `./pointsman bench --help` shows the flags of `bench`.
 
         `pointsman vllm-router` and `pointsman production-stack` have the flags of those routers:
         see [vllm-router](../migrate/vllm-router.md#flags) and
@@ -41,6 +42,7 @@ class FlagsPageTest {
         | flag | key |
         |---|---|
         | `--config` | the configuration file (YAML); flags win over it |
+        | `--all` | only `check-config`: print every key with its value |
         """);
     for (Key<?> key : ConfigKeys.all()) {
       page.append("| `").append(key.flag()).append("` | [`").append(key.path());

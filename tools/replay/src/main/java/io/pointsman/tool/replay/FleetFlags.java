@@ -71,8 +71,8 @@ final class FleetFlags {
       names = "--defer-beyond",
       paramLabel = "MS",
       description =
-          "Hold a request while the predicted wait on every engine exceeds this time, if the policy"
-              + " predicts it. 0: never. Default: as in 'serve'.")
+          "Defer a request while the predicted wait on every engine exceeds this time, if the"
+              + " policy predicts it. 0: never. Default: as in 'serve'.")
   private @Nullable Double holdBeyond;
 
   @Option(names = "--seed", defaultValue = "1", description = "Seed for all random numbers.")
