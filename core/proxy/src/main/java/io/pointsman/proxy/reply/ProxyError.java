@@ -12,6 +12,7 @@ import java.util.Locale;
 public enum ProxyError {
   MALFORMED_REQUEST(400, Blame.CLIENT, "request: malformed (expected: HTTP/1.1)"),
   INVALID_BODY(400, Blame.CLIENT, "request body: invalid (expected: a JSON object)"),
+  INVALID_PARAMETER(400, Blame.CLIENT, "parameter: invalid"),
   INVALID_PRIORITY(400, Blame.CLIENT, Priority.HEADER + ": (expected: high, normal or low)"),
   INVALID_API_KEY(
       401,
@@ -30,6 +31,15 @@ public enum ProxyError {
       "response_not_found",
       Blame.CLIENT,
       "response: not found on any worker"),
+  ADMIN_PATH(404, Blame.CLIENT, "the path is served on the admin listener only"),
+  PATH_NOT_ALLOWED(404, Blame.CLIENT, "the path is not among paths.allow"),
+  WORKER_NOT_FOUND(404, Blame.CLIENT, "worker: not found"),
+  LEASE_NOT_FOUND(404, Blame.CLIENT, "lease: unknown or expired"),
+  LEASE_EXISTS(409, Blame.CLIENT, "lease: already used (expected: a new id for each request)"),
+  LEASE_SETTLED(409, Blame.CLIENT, "lease: already settled"),
+  LEASE_NOT_SPLIT(
+      409, Blame.CLIENT, "lease: one worker serves the whole request, prefill included"),
+  WORKER_LEFT(410, Blame.CLIENT, "lease: its worker has left; ask for a new decision"),
   METHOD_NOT_ALLOWED(405, Blame.CLIENT, "method: not allowed on this path"),
   UNSPLITTABLE(
       400,
@@ -69,6 +79,7 @@ public enum ProxyError {
   MODELS_PENDING(503, Blame.ROUTER, "the models of some workers are not known yet"),
   NONE_AVAILABLE(503, Blame.ROUTER, "no worker is available at the moment"),
   ALL_BUSY(503, "server_error", "all_busy", Blame.UPSTREAM, "all workers are busy"),
+  TOO_MANY_LEASES(503, Blame.ROUTER, "leases: too many are open (expected: decide.max-leases)"),
   SHUTTING_DOWN(503, Blame.ROUTER, "the router is shutting down"),
   POISON_REQUEST(
       500,
@@ -77,6 +88,11 @@ public enum ProxyError {
       Blame.CLIENT,
       "two workers failed after this request, so it is not sent to another one for a while"),
   INTERNAL(500, Blame.ROUTER, "the router failed on this request"),
+  PATH_REFUSED(501, Blame.ROUTER, "the path is not sent to an engine (admin.refused-paths)"),
+  DECIDE_DISABLED(
+      501,
+      Blame.ROUTER,
+      "decide.enabled: false (expected: true, for proxies that ask for decisions)"),
   OUT_OF_DESCRIPTORS(503, Blame.ROUTER, "the router has no free file descriptor"),
   OUT_OF_PORTS(503, Blame.ROUTER, "the router has no free port for a connection to the worker"),
   BUFFERS_FULL(503, Blame.ROUTER, "the router's memory for request bodies is full"),

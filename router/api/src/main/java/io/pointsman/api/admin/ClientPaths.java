@@ -6,6 +6,7 @@ import io.pointsman.proxy.local.ClosedPaths;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.request.Endpoint;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -75,8 +76,7 @@ public final class ClientPaths {
       closed.close(
           path,
           new Refusal(
-              501,
-              "path_refused",
+              ProxyError.PATH_REFUSED,
               path + " is not sent to an engine (admin.refused-paths); call the engine directly"));
     }
     for (String path : unserved()) {
@@ -90,7 +90,7 @@ public final class ClientPaths {
     if (!allowed.isEmpty()) {
       closed.allowOnly(
           allowed(allowed),
-          new Refusal(404, "path_not_allowed", "the path is not among paths.allow"));
+          new Refusal(ProxyError.PATH_NOT_ALLOWED, ProxyError.PATH_NOT_ALLOWED.message()));
     }
     return closed.build();
   }
@@ -98,8 +98,7 @@ public final class ClientPaths {
   private static Refusal ofAdmin(String closed) {
     String path = closed.endsWith("*") ? closed.substring(0, closed.length() - 1) : closed;
     return new Refusal(
-        404,
-        "admin_path",
+        ProxyError.ADMIN_PATH,
         path
             + " is not served to clients. It is on the admin listener (admin.host and admin.port),"
             + " and here only with admin.on-client-port");
@@ -122,7 +121,7 @@ public final class ClientPaths {
         : path.equals(allowed);
   }
 
-  private record Refusal(int status, String code, String message) implements LocalEndpoint {
+  private record Refusal(ProxyError error, String message) implements LocalEndpoint {
     @Override
     public boolean takesHeadOfBody() {
       return true;
@@ -130,8 +129,7 @@ public final class ClientPaths {
 
     @Override
     public LocalResponse handle(LocalRequest request) {
-      String type = status == 404 ? "invalid_request_error" : "server_error";
-      return Json.error(status, type, code, message);
+      return Json.error(error, message);
     }
   }
 }

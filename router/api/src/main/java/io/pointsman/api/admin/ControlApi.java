@@ -172,10 +172,6 @@ public final class ControlApi {
     static Targets refused(ProxyError error, String message) {
       return new Targets(List.of(), Json.error(error, message));
     }
-
-    static Targets refused(int status, String type, String code, String message) {
-      return new Targets(List.of(), Json.error(status, type, code, message));
-    }
   }
 
   private Targets targets(ControlPath path, LocalRequest request) {
@@ -215,9 +211,7 @@ public final class ControlApi {
       }
       if (!known) {
         return Targets.refused(
-            404,
-            "invalid_request_error",
-            "worker_not_found",
+            ProxyError.WORKER_NOT_FOUND,
             "worker: " + name + " (expected: the id or URL of a worker, see GET /workers)");
       }
     }

@@ -28,18 +28,13 @@ public final class Json {
 
   /** An error of the router in OpenAI's format, with its status, type and code. */
   public static LocalResponse error(ProxyError error, String message) {
-    return error(error.status(), error.type(), error.code(), message);
-  }
-
-  /** An error response in OpenAI's format. */
-  public static LocalResponse error(int status, String type, String code, String message) {
-    ObjectNode error = object();
-    error.put("message", message);
-    error.put("type", type);
-    error.putNull("param");
-    error.put("code", code);
+    ObjectNode fields = object();
+    fields.put("message", message);
+    fields.put("type", error.type());
+    fields.putNull("param");
+    fields.put("code", error.code());
     ObjectNode body = object();
-    body.set("error", error);
-    return answer(status, body);
+    body.set("error", fields);
+    return answer(error.status(), body);
   }
 }

@@ -15,6 +15,7 @@ import io.pointsman.proxy.local.Caller;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.reply.ProxyError;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
@@ -70,9 +71,8 @@ public final class LeasesApi {
         case "prefilled" ->
             prefilled(lease, fields(request.body(), "outcome", "failure"), request.caller());
         default ->
-            Refusal.ofLease(
-                404,
-                "not_found",
+            Json.error(
+                ProxyError.NOT_FOUND,
                 request.path()
                     + ": no such path (expected: .../settle, /renew, /confirm, /first-token or"
                     + " /prefilled)");
@@ -194,21 +194,18 @@ public final class LeasesApi {
     return switch (answer.kind()) {
       case DONE -> Json.answer(200, done);
       case REPEATED ->
-          Refusal.ofLease(
-              409,
-              "lease_settled",
+          Json.error(
+              ProxyError.LEASE_SETTLED,
               "lease " + shown(lease) + ": already settled, confirmed or prefilled");
       case UNKNOWN ->
-          Refusal.ofLease(404, "lease_not_found", "lease " + shown(lease) + ": unknown or expired");
+          Json.error(ProxyError.LEASE_NOT_FOUND, "lease " + shown(lease) + ": unknown or expired");
       case WORKER_LEFT ->
-          Refusal.ofLease(
-              410,
-              "worker_left",
+          Json.error(
+              ProxyError.WORKER_LEFT,
               "lease " + shown(lease) + ": its worker has left; ask for a new decision");
       case NOT_SPLIT ->
-          Refusal.ofLease(
-              409,
-              "lease_not_split",
+          Json.error(
+              ProxyError.LEASE_NOT_SPLIT,
               "lease " + shown(lease) + ": one worker serves the whole request, prefill included");
     };
   }

@@ -3,7 +3,6 @@ package io.pointsman.api.decide;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.api.admin.Json;
 import io.pointsman.engine.Decision;
-import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.choice.Choice;
 import io.pointsman.engine.choice.Choices;
@@ -68,7 +67,6 @@ public final class RayRouteApi implements LocalEndpoint {
 
   private static final String RANK_HEADER = "X-data-parallel-rank";
 
-  private static final int UNAVAILABLE = 503;
 
   /**
    * Maximum length of a model name in characters. Responses repeat the name, and proxies buffer
@@ -107,10 +105,7 @@ public final class RayRouteApi implements LocalEndpoint {
   public static void off(LocalRoutes.Builder routes) {
     LocalResponse off =
         Json.error(
-            501,
-            "server_error",
-            "decide_disabled",
-            "decide.enabled: false (expected: true, for proxies that ask for decisions)");
+            ProxyError.DECIDE_DISABLED, ProxyError.DECIDE_DISABLED.message());
     routes.on("POST", ROUTE, new Off(off));
   }
 
@@ -150,7 +145,9 @@ public final class RayRouteApi implements LocalEndpoint {
       return Refusal.malformed(String.valueOf(e.getMessage()));
     }
     if (problem != null) {
-      return hold == null ? error(400, problem) : Refusal.malformed(problem);
+      return hold == null
+          ? error(ProxyError.INVALID_BODY.status(), problem)
+           : Refusal.malformed(problem);
     }
     if (!permitted(request, facts)) {
       ProxyError error = ProxyError.MODEL_NOT_PERMITTED;
@@ -367,23 +364,15 @@ public final class RayRouteApi implements LocalEndpoint {
   }
 
   private LocalResponse refused(Decision.Rejected rejected, @Nullable String model) {
-    if (rejected.reason() == RejectReason.UNKNOWN_MODEL) {
-      return error(404, "The model `" + model + "` does not exist.");
+    ProxyError error = Rejections.error(rejected.reason());
+    if (error == ProxyError.UNKNOWN_MODEL) {
+      return error(error.status(), "The model `" + model + "` does not exist.");
     }
-    if (rejected.reason() == RejectReason.UNSPLITTABLE) {
-      return error(ProxyError.UNSPLITTABLE.status(), ProxyError.UNSPLITTABLE.message());
+    if (error == ProxyError.UNSPLITTABLE) {
+      return error(error.status(), error.message());
     }
-    String why =
-        switch (rejected.reason()) {
-          case ALL_BUSY -> "all workers are busy";
-          case MODELS_PENDING -> "the models of some workers are not known yet";
-          case NO_WORKERS -> "no worker is registered for this request";
-          case UNKNOWN_MODEL, UNSPLITTABLE, NONE_AVAILABLE, ALL_TRIED ->
-              "no worker is available at the moment";
-        };
-    int status =
-        rejected.reason() == RejectReason.ALL_BUSY ? planes.busyStatus(model) : UNAVAILABLE;
-    return error(status, why)
+    int status = error == ProxyError.ALL_BUSY ? planes.busyStatus(model) : error.status();
+    return error(status, error.message())
         .withHeader("retry-after", Long.toString(Reply.seconds(rejected.retryAfterNanos())));
   }
 

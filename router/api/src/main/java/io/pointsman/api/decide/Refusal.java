@@ -35,23 +35,16 @@ final class Refusal {
 
   static LocalResponse tooManyLeases(int most, long retryAfterNanos) {
     return Json.error(
-            503,
-            "server_error",
-            "too_many_leases",
+            ProxyError.TOO_MANY_LEASES,
             "leases: " + most + " are open (expected: fewer, decide.max-leases)")
         .withHeader("retry-after", Long.toString(Reply.seconds(retryAfterNanos)));
   }
 
   static LocalResponse of(Choice.IdTaken taken) {
     return taken.settled()
-        ? ofLease(409, "lease_settled", "lease " + taken.lease() + ": already settled")
-        : ofLease(
-            409,
-            "lease_exists",
+        ? Json.error(ProxyError.LEASE_SETTLED, "lease " + taken.lease() + ": already settled")
+        : Json.error(
+            ProxyError.LEASE_EXISTS,
             "lease " + taken.lease() + ": already used (expected: a new id for each request)");
-  }
-
-  static LocalResponse ofLease(int status, String code, String message) {
-    return Json.error(status, "invalid_request_error", code, message);
   }
 }

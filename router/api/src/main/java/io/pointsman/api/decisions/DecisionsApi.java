@@ -13,6 +13,7 @@ import io.pointsman.observe.decisions.LoggedDecision;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.reply.ProxyError;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -48,9 +49,7 @@ public final class DecisionsApi {
     int most = limit == null ? USUAL : whole(limit);
     if (most < 1) {
       return Json.error(
-          400,
-          "invalid_request_error",
-          "invalid_parameter",
+          ProxyError.INVALID_PARAMETER,
           "limit: invalid (expected: 1 to " + DecisionSettings.MOST_KEPT + ")");
     }
     ObjectNode body = Json.object();
