@@ -10,6 +10,7 @@ import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.settings.TimeoutSettings;
+import io.pointsman.proxy.telemetry.AttemptTrace;
 import io.pointsman.proxy.telemetry.RequestReport;
 import io.pointsman.proxy.telemetry.RequestTrace;
 import io.pointsman.proxy.telemetry.RetryReason;
@@ -26,6 +27,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -115,7 +117,7 @@ class DefectTest {
   }
 
   /** Trace that throws once, at one place. */
-  private static final class Throwing implements RequestTrace {
+  private static final class Throwing implements RequestTrace, AttemptTrace {
     private final Place where;
     private boolean thrown;
 
@@ -131,7 +133,9 @@ class DefectTest {
     }
 
     @Override
-    public void tries(Worker worker) {}
+    public AttemptTrace attempt(Worker worker) {
+      return this;
+    }
 
     @Override
     public TraceContext context() {
@@ -140,15 +144,15 @@ class DefectTest {
     }
 
     @Override
-    public void gaveUp(RetryReason reason, int status) {}
-
-    @Override
-    public void withdrawn() {}
-
-    @Override
     public void answered(int status) {
       at(Place.ANSWERING);
     }
+
+    @Override
+    public void ended(int status, @Nullable RetryReason failure) {}
+
+    @Override
+    public void aborted() {}
 
     @Override
     public SideTrace side(Worker worker, SideTrace.Purpose purpose) {

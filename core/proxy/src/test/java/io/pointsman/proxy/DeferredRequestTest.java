@@ -68,7 +68,7 @@ class DeferredRequestTest {
 
       assertThat(engine.requests().stream().map(EngineRequest::line))
           .containsExactly("POST /1 HTTP/1.1", "POST /2 HTTP/1.1");
-      assertThat(rig.heldBack).containsExactly(true, true);
+      assertThat(rig.deferrals).containsExactly(true, true);
     }
   }
 
@@ -80,7 +80,7 @@ class DeferredRequestTest {
       rig.waitMillis = 50;
 
       assertThat(rig.ask(ProxyRig.post("/1", BODY)).status()).isEqualTo(200);
-      assertThat(rig.heldBack).isEmpty();
+      assertThat(rig.deferrals).isEmpty();
     }
   }
 
@@ -101,7 +101,7 @@ class DeferredRequestTest {
       assertThat(staying.read().status()).isEqualTo(200);
       assertThat(engine.requests().stream().map(EngineRequest::line))
           .containsExactly("POST /2 HTTP/1.1");
-      assertThat(rig.heldBack).containsExactly(false, true);
+      assertThat(rig.deferrals).containsExactly(false, true);
       assertThat(rig.ended.getFirst().left()).isTrue();
     }
   }
@@ -130,7 +130,7 @@ class DeferredRequestTest {
       full(rig);
 
       assertThat(rig.ask(ProxyRig.post("/1", BODY)).status()).isEqualTo(200);
-      assertThat(rig.heldBack).containsExactly(true);
+      assertThat(rig.deferrals).containsExactly(true);
     }
   }
 
@@ -165,7 +165,7 @@ class DeferredRequestTest {
       rig.server().close();
 
       assertThat(client.read().status()).isEqualTo(503);
-      assertThat(rig.heldBack).containsExactly(false);
+      assertThat(rig.deferrals).containsExactly(false);
       assertThat(engine.requests()).isEmpty();
       rig.close();
     }
@@ -183,7 +183,7 @@ class DeferredRequestTest {
 
       timeIsOver(client.read());
       assertThat(rig.server().heldBack()).isZero();
-      assertThat(rig.heldBack).containsExactly(false);
+      assertThat(rig.deferrals).containsExactly(false);
       assertThat(rig.outcomes).isEmpty();
       assertThat(rig.ended.getFirst().blame()).isEqualTo("ROUTER");
       rig.waitMillis = 0;
@@ -212,7 +212,7 @@ class DeferredRequestTest {
       rig.close();
 
       assertThat(rig.outcomes).containsExactly(Outcome.IGNORED);
-      assertThat(rig.heldBack).containsExactly(false, false);
+      assertThat(rig.deferrals).containsExactly(false, false);
       assertThat(rig.ended.getLast().left()).isTrue();
       assertThat(engine.requests()).isEmpty();
     }
@@ -230,7 +230,7 @@ class DeferredRequestTest {
       timeIsOver(client.read());
       rig.close();
       assertThat(rig.outcomes).containsExactly(Outcome.IGNORED);
-      assertThat(rig.heldBack).containsExactly(false, false);
+      assertThat(rig.deferrals).containsExactly(false, false);
       assertThat(engine.requests()).isEmpty();
     }
   }

@@ -33,6 +33,18 @@ import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.proxy.strategy.PlainHandlers;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
+import io.pointsman.proxy.telemetry.RequestEvent;
+import io.pointsman.proxy.telemetry.RequestEvent.DeferralEnded;
+import io.pointsman.proxy.telemetry.RequestEvent.LimitReached;
+import io.pointsman.proxy.telemetry.RequestEvent.PromptPrefilled;
+import io.pointsman.proxy.telemetry.RequestEvent.QueueWaitEnded;
+import io.pointsman.proxy.telemetry.RequestEvent.RequestEnded;
+import io.pointsman.proxy.telemetry.RequestEvent.RequestRetried;
+import io.pointsman.proxy.telemetry.RequestEvent.RequestStarted;
+import io.pointsman.proxy.telemetry.RequestEvent.RouterAnswered;
+import io.pointsman.proxy.telemetry.RequestEvent.SessionEnded;
+import io.pointsman.proxy.telemetry.RequestEvent.WorkerAwaited;
+import io.pointsman.proxy.telemetry.RequestEvent.WorkerChosen;
 import io.pointsman.proxy.telemetry.RequestReport;
 import io.pointsman.proxy.telemetry.RequestTracer;
 import io.pointsman.proxy.telemetry.RetryReason;
@@ -91,7 +103,7 @@ public final class ProxyRig implements AutoCloseable {
   public final List<Boolean> waits = new CopyOnWriteArrayList<>();
 
   /** For each deferred request, true if it was decided. */
-  public final List<Boolean> heldBack = new CopyOnWriteArrayList<>();
+  public final List<Boolean> deferrals = new CopyOnWriteArrayList<>();
 
   /** Wait of each request on any worker in milliseconds, as the policy reports it. */
   public volatile double waitMillis = Double.NaN;
@@ -458,14 +470,21 @@ public final class ProxyRig implements AutoCloseable {
 
   private final class Reports implements ProxyListener {
     @Override
-    public void awaitsWorker(@Nullable String model, boolean begins) {}
-
-    @Override
-    public void started(Endpoint endpoint) {}
-
-    @Override
-    public void limited(ClientIdentity client, ClientLimit limit) {
-      limited.add(client.name() + " " + limit);
+    public void on(RequestEvent event) {
+      switch (event) {
+        case LimitReached(ClientIdentity client, ClientLimit limit) ->
+            limited.add(client.name() + " " + limit);
+        case QueueWaitEnded wait -> waits.add(wait.admitted());
+        case DeferralEnded deferral -> deferrals.add(deferral.decided());
+        case RequestRetried retry -> retried.add(retry.reason());
+        case RequestEnded(RequestReport report) -> ended(report);
+        case RouterAnswered(RequestReport report) -> lines.add(line(report));
+        case RequestStarted _,
+            WorkerAwaited _,
+            WorkerChosen _,
+            PromptPrefilled _,
+            SessionEnded _ -> {}
+      }
     }
 
     @Override
@@ -478,53 +497,32 @@ public final class ProxyRig implements AutoCloseable {
       return readsUsage;
     }
 
-    @Override
-    public void answered(RequestReport report) {
-      lines.add(line(report));
-    }
-
     private String line(RequestReport report) {
-      identities.add(report.identity().kind() + " " + report.identity().name());
-      return report.client()
+      identities.add(report.request().identity().kind() + " " + report.request().identity().name());
+      return report.request().client()
           + " "
-          + report.method()
+          + report.request().method()
           + " "
-          + report.uri()
+          + report.request().uri()
           + " "
-          + report.status()
+          + report.result().status()
           + " "
-          + report.reason()
+          + report.result().reason()
           + " "
-          + report.usage().completionTokens();
+          + report.traffic().usage().completionTokens();
     }
 
-    @Override
-    public void retried(Endpoint endpoint, RetryReason reason) {
-      retried.add(reason);
-    }
-
-    @Override
-    public void waited(long nanos, boolean admitted) {
-      waits.add(admitted);
-    }
-
-    @Override
-    public void heldBack(long nanos, boolean decided) {
-      heldBack.add(decided);
-    }
-
-    @Override
-    public void ended(RequestReport report) {
+    private void ended(RequestReport report) {
       lines.add(line(report));
       ended.add(
           new Ended(
-              report.status(),
-              report.blame().name(),
+              report.result().status(),
+              report.result().blame().name(),
               report.attempts(),
-              report.clientLeft(),
-              report.nanosToFirstByte(),
-              report.chunksOut(),
-              report.bytesOut()));
+              report.result().clientLeft(),
+              report.times().firstByte(),
+              report.traffic().chunksOut(),
+              report.traffic().bytesOut()));
     }
   }
 }

@@ -5,6 +5,7 @@ import io.netty.util.concurrent.Future;
 import io.pointsman.engine.deferral.WorkerWaits;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.proxy.telemetry.ProxyListener;
+import io.pointsman.proxy.telemetry.RequestEvent.WorkerAwaited;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -76,7 +77,7 @@ public final class WorkerWait {
       begun = true;
       until = ticker.nanos() + bound.longestNanos();
     }
-    listener.awaitsWorker(model, true);
+    listener.on(new WorkerAwaited(model, true));
     return true;
   }
 
@@ -104,7 +105,7 @@ public final class WorkerWait {
     if (waiting) {
       waiting = false;
       bound.leave();
-      listener.awaitsWorker(model, false);
+      listener.on(new WorkerAwaited(model, false));
     }
   }
 }

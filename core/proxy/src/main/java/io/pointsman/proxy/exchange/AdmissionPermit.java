@@ -4,6 +4,7 @@ import io.netty.util.concurrent.Future;
 import io.pointsman.proxy.admission.Admission;
 import io.pointsman.proxy.admission.QueuedRequest;
 import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.proxy.telemetry.RequestEvent.QueueWaitEnded;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -103,7 +104,7 @@ final class AdmissionPermit implements Admission.Waiter {
     if (phase == Phase.WAITING) {
       phase = Phase.OVER;
       cancelTimer();
-      state.plane().listener().waited(state.now() - queuedAt, false);
+      state.plane().listener().on(new QueueWaitEnded(state.now() - queuedAt, false));
       holder.displaced();
     }
   }
@@ -121,14 +122,14 @@ final class AdmissionPermit implements Admission.Waiter {
     }
     phase = Phase.HELD;
     cancelTimer();
-    state.plane().listener().waited(state.now() - queuedAt, true);
+    state.plane().listener().on(new QueueWaitEnded(state.now() - queuedAt, true));
     holder.placeTaken();
   }
 
   private void tooLong() {
     if (phase == Phase.WAITING && admission.quit(this)) {
       phase = Phase.OVER;
-      state.plane().listener().waited(state.now() - queuedAt, false);
+      state.plane().listener().on(new QueueWaitEnded(state.now() - queuedAt, false));
       holder.waitedTooLong();
     }
   }
@@ -146,7 +147,7 @@ final class AdmissionPermit implements Admission.Waiter {
     } else if (before == Phase.WAITING) {
       cancelTimer();
       admission.quit(this);
-      state.plane().listener().waited(state.now() - queuedAt, false);
+      state.plane().listener().on(new QueueWaitEnded(state.now() - queuedAt, false));
     }
   }
 

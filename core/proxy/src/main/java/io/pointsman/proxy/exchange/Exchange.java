@@ -26,6 +26,7 @@ import io.pointsman.proxy.retry.RequestFaults;
 import io.pointsman.proxy.stored.StoredResponse;
 import io.pointsman.proxy.strategy.StoredHandler;
 import io.pointsman.proxy.telemetry.Blame;
+import io.pointsman.proxy.telemetry.RequestEvent.RequestStarted;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.wire.RequestHead;
@@ -121,7 +122,7 @@ final class Exchange
   @Override
   public void begin() {
     state.count(1);
-    plane.listener().started(parts.endpoint());
+    plane.listener().on(new RequestStarted(parts.endpoint()));
     Reply refusal = coded.refusal();
     if (head.contentLength() > plane.limits().maxBodyBytes()) {
       end.reply(ProxyError.BODY_TOO_LARGE, client.replies().tooLarge());

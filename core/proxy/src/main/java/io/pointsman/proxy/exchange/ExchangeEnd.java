@@ -12,6 +12,9 @@ import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.reply.StageErrors;
 import io.pointsman.proxy.retry.BufferedResponse;
 import io.pointsman.proxy.telemetry.Blame;
+import io.pointsman.proxy.telemetry.RequestEvent.RequestEnded;
+import io.pointsman.proxy.telemetry.RequestEvent.SessionEnded;
+import io.pointsman.proxy.telemetry.RequestReport;
 import io.pointsman.proxy.wire.RequestHead;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -151,17 +154,18 @@ final class ExchangeEnd {
     ended = true;
     body.release();
     releaseAttempts();
+    RequestReport result = report.ended(code, whose, upload.received(), parts.state().now());
     try {
-      report.ended(code, whose, upload.received(), parts.state().now());
+      report.endTrace(result);
     } finally {
       permit.leave(report.promptTokens(intake.promptTokens()) + report.outputTokens());
       intake.quota().end(report, parts.plane().ticker().nanos());
       parts.state().count(-1);
-      parts.plane().listener().ended(report);
+      parts.plane().listener().on(new RequestEnded(result));
     }
     String session = report.endedSession();
     if (session != null) {
-      parts.plane().listener().sessionEnded(session);
+      parts.plane().listener().on(new SessionEnded(session));
     }
   }
 

@@ -4,11 +4,18 @@ import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
 import io.pointsman.proxy.handler.HandlerReport;
-import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.telemetry.AttemptTrace;
 import io.pointsman.proxy.telemetry.Blame;
+import io.pointsman.proxy.telemetry.ClientRequest;
 import io.pointsman.proxy.telemetry.ProxyListener;
+import io.pointsman.proxy.telemetry.RequestEvent.PromptPrefilled;
+import io.pointsman.proxy.telemetry.RequestEvent.RequestRetried;
+import io.pointsman.proxy.telemetry.RequestEvent.WorkerChosen;
 import io.pointsman.proxy.telemetry.RequestReport;
+import io.pointsman.proxy.telemetry.RequestReport.ReportedResult;
+import io.pointsman.proxy.telemetry.RequestReport.ReportedTimes;
+import io.pointsman.proxy.telemetry.RequestReport.ReportedTraffic;
 import io.pointsman.proxy.telemetry.RequestTrace;
 import io.pointsman.proxy.telemetry.RequestTracer;
 import io.pointsman.proxy.telemetry.RetryReason;
@@ -20,21 +27,29 @@ import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
 import org.jspecify.annotations.Nullable;
 
-/** Record of the events of one exchange. Belongs to the client's event loop. */
-final class ExchangeReport implements RequestReport, HandlerReport {
+/**
+ * Record of the events of one exchange, until they are reported. Belongs to the client's event
+ * loop.
+ */
+final class ExchangeReport implements HandlerReport {
   /** Status to report for a client that left before its answer. */
   private static final int CLIENT_LEFT = 499;
+
+  /** Address of a client that has none. */
+  private static final String UNKNOWN_CLIENT = "unknown";
 
   /** Header of the last request of a session. */
   private static final String SESSION_FINAL = "x-dynamo-session-final";
 
   private final RequestHead head;
-  private final Endpoint endpoint;
-  private final String requestId;
+  private final ClientRequest request;
   private final long startedAt;
 
   /** Trace of the request; null if there is none. */
   private final @Nullable RequestTrace trace;
+
+  /** Trace of the current attempt; null if there is none. */
+  private @Nullable AttemptTrace attempt;
 
   private final ProxyListener listener;
   private @Nullable String model;
@@ -45,10 +60,8 @@ final class ExchangeReport implements RequestReport, HandlerReport {
   private int attempts;
   private boolean streamed;
   private boolean clientLeft;
-  private long nanosToHead = NEVER;
-  private long nanosToFirstByte = NEVER;
-  private long nanosToEnd = NEVER;
-  private long bytesIn;
+  private long nanosToHead = RequestReport.NEVER;
+  private long nanosToFirstByte = RequestReport.NEVER;
   private long bytesOut;
   private long chunksOut;
   private @Nullable String reason;
@@ -63,10 +76,17 @@ final class ExchangeReport implements RequestReport, HandlerReport {
       ProxyListener listener) {
     this.listener = listener;
     this.head = head;
-    this.endpoint = endpoint;
-    this.requestId = requestId;
+    request = request(head, endpoint, requestId, false);
     this.startedAt = startedAt;
     trace = tracer.begin(endpoint, head.method(), head.uri(), head);
+  }
+
+  /** The facts in the head of a request. */
+  static ClientRequest request(RequestHead head, Endpoint endpoint, String id, boolean admin) {
+    ClientAddress client = head.client();
+    String address = client == null ? UNKNOWN_CLIENT : client.text();
+    return new ClientRequest(
+        endpoint, head.method(), head.uri(), id, head.identity(), address, admin);
   }
 
   long startedAt() {
@@ -82,33 +102,33 @@ final class ExchangeReport implements RequestReport, HandlerReport {
   void tries(Worker next, long now) {
     worker = next;
     attempts++;
-    listener.chosen(this, session, next, now - startedAt);
+    listener.on(new WorkerChosen(request, session, next, now - startedAt));
     if (trace != null) {
-      trace.tries(next);
+      attempt = trace.attempt(next);
     }
   }
 
   /** Trace headers of the current attempt, in place of the client's; null if there are none. */
   @Nullable TraceContext traceContext() {
-    return trace == null ? null : trace.context();
+    return attempt == null ? null : attempt.context();
   }
 
   @Override
   public @Nullable SideTrace sideTrace(Worker to, SideTrace.Purpose purpose, long now) {
     if (purpose == SideTrace.Purpose.PREFILL) {
-      listener.chosen(this, session, to, now - startedAt);
+      listener.on(new WorkerChosen(request, session, to, now - startedAt));
     }
     return trace == null ? null : trace.side(to, purpose);
   }
 
   @Override
   public void prefilled(long nanos) {
-    listener.prefilled(this, nanos);
+    listener.on(new PromptPrefilled(request, nanos));
   }
 
   @Override
   public void retried(RetryReason why) {
-    listener.retried(endpoint, why);
+    listener.on(new RequestRetried(request.endpoint(), why));
   }
 
   /**
@@ -118,16 +138,18 @@ final class ExchangeReport implements RequestReport, HandlerReport {
    */
   void gaveUp(RetryReason reason, int code) {
     unanswered();
-    if (trace != null) {
-      trace.gaveUp(reason, code);
+    if (attempt != null) {
+      attempt.ended(code, reason);
+      attempt = null;
     }
   }
 
   /** Records that the current attempt, if any, was cancelled. */
   void withdrawn() {
     unanswered();
-    if (trace != null) {
-      trace.withdrawn();
+    if (attempt != null) {
+      attempt.aborted();
+      attempt = null;
     }
   }
 
@@ -136,7 +158,7 @@ final class ExchangeReport implements RequestReport, HandlerReport {
     status = CLIENT_LEFT;
     blame = Blame.NONE;
     streamed = false;
-    nanosToFirstByte = NEVER;
+    nanosToFirstByte = RequestReport.NEVER;
     chunksOut = 0;
   }
 
@@ -153,14 +175,14 @@ final class ExchangeReport implements RequestReport, HandlerReport {
     blame = code < 400 ? Blame.NONE : code < 500 ? Blame.CLIENT : Blame.UPSTREAM;
     worker = by;
     streamed = events;
-    if (trace != null) {
-      trace.answered(code);
+    if (attempt != null) {
+      attempt.answered(code);
     }
   }
 
   void bodyArrived(long now, boolean computed) {
     chunksOut++;
-    if (nanosToFirstByte == NEVER && computed) {
+    if (nanosToFirstByte == RequestReport.NEVER && computed) {
       nanosToFirstByte = now - startedAt;
     }
   }
@@ -183,13 +205,24 @@ final class ExchangeReport implements RequestReport, HandlerReport {
     usage = counts;
   }
 
-  void ended(int code, Blame whose, long received, long now) {
+  /** The report about the end of the request. */
+  RequestReport ended(int code, Blame whose, long received, long now) {
     status = code;
     blame = whose;
-    bytesIn = received;
-    nanosToEnd = now - startedAt;
+    return new RequestReport(
+        request,
+        model,
+        worker,
+        attempts,
+        new ReportedResult(code, whose, reason, streamed, clientLeft),
+        new ReportedTimes(nanosToHead, nanosToFirstByte, now - startedAt),
+        new ReportedTraffic(received, bytesOut, chunksOut, usage));
+  }
+
+  /** Ends the trace, if there is one. */
+  void endTrace(RequestReport report) {
     if (trace != null) {
-      trace.ended(this);
+      trace.ended(report);
     }
   }
 
@@ -200,110 +233,26 @@ final class ExchangeReport implements RequestReport, HandlerReport {
     return ends && session != null ? session.value() : null;
   }
 
-  @Override
-  public Endpoint endpoint() {
-    return endpoint;
+  String requestId() {
+    return request.id();
   }
 
-  @Override
-  public String method() {
-    return head.method();
-  }
-
-  @Override
-  public String uri() {
-    return head.uri();
-  }
-
-  @Override
-  public String requestId() {
-    return requestId;
-  }
-
-  @Override
-  public @Nullable String model() {
-    return model;
-  }
-
-  @Override
-  public int status() {
+  int status() {
     return status;
   }
 
-  @Override
-  public Blame blame() {
+  Blame blame() {
     return blame;
   }
 
-  @Override
-  public @Nullable Worker worker() {
+  /** Worker of the last attempt; null if there was none. */
+  @Nullable Worker worker() {
     return worker;
   }
 
-  @Override
-  public int attempts() {
-    return attempts;
-  }
-
-  @Override
-  public boolean streamed() {
+  /** True if the answer is an event stream. */
+  boolean streamed() {
     return streamed;
-  }
-
-  @Override
-  public boolean clientLeft() {
-    return clientLeft;
-  }
-
-  @Override
-  public long nanosToHead() {
-    return nanosToHead;
-  }
-
-  @Override
-  public long nanosToFirstByte() {
-    return nanosToFirstByte;
-  }
-
-  @Override
-  public long nanosToEnd() {
-    return nanosToEnd;
-  }
-
-  @Override
-  public long bytesIn() {
-    return bytesIn;
-  }
-
-  @Override
-  public long bytesOut() {
-    return bytesOut;
-  }
-
-  @Override
-  public long chunksOut() {
-    return chunksOut;
-  }
-
-  @Override
-  public ClientIdentity identity() {
-    return head.identity();
-  }
-
-  @Override
-  public String client() {
-    ClientAddress client = head.client();
-    return client == null ? RequestReport.super.client() : client.text();
-  }
-
-  @Override
-  public @Nullable String reason() {
-    return reason;
-  }
-
-  @Override
-  public Usage usage() {
-    return usage;
   }
 
   /**
@@ -315,7 +264,7 @@ final class ExchangeReport implements RequestReport, HandlerReport {
       return usage.promptTokens();
     }
     boolean failed = status >= 400 && status != CLIENT_LEFT;
-    return worker() == null || failed ? 0 : estimate;
+    return worker == null || failed ? 0 : estimate;
   }
 
   /** Tokens of the answer by the engine's count; without a count each chunk of a stream is one. */
@@ -323,6 +272,6 @@ final class ExchangeReport implements RequestReport, HandlerReport {
     if (usage.completionTokens() >= 0) {
       return usage.completionTokens();
     }
-    return streamed() ? chunksOut : 0;
+    return streamed ? chunksOut : 0;
   }
 }

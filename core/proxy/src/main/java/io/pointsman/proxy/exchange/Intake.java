@@ -15,6 +15,7 @@ import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Rejections;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.stored.StoredResponse;
+import io.pointsman.proxy.telemetry.RequestEvent.LimitReached;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
@@ -270,7 +271,7 @@ final class Intake implements BodyDecoder.Receiver {
     }
     QuotaAnswer.Refused limited = quota.take(plane, head, read);
     if (limited != null) {
-      plane.listener().limited(head.identity(), limited.limit());
+      plane.listener().on(new LimitReached(head.identity(), limited.limit()));
       return new Refused(Rejections.error(limited), Rejections.reply(limited));
     }
     parts.answers().limits(quota.headers());

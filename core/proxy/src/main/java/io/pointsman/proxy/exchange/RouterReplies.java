@@ -2,10 +2,18 @@ package io.pointsman.proxy.exchange;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
+import io.pointsman.engine.fleet.Usage;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
+import io.pointsman.proxy.telemetry.Blame;
+import io.pointsman.proxy.telemetry.RequestEvent.RouterAnswered;
+import io.pointsman.proxy.telemetry.RequestReport;
+import io.pointsman.proxy.telemetry.RequestReport.ReportedResult;
+import io.pointsman.proxy.telemetry.RequestReport.ReportedTimes;
+import io.pointsman.proxy.telemetry.RequestReport.ReportedTraffic;
 import io.pointsman.proxy.wire.RequestHead;
+import io.pointsman.request.Endpoint;
 import io.pointsman.request.Paths;
 import org.jspecify.annotations.Nullable;
 
@@ -66,9 +74,17 @@ final class RouterReplies {
       long length) {
     if (plane().listener().receivesOwnAnswers()) {
       String reason = error == null ? null : error.code();
-      plane()
-          .listener()
-          .answered(new OwnAnswer(head, admin, requestId, status, reason, nanos, length));
+      Blame blame = status < 400 ? Blame.NONE : status < 500 ? Blame.CLIENT : Blame.ROUTER;
+      RequestReport report =
+          new RequestReport(
+              ExchangeReport.request(head, Endpoint.TRANSPARENT, requestId, admin),
+              null,
+              null,
+              0,
+              new ReportedResult(status, blame, reason, false, false),
+              new ReportedTimes(RequestReport.NEVER, RequestReport.NEVER, nanos),
+              new ReportedTraffic(Math.max(0, head.contentLength()), length, 0, Usage.UNKNOWN));
+      plane().listener().on(new RouterAnswered(report));
     }
   }
 

@@ -5,6 +5,7 @@ import io.pointsman.engine.Decision;
 import io.pointsman.engine.deferral.Deferral;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.proxy.telemetry.RequestEvent.DeferralEnded;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -79,7 +80,7 @@ final class DeferredRequest implements Deferral.Guest {
   private void take(Decision decision, long heldNanos) {
     if (waiting) {
       waiting = false;
-      state.plane().listener().heldBack(heldNanos, true);
+      state.plane().listener().on(new DeferralEnded(heldNanos, true));
       holder.heldDecided(decision);
     } else if (decision instanceof Decision.Routed routed) {
       routed.lease().ignored();
@@ -95,7 +96,7 @@ final class DeferredRequest implements Deferral.Guest {
   private void takeFault(RuntimeException fault) {
     if (waiting) {
       waiting = false;
-      state.plane().listener().heldBack(state.now() - heldAt, false);
+      state.plane().listener().on(new DeferralEnded(state.now() - heldAt, false));
       holder.heldFailed(fault);
     }
   }
@@ -110,7 +111,7 @@ final class DeferredRequest implements Deferral.Guest {
     if (waiting) {
       waiting = false;
       holdBack.leave(this);
-      state.plane().listener().heldBack(state.now() - heldAt, false);
+      state.plane().listener().on(new DeferralEnded(state.now() - heldAt, false));
     }
   }
 }

@@ -1,13 +1,6 @@
 package io.pointsman.proxy.telemetry;
 
-import io.pointsman.engine.fleet.Worker;
-import io.pointsman.engine.policy.AffinityKey;
-import io.pointsman.proxy.identity.ClientIdentity;
-import io.pointsman.proxy.quota.ClientLimit;
-import io.pointsman.request.Endpoint;
-import org.jspecify.annotations.Nullable;
-
-/** Passes all events on. A subclass that overrides a method also calls that of this class. */
+/** Reads events and passes all of them on. */
 public abstract class ForwardingListener implements ProxyListener {
   private final ProxyListener next;
 
@@ -15,55 +8,13 @@ public abstract class ForwardingListener implements ProxyListener {
     this.next = next;
   }
 
-  @Override
-  public void started(Endpoint endpoint) {
-    next.started(endpoint);
-  }
+  /** Receives an event before the next listener. */
+  protected abstract void read(RequestEvent event);
 
   @Override
-  public void chosen(
-      RequestReport report, @Nullable AffinityKey session, Worker worker, long nanos) {
-    next.chosen(report, session, worker, nanos);
-  }
-
-  @Override
-  public void prefilled(RequestReport report, long nanos) {
-    next.prefilled(report, nanos);
-  }
-
-  @Override
-  public void sessionEnded(String session) {
-    next.sessionEnded(session);
-  }
-
-  @Override
-  public void retried(Endpoint endpoint, RetryReason reason) {
-    next.retried(endpoint, reason);
-  }
-
-  @Override
-  public void waited(long nanos, boolean admitted) {
-    next.waited(nanos, admitted);
-  }
-
-  @Override
-  public void heldBack(long nanos, boolean decided) {
-    next.heldBack(nanos, decided);
-  }
-
-  @Override
-  public void limited(ClientIdentity client, ClientLimit limit) {
-    next.limited(client, limit);
-  }
-
-  @Override
-  public void awaitsWorker(@Nullable String model, boolean begins) {
-    next.awaitsWorker(model, begins);
-  }
-
-  @Override
-  public void ended(RequestReport report) {
-    next.ended(report);
+  public final void on(RequestEvent event) {
+    read(event);
+    next.on(event);
   }
 
   @Override
@@ -74,10 +25,5 @@ public abstract class ForwardingListener implements ProxyListener {
   @Override
   public boolean receivesOwnAnswers() {
     return next.receivesOwnAnswers();
-  }
-
-  @Override
-  public void answered(RequestReport report) {
-    next.answered(report);
   }
 }

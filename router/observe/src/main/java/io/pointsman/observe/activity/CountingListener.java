@@ -2,6 +2,8 @@ package io.pointsman.observe.activity;
 
 import io.pointsman.proxy.telemetry.ForwardingListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
+import io.pointsman.proxy.telemetry.RequestEvent;
+import io.pointsman.proxy.telemetry.RequestEvent.RequestEnded;
 import io.pointsman.proxy.telemetry.RequestReport;
 
 /** Counts the ends of requests. */
@@ -14,8 +16,9 @@ final class CountingListener extends ForwardingListener {
   }
 
   @Override
-  public void ended(RequestReport report) {
-    activity.ended(report);
-    super.ended(report);
+  protected void read(RequestEvent event) {
+    if (event instanceof RequestEnded(RequestReport report)) {
+      activity.ended(report);
+    }
   }
 }

@@ -173,20 +173,20 @@ public final class FleetActivity implements Learner {
   /** Counts the end of a request of the proxy. */
   void ended(RequestReport report) {
     all.ended.increment();
-    if (report.blame() == Blame.UPSTREAM || report.blame() == Blame.ROUTER) {
+    if (report.result().blame() == Blame.UPSTREAM || report.result().blame() == Blame.ROUTER) {
       all.errors.increment();
     }
     Worker by = report.worker();
     Tally worker = by == null ? null : of(by);
-    if (worker == null || !report.streamed() || report.nanosToFirstByte() < 0) {
+    if (worker == null || !report.result().streamed() || report.times().firstByte() < 0) {
       return;
     }
-    all.firstTokens.add(report.nanosToFirstByte());
-    worker.firstTokens.add(report.nanosToFirstByte());
-    if (report.usage().completionTokens() <= 0) {
+    all.firstTokens.add(report.times().firstByte());
+    worker.firstTokens.add(report.times().firstByte());
+    if (report.traffic().usage().completionTokens() <= 0) {
       // The engine reports no counts, or nobody reads them: about one token in each event.
-      all.tokens.add(report.chunksOut());
-      worker.tokens.add(report.chunksOut());
+      all.tokens.add(report.traffic().chunksOut());
+      worker.tokens.add(report.traffic().chunksOut());
     }
   }
 }

@@ -6,9 +6,23 @@ import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.proxy.telemetry.ClientRequest;
 import io.pointsman.proxy.telemetry.ForwardingListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
+import io.pointsman.proxy.telemetry.RequestEvent;
+import io.pointsman.proxy.telemetry.RequestEvent.DeferralEnded;
+import io.pointsman.proxy.telemetry.RequestEvent.LimitReached;
+import io.pointsman.proxy.telemetry.RequestEvent.PromptPrefilled;
+import io.pointsman.proxy.telemetry.RequestEvent.QueueWaitEnded;
+import io.pointsman.proxy.telemetry.RequestEvent.RequestEnded;
+import io.pointsman.proxy.telemetry.RequestEvent.RequestRetried;
+import io.pointsman.proxy.telemetry.RequestEvent.RequestStarted;
+import io.pointsman.proxy.telemetry.RequestEvent.RouterAnswered;
+import io.pointsman.proxy.telemetry.RequestEvent.SessionEnded;
+import io.pointsman.proxy.telemetry.RequestEvent.WorkerAwaited;
+import io.pointsman.proxy.telemetry.RequestEvent.WorkerChosen;
 import io.pointsman.proxy.telemetry.RequestReport;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -94,39 +108,48 @@ public final class RequestLines extends ForwardingListener {
   }
 
   @Override
-  public void chosen(
-      RequestReport report, @Nullable AffinityKey session, Worker worker, long nanos) {
-    if (settings.requests()) {
-      Instant now = clock.instant();
-      choices.accept(
-          String.format(
-              Locale.ROOT,
-              "Routing request %s with session id %s to %s at %d.%06d, process time = %.4f",
-              word(report.requestId()),
-              session == null ? "None" : word(session.value()),
-              worker.spec().url(),
-              now.getEpochSecond(),
-              now.getNano() / 1000,
-              nanos / 1e9));
-      Role role = worker.spec().role();
-      if (role != Role.REGULAR) {
-        String stage = role == Role.PREFILL ? "Prefill" : "Decode";
-        about(report, "%s endpoint: %s".formatted(stage, worker.spec().url()));
-      }
+  protected void read(RequestEvent event) {
+    switch (event) {
+      case WorkerChosen chosen when settings.requests() -> chosen(chosen);
+      case PromptPrefilled(ClientRequest request, long nanos) when settings.requests() ->
+          about(
+              request, String.format(Locale.ROOT, "Prefill completed in %.4fs (TTFT)", nanos / 1e9));
+      case RequestEnded(RequestReport report) -> ended(report);
+      case RouterAnswered(RequestReport report) -> answered(report);
+      case RequestStarted _,
+          LimitReached _,
+          QueueWaitEnded _,
+          DeferralEnded _,
+          WorkerAwaited _,
+          WorkerChosen _,
+          PromptPrefilled _,
+          RequestRetried _,
+          SessionEnded _ -> {}
     }
-    super.chosen(report, session, worker, nanos);
   }
 
-  @Override
-  public void prefilled(RequestReport report, long nanos) {
-    if (settings.requests()) {
-      about(report, String.format(Locale.ROOT, "Prefill completed in %.4fs (TTFT)", nanos / 1e9));
+  private void chosen(WorkerChosen choice) {
+    Instant now = clock.instant();
+    AffinityKey session = choice.session();
+    WorkerSpec worker = choice.worker().spec();
+    choices.accept(
+        String.format(
+            Locale.ROOT,
+            "Routing request %s with session id %s to %s at %d.%06d, process time = %.4f",
+            word(choice.request().id()),
+            session == null ? "None" : word(session.value()),
+            worker.url(),
+            now.getEpochSecond(),
+            now.getNano() / 1000,
+            choice.nanos() / 1e9));
+    if (worker.role() != Role.REGULAR) {
+      String stage = worker.role() == Role.PREFILL ? "Prefill" : "Decode";
+      about(choice.request(), "%s endpoint: %s".formatted(stage, worker.url()));
     }
-    super.prefilled(report, nanos);
   }
 
-  private void about(RequestReport report, String text) {
-    choices.accept("[" + word(report.requestId()) + "] " + text);
+  private void about(ClientRequest request, String text) {
+    choices.accept("[" + word(request.id()) + "] " + text);
   }
 
   /** The text without spaces and control characters, because a client chooses it. */
@@ -151,22 +174,18 @@ public final class RequestLines extends ForwardingListener {
     return settings.access() != Access.OFF || settings.audit() || super.receivesOwnAnswers();
   }
 
-  @Override
-  public void ended(RequestReport report) {
+  private void ended(RequestReport report) {
     if (settings.requests()) {
       orchestrated(report);
     }
     line(report);
-    super.ended(report);
   }
 
-  @Override
-  public void answered(RequestReport report) {
+  private void answered(RequestReport report) {
     line(report);
     if (settings.audit() && audits(report)) {
       audit(report);
     }
-    super.answered(report);
   }
 
   private void line(RequestReport report) {
@@ -176,7 +195,7 @@ public final class RequestLines extends ForwardingListener {
   }
 
   private static boolean bad(RequestReport report) {
-    return report.status() >= 400 || report.clientLeft() || report.reason() != null;
+    return report.result().status() >= 400 || report.result().clientLeft() || report.result().reason() != null;
   }
 
   /** True for an evenly distributed share of the calls. */
@@ -190,20 +209,20 @@ public final class RequestLines extends ForwardingListener {
   }
 
   private static boolean audits(RequestReport report) {
-    if (report.status() == 401 || report.status() == 403) {
+    if (report.result().status() == 401 || report.result().status() == 403) {
       return true;
     }
     String path = path(report);
-    return !READING.contains(report.method())
-        && !report.method().isEmpty()
-        && report.reason() == null
+    return !READING.contains(report.request().method())
+        && !report.request().method().isEmpty()
+        && report.result().reason() == null
         && OF_PLANES.stream().noneMatch(path::startsWith);
   }
 
   /** Writes the line, unless it is one of too many that a caller without a key can cause. */
   private void audit(RequestReport report) {
-    boolean refused = report.status() >= 400;
-    AuditRate rate = refused ? refusals : report.admin() ? null : ofClients;
+    boolean refused = report.result().status() >= 400;
+    AuditRate rate = refused ? refusals : report.request().admin() ? null : ofClients;
     if (rate == null) {
       lines.write("audit", audited(report, 0));
       return;
@@ -219,42 +238,42 @@ public final class RequestLines extends ForwardingListener {
    */
   private static List<KeyValuePair> audited(RequestReport report, int missing) {
     List<KeyValuePair> values = values(report);
-    add(values, "listener", report.admin() ? "admin" : "clients");
+    add(values, "listener", report.request().admin() ? "admin" : "clients");
     add(values, "not_logged", missing == 0 ? null : missing);
     return values;
   }
 
   /** The path without the query string, which may contain a key. */
   private static String path(RequestReport report) {
-    int query = report.uri().indexOf('?');
-    return query < 0 ? report.uri() : report.uri().substring(0, query);
+    int query = report.request().uri().indexOf('?');
+    return query < 0 ? report.request().uri() : report.request().uri().substring(0, query);
   }
 
   private static List<KeyValuePair> values(RequestReport report) {
     List<KeyValuePair> values = new ArrayList<>();
-    add(values, "client", report.client());
-    String identity = report.identity().name();
-    add(values, "identity", identity.equals(report.client()) ? null : LogText.of(identity));
-    add(values, "method", LogText.of(report.method()));
+    add(values, "client", report.request().client());
+    String identity = report.request().identity().name();
+    add(values, "identity", identity.equals(report.request().client()) ? null : LogText.of(identity));
+    add(values, "method", LogText.of(report.request().method()));
     add(values, "path", LogText.of(path(report)));
-    add(values, "status", report.status());
+    add(values, "status", report.result().status());
     String model = report.model();
     add(values, "model", model == null ? null : LogText.of(model));
     Worker worker = report.worker();
     add(values, "worker", worker == null ? null : worker.id());
     add(values, "attempts", report.attempts() > 1 ? report.attempts() : null);
-    add(values, "stream", report.streamed() ? true : null);
-    add(values, "reason", report.clientLeft() ? "client_left" : report.reason());
-    add(values, "bytes_in", report.bytesIn());
-    add(values, "bytes_out", report.bytesOut());
-    Usage usage = report.usage();
+    add(values, "stream", report.result().streamed() ? true : null);
+    add(values, "reason", report.result().clientLeft() ? "client_left" : report.result().reason());
+    add(values, "bytes_in", report.traffic().bytesIn());
+    add(values, "bytes_out", report.traffic().bytesOut());
+    Usage usage = report.traffic().usage();
     add(values, "prompt_tokens", known(usage.promptTokens()));
     add(values, "cached_tokens", known(usage.cachedTokens()));
     add(values, "completion_tokens", known(usage.completionTokens()));
-    add(values, "head_ms", millis(report.nanosToHead()));
-    add(values, "first_byte_ms", millis(report.nanosToFirstByte()));
-    add(values, "total_ms", millis(report.nanosToEnd()));
-    add(values, "request", LogText.of(report.requestId()));
+    add(values, "head_ms", millis(report.times().head()));
+    add(values, "first_byte_ms", millis(report.times().firstByte()));
+    add(values, "total_ms", millis(report.times().end()));
+    add(values, "request", LogText.of(report.request().id()));
     return values;
   }
 
@@ -275,14 +294,14 @@ public final class RequestLines extends ForwardingListener {
   private void orchestrated(RequestReport report) {
     Worker worker = report.worker();
     boolean decoded = worker != null && worker.spec().role() == Role.DECODE;
-    if (decoded && report.status() < 400) {
+    if (decoded && report.result().status() < 400) {
       about(
-          report,
+          report.request(),
           String.format(
               Locale.ROOT,
               "Orchestrated %srequest completed, total time = %.4fs",
-              report.streamed() ? "streaming " : "",
-              report.nanosToEnd() / 1e9));
+              report.result().streamed() ? "streaming " : "",
+              report.times().end() / 1e9));
     }
   }
 }

@@ -43,9 +43,9 @@ final class ClientSeries {
   }
 
   void ended(RequestReport report) {
-    Series series = of(report.identity());
+    Series series = of(report.request().identity());
     series.requests.inc();
-    Usage usage = report.usage();
+    Usage usage = report.traffic().usage();
     if (usage.promptTokens() > 0) {
       series.promptTokens.inc(usage.promptTokens());
     }

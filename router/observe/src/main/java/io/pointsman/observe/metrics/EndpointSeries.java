@@ -58,14 +58,14 @@ final class EndpointSeries {
 
   void ended(RequestReport report) {
     request(report).inc();
-    if (report.status() / 100 == 2) {
+    if (report.result().status() / 100 == 2) {
       succeeded.increment();
     }
-    observe(headers, report.nanosToHead());
-    if (report.streamed()) {
-      observe(firstBytes, report.nanosToFirstByte());
+    observe(headers, report.times().head());
+    if (report.result().streamed()) {
+      observe(firstBytes, report.times().firstByte());
     }
-    observe(durations, report.nanosToEnd());
+    observe(durations, report.times().end());
   }
 
   /** Number of requests answered with 2xx. */
@@ -96,7 +96,7 @@ final class EndpointSeries {
 
   private CounterDataPoint request(RequestReport report) {
     ModelLabels models = families.models;
-    int status = StatusLabels.index(report.status());
+    int status = StatusLabels.index(report.result().status());
     int model = models.index(report.model());
     int place = status * models.size() + model;
     CounterDataPoint series = requests.get(place);

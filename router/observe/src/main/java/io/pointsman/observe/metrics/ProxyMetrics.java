@@ -7,6 +7,18 @@ import io.pointsman.proxy.quota.ClientLimit;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.telemetry.ProxyListener;
+import io.pointsman.proxy.telemetry.RequestEvent;
+import io.pointsman.proxy.telemetry.RequestEvent.DeferralEnded;
+import io.pointsman.proxy.telemetry.RequestEvent.LimitReached;
+import io.pointsman.proxy.telemetry.RequestEvent.PromptPrefilled;
+import io.pointsman.proxy.telemetry.RequestEvent.QueueWaitEnded;
+import io.pointsman.proxy.telemetry.RequestEvent.RequestEnded;
+import io.pointsman.proxy.telemetry.RequestEvent.RequestRetried;
+import io.pointsman.proxy.telemetry.RequestEvent.RequestStarted;
+import io.pointsman.proxy.telemetry.RequestEvent.RouterAnswered;
+import io.pointsman.proxy.telemetry.RequestEvent.SessionEnded;
+import io.pointsman.proxy.telemetry.RequestEvent.WorkerAwaited;
+import io.pointsman.proxy.telemetry.RequestEvent.WorkerChosen;
 import io.pointsman.proxy.telemetry.RequestReport;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.request.Endpoint;
@@ -42,7 +54,7 @@ final class ProxyMetrics implements ProxyListener {
   private final Map<String, CounterDataPoint> shed = new HashMap<>();
   private final ClientSeries clients;
   private final DistributionDataPoint queueWait;
-  private final DistributionDataPoint heldBack;
+  private final DistributionDataPoint deferrals;
   private final WorkerDemand demand;
   private final LongAdder started = new LongAdder();
   private final LongAdder ended = new LongAdder();
@@ -76,7 +88,7 @@ final class ProxyMetrics implements ProxyListener {
     for (Blame blame : Blame.values()) {
       errorSeries.put(blame, new AtomicReferenceArray<>(CUT + 1));
     }
-    heldBack = meters.histogram(RequestMetric.DEFERRAL_SECONDS, Meters.FIRST_BYTE_SECONDS);
+    deferrals = meters.histogram(RequestMetric.DEFERRAL_SECONDS, Meters.FIRST_BYTE_SECONDS);
     queueWait = meters.histogram(RequestMetric.QUEUE_WAIT_SECONDS, Meters.FIRST_BYTE_SECONDS);
     meters.pulled(RequestMetric.REQUESTS_IN_FLIGHT, sink -> sink.put(inFlight()));
     meters.pulled(RequestMetric.RESPONSE_CHUNKS, sink -> sink.put(chunks.sum()));
@@ -120,56 +132,47 @@ final class ProxyMetrics implements ProxyListener {
   }
 
   @Override
-  public void started(Endpoint endpoint) {
-    started.increment();
+  public void on(RequestEvent event) {
+    switch (event) {
+      case RequestStarted _ -> started.increment();
+      case LimitReached(ClientIdentity client, ClientLimit limit) -> clients.limited(client, limit);
+      case QueueWaitEnded wait -> queueWait.observe(wait.nanos() / NANOS);
+      case DeferralEnded deferral -> deferrals.observe(deferral.nanos() / NANOS);
+      case WorkerAwaited(String model, boolean begins) -> awaits(model, begins);
+      case RequestRetried(Endpoint endpoint, RetryReason reason) -> retried(endpoint, reason);
+      case RequestEnded(RequestReport report) -> ended(report);
+      case WorkerChosen _, PromptPrefilled _, SessionEnded _, RouterAnswered _ -> {}
+    }
   }
 
-  @Override
-  public void retried(Endpoint endpoint, RetryReason reason) {
+  private void retried(Endpoint endpoint, RetryReason reason) {
     requireNonNull(retries.get(reason), "reason").inc();
     if (reason != RetryReason.STALE) {
       of(endpoint).retried();
     }
   }
 
-  @Override
-  public void waited(long nanos, boolean admitted) {
-    queueWait.observe(nanos / NANOS);
-  }
-
-  @Override
-  public void heldBack(long nanos, boolean decided) {
-    heldBack.observe(nanos / NANOS);
-  }
-
-  @Override
-  public void awaitsWorker(@Nullable String model, boolean begins) {
+  private void awaits(@Nullable String model, boolean begins) {
     demand.awaits(model, begins);
     if (begins) {
       demand.withoutWorker(model);
     }
   }
 
-  @Override
-  public void limited(ClientIdentity client, ClientLimit limit) {
-    clients.limited(client, limit);
-  }
-
-  @Override
-  public void ended(RequestReport report) {
+  private void ended(RequestReport report) {
     ended.increment();
-    chunks.add(report.chunksOut());
-    bytes.add(report.bytesOut());
-    of(report.endpoint()).ended(report);
+    chunks.add(report.traffic().chunksOut());
+    bytes.add(report.traffic().bytesOut());
+    of(report.request().endpoint()).ended(report);
     clients.ended(report);
     Consumer<RequestReport> further = others;
     if (further != null) {
       further.accept(report);
     }
-    if (report.blame() != Blame.NONE) {
-      error(report.blame(), errorKind(report)).inc();
+    if (report.result().blame() != Blame.NONE) {
+      error(report.result().blame(), errorKind(report)).inc();
     }
-    CounterDataPoint reason = report.reason() == null ? null : shed.get(report.reason());
+    CounterDataPoint reason = report.result().reason() == null ? null : shed.get(report.result().reason());
     if (reason != null) {
       reason.inc();
     }
@@ -192,10 +195,10 @@ final class ProxyMetrics implements ProxyListener {
   }
 
   private static int errorKind(RequestReport report) {
-    if (report.clientLeft()) {
+    if (report.result().clientLeft()) {
       return LEFT;
     }
-    return report.status() < 400 ? CUT : StatusLabels.index(report.status());
+    return report.result().status() < 400 ? CUT : StatusLabels.index(report.result().status());
   }
 
   private static String errorLabel(int kind) {

@@ -100,13 +100,13 @@ final class StackRequests {
     }
 
     private void ended(RequestReport report) {
-      in.inc(Math.max(0, report.usage().promptTokens()));
-      out.inc(Math.max(0, report.usage().completionTokens()));
-      boolean failed = report.status() >= 400 || report.blame() == Blame.UPSTREAM;
-      (failed ? bad : good).observe(report.nanosToEnd() / NANOS);
-      if (report.blame() == Blame.UPSTREAM) {
+      in.inc(Math.max(0, report.traffic().usage().promptTokens()));
+      out.inc(Math.max(0, report.traffic().usage().completionTokens()));
+      boolean failed = report.result().status() >= 400 || report.result().blame() == Blame.UPSTREAM;
+      (failed ? bad : good).observe(report.times().end() / NANOS);
+      if (report.result().blame() == Blame.UPSTREAM) {
         String type =
-            report.status() < 400 ? CUT : StatusLabels.label(StatusLabels.index(report.status()));
+            report.result().status() < 400 ? CUT : StatusLabels.label(StatusLabels.index(report.result().status()));
         errorTypes.computeIfAbsent(type, t -> errors.labelValues(key.server, key.model, t)).inc();
       }
     }
@@ -139,7 +139,7 @@ final class StackRequests {
   /** Counts a request that was sent to an engine. */
   void ended(RequestReport report) {
     Worker worker = report.worker();
-    if (worker == null || worker.left() || report.nanosToEnd() == RequestReport.NEVER) {
+    if (worker == null || worker.left() || report.times().end() == RequestReport.NEVER) {
       return;
     }
     String server = VllmRouterMetrics.label(worker);
@@ -151,9 +151,9 @@ final class StackRequests {
     found.ended(report);
     Sums of = requireNonNull(sums.computeIfAbsent(server, _ -> new Sums()), "sums");
     of.requests.increment();
-    of.nanos.add(report.nanosToEnd());
-    of.prompt.add(Math.max(0, report.usage().promptTokens()));
-    of.cached.add(Math.max(0, report.usage().cachedTokens()));
+    of.nanos.add(report.times().end());
+    of.prompt.add(Math.max(0, report.traffic().usage().promptTokens()));
+    of.cached.add(Math.max(0, report.traffic().usage().cachedTokens()));
   }
 
   /** The sums of an engine; null before its first request. */

@@ -89,17 +89,17 @@ final class VllmRouterRequests {
   }
 
   void ended(RequestReport report) {
-    String route = VllmRouterMetrics.route(report.endpoint());
+    String route = VllmRouterMetrics.route(report.request().endpoint());
     Worker worker = report.worker();
-    if (report.status() / 100 == 2) {
+    if (report.result().status() / 100 == 2) {
       observe(generate, report);
-      if (report.endpoint() == Endpoint.EMBEDDINGS) {
+      if (report.request().endpoint() == Endpoint.EMBEDDINGS) {
         observe(embeddings, report);
       }
-    } else if (report.status() >= 400 && !report.clientLeft()) {
+    } else if (report.result().status() >= 400 && !report.result().clientLeft()) {
       failed(report, route);
     }
-    if (report.attempts() > 1 && report.blame() == Blame.UPSTREAM) {
+    if (report.attempts() > 1 && report.result().blame() == Blame.UPSTREAM) {
       exhausted.labelValues(route).inc();
     }
     if (worker != null && worker.spec().role() == Role.DECODE) {
@@ -109,17 +109,17 @@ final class VllmRouterRequests {
   }
 
   private void failed(RequestReport report, String route) {
-    boolean nowhere = report.worker() == null && report.status() == 503;
+    boolean nowhere = report.worker() == null && report.result().status() == 503;
     errors.labelValues(route, nowhere ? "no_available_workers" : "non_retryable_error").inc();
-    if (report.endpoint() == Endpoint.EMBEDDINGS) {
-      String status = StatusLabels.label(StatusLabels.index(report.status()));
+    if (report.request().endpoint() == Endpoint.EMBEDDINGS) {
+      String status = StatusLabels.label(StatusLabels.index(report.result().status()));
       embeddingErrors.labelValues("http_" + status).inc();
     }
   }
 
   private static void observe(DistributionDataPoint series, RequestReport report) {
-    if (report.nanosToHead() != RequestReport.NEVER) {
-      series.observe(report.nanosToHead() / NANOS);
+    if (report.times().head() != RequestReport.NEVER) {
+      series.observe(report.times().head() / NANOS);
     }
   }
 }

@@ -9,6 +9,7 @@ import io.opentelemetry.api.trace.Tracer;
 import io.opentelemetry.context.Context;
 import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.telemetry.AttemptTrace;
 import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.telemetry.RequestReport;
 import io.pointsman.proxy.telemetry.RequestTrace;
@@ -51,13 +52,14 @@ final class TracedRequest implements RequestTrace {
   }
 
   @Override
-  public void tries(Worker worker) {
+  public AttemptTrace attempt(Worker worker) {
     Span begun = begun(worker);
     if (attempts > 0) {
       begun.setAttribute(SpanKeys.RESEND, attempts);
     }
     attempts++;
     attempt = begun;
+    return new TracedAttempt(begun);
   }
 
   @Override
@@ -91,36 +93,14 @@ final class TracedRequest implements RequestTrace {
   }
 
   @Override
-  public TraceContext context() {
-    return Propagation.of(attempt == null ? request : attempt);
-  }
-
-  @Override
-  public void gaveUp(RetryReason reason, int status) {
-    endAttempt(status, reason.name().toLowerCase(Locale.ROOT));
-  }
-
-  @Override
-  public void withdrawn() {
-    endAttempt(0, TracedSide.ABORTED);
-  }
-
-  @Override
-  public void answered(int status) {
-    if (attempt != null) {
-      attempt.setAttribute(SpanKeys.STATUS, status);
-    }
-  }
-
-  @Override
   public void ended(RequestReport report) {
     String error = error(report);
     // A 4xx response is the fault of the worker's client: of this router.
-    boolean refused = error == null && report.status() >= 400;
-    endAttempt(0, refused ? Integer.toString(report.status()) : error);
+    boolean refused = error == null && report.result().status() >= 400;
+    endAttempt(0, refused ? Integer.toString(report.result().status()) : error);
     if (request.isRecording()) {
       request.setAllAttributes(attributes(report, error));
-      if (error != null && report.blame() != Blame.CLIENT) {
+      if (error != null && report.result().blame() != Blame.CLIENT) {
         request.setStatus(StatusCode.ERROR);
       }
     }
@@ -149,24 +129,53 @@ final class TracedRequest implements RequestTrace {
     under.end();
   }
 
+  /** The span of the current attempt. */
+  private final class TracedAttempt implements AttemptTrace {
+    private final Span span;
+
+    TracedAttempt(Span span) {
+      this.span = span;
+    }
+
+    @Override
+    public TraceContext context() {
+      return Propagation.of(span);
+    }
+
+    @Override
+    public void answered(int status) {
+      span.setAttribute(SpanKeys.STATUS, status);
+    }
+
+    @Override
+    public void ended(int status, @Nullable RetryReason failure) {
+      endAttempt(status, failure == null ? null : failure.name().toLowerCase(Locale.ROOT));
+    }
+
+    @Override
+    public void aborted() {
+      endAttempt(0, TracedSide.ABORTED);
+    }
+  }
+
   /** The error type of a request that failed; null if it succeeded or was itself invalid. */
   private static @Nullable String error(RequestReport report) {
-    if (report.clientLeft()) {
+    if (report.result().clientLeft()) {
       return CLIENT_LEFT;
     }
-    if (report.status() >= 500) {
-      return Integer.toString(report.status());
+    if (report.result().status() >= 500) {
+      return Integer.toString(report.result().status());
     }
-    return report.blame() != Blame.NONE && report.status() < 400 ? CUT : null;
+    return report.result().blame() != Blame.NONE && report.result().status() < 400 ? CUT : null;
   }
 
   private Attributes attributes(RequestReport report, @Nullable String error) {
     AttributesBuilder all = Attributes.builder();
-    all.put(SpanKeys.STATUS, (long) report.status());
-    all.put(SpanKeys.REQUEST_ID, report.requestId());
+    all.put(SpanKeys.STATUS, (long) report.result().status());
+    all.put(SpanKeys.REQUEST_ID, report.request().id());
     all.put(SpanKeys.POLICY, policy);
     all.put(SpanKeys.ATTEMPTS, (long) report.attempts());
-    all.put(SpanKeys.STREAMED, report.streamed());
+    all.put(SpanKeys.STREAMED, report.result().streamed());
     Worker worker = report.worker();
     String model = report.model();
     if (worker != null) {
@@ -175,11 +184,11 @@ final class TracedRequest implements RequestTrace {
     if (model != null) {
       all.put(SpanKeys.MODEL, model);
     }
-    if (report.nanosToFirstByte() != RequestReport.NEVER) {
-      all.put(SpanKeys.TTFT, report.nanosToFirstByte() / 1e9);
+    if (report.times().firstByte() != RequestReport.NEVER) {
+      all.put(SpanKeys.TTFT, report.times().firstByte() / 1e9);
     }
-    if (report.blame() != Blame.NONE) {
-      all.put(SpanKeys.BLAME, report.blame().name().toLowerCase(Locale.ROOT));
+    if (report.result().blame() != Blame.NONE) {
+      all.put(SpanKeys.BLAME, report.result().blame().name().toLowerCase(Locale.ROOT));
     }
     if (error != null) {
       all.put(SpanKeys.ERROR, error);

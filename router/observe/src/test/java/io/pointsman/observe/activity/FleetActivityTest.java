@@ -22,9 +22,14 @@ import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.quota.ClientLimit;
 import io.pointsman.proxy.telemetry.Blame;
-import io.pointsman.proxy.telemetry.ForwardingListener;
+import io.pointsman.proxy.telemetry.ClientRequest;
 import io.pointsman.proxy.telemetry.ProxyListener;
+import io.pointsman.proxy.telemetry.RequestEvent.LimitReached;
+import io.pointsman.proxy.telemetry.RequestEvent.RequestEnded;
 import io.pointsman.proxy.telemetry.RequestReport;
+import io.pointsman.proxy.telemetry.RequestReport.ReportedResult;
+import io.pointsman.proxy.telemetry.RequestReport.ReportedTimes;
+import io.pointsman.proxy.telemetry.RequestReport.ReportedTraffic;
 import io.pointsman.request.Endpoint;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.ScriptedRandomSource;
@@ -69,77 +74,28 @@ class FleetActivityTest implements EngineListener {
     return ((Decision.Routed) engine.decide(request)).lease();
   }
 
-  private record Ended(
-      @Nullable Worker worker, Blame blame, boolean streamed, long nanosToFirstByte, Usage usage)
-      implements RequestReport {
-    @Override
-    public Endpoint endpoint() {
-      return Endpoint.CHAT_COMPLETIONS;
-    }
-
-    @Override
-    public String method() {
-      return "POST";
-    }
-
-    @Override
-    public String uri() {
-      return "/v1/chat/completions";
-    }
-
-    @Override
-    public String requestId() {
-      return "req-1";
-    }
-
-    @Override
-    public @Nullable String model() {
-      return null;
-    }
-
-    @Override
-    public int status() {
-      return 200;
-    }
-
-    @Override
-    public int attempts() {
-      return 1;
-    }
-
-    @Override
-    public boolean clientLeft() {
-      return false;
-    }
-
-    @Override
-    public long nanosToHead() {
-      return NEVER;
-    }
-
-    @Override
-    public long nanosToEnd() {
-      return 0;
-    }
-
-    @Override
-    public long bytesIn() {
-      return 0;
-    }
-
-    @Override
-    public long bytesOut() {
-      return 0;
-    }
-
-    @Override
-    public long chunksOut() {
-      return 7;
-    }
+  private static RequestEnded ended(
+      @Nullable Worker worker, Blame blame, boolean streamed, long firstByte, Usage usage) {
+    return new RequestEnded(
+        new RequestReport(
+            new ClientRequest(
+                Endpoint.CHAT_COMPLETIONS,
+                "POST",
+                "/v1/chat/completions",
+                "req-1",
+                ClientIdentity.UNKNOWN,
+                "10.1.2.3",
+                false),
+            null,
+            worker,
+            1,
+            new ReportedResult(200, blame, null, streamed, false),
+            new ReportedTimes(RequestReport.NEVER, firstByte, 0),
+            new ReportedTraffic(0, 0, 7, usage)));
   }
 
   private void stream(long millis, Usage usage) {
-    proxy.ended(new Ended(worker, Blame.NONE, true, millis * MILLI, usage));
+    proxy.on(ended(worker, Blame.NONE, true, millis * MILLI, usage));
   }
 
   @Test
@@ -163,13 +119,14 @@ class FleetActivityTest implements EngineListener {
   void refusalsByLimitsGoOnToTheNextListener() {
     List<ClientLimit> limited = new ArrayList<>();
     ProxyListener metrics =
-        new ForwardingListener(ProxyListener.NONE) {
-          @Override
-          public void limited(ClientIdentity client, ClientLimit limit) {
-            limited.add(limit);
+        event -> {
+          if (event instanceof LimitReached reached) {
+            limited.add(reached.limit());
           }
         };
-    activity.around(metrics).limited(ClientIdentity.UNKNOWN, ClientLimit.CONCURRENCY);
+    activity
+        .around(metrics)
+        .on(new LimitReached(ClientIdentity.UNKNOWN, ClientLimit.CONCURRENCY));
     assertThat(limited).containsExactly(ClientLimit.CONCURRENCY);
   }
 
@@ -190,7 +147,7 @@ class FleetActivityTest implements EngineListener {
     }
     stream(4000, Usage.UNKNOWN);
     stream(4000, Usage.UNKNOWN);
-    proxy.ended(new Ended(worker, Blame.NONE, false, 60_000 * MILLI, Usage.UNKNOWN));
+    proxy.on(ended(worker, Blame.NONE, false, 60_000 * MILLI, Usage.UNKNOWN));
 
     Figures figures = activity.recent(worker);
     assertThat(figures.firstTokenP50()).isCloseTo(200, within(25.0));
@@ -200,9 +157,9 @@ class FleetActivityTest implements EngineListener {
 
   @Test
   void errorsOfClientsDoNotCount() {
-    proxy.ended(new Ended(null, Blame.CLIENT, false, RequestReport.NEVER, Usage.UNKNOWN));
-    proxy.ended(new Ended(null, Blame.ROUTER, false, RequestReport.NEVER, Usage.UNKNOWN));
-    proxy.ended(new Ended(worker, Blame.UPSTREAM, false, RequestReport.NEVER, Usage.UNKNOWN));
+    proxy.on(ended(null, Blame.CLIENT, false, RequestReport.NEVER, Usage.UNKNOWN));
+    proxy.on(ended(null, Blame.ROUTER, false, RequestReport.NEVER, Usage.UNKNOWN));
+    proxy.on(ended(worker, Blame.UPSTREAM, false, RequestReport.NEVER, Usage.UNKNOWN));
 
     assertThat(activity.recent().ended()).isEqualTo(3);
     assertThat(activity.recent().errors()).isEqualTo(2);
@@ -229,7 +186,7 @@ class FleetActivityTest implements EngineListener {
   @Test
   void aPointHasTheFiguresOfItsStepAndTheHourIsBounded() {
     place();
-    proxy.ended(new Ended(worker, Blame.NONE, false, RequestReport.NEVER, Usage.UNKNOWN));
+    proxy.on(ended(worker, Blame.NONE, false, RequestReport.NEVER, Usage.UNKNOWN));
     clock.advance(FleetActivity.STEP);
     activity.sample();
     FleetActivity.Point first = activity.hour().getFirst();

@@ -13,9 +13,18 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.AffinityKey;
 import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.telemetry.Blame;
+import io.pointsman.proxy.telemetry.ClientRequest;
 import io.pointsman.proxy.telemetry.ProxyListener;
+import io.pointsman.proxy.telemetry.RequestEvent.PromptPrefilled;
+import io.pointsman.proxy.telemetry.RequestEvent.RequestEnded;
+import io.pointsman.proxy.telemetry.RequestEvent.RouterAnswered;
+import io.pointsman.proxy.telemetry.RequestEvent.WorkerChosen;
 import io.pointsman.proxy.telemetry.RequestReport;
-import java.lang.reflect.Proxy;
+import io.pointsman.proxy.telemetry.RequestReport.ReportedResult;
+import io.pointsman.proxy.telemetry.RequestReport.ReportedTimes;
+import io.pointsman.proxy.telemetry.RequestReport.ReportedTraffic;
+import io.pointsman.request.Endpoint;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -51,15 +60,13 @@ class RequestLinesTest {
       new RequestLines(
           ProxyListener.NONE, CLOCK, settings(true, Access.OFF, 1), lines::add, (_, _) -> {});
 
-  private static RequestReport report(String id) {
-    return (RequestReport)
-        Proxy.newProxyInstance(
-            RequestLinesTest.class.getClassLoader(),
-            new Class<?>[] {RequestReport.class},
-            (_, method, _) -> {
-              assertThat(method.getName()).isEqualTo("requestId");
-              return id;
-            });
+  private static ClientRequest request(String id) {
+    return request(id, "POST", "/v1/chat/completions", false);
+  }
+
+  private static ClientRequest request(String id, String method, String uri, boolean admin) {
+    return new ClientRequest(
+        Endpoint.CHAT_COMPLETIONS, method, uri, id, ALICE, "10.1.2.3", admin);
   }
 
   private static AffinityKey session(String id) {
@@ -68,7 +75,7 @@ class RequestLinesTest {
 
   @Test
   void theLineHasTheFormOfTheStack() {
-    listener.chosen(report("r-1"), session("u7"), worker, 1_250_000);
+    listener.on(new WorkerChosen(request("r-1"), session("u7"), worker, 1_250_000));
     assertThat(lines)
         .containsExactly(
             "Routing request r-1 with session id u7 to http://a:1 at 1700000000.250001, process"
@@ -85,13 +92,13 @@ class RequestLinesTest {
     Fleet fleet = new Fleet(FleetSettings.DEFAULTS, () -> 0);
     Worker prefill = fleet.add(WorkerSpec.of("http://p:1").withRole(Role.PREFILL));
     Worker decode = fleet.add(WorkerSpec.of("http://d:1").withRole(Role.DECODE));
-    listener.chosen(report("r-1"), null, prefill, 0);
-    listener.prefilled(report("r-1"), 123_400_000);
-    listener.chosen(report("r-1"), null, decode, 0);
-    listener.ended(ended(decode, 200, false));
-    listener.ended(ended(decode, 200, true));
-    listener.ended(ended(decode, 502, false));
-    listener.ended(ended(worker, 200, false));
+    listener.on(new WorkerChosen(request("r-1"), null, prefill, 0));
+    listener.on(new PromptPrefilled(request("r-1"), 123_400_000));
+    listener.on(new WorkerChosen(request("r-1"), null, decode, 0));
+    listener.on(ended(decode, 200, false));
+    listener.on(ended(decode, 200, true));
+    listener.on(ended(decode, 502, false));
+    listener.on(ended(worker, 200, false));
     assertThat(lines)
         .filteredOn(line -> !LINE.matcher(line).find())
         .containsExactly(
@@ -103,68 +110,50 @@ class RequestLinesTest {
     assertThat(lines).filteredOn(line -> LINE.matcher(line).find()).hasSize(2);
   }
 
-  private static RequestReport ended(Worker worker, int status, boolean streamed) {
-    return (RequestReport)
-        Proxy.newProxyInstance(
-            RequestLinesTest.class.getClassLoader(),
-            new Class<?>[] {RequestReport.class},
-            (_, method, _) ->
-                switch (method.getName()) {
-                  case "requestId" -> "r-1";
-                  case "worker" -> worker;
-                  case "status" -> status;
-                  case "streamed" -> streamed;
-                  case "nanosToEnd" -> 567_800_000L;
-                  default -> throw new AssertionError(method);
-                });
+  private static RequestEnded ended(Worker worker, int status, boolean streamed) {
+    return new RequestEnded(
+        new RequestReport(
+            request("r-1"),
+            null,
+            worker,
+            1,
+            new ReportedResult(status, Blame.NONE, null, streamed, false),
+            new ReportedTimes(RequestReport.NEVER, RequestReport.NEVER, 567_800_000),
+            new ReportedTraffic(0, 0, 0, Usage.UNKNOWN)));
   }
 
   @Test
   void aRequestWithoutASessionHasNone() {
-    listener.chosen(report("r"), null, worker, 0);
+    listener.on(new WorkerChosen(request("r"), null, worker, 0));
     assertThat(lines.getFirst()).contains("session id None to");
   }
 
   @Test
   void aClientCannotWriteALineOfItsOwn() {
-    listener.chosen(report("r"), session("a b\nRouting request x"), worker, 0);
+    listener.on(new WorkerChosen(request("r"), session("a b\nRouting request x"), worker, 0));
     assertThat(lines.getFirst())
         .contains("session id a_b_Routing_request_x to")
         .doesNotContain("\n");
-    listener.chosen(report("r"), session("y".repeat(10_000)), worker, 0);
+    listener.on(new WorkerChosen(request("r"), session("y".repeat(10_000)), worker, 0));
     assertThat(lines.getLast().length()).isLessThan(500);
   }
 
-  /** A report with these values; other calls are answered as for a request without a worker. */
+  /** A report with these values, about a request without a worker. */
   private static RequestReport report(String method, String uri, int status, String reason) {
     return report(method, uri, status, reason, false);
   }
 
   private static RequestReport report(
       String method, String uri, int status, String reason, boolean admin) {
-    return (RequestReport)
-        Proxy.newProxyInstance(
-            RequestLinesTest.class.getClassLoader(),
-            new Class<?>[] {RequestReport.class},
-            (_, called, _) ->
-                switch (called.getName()) {
-                  case "method" -> method;
-                  case "uri" -> uri;
-                  case "status" -> status;
-                  case "reason" -> reason.isEmpty() ? null : reason;
-                  case "client" -> "10.1.2.3";
-                  case "identity" -> ALICE;
-                  case "requestId" -> "r-1";
-                  case "model" -> "m\nx";
-                  case "usage" -> new Usage(7, -1, 3);
-                  case "attempts" -> 1;
-                  case "clientLeft", "streamed" -> false;
-                  case "admin" -> admin;
-                  case "nanosToEnd" -> 12_340_000L;
-                  case "worker" -> null;
-                  default ->
-                      called.getReturnType() == long.class ? (Object) Long.valueOf(-1) : null;
-                });
+    return new RequestReport(
+        request("r-1", method, uri, admin),
+        "m\nx",
+        null,
+        1,
+        new ReportedResult(
+            status, Blame.NONE, reason.isEmpty() ? null : reason, false, false),
+        new ReportedTimes(RequestReport.NEVER, RequestReport.NEVER, 12_340_000),
+        new ReportedTraffic(-1, -1, -1, new Usage(7, -1, 3)));
   }
 
   private static List<String> written(Access access, double sample, RequestReport... reports) {
@@ -177,7 +166,7 @@ class RequestLinesTest {
             written::add,
             (message, values) -> written.add(message + values));
     for (RequestReport each : reports) {
-      listener.answered(each);
+      listener.on(new RouterAnswered(each));
     }
     return written;
   }

@@ -107,9 +107,9 @@ class OtherNamesTest {
 
     fleet.remove(worker.id());
     TestReport refused = TestReport.served(Endpoint.CHAT_COMPLETIONS, 503);
-    metrics.proxyListener().ended(refused.forModel("m"));
-    metrics.proxyListener().ended(refused.forModel("invented"));
-    metrics.proxyListener().ended(refused);
+    metrics.proxyListener().on(refused.forModel("m").ended());
+    metrics.proxyListener().on(refused.forModel("invented").ended());
+    metrics.proxyListener().on(refused.ended());
 
     assertThat(value("vllm:healthy_pods_total{server=\"http://a:1\"}")).isNaN();
     assertThat(value("vllm:num_incoming_requests_total{model=\"m\"}")).isEqualTo(1);
@@ -123,8 +123,7 @@ class OtherNamesTest {
     assertThat(value("vllm:num_incoming_requests_total{model=\"sleeping\"}")).isZero();
 
     metrics
-        .proxyListener()
-        .ended(TestReport.served(Endpoint.CHAT_COMPLETIONS, 503).forModel("sleeping"));
+        .proxyListener().on(TestReport.served(Endpoint.CHAT_COMPLETIONS, 503).forModel("sleeping").ended());
 
     assertThat(value("vllm:num_incoming_requests_total{model=\"sleeping\"}")).isEqualTo(1);
     assertThat(value("vllm:num_incoming_requests_total{model=\"other\"}")).isZero();
@@ -219,8 +218,8 @@ class OtherNamesTest {
     assertThat(value("vllm:avg_latency{server=\"http://a:1\"}")).isEqualTo(-1);
     TestReport good = TestReport.served(Endpoint.CHAT_COMPLETIONS, 200).forModel("m");
     TestReport bad = TestReport.failed(502, Blame.UPSTREAM).forModel("m");
-    metrics.proxyListener().ended(good.by(worker, 1, new Usage(100, 40, 7)));
-    metrics.proxyListener().ended(bad.by(worker, 1, Usage.UNKNOWN));
+    metrics.proxyListener().on(good.by(worker, 1, new Usage(100, 40, 7)).ended());
+    metrics.proxyListener().on(bad.by(worker, 1, Usage.UNKNOWN).ended());
     worker.capacity().reports(new ReportedLoad(3, 4, 0.5));
     clock.advance(Duration.ofSeconds(10));
 
@@ -312,7 +311,7 @@ class OtherNamesTest {
     Worker worker = worker(Role.REGULAR, "http://a:1");
     for (int i = 0; i < 100; i++) {
       TestReport report = TestReport.served(Endpoint.CHAT_COMPLETIONS, 404).forModel("x" + i);
-      metrics.proxyListener().ended(report.by(worker, 1, Usage.UNKNOWN));
+      metrics.proxyListener().on(report.by(worker, 1, Usage.UNKNOWN).ended());
     }
 
     String errors =
@@ -326,11 +325,10 @@ class OtherNamesTest {
     metrics.queue(() -> 3);
     Worker decode = worker(Role.DECODE, "http://d:1");
     TestReport chat = TestReport.served(Endpoint.CHAT_COMPLETIONS, 200);
-    metrics.proxyListener().ended(chat.by(decode, 1, Usage.UNKNOWN));
+    metrics.proxyListener().on(chat.by(decode, 1, Usage.UNKNOWN).ended());
     metrics
-        .proxyListener()
-        .ended(TestReport.failed(502, Blame.UPSTREAM).by(decode, 2, Usage.UNKNOWN));
-    metrics.proxyListener().ended(TestReport.served(Endpoint.EMBEDDINGS, 503));
+        .proxyListener().on(TestReport.failed(502, Blame.UPSTREAM).by(decode, 2, Usage.UNKNOWN).ended());
+    metrics.proxyListener().on(TestReport.served(Endpoint.EMBEDDINGS, 503).ended());
 
     String route = "{route=\"/v1/chat/completions\"}";
     assertThat(value("vllm_router_pd_requests_total" + route)).isEqualTo(2);

@@ -55,6 +55,11 @@ import io.pointsman.proxy.retry.PoisonMemory;
 import io.pointsman.proxy.retry.PoisonSettings;
 import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.telemetry.ConnectionTally;
+import io.pointsman.proxy.telemetry.RequestEvent.LimitReached;
+import io.pointsman.proxy.telemetry.RequestEvent.QueueWaitEnded;
+import io.pointsman.proxy.telemetry.RequestEvent.RequestEnded;
+import io.pointsman.proxy.telemetry.RequestEvent.RequestRetried;
+import io.pointsman.proxy.telemetry.RequestEvent.RequestStarted;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.request.Endpoint;
 import io.pointsman.testkit.Await;
@@ -124,18 +129,18 @@ class RouterMetricsTest {
   @Test
   void requestsAreCountedByTheNamesOfAtMost64ClientsOfASource() {
     TestReport report = TestReport.served(Endpoint.COMPLETIONS, 200);
-    metrics.proxyListener().ended(report);
+    metrics.proxyListener().on(report.ended());
     for (int i = 0; i < 100; i++) {
-      metrics.proxyListener().ended(report.of(client("key-" + i)));
+      metrics.proxyListener().on(report.of(client("key-" + i)).ended());
     }
-    metrics.proxyListener().ended(report.of(client("key-1")));
+    metrics.proxyListener().on(report.of(client("key-1")).ended());
     Scraped scraped = scraped();
     String series = "pointsman_client_requests_total{client=\"%s\",source=\"%s\"}";
     assertThat(scraped.value(series.formatted("key-1", "key"))).isEqualTo(2);
     assertThat(scraped.value(series.formatted("other", "key"))).isEqualTo(36);
     assertThat(scraped.value(series.formatted("unknown", "address"))).isEqualTo(1);
-    metrics.proxyListener().limited(client("key-1"), ClientLimit.CONCURRENCY);
-    metrics.proxyListener().limited(client("key-99"), ClientLimit.CONCURRENCY);
+    metrics.proxyListener().on(new LimitReached(client("key-1"), ClientLimit.CONCURRENCY));
+    metrics.proxyListener().on(new LimitReached(client("key-99"), ClientLimit.CONCURRENCY));
     String limited =
         "pointsman_client_limited_total{client=\"%s\",limit=\"concurrency\",source=\"key\"}";
     assertThat(scraped().value(limited.formatted("key-1"))).isEqualTo(1);
@@ -182,10 +187,9 @@ class RouterMetricsTest {
   @Test
   void requestsAreCountedByEndpointCodeAndModel() {
     metrics
-        .proxyListener()
-        .ended(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200).forModel("llama"));
-    metrics.proxyListener().ended(TestReport.served(Endpoint.EMBEDDINGS, 404));
-    metrics.proxyListener().ended(TestReport.served(Endpoint.EMBEDDINGS, 404));
+        .proxyListener().on(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200).forModel("llama").ended());
+    metrics.proxyListener().on(TestReport.served(Endpoint.EMBEDDINGS, 404).ended());
+    metrics.proxyListener().on(TestReport.served(Endpoint.EMBEDDINGS, 404).ended());
     Scraped scraped = scraped();
     assertThat(
             scraped.value(
@@ -201,8 +205,7 @@ class RouterMetricsTest {
   void inventedModelsAndStatusesShareOneSeries() {
     for (int i = 0; i < 1000; i++) {
       metrics
-          .proxyListener()
-          .ended(TestReport.served(Endpoint.COMPLETIONS, 540 + i % 50).forModel("junk-" + i));
+          .proxyListener().on(TestReport.served(Endpoint.COMPLETIONS, 540 + i % 50).forModel("junk-" + i).ended());
     }
     assertThat(
             scraped()
@@ -218,8 +221,7 @@ class RouterMetricsTest {
     }
     for (int i = 0; i < 100; i++) {
       metrics
-          .proxyListener()
-          .ended(TestReport.served(Endpoint.COMPLETIONS, 200).forModel("model-" + i));
+          .proxyListener().on(TestReport.served(Endpoint.COMPLETIONS, 200).forModel("model-" + i).ended());
     }
     assertThat(scraped().series())
         .filteredOn(series -> series.startsWith("pointsman_requests_total"))
@@ -228,9 +230,9 @@ class RouterMetricsTest {
 
   @Test
   void errorsHaveABlame() {
-    metrics.proxyListener().ended(TestReport.failed(503, Blame.ROUTER));
-    metrics.proxyListener().ended(TestReport.failed(499, Blame.CLIENT).afterClientLeft());
-    metrics.proxyListener().ended(TestReport.failed(200, Blame.UPSTREAM));
+    metrics.proxyListener().on(TestReport.failed(503, Blame.ROUTER).ended());
+    metrics.proxyListener().on(TestReport.failed(499, Blame.CLIENT).afterClientLeft().ended());
+    metrics.proxyListener().on(TestReport.failed(200, Blame.UPSTREAM).ended());
     Scraped scraped = scraped();
     assertThat(scraped.value("pointsman_errors_total{blame=\"router\",kind=\"503\"}")).isEqualTo(1);
     assertThat(scraped.value("pointsman_errors_total{blame=\"client\",kind=\"client_left\"}"))
@@ -241,15 +243,15 @@ class RouterMetricsTest {
 
   @Test
   void requestsInFlightRiseAndFall() {
-    metrics.proxyListener().started(Endpoint.CHAT_COMPLETIONS);
-    metrics.proxyListener().started(Endpoint.CHAT_COMPLETIONS);
-    metrics.proxyListener().ended(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200));
+    metrics.proxyListener().on(new RequestStarted(Endpoint.CHAT_COMPLETIONS));
+    metrics.proxyListener().on(new RequestStarted(Endpoint.CHAT_COMPLETIONS));
+    metrics.proxyListener().on(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200).ended());
     assertThat(scraped().value("pointsman_requests_in_flight")).isEqualTo(1);
   }
 
   @Test
   void timesAreCountedInTheirBuckets() {
-    metrics.proxyListener().ended(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200).asStream());
+    metrics.proxyListener().on(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200).asStream().ended());
     Scraped scraped = scraped();
     String ttft = "pointsman_time_to_first_token_seconds_bucket{endpoint=\"chat_completions\",le=";
     assertThat(scraped.value(ttft + "\"0.025\"}")).isZero();
@@ -261,7 +263,7 @@ class RouterMetricsTest {
 
   @Test
   void timeToFirstTokenIsMeasuredOnlyForStreams() {
-    metrics.proxyListener().ended(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200));
+    metrics.proxyListener().on(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200).ended());
     assertThat(
             scraped()
                 .value(
@@ -271,15 +273,15 @@ class RouterMetricsTest {
 
   @Test
   void bytesAndChunksAddUp() {
-    metrics.proxyListener().ended(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200));
-    metrics.proxyListener().ended(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200));
+    metrics.proxyListener().on(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200).ended());
+    metrics.proxyListener().on(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200).ended());
     assertThat(scraped().value("pointsman_response_bytes_total")).isEqualTo(2000);
     assertThat(scraped().value("pointsman_response_chunks_total")).isEqualTo(14);
   }
 
   @Test
   void retriesAreCountedByReason() {
-    metrics.proxyListener().retried(Endpoint.CHAT_COMPLETIONS, RetryReason.CONNECT);
+    metrics.proxyListener().on(new RequestRetried(Endpoint.CHAT_COMPLETIONS, RetryReason.CONNECT));
     assertThat(scraped().value("pointsman_retries_total{reason=\"connect\"}")).isEqualTo(1);
     assertThat(scraped().value("pointsman_retries_total{reason=\"busy\"}")).isZero();
   }
@@ -290,17 +292,17 @@ class RouterMetricsTest {
   @Test
   void aResendIsNoRetryUnderVllmRoutersNames() {
     metrics.withVllmRouterNames(false);
-    metrics.proxyListener().retried(Endpoint.CHAT_COMPLETIONS, RetryReason.STALE);
+    metrics.proxyListener().on(new RequestRetried(Endpoint.CHAT_COMPLETIONS, RetryReason.STALE));
     String retries = "vllm_router_retries_total{route=\"/v1/chat/completions\"}";
     assertThat(scraped().value("pointsman_retries_total{reason=\"stale\"}")).isEqualTo(1);
     assertThat(scraped().value(retries)).isZero();
-    metrics.proxyListener().retried(Endpoint.CHAT_COMPLETIONS, RetryReason.CONNECT);
+    metrics.proxyListener().on(new RequestRetried(Endpoint.CHAT_COMPLETIONS, RetryReason.CONNECT));
     assertThat(scraped().value(retries)).isEqualTo(1);
   }
 
   @Test
   void waitingIsMeasured() {
-    metrics.proxyListener().waited(Duration.ofMillis(60).toNanos(), true);
+    metrics.proxyListener().on(new QueueWaitEnded(Duration.ofMillis(60).toNanos(), true));
     metrics.queue(() -> 5).heldBack(() -> 0).clients(() -> 7, 9);
     assertThat(scraped().value("pointsman_queue_wait_seconds_bucket{le=\"0.05\"}")).isZero();
     assertThat(scraped().value("pointsman_queue_wait_seconds_bucket{le=\"0.1\"}")).isEqualTo(1);
@@ -413,8 +415,8 @@ class RouterMetricsTest {
   @Test
   void vllmRouterNamesHaveTheSameValues() {
     metrics.withVllmRouterNames(false);
-    metrics.proxyListener().ended(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200));
-    metrics.proxyListener().ended(TestReport.served(Endpoint.CHAT_COMPLETIONS, 400));
+    metrics.proxyListener().on(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200).ended());
+    metrics.proxyListener().on(TestReport.served(Endpoint.CHAT_COMPLETIONS, 400).ended());
     Lease running = lease(always(PickReason.PREFIX_MISS, 0), RoutingRequest.builder().build());
     Scraped scraped = scraped();
     running.ignored();
@@ -455,18 +457,20 @@ class RouterMetricsTest {
 
   @Test
   void countingARequestAllocatesNothing() {
-    TestReport report =
-        TestReport.served(Endpoint.CHAT_COMPLETIONS, 200).forModel("llama").asStream();
+    RequestStarted started = new RequestStarted(Endpoint.CHAT_COMPLETIONS);
+    RequestRetried retried = new RequestRetried(Endpoint.CHAT_COMPLETIONS, RetryReason.BUSY);
+    RequestEnded ended =
+        TestReport.served(Endpoint.CHAT_COMPLETIONS, 200).forModel("llama").asStream().ended();
     RoutingRequest request =
         RoutingRequest.builder().prefix(new PrefixBlocks(new long[10], 10, 160, 16, 160)).build();
     Lease lease = lease(always(PickReason.PREFIX_HIT, 5), request);
     Runnable counting =
         () -> {
-          metrics.proxyListener().started(Endpoint.CHAT_COMPLETIONS);
+          metrics.proxyListener().on(started);
           metrics.engineListener().routed(request, lease);
-          metrics.proxyListener().retried(Endpoint.CHAT_COMPLETIONS, RetryReason.BUSY);
+          metrics.proxyListener().on(retried);
           metrics.engineListener().settled(lease, Outcome.SUCCEEDED);
-          metrics.proxyListener().ended(report);
+          metrics.proxyListener().on(ended);
         };
     ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     long least = Long.MAX_VALUE;

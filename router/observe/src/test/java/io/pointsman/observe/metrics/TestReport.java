@@ -4,11 +4,16 @@ import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.telemetry.Blame;
+import io.pointsman.proxy.telemetry.ClientRequest;
+import io.pointsman.proxy.telemetry.RequestEvent.RequestEnded;
 import io.pointsman.proxy.telemetry.RequestReport;
+import io.pointsman.proxy.telemetry.RequestReport.ReportedResult;
+import io.pointsman.proxy.telemetry.RequestReport.ReportedTimes;
+import io.pointsman.proxy.telemetry.RequestReport.ReportedTraffic;
 import io.pointsman.request.Endpoint;
 import org.jspecify.annotations.Nullable;
 
-/** A request report with all fields. */
+/** The values of a request report. */
 record TestReport(
     Endpoint endpoint,
     @Nullable String model,
@@ -19,8 +24,7 @@ record TestReport(
     ClientIdentity identity,
     @Nullable Worker worker,
     int attempts,
-    Usage usage)
-    implements RequestReport {
+    Usage usage) {
 
   private TestReport(Endpoint endpoint, int status, Blame blame) {
     this(
@@ -69,48 +73,17 @@ record TestReport(
         endpoint, model, status, blame, streamed, clientLeft, identity, server, tries, tokens);
   }
 
-  @Override
-  public String method() {
-    return "POST";
-  }
-
-  @Override
-  public String uri() {
-    return "/v1/chat/completions";
-  }
-
-  @Override
-  public String requestId() {
-    return "req-1";
-  }
-
-  @Override
-  public long nanosToHead() {
-    return 20_000_000;
-  }
-
-  @Override
-  public long nanosToFirstByte() {
-    return 30_000_000;
-  }
-
-  @Override
-  public long nanosToEnd() {
-    return 2_000_000_000;
-  }
-
-  @Override
-  public long bytesIn() {
-    return 100;
-  }
-
-  @Override
-  public long bytesOut() {
-    return 1000;
-  }
-
-  @Override
-  public long chunksOut() {
-    return 7;
+  /** The event with the report. */
+  RequestEnded ended() {
+    return new RequestEnded(
+        new RequestReport(
+            new ClientRequest(
+                endpoint, "POST", "/v1/chat/completions", "req-1", identity, "10.1.2.3", false),
+            model,
+            worker,
+            attempts,
+            new ReportedResult(status, blame, null, streamed, clientLeft),
+            new ReportedTimes(20_000_000, 30_000_000, 2_000_000_000),
+            new ReportedTraffic(100, 1000, 7, usage)));
   }
 }

@@ -2,6 +2,8 @@ package io.pointsman.server.wiring;
 
 import io.pointsman.proxy.telemetry.ForwardingListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
+import io.pointsman.proxy.telemetry.RequestEvent;
+import io.pointsman.proxy.telemetry.RequestEvent.SessionEnded;
 import java.util.function.Consumer;
 
 /** Ends the sessions that clients end with their requests. */
@@ -14,8 +16,9 @@ final class SessionEnds extends ForwardingListener {
   }
 
   @Override
-  public void sessionEnded(String session) {
-    finish.accept(session);
-    super.sessionEnded(session);
+  protected void read(RequestEvent event) {
+    if (event instanceof SessionEnded(String session)) {
+      finish.accept(session);
+    }
   }
 }

@@ -3,7 +3,8 @@ package io.pointsman.server.wiring;
 import io.pointsman.control.health.WakeOnDemand;
 import io.pointsman.proxy.telemetry.ForwardingListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
-import org.jspecify.annotations.Nullable;
+import io.pointsman.proxy.telemetry.RequestEvent;
+import io.pointsman.proxy.telemetry.RequestEvent.WorkerAwaited;
 
 /** Reports requests that wait for a worker to {@link WakeOnDemand}. */
 final class WakingListener extends ForwardingListener {
@@ -15,10 +16,9 @@ final class WakingListener extends ForwardingListener {
   }
 
   @Override
-  public void awaitsWorker(@Nullable String model, boolean begins) {
-    super.awaitsWorker(model, begins);
-    if (begins) {
-      wakes.wanted(model);
+  protected void read(RequestEvent event) {
+    if (event instanceof WorkerAwaited awaited && awaited.begins()) {
+      wakes.wanted(awaited.model());
     }
   }
 }
