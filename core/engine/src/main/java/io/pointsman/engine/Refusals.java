@@ -7,6 +7,7 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
 import java.time.Duration;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Determines why no worker was chosen and when a retry may succeed. */
 final class Refusals {
@@ -69,10 +70,23 @@ final class Refusals {
     return status == HealthState.Status.UNKNOWN || status == HealthState.Status.HEALTHY;
   }
 
-  /** Rejects a request because no candidate admits it. */
-  static Decision.Rejected none(List<Worker> candidates, RoutingRequest request, long now) {
-    return new Decision.Rejected(
-        reason(candidates, request, now), untilFree(candidates, now), busyStatus(candidates, now));
+  /**
+   * Rejects a request because no candidate admits it. Returns null if a candidate admits it: its
+   * state may have changed since a pick.
+   */
+  static Decision.@Nullable Rejected none(
+      List<Worker> candidates, RoutingRequest request, long now) {
+    RejectReason reason = reason(candidates, request, now);
+    return reason == null ? null : of(reason, candidates, now);
+  }
+
+  /** Rejects a request because others take each place on a candidate before it. */
+  static Decision.Rejected contended(List<Worker> candidates, long now) {
+    return of(RejectReason.ALL_BUSY, candidates, now);
+  }
+
+  private static Decision.Rejected of(RejectReason reason, List<Worker> candidates, long now) {
+    return new Decision.Rejected(reason, untilFree(candidates, now), busyStatus(candidates, now));
   }
 
   /**
@@ -98,18 +112,28 @@ final class Refusals {
     return status;
   }
 
-  /** Returns the condition that excludes the candidates nearest to serving the request. */
-  private static RejectReason reason(List<Worker> candidates, RoutingRequest request, long now) {
+  /**
+   * Returns the condition that excludes the candidates nearest to serving the request; null if a
+   * candidate admits it.
+   */
+  private static @Nullable RejectReason reason(
+      List<Worker> candidates, RoutingRequest request, long now) {
     boolean someFailed = false;
     boolean someBusy = false;
+    boolean untriedBusy = false;
     for (Worker worker : candidates) {
       boolean busy = worker.merelyBusy(now);
+      boolean eligible = worker.eligible(now);
       boolean tried = request.tried().contains(worker);
-      if (!tried && (busy || worker.eligible(now))) {
-        return RejectReason.ALL_BUSY;
+      if (!tried && eligible) {
+        return null;
       }
-      someFailed |= tried && !busy && worker.eligible(now);
+      someFailed |= tried && !busy && eligible;
       someBusy |= busy;
+      untriedBusy |= !tried && busy;
+    }
+    if (untriedBusy) {
+      return RejectReason.ALL_BUSY;
     }
     if (someFailed) {
       return RejectReason.ALL_TRIED;

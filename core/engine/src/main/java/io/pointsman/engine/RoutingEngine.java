@@ -44,7 +44,8 @@ import org.jspecify.annotations.Nullable;
 public final class RoutingEngine {
   /**
    * Maximum number of picks for one request. A worker can become ineligible between pick and lease:
-   * its last slot or its breaker's probe is taken.
+   * its last slot or its breaker's probe is taken. A worker can become eligible after a pick that
+   * found none.
    */
   private static final int PICKS = 8;
 
@@ -227,7 +228,12 @@ public final class RoutingEngine {
       }
       Worker worker = choose(current, pooled, request, now);
       if (worker == null) {
-        break;
+        Decision.Rejected refusal =
+            Refusals.none(candidates(current, pooled, request), request, now);
+        if (refusal != null) {
+          return refusal;
+        }
+        continue;
       }
       if (request.result().waitMillis() > millis) {
         return null;
@@ -239,7 +245,7 @@ public final class RoutingEngine {
         return routed(request, lease, by);
       }
     }
-    return rejectByState(request, now);
+    return contended(request, now);
   }
 
   /**
@@ -283,7 +289,9 @@ public final class RoutingEngine {
     }
     Worker worker = previewed(current, pooled, request, now);
     if (worker == null) {
-      return new Preview.Refused(rejectByState(request, now));
+      List<Worker> candidates = candidates(current, pooled, request);
+      Decision.Rejected refusal = Refusals.none(candidates, request, now);
+      return new Preview.Refused(refusal == null ? Refusals.contended(candidates, now) : refusal);
     }
     explain(pooled.pool(), request, worker, now);
     return new Preview.Chosen(worker);
@@ -422,13 +430,8 @@ public final class RoutingEngine {
    */
   public Decision.@Nullable Rejected full(RoutingRequest request, Pool pool) {
     long now = ticker.nanos();
-    for (Worker worker : pool.workers()) {
-      if (request.admits(worker, now)) {
-        return null;
-      }
-    }
     Decision.Rejected refusal = Refusals.none(pool.workers(), request, now);
-    return refusal.reason() == RejectReason.ALL_BUSY ? refusal : null;
+    return refusal != null && refusal.reason() == RejectReason.ALL_BUSY ? refusal : null;
   }
 
   private Decision.Rejected noPool(FleetSnapshot snapshot, RoutingRequest request) {
@@ -440,18 +443,26 @@ public final class RoutingEngine {
     return Refusals.noPool(snapshot, request, mayCome);
   }
 
-  private Decision.Rejected rejectByState(RoutingRequest request, long now) {
+  /** Rejects a request for which each worker that was picked became ineligible before the lease. */
+  private Decision.Rejected contended(RoutingRequest request, long now) {
     Pickers current = pickers;
     PooledPicker pooled = current.forRequest(request, settings.unknownModel());
     if (pooled == null) {
       return noPool(current.snapshot(), request);
     }
-    List<Worker> candidates = pooled.pool().workers();
-    if (request.pinnedWorker() != null) {
-      Worker pinned = pinned(current.snapshot(), pooled.pool(), request);
-      candidates = pinned == null ? List.of() : List.of(pinned);
+    List<Worker> candidates = candidates(current, pooled, request);
+    Decision.Rejected refusal = Refusals.none(candidates, request, now);
+    return refusal == null ? Refusals.contended(candidates, now) : refusal;
+  }
+
+  /** The workers that the request may go to, eligible or not. */
+  private static List<Worker> candidates(
+      Pickers current, PooledPicker pooled, RoutingRequest request) {
+    if (request.pinnedWorker() == null) {
+      return pooled.pool().workers();
     }
-    return Refusals.none(candidates, request, now);
+    Worker pinned = pinned(current.snapshot(), pooled.pool(), request);
+    return pinned == null ? List.of() : List.of(pinned);
   }
 
   /** Returns true if a worker admits the request now. Nothing is placed or counted. */

@@ -25,10 +25,12 @@ import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
 class RoutingEngineTest {
@@ -372,6 +374,32 @@ class RoutingEngineTest {
 
     assertThat(leastLoad().decide(Requests.bare()))
         .isEqualTo(new Rejected(RejectReason.NONE_AVAILABLE, 0));
+  }
+
+  @Test
+  void aWorkerThatBecomesEligibleAfterThePickIsNeverReportedAsBusy() {
+    fleet.worker(1).drain(true);
+    fleet.worker(2).drain(true);
+    RoutingEngine engine = leastLoad();
+    Set<RejectReason> reasons = EnumSet.noneOf(RejectReason.class);
+    Thread changes =
+        Thread.ofPlatform()
+            .start(
+                () -> {
+                  for (int i = 0; i < 4_000; i++) {
+                    // Between two changes a decision has time to end.
+                    LockSupport.parkNanos(20_000);
+                    fleet.worker(0).drain(i % 2 == 0);
+                  }
+                });
+    while (changes.isAlive()) {
+      switch (engine.decide(Requests.bare())) {
+        case Routed(Lease lease) -> lease.ignored();
+        case Rejected rejected -> reasons.add(rejected.reason());
+      }
+    }
+
+    assertThat(reasons).isSubsetOf(RejectReason.NONE_AVAILABLE);
   }
 
   @Test
