@@ -350,6 +350,7 @@ public final class ProxyServer implements AutoCloseable {
       @Override
       protected void initChannel(Channel channel) {
         channels.add(channel);
+        sockets.prepare(channel);
         then.accept(channel);
       }
     };

@@ -132,6 +132,13 @@ record Sockets(
     }
   }
 
+  /** Adds the first handler of a connection, if the transport needs one. */
+  void prepare(Channel channel) {
+    if (transport == Transport.IO_URING) {
+      channel.pipeline().addLast(new NoReadAfterClose());
+    }
+  }
+
   private static Transport best() {
     // On older kernels io_uring is not cheaper than epoll, or has known defects. Kernel 6.12
     // introduced the tested feature.

@@ -38,8 +38,17 @@ final class LastWords extends ChannelDuplexHandler {
     }
     ending = true;
     duplex.shutdownOutput();
-    ctx.channel().config().setAutoRead(true);
+    ctx.read();
     end = ctx.executor().schedule(() -> ctx.close(promise), MOST_MILLIS, TimeUnit.MILLISECONDS);
+  }
+
+  /** Asks for further bytes itself: a handler behind this one drops requests after a close. */
+  @Override
+  public void channelReadComplete(ChannelHandlerContext ctx) {
+    ctx.fireChannelReadComplete();
+    if (ending) {
+      ctx.read();
+    }
   }
 
   @Override
