@@ -6,6 +6,7 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.ssl.ApplicationProtocolNames;
+import io.netty.handler.ssl.ReferenceCountedOpenSslEngine;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SslHandshakeCompletionEvent;
 import io.netty.util.ReferenceCountUtil;
@@ -19,6 +20,7 @@ import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.telemetry.ConnectionTally;
 import io.pointsman.proxy.tls.ServerTls;
 import io.pointsman.proxy.tls.ServerTlsSettings;
+import io.pointsman.proxy.tls.TlsProvider;
 import java.nio.channels.ClosedChannelException;
 import java.time.Duration;
 import javax.net.ssl.SSLEngine;
@@ -61,8 +63,8 @@ final class FrontDoor {
    *
    * @throws IllegalArgumentException if a file for TLS cannot be used
    */
-  static FrontDoor of(ServerTlsSettings tls, Http2FrontSettings http2) {
-    return new FrontDoor(open("tls", tls, http2.enabled()), http2, false);
+  static FrontDoor of(ServerTlsSettings tls, Http2FrontSettings http2, TlsProvider provider) {
+    return new FrontDoor(open("tls", tls, http2.enabled(), provider), http2, false);
   }
 
   /**
@@ -70,12 +72,13 @@ final class FrontDoor {
    *
    * @throws IllegalArgumentException if a file for TLS cannot be used
    */
-  static FrontDoor ofAdmin(ServerTlsSettings tls) {
-    return new FrontDoor(open("admin-tls", tls, false), Http2FrontSettings.OFF, true);
+  static FrontDoor ofAdmin(ServerTlsSettings tls, TlsProvider provider) {
+    return new FrontDoor(open("admin-tls", tls, false, provider), Http2FrontSettings.OFF, true);
   }
 
-  private static @Nullable ServerTls open(String group, ServerTlsSettings tls, boolean http2) {
-    return tls.enabled() ? ServerTls.open(group, tls, http2) : null;
+  private static @Nullable ServerTls open(
+      String group, ServerTlsSettings tls, boolean http2, TlsProvider provider) {
+    return tls.enabled() ? ServerTls.open(group, tls, http2, provider) : null;
   }
 
   ConnectionTally tally() {
@@ -95,6 +98,13 @@ final class FrontDoor {
     warned = true;
     warnedAt = now;
     return true;
+  }
+
+  /** Frees the memory of TLS. Open connections keep theirs. */
+  void close() {
+    if (tls != null) {
+      tls.close();
+    }
   }
 
   /** Prepares an accepted connection. */
@@ -172,10 +182,11 @@ final class FrontDoor {
 
     /**
      * Makes a second handshake fail. With TLS 1.2 a client could ask for them without end, each at
-     * the cost of a signature.
+     * the cost of a signature. BoringSSL refuses them itself.
      */
     private static void refuseRenegotiation(SSLEngine engine) {
-      if (engine.getSession().getProtocol().equals("TLSv1.2")) {
+      if (!(engine instanceof ReferenceCountedOpenSslEngine)
+          && engine.getSession().getProtocol().equals("TLSv1.2")) {
         engine.setEnabledCipherSuites(new String[0]);
       }
     }

@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.pointsman.proxy.http2.Http2FrontSettings;
 import io.pointsman.proxy.tls.ServerTlsSettings;
+import io.pointsman.proxy.tls.TlsProvider;
 import io.soabase.recordbuilder.core.RecordBuilder;
 
 /**
@@ -18,6 +19,7 @@ import io.soabase.recordbuilder.core.RecordBuilder;
  * @param maxConnections maximum number of connected clients; 0 means no limit. Further clients wait
  *     in the backlog. A few that are being accepted may exceed the limit
  * @param tls TLS of the clients' connections
+ * @param tlsProvider implementation of TLS, also for the admin listener and for engines
  * @param http2 HTTP/2 of the clients' connections
  */
 @RecordBuilder
@@ -29,6 +31,7 @@ public record ListenSettings(
     int backlog,
     int maxConnections,
     ServerTlsSettings tls,
+    TlsProvider tlsProvider,
     Http2FrontSettings http2)
     implements ListenSettingsBuilder.With {
 
@@ -41,11 +44,13 @@ public record ListenSettings(
           4096,
           0,
           ServerTlsSettings.OFF,
+          TlsProvider.AUTO,
           Http2FrontSettings.DEFAULTS);
 
   public ListenSettings {
     requireNonNull(transport, "transport");
     requireNonNull(tls, "tls");
+    requireNonNull(tlsProvider, "tlsProvider");
     requireNonNull(http2, "http2");
     if (host.isBlank()) {
       throw new IllegalArgumentException("host: blank (expected: an address or a name)");
@@ -72,12 +77,12 @@ public record ListenSettings(
   /** Copy with another address. */
   public ListenSettings at(String host, int port) {
     return new ListenSettings(
-        host, port, eventLoops, transport, backlog, maxConnections, tls, http2);
+        host, port, eventLoops, transport, backlog, maxConnections, tls, tlsProvider, http2);
   }
 
   /** Copy with another transport. */
   public ListenSettings over(Transport transport) {
     return new ListenSettings(
-        host, port, eventLoops, transport, backlog, maxConnections, tls, http2);
+        host, port, eventLoops, transport, backlog, maxConnections, tls, tlsProvider, http2);
   }
 }

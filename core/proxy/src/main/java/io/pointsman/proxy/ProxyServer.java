@@ -12,6 +12,7 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.WriteBufferWaterMark;
+import io.netty.handler.ssl.SslProvider;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
@@ -34,6 +35,7 @@ import io.pointsman.proxy.stored.ResponseOwners;
 import io.pointsman.proxy.stored.StoredSearches;
 import io.pointsman.proxy.telemetry.ConnectionTally;
 import io.pointsman.proxy.tls.ServerTlsSettings;
+import io.pointsman.proxy.tls.TlsProvider;
 import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.proxy.upstream.UpstreamPools;
 import io.pointsman.proxy.upstream.UpstreamSettings;
@@ -97,7 +99,10 @@ public final class ProxyServer implements AutoCloseable {
     this.context = context;
     plane = plane(settings, context);
     ListenSettings listen = settings.listen();
-    door = FrontDoor.of(listen.tls(), listen.http2());
+    if (listen.tlsProvider() == TlsProvider.OPENSSL) {
+      SslProvider _ = listen.tlsProvider().chosen(); // refused here if it cannot be loaded
+    }
+    door = FrontDoor.of(listen.tls(), listen.http2(), listen.tlsProvider());
     int count = listen.loops();
     Waiting waiting = waiting(listen.transport(), count, handlers -> around(handlers, loopWaiting));
     Sockets sockets = waiting.sockets();
@@ -255,8 +260,13 @@ public final class ProxyServer implements AutoCloseable {
    */
   public void listenForAdmin(String host, int port, ServerTlsSettings tls) throws IOException {
     ConnectionLimit callers = new ConnectionLimit(MOST_ADMIN_CONNECTIONS);
-    FrontDoor opened = FrontDoor.ofAdmin(tls);
-    adminListener = bind(new InetSocketAddress(host, port), callers, "admin", opened);
+    FrontDoor opened = FrontDoor.ofAdmin(tls, settings.listen().tlsProvider());
+    try {
+      adminListener = bind(new InetSocketAddress(host, port), callers, "admin", opened);
+    } catch (IOException e) {
+      opened.close();
+      throw e;
+    }
     adminDoor = opened;
   }
 
@@ -491,6 +501,11 @@ public final class ProxyServer implements AutoCloseable {
     await(settings.drainTimeout().minus(settings.drainDelay()));
     onEachLoop(LoopState::cut);
     channels.closeAndStopLoops();
+    door.close();
+    FrontDoor ofAdmin = adminDoor;
+    if (ofAdmin != null) {
+      ofAdmin.close();
+    }
   }
 
   /**

@@ -13,6 +13,7 @@ import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.proxy.tls.ServerTlsSettings.ClientCertificates;
+import io.pointsman.proxy.tls.TlsProvider;
 import io.pointsman.testkit.TestCertificate;
 import java.io.IOException;
 import java.io.InputStream;
@@ -33,7 +34,7 @@ import org.junit.jupiter.params.Parameter;
 
 /** TLS on the admin listener. */
 @SuppressWarnings("try") // tests may be interrupted
-@EveryTransport
+@EveryTls
 @Timeout(60)
 class AdminTlsTest {
   private static final List<String> VERSIONS = List.of("TLSv1.2", "TLSv1.3");
@@ -50,7 +51,11 @@ class AdminTlsTest {
   /** Has the name of the operator's certificate, but another key. */
   private static @Nullable TestCertificate forged;
 
-  @Parameter Transport transport = Transport.AUTO;
+  @Parameter(0)
+  Transport transport = Transport.AUTO;
+
+  @Parameter(1)
+  TlsProvider provider = TlsProvider.AUTO;
 
   @BeforeAll
   static void makeCertificates() throws Exception {
@@ -74,7 +79,9 @@ class AdminTlsTest {
   private ProxyRig rig(ServerTlsSettings tls, String key) throws IOException {
     AdminGuard guard = new AdminGuard(List.of(), key, "");
     AdminPaths admin = new AdminPaths(ROUTES, LocalRoutes.NONE, ClosedPaths.NONE, guard);
-    return new ProxyRig(transport, ProxySettings.DEFAULTS, LocalRoutes.NONE, admin, tls);
+    ProxySettings usual = ProxySettings.DEFAULTS;
+    ProxySettings settings = usual.withListen(usual.listen().withTlsProvider(provider));
+    return new ProxyRig(transport, settings, LocalRoutes.NONE, admin, tls);
   }
 
   private static SSLSocket socket(ProxyRig rig, SSLContext context, String... protocols)
@@ -197,7 +204,7 @@ class AdminTlsTest {
 
   @Test
   void changedFilesHoldForFurtherConnections() throws Exception {
-    String live = transport + "-live";
+    String live = "live-" + transport + "-" + provider;
     install("first", live);
     SSLContext context = trusting(null, first, second);
     try (ProxyRig rig = rig(tls(live, "", ClientCertificates.REQUIRED), "");

@@ -10,6 +10,7 @@ import io.pointsman.proxy.http2.Http2FrontSettings;
 import io.pointsman.proxy.tls.ServerTls;
 import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.proxy.tls.ServerTlsSettings.ClientCertificates;
+import io.pointsman.proxy.tls.TlsProvider;
 import io.pointsman.testkit.TestCertificate;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults;
@@ -34,10 +35,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** TLS on the clients' port: protocols, certificates of clients, and changed files. */
 @SuppressWarnings("try") // tests may be interrupted
-@EveryTransport
+@EveryTls
 @Timeout(60)
 class ClientTlsTest {
   private static final String BODY = "{\"model\":\"m\"}";
@@ -50,7 +53,11 @@ class ClientTlsTest {
   /** Has the name of the client's certificate, but another key. */
   private static @Nullable TestCertificate forged;
 
-  @Parameter Transport transport = Transport.AUTO;
+  @Parameter(0)
+  Transport transport = Transport.AUTO;
+
+  @Parameter(1)
+  TlsProvider provider = TlsProvider.AUTO;
 
   @BeforeAll
   static void makeCertificates() throws Exception {
@@ -88,7 +95,8 @@ class ClientTlsTest {
 
   private ProxyRig rig(ServerTlsSettings tls) throws IOException {
     ProxySettings usual = ProxySettings.DEFAULTS;
-    return new ProxyRig(transport, usual.withListen(usual.listen().withTls(tls)));
+    return new ProxyRig(
+        transport, usual.withListen(usual.listen().withTls(tls).withTlsProvider(provider)));
   }
 
   private static SSLSocket socket(
@@ -157,7 +165,11 @@ class ClientTlsTest {
   void withoutHttp2TheClientOfTheJdkGetsHttp1() throws Exception {
     ProxySettings usual = ProxySettings.DEFAULTS;
     ListenSettings listen =
-        usual.listen().withTls(tls("first")).withHttp2(new Http2FrontSettings(false, false, 1, 1));
+        usual
+            .listen()
+            .withTls(tls("first"))
+            .withTlsProvider(provider)
+            .withHttp2(new Http2FrontSettings(false, false, 1, 1));
     try (ProxyRig rig = new ProxyRig(transport, usual.withListen(listen));
         ScriptedEngine engine = ScriptedEngine.start(Faults.Answer.ok());
         HttpClient http = HttpClient.newBuilder().sslContext(trusting(null, first)).build()) {
@@ -280,15 +292,19 @@ class ClientTlsTest {
     }
   }
 
+  private String live() {
+    return "live-" + transport + "-" + provider;
+  }
+
   /** Open connections go on; later ones get the new certificate. */
   @Test
   void changedFilesHoldForFurtherConnections() throws Exception {
-    Path certificate = directory.resolve(transport + "-live.crt");
-    Path key = directory.resolve(transport + "-live.key");
+    Path certificate = directory.resolve(live() + ".crt");
+    Path key = directory.resolve(live() + ".key");
     Files.copy(Path.of(file("first.crt")), certificate);
     Files.copy(Path.of(file("first.key")), key);
     SSLContext context = trusting(null, first, second);
-    try (ProxyRig rig = rig(tls(transport + "-live"));
+    try (ProxyRig rig = rig(tls(live()));
         ScriptedEngine engine = ScriptedEngine.start(Faults.Answer.ok())) {
       rig.worker(engine.url());
       try (SSLSocket old = socket(rig, context, List.of("TLSv1.3"), List.of())) {
@@ -320,6 +336,37 @@ class ClientTlsTest {
     }
   }
 
+  /** BoringSSL signs with RSA and three curves only. */
+  @ParameterizedTest
+  @CsvSource({
+    "true, -keyalg RSA -keysize 2048",
+    "true, -keyalg EC -groupname secp384r1",
+    "true, -keyalg EC -groupname secp521r1",
+    "false, -keyalg Ed25519",
+    "false, -keyalg RSASSA-PSS -keysize 2048"
+  })
+  void keysOfEachKindServe(boolean everywhere, String options) throws Exception {
+    String name = "kind" + options.replace(' ', '-') + transport + provider;
+    TestCertificate own =
+        TestCertificate.make(directory, name, "dns:localhost", List.of(options.split(" ", -1)));
+    TlsProvider able = everywhere || provider == TlsProvider.JDK ? provider : TlsProvider.AUTO;
+    ListenSettings listen = ListenSettings.DEFAULTS.withTls(tls(name)).withTlsProvider(able);
+    try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS.withListen(listen));
+        ScriptedEngine engine = ScriptedEngine.start(Faults.Answer.ok())) {
+      rig.worker(engine.url());
+      for (String version : List.of("TLSv1.2", "TLSv1.3")) {
+        try (SSLSocket socket = socket(rig, trusting(null, own), List.of(version), List.of())) {
+          assertThat(ask(socket)).startsWith("HTTP/1.1 200 ");
+        }
+      }
+    }
+    if (able == TlsProvider.AUTO) {
+      assertThatThrownBy(() -> ServerTls.open("tls", tls(name), true, provider))
+          .hasMessageStartingWith("tls.provider: openssl (expected: auto or jdk, because BoringSSL")
+          .hasMessageContaining("CN=" + name);
+    }
+  }
+
   @Test
   void unusableFilesAreRefusedWithTheirNames() throws Exception {
     Files.writeString(directory.resolve("empty.crt"), "nothing");
@@ -327,10 +374,10 @@ class ClientTlsTest {
         directory.resolve("first.key"),
         directory.resolve("empty.key"),
         StandardCopyOption.REPLACE_EXISTING);
-    assertThatThrownBy(() -> ServerTls.open("tls", tls("empty"), true))
+    assertThatThrownBy(() -> ServerTls.open("tls", tls("empty"), true, provider))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith("tls.certificate-file: " + file("empty.crt"));
-    assertThatThrownBy(() -> ServerTls.open("tls", tls("missing"), true))
+    assertThatThrownBy(() -> ServerTls.open("tls", tls("missing"), true, provider))
         .hasMessageStartingWith("tls.certificate-file: " + file("missing.crt"));
     ServerTlsSettings others =
         new ServerTlsSettings(
@@ -340,7 +387,7 @@ class ClientTlsTest {
             "",
             ClientCertificates.REQUIRED,
             Duration.ofSeconds(1));
-    assertThatThrownBy(() -> ServerTls.open("tls", others, true))
+    assertThatThrownBy(() -> ServerTls.open("tls", others, true, provider))
         .hasMessageStartingWith("tls.key-file: " + file("second.key"))
         .hasMessageContaining("the key is not that of the certificate");
   }

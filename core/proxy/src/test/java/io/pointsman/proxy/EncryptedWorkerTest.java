@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.proxy.tls.TlsProvider;
 import io.pointsman.testkit.engine.Faults.EventStream;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
@@ -30,7 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Workers behind {@code https}: their certificate must be trusted and have their name. */
 @SuppressWarnings("try") // tests may be interrupted
-@EveryTransport
+@EveryTls
 @Timeout(60)
 class EncryptedWorkerTest {
   private static final String PASSWORD = "changeit";
@@ -38,7 +39,11 @@ class EncryptedWorkerTest {
 
   @TempDir private static Path directory = Path.of(".");
 
-  @Parameter Transport transport = Transport.AUTO;
+  @Parameter(0)
+  Transport transport = Transport.AUTO;
+
+  @Parameter(1)
+  TlsProvider provider = TlsProvider.AUTO;
 
   @BeforeAll
   static void trustOneCertificate() throws Exception {
@@ -75,6 +80,11 @@ class EncryptedWorkerTest {
     System.clearProperty(TRUST_STORE + "Password");
   }
 
+  private ProxySettings settings(int loops) {
+    return ProxySettings.DEFAULTS.withListen(
+        ListenSettings.DEFAULTS.withEventLoops(loops).withTlsProvider(provider));
+  }
+
   private static SSLContext context() throws Exception {
     KeyStore keys = KeyStore.getInstance("PKCS12");
     try (InputStream in = Files.newInputStream(directory.resolve("worker.p12"))) {
@@ -99,10 +109,7 @@ class EncryptedWorkerTest {
 
   @Test
   void trustedWorkerServesAndItsConnectionIsUsedAgain() throws Exception {
-    try (ProxyRig rig =
-            new ProxyRig(
-                transport,
-                ProxySettings.DEFAULTS.withListen(ListenSettings.DEFAULTS.withEventLoops(1)));
+    try (ProxyRig rig = new ProxyRig(transport, settings(1));
         ScriptedEngine engine = engine()) {
       rig.worker("https://localhost:" + engine.port());
 
@@ -116,7 +123,7 @@ class EncryptedWorkerTest {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void answerThatEndsWithItsConnectionIsCompleteOnlyAfterATlsClose(boolean said) throws Exception {
-    try (ProxyRig rig = new ProxyRig(transport);
+    try (ProxyRig rig = new ProxyRig(transport, settings(0));
         ServerSocket engine = new ServerSocket(0, 5, InetAddress.getLoopbackAddress())) {
       rig.worker("https://localhost:" + engine.getLocalPort());
       WireClient client =
@@ -140,7 +147,7 @@ class EncryptedWorkerTest {
 
   @Test
   void workerWithACertificateForAnotherNameIsRefused() throws Exception {
-    try (ProxyRig rig = new ProxyRig(transport);
+    try (ProxyRig rig = new ProxyRig(transport, settings(0));
         ScriptedEngine engine = engine()) {
       rig.worker("https://127.0.0.1:" + engine.port());
 

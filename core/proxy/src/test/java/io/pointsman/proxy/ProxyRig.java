@@ -50,6 +50,7 @@ import io.pointsman.proxy.telemetry.RequestTracer;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.proxy.upstream.EngineTls;
+import io.pointsman.proxy.upstream.EngineTlsSettings;
 import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.proxy.upstream.UpstreamSettings;
 import io.pointsman.request.AffinitySettings;
@@ -157,6 +158,7 @@ public final class ProxyRig implements AutoCloseable {
       long bytesOut) {}
 
   private final ProxySettings settings;
+  private final EngineTls tls;
 
   public ProxyRig(Transport transport) throws IOException {
     this(transport, ProxySettings.DEFAULTS, LocalRoutes.NONE);
@@ -242,6 +244,7 @@ public final class ProxyRig implements AutoCloseable {
             ticker,
             ScriptedRandomSource.seeded(1)::roll);
     this.settings = settings.withListen(settings.listen().at("127.0.0.1", 0).over(transport));
+    tls = new EngineTls(EngineTlsSettings.DEFAULTS, "", settings.listen().tlsProvider());
     server =
         ProxyServer.start(
             this.settings,
@@ -263,7 +266,7 @@ public final class ProxyRig implements AutoCloseable {
                     settings.upstream().nameTtl(),
                     settings.upstream().connectTimeout(),
                     ticker),
-                EngineTls.ofSystem(),
+                tls,
                 courses.apply(engine)));
   }
 
@@ -443,6 +446,7 @@ public final class ProxyRig implements AutoCloseable {
     await("no request under way", () -> server.running() == 0);
     await("no body kept", () -> server.bodies().taken() == 0);
     server.close();
+    tls.close();
     for (Worker worker : all) {
       assertThat(worker.inFlight()).as("in flight on " + worker).isZero();
     }

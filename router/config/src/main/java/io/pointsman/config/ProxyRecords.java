@@ -50,6 +50,7 @@ final class ProxyRecords {
             values.get(FrontKeys.BACKLOG),
             values.get(FrontKeys.MAX_CONNECTIONS),
             group("tls", () -> tls(values, ServerTlsKeys.CLIENTS)),
+            values.get(ListenerKeys.TLS_PROVIDER),
             group("http2", () -> http2(values))),
         limits(values),
         timeouts(values),

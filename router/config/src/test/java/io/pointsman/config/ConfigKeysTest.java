@@ -113,6 +113,7 @@ class ConfigKeysTest {
           "other",
           "m=7",
           "optional",
+          "jdk",
           "10.0.0.0/8",
           "http://h:1=k",
           keyFile());

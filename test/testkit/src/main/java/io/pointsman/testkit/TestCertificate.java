@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import javax.net.ssl.KeyManagerFactory;
@@ -36,16 +37,24 @@ public record TestCertificate(KeyStore store, Path certificate, Path key) {
    */
   public static TestCertificate make(Path directory, String alias, String names)
       throws IOException, InterruptedException, GeneralSecurityException {
+    return make(directory, alias, names, List.of("-keyalg", "EC"));
+  }
+
+  /**
+   * Makes a certificate with the JDK's keytool.
+   *
+   * @param key options of keytool for the key
+   */
+  public static TestCertificate make(Path directory, String alias, String names, List<String> key)
+      throws IOException, InterruptedException, GeneralSecurityException {
     Path file = directory.resolve(alias + ".p12");
     Path keytool = Path.of(System.getProperty("java.home"), "bin", "keytool");
-    List<String> command =
+    List<String> command = new ArrayList<>(List.of(keytool.toString(), "-genkeypair"));
+    command.addAll(key);
+    command.addAll(
         List.of(
-            keytool.toString(),
-            "-genkeypair",
             "-alias",
             alias,
-            "-keyalg",
-            "EC",
             "-dname",
             "CN=" + alias,
             "-ext",
@@ -53,7 +62,7 @@ public record TestCertificate(KeyStore store, Path certificate, Path key) {
             "-storepass",
             String.valueOf(PASSWORD),
             "-keystore",
-            file.toString());
+            file.toString()));
     Process made = new ProcessBuilder(command).redirectErrorStream(true).start();
     String output = new String(made.getInputStream().readAllBytes(), UTF_8);
     if (made.waitFor() != 0) {

@@ -14,7 +14,6 @@ import io.netty.handler.ssl.JdkSslContext;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslHandler;
-import io.netty.handler.ssl.SslProvider;
 import io.netty.handler.ssl.SupportedCipherSuiteFilter;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.pointsman.proxy.tls.ServerTlsSettings.ClientCertificates;
@@ -44,7 +43,7 @@ import org.slf4j.LoggerFactory;
  * TLS 1.2 and 1.3 of one listener. {@link #refresh} reads the files again; open connections keep
  * their certificate. If new files cannot be used, the earlier ones stay. Thread-safe.
  */
-public final class ServerTls {
+public final class ServerTls implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(ServerTls.class);
 
   private static final String BEGIN = "-----BEGIN CERTIFICATE-----";
@@ -57,6 +56,7 @@ public final class ServerTls {
 
   private final ServerTlsSettings settings;
   private final boolean http2;
+  private final TlsProvider provider;
 
   /** Maximum number of computations that wait. The connection of a further one closes. */
   private static final int MOST_WAITING = 1024;
@@ -92,7 +92,11 @@ public final class ServerTls {
     }
   }
 
-  private record Loaded(Contents contents, SslContext context) {}
+  /**
+   * @param context context for handlers
+   * @param jdk context for servers of the JDK; null if they cannot use it
+   */
+  private record Loaded(Contents contents, SharedContext context, @Nullable SSLContext jdk) {}
 
   private static Executor handshakes() {
     int threads = Math.max(1, Runtime.getRuntime().availableProcessors() / 2);
@@ -108,12 +112,12 @@ public final class ServerTls {
     return pool;
   }
 
-  private ServerTls(String group, ServerTlsSettings settings, boolean http2) {
+  private ServerTls(String group, ServerTlsSettings settings, boolean http2, TlsProvider provider) {
     this.group = group;
     this.settings = settings;
     this.http2 = http2;
-    Contents contents = contents();
-    loaded = new Loaded(contents, build(contents));
+    this.provider = provider;
+    loaded = load(contents());
     log.info("{}: TLS with the certificate of {}", group, settings.certificateFile());
   }
 
@@ -122,22 +126,44 @@ public final class ServerTls {
    *
    * @param group group of the configuration with the settings, for messages
    * @param http2 true to offer HTTP/2 to clients
+   * @param provider implementation of TLS; {@link #context()} needs {@link TlsProvider#JDK}
    * @throws IllegalArgumentException if they cannot be used
    */
-  public static ServerTls open(String group, ServerTlsSettings settings, boolean http2) {
-    return new ServerTls(group, settings, http2);
+  public static ServerTls open(
+      String group, ServerTlsSettings settings, boolean http2, TlsProvider provider) {
+    return new ServerTls(group, settings, http2, provider);
   }
 
   /** A handler for a client's connection. */
   public SslHandler handler(ByteBufAllocator allocator) {
-    SslHandler handler = loaded.context.newHandler(allocator, handshakes);
+    SslHandler handler = null;
+    while (handler == null) {
+      // Null if another thread has just replaced the context.
+      handler = loaded.context.with(context -> context.newHandler(allocator, handshakes));
+    }
     handler.setHandshakeTimeout(settings.handshakeTimeout().toMillis(), TimeUnit.MILLISECONDS);
     return handler;
   }
 
-  /** A context for a server of the JDK. Each of its engines has the present certificate. */
+  /**
+   * A context for a server of the JDK. Each of its engines has the present certificate.
+   *
+   * @throws IllegalStateException unless the provider is {@link TlsProvider#JDK}
+   */
   public SSLContext context() {
-    return new CurrentContext(() -> ((JdkSslContext) loaded.context).context());
+    return new CurrentContext(
+        () -> {
+          SSLContext present = loaded.jdk;
+          if (present == null) {
+            throw new IllegalStateException("provider: " + provider + " (expected: JDK)");
+          }
+          return present;
+        });
+  }
+
+  /** The present context. */
+  SharedContext present() {
+    return loaded.context;
   }
 
   /**
@@ -176,12 +202,20 @@ public final class ServerTls {
       return;
     }
     try {
-      loaded = new Loaded(found, build(found));
+      Loaded before = loaded;
+      loaded = load(found);
+      before.context.close();
       refused = Contents.NONE;
       log.info("{}: TLS continues with the changed files of {}", group, settings.certificateFile());
     } catch (IllegalArgumentException e) {
       refuse(found, e);
     }
+  }
+
+  /** Frees the memory of the context when the last connection has closed. */
+  @Override
+  public void close() {
+    loaded.context.close();
   }
 
   private void refuse(Contents found, IllegalArgumentException why) {
@@ -210,6 +244,14 @@ public final class ServerTls {
     }
   }
 
+  private Loaded load(Contents contents) {
+    SslContext built = build(contents);
+    return new Loaded(
+        contents,
+        new SharedContext(built),
+        built instanceof JdkSslContext ofJdk ? ofJdk.context() : null);
+  }
+
   private SslContext build(Contents contents) {
     X509Certificate[] chain =
         certificates(
@@ -227,17 +269,20 @@ public final class ServerTls {
               + " (expected: a PEM file with the key of the certificate)",
           e);
     }
+    X509Certificate[] authorities =
+        contents.files.size() > 2
+            ? certificates(
+                group + ".client-ca-file", settings.clientCaFile(), contents.files.get(2))
+            : new X509Certificate[0];
     SslContextBuilder builder =
         SslContextBuilder.forServer(key, chain)
-            .sslProvider(SslProvider.JDK)
+            .sslProvider(provider.chosen(group, chain[0], List.of(authorities)))
             .protocols(VERSIONS)
             .ciphers(Http2SecurityUtil.CIPHERS, SupportedCipherSuiteFilter.INSTANCE)
             .applicationProtocolConfig(offers(http2));
-    if (contents.files.size() > 2) {
+    if (authorities.length > 0) {
       builder
-          .trustManager(
-              certificates(
-                  group + ".client-ca-file", settings.clientCaFile(), contents.files.get(2)))
+          .trustManager(authorities)
           .clientAuth(
               settings.clientCertificates() == ClientCertificates.REQUIRED
                   ? ClientAuth.REQUIRE
@@ -269,6 +314,16 @@ public final class ServerTls {
    */
   public static X509Certificate certificate(String file) {
     return certificates("tls.certificate-file", file, bytes("tls.certificate-file", file))[0];
+  }
+
+  /**
+   * The certificates in a file.
+   *
+   * @param name key of the configuration with the file, for messages
+   * @throws IllegalArgumentException if there is none
+   */
+  public static List<X509Certificate> certificates(String name, String file) {
+    return List.of(certificates(name, file, bytes(name, file)));
   }
 
   static X509Certificate[] certificates(String name, String file, byte[] bytes) {

@@ -1,5 +1,6 @@
 package io.pointsman.proxy.upstream;
 
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.ssl.JdkSslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslHandler;
@@ -9,9 +10,13 @@ import io.netty.util.NetUtil;
 import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.proxy.tls.ServerTls;
+import io.pointsman.proxy.tls.SharedContext;
+import io.pointsman.proxy.tls.TlsProvider;
 import java.io.File;
 import java.io.IOException;
 import java.net.Socket;
+import java.security.cert.X509Certificate;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -23,6 +28,7 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -30,7 +36,7 @@ import org.slf4j.LoggerFactory;
  * TLS to workers, for all connections to them: requests, hand-overs, probes and other calls of the
  * router. Safe for use by several threads.
  */
-public final class EngineTls {
+public final class EngineTls implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(EngineTls.class);
 
   /** Maximum number of contexts that are kept. */
@@ -38,23 +44,50 @@ public final class EngineTls {
 
   private final EngineTlsSettings ofAll;
   private final String systemCaFile;
-  private final Map<EngineTlsSettings, SSLContext> contexts = new ConcurrentHashMap<>();
+  private final TlsProvider provider;
+  private final Map<EngineTlsSettings, Contexts> contexts = new ConcurrentHashMap<>();
 
   /** Settings of workers with values of their own, by host and port. */
   private volatile Map<String, EngineTlsSettings> byAddress = Map.of();
 
   /**
+   * The contexts of one group of workers.
+   *
+   * @param jdk for sockets; for event loops too if there is no other
+   * @param openSsl for event loops; null: the JDK's
+   */
+  private record Contexts(SSLContext jdk, @Nullable SharedContext openSsl) {
+    /** A new engine; null if another thread has just closed the contexts. */
+    @Nullable SSLEngine engine(ByteBufAllocator allocator, String name, int port) {
+      if (openSsl != null) {
+        return openSsl.with(context -> context.newEngine(allocator, name, port));
+      }
+      SSLEngine engine = jdk.createSSLEngine(name, port);
+      engine.setUseClientMode(true);
+      return engine;
+    }
+
+    void close() {
+      if (openSsl != null) {
+        openSsl.close();
+      }
+    }
+  }
+
+  /**
    * @param systemCaFile PEM file with CA certificates in place of the JVM's, as {@code
    *     SSL_CERT_FILE} names it; empty: none
+   * @param provider implementation of TLS for connections of event loops
    */
-  public EngineTls(EngineTlsSettings ofAll, String systemCaFile) {
+  public EngineTls(EngineTlsSettings ofAll, String systemCaFile, TlsProvider provider) {
     this.ofAll = ofAll;
+    this.provider = provider;
     this.systemCaFile = systemCaFile;
   }
 
-  /** TLS with the system's CA certificates. */
+  /** TLS of the JDK with its CA certificates. */
   public static EngineTls ofSystem() {
-    return new EngineTls(EngineTlsSettings.DEFAULTS, "");
+    return new EngineTls(EngineTlsSettings.DEFAULTS, "", TlsProvider.JDK);
   }
 
   /**
@@ -64,7 +97,7 @@ public final class EngineTls {
    */
   public void prepare(Collection<WorkerSpec> workers) {
     if (!ofAll.equals(EngineTlsSettings.DEFAULTS)) {
-      SSLContext _ = context(ofAll);
+      Contexts _ = contexts(ofAll);
     }
     if (ofAll.insecureSkipVerify()) {
       log.warn("certificates of engines are not verified: engine-tls.insecure-skip-verify is set");
@@ -72,7 +105,7 @@ public final class EngineTls {
     for (WorkerSpec worker : workers) {
       EngineTlsSettings own = of(worker);
       if (secure(worker)) {
-        SSLContext _ = context(own);
+        Contexts _ = contexts(own);
       }
       if (own.insecureSkipVerify() && !ofAll.insecureSkipVerify()) {
         log.warn("the certificate of worker {} is not verified", worker.id());
@@ -116,10 +149,12 @@ public final class EngineTls {
   }
 
   /** A handler for a connection to a worker. */
-  SslHandler handler(WorkerSpec worker, String host, int port) {
+  SslHandler handler(WorkerSpec worker, String host, int port, ByteBufAllocator allocator) {
     EngineTlsSettings settings = of(worker);
-    SSLEngine engine = context(settings).createSSLEngine(name(settings, host), port);
-    engine.setUseClientMode(true);
+    SSLEngine engine = null;
+    while (engine == null) {
+      engine = contexts(settings).engine(allocator, name(settings, host), port);
+    }
     engine.setSSLParameters(parameters(settings, engine.getSSLParameters()));
     return new SslHandler(engine);
   }
@@ -133,7 +168,8 @@ public final class EngineTls {
     EngineTlsSettings settings = byAddress.getOrDefault(address(host, port), ofAll);
     SSLSocket socket =
         (SSLSocket)
-            context(settings)
+            contexts(settings)
+                .jdk
                 .getSocketFactory()
                 .createSocket(plain, name(settings, host), port, true);
     socket.setSSLParameters(parameters(settings, socket.getSSLParameters()));
@@ -155,18 +191,29 @@ public final class EngineTls {
     return parameters;
   }
 
-  private SSLContext context(EngineTlsSettings settings) {
-    SSLContext present = contexts.get(settings);
+  /** Frees the memory of the contexts when the last connection has closed. */
+  @Override
+  public void close() {
+    for (EngineTlsSettings each : List.copyOf(contexts.keySet())) {
+      Contexts removed = contexts.remove(each);
+      if (removed != null) {
+        removed.close();
+      }
+    }
+  }
+
+  private Contexts contexts(EngineTlsSettings settings) {
+    Contexts present = contexts.get(settings);
     if (present != null) {
       return present;
     }
     if (contexts.size() >= MOST_CONTEXTS) {
-      contexts.clear();
+      close();
     }
     return contexts.computeIfAbsent(settings, this::build);
   }
 
-  private SSLContext build(EngineTlsSettings settings) {
+  private Contexts build(EngineTlsSettings settings) {
     SslContextBuilder builder =
         SslContextBuilder.forClient()
             .sslProvider(SslProvider.JDK)
@@ -182,10 +229,31 @@ public final class EngineTls {
       identify(builder, settings);
     }
     try {
-      return ((JdkSslContext) builder.build()).context();
+      SSLContext jdk = ((JdkSslContext) builder.build()).context();
+      SslProvider chosen = provider.chosen("engine-tls", own(settings), authorities(settings));
+      return new Contexts(
+          jdk,
+          chosen == SslProvider.JDK
+              ? null
+              : new SharedContext(builder.sslProvider(chosen).build()));
     } catch (SSLException e) {
       throw new IllegalArgumentException("engine-tls: " + e.getMessage(), e);
     }
+  }
+
+  private static @Nullable X509Certificate own(EngineTlsSettings settings) {
+    String file = settings.certificateFile();
+    return file.isEmpty()
+        ? null
+        : ServerTls.certificates("engine-tls.certificate-file", file).getFirst();
+  }
+
+  /** The configured CAs. Those of the system have keys of many kinds, their servers usual ones. */
+  private static List<X509Certificate> authorities(EngineTlsSettings settings) {
+    String file = settings.caFile();
+    return file.isEmpty() || settings.insecureSkipVerify()
+        ? List.of()
+        : ServerTls.certificates("engine-tls.ca-file", file);
   }
 
   private static void trust(SslContextBuilder builder, String name, String file) {

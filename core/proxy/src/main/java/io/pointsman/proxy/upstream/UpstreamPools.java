@@ -110,7 +110,7 @@ public final class UpstreamPools {
   }
 
   SslHandler newTlsHandler(Worker worker, String host, int port) {
-    SslHandler handler = tls.handler(worker.spec(), host, port);
+    SslHandler handler = tls.handler(worker.spec(), host, port, ByteBufAllocator.DEFAULT);
     handler.setHandshakeTimeoutMillis(Math.max(1, settings.connectTimeout().toMillis()));
     return handler;
   }

@@ -3,7 +3,22 @@ package io.pointsman.proxy.upstream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.handler.ssl.SslHandler;
+import io.netty.util.ReferenceCountUtil;
+import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.proxy.tls.TlsProvider;
 import io.pointsman.testkit.TestCertificate;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -11,13 +26,20 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Path;
+import java.security.cert.CertPathBuilderException;
+import java.security.cert.CertificateException;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Settings of TLS to workers, and their handshakes. */
 @Timeout(60)
@@ -54,22 +76,172 @@ class EngineTlsTest {
       server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
       Thread.startVirtualThread(() -> accept(server));
 
-      assertThat(shake(new EngineTls(EngineTlsSettings.DEFAULTS, file), server, "localhost"))
+      assertThat(
+              shake(
+                  new EngineTls(EngineTlsSettings.DEFAULTS, file, TlsProvider.JDK),
+                  server,
+                  "localhost"))
           .startsWith("TLS");
       for (EngineTls tls :
           List.of(
               EngineTls.ofSystem(),
-              new EngineTls(EngineTlsSettings.DEFAULTS, directory.resolve("none").toString()),
-              new EngineTls(configured, file))) {
+              new EngineTls(
+                  EngineTlsSettings.DEFAULTS,
+                  directory.resolve("none").toString(),
+                  TlsProvider.JDK),
+              new EngineTls(configured, file, TlsProvider.JDK))) {
         assertThatThrownBy(() -> shake(tls, server, "localhost")).isInstanceOf(SSLException.class);
       }
-      EngineTls named = new EngineTls(EngineTlsSettings.DEFAULTS, file);
+      EngineTls named = new EngineTls(EngineTlsSettings.DEFAULTS, file, TlsProvider.JDK);
       assertThatThrownBy(() -> shake(named, server, "127.0.0.1")).isInstanceOf(SSLException.class);
       named.follow(
           List.of(
               WorkerSpec.of("https://127.0.0.1:" + server.getLocalPort())
                   .withLabels(Map.of("tls-server-name", "localhost"))));
       assertThat(shake(named, server, "127.0.0.1")).startsWith("TLS");
+    }
+  }
+
+  /** Opens a connection of an event loop, and reads until the server's byte, or its close. */
+  private static int talk(EngineTls tls, WorkerSpec worker, ServerSocket server) throws Exception {
+    EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+    BlockingQueue<Integer> first = new LinkedBlockingQueue<>();
+    try {
+      String host = HostPort.ofUrl(worker.url()).bareHost();
+      SslHandler handler =
+          tls.handler(worker, host, server.getLocalPort(), ByteBufAllocator.DEFAULT);
+      Channel channel =
+          new Bootstrap()
+              .group(loops)
+              .channel(NioSocketChannel.class)
+              .handler(
+                  new ChannelInitializer<Channel>() {
+                    @Override
+                    protected void initChannel(Channel opened) {
+                      opened.pipeline().addLast(handler, new FirstByte(first));
+                    }
+                  })
+              .connect(InetAddress.getLoopbackAddress(), server.getLocalPort())
+              .sync()
+              .channel();
+      handler.handshakeFuture().sync();
+      channel.writeAndFlush(channel.alloc().buffer().writeByte('?')).sync();
+      return first.take();
+    } finally {
+      loops.shutdownGracefully(0, 10, TimeUnit.SECONDS).sync();
+      tls.close();
+    }
+  }
+
+  /** Keeps the first byte; -1 if the connection closes before. */
+  private static final class FirstByte extends ChannelInboundHandlerAdapter {
+    private final BlockingQueue<Integer> first;
+
+    FirstByte(BlockingQueue<Integer> first) {
+      this.first = first;
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object msg) {
+      first.add((int) ((ByteBuf) msg).readByte());
+      ReferenceCountUtil.release(msg);
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext ctx) {
+      first.add(-1);
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+      ctx.close();
+    }
+  }
+
+  /** Answers the byte of each client with another one. */
+  private static void answer(ServerSocket server) {
+    while (!server.isClosed()) {
+      try (Socket client = server.accept()) {
+        if (client.getInputStream().read() >= 0) {
+          client.getOutputStream().write('!');
+        }
+      } catch (IOException _) {
+        // The handshake failed, or the test has ended.
+      }
+    }
+  }
+
+  private static EngineTls tls(EngineTlsSettings settings, TlsProvider provider) {
+    return new EngineTls(settings, "", provider);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void connectionsOfEventLoopsCheckCertificateAndName(TlsProvider provider) throws Exception {
+    TestCertificate own = TestCertificate.make(directory, "loop" + provider, "dns:localhost");
+    TestCertificate other = TestCertificate.make(directory, "alien" + provider, "dns:localhost");
+    String file = own.certificate().toString();
+    EngineTlsSettings trusting = new EngineTlsSettings(file, "", "", "", false);
+    try (ServerSocket server = own.serverSocket(null)) {
+      server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+      Thread.startVirtualThread(() -> answer(server));
+      WorkerSpec named = WorkerSpec.of("https://localhost:" + server.getLocalPort());
+      WorkerSpec address = WorkerSpec.of("https://127.0.0.1:" + server.getLocalPort());
+
+      assertThat(talk(tls(trusting, provider), named, server)).isEqualTo('!');
+      assertThat(talk(new EngineTls(EngineTlsSettings.DEFAULTS, file, provider), named, server))
+          .isEqualTo('!');
+      EngineTlsSettings foreign =
+          new EngineTlsSettings(other.certificate().toString(), "", "", "", false);
+      for (EngineTls refusing :
+          List.of(tls(EngineTlsSettings.DEFAULTS, provider), tls(foreign, provider))) {
+        assertThatThrownBy(() -> talk(refusing, named, server))
+            .isInstanceOf(SSLException.class)
+            .hasRootCauseInstanceOf(CertPathBuilderException.class);
+      }
+      assertThatThrownBy(() -> talk(tls(trusting, provider), address, server))
+          .isInstanceOf(SSLException.class)
+          .hasRootCauseInstanceOf(CertificateException.class);
+      WorkerSpec labelled = address.withLabels(Map.of("tls-server-name", "localhost"));
+      assertThat(talk(tls(trusting, provider), labelled, server)).isEqualTo('!');
+      WorkerSpec careless = address.withLabels(Map.of("tls-insecure-skip-verify", "true"));
+      assertThat(talk(tls(foreign, provider), careless, server)).isEqualTo('!');
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void enginesGetTheCertificateOfTheRouter(TlsProvider provider) throws Exception {
+    TestCertificate own = TestCertificate.make(directory, "asks" + provider, "dns:localhost");
+    TestCertificate router =
+        TestCertificate.make(
+            directory, "router" + provider, "dns:r", List.of("-keyalg", "RSA", "-keysize", "2048"));
+    String ca = own.certificate().toString();
+    EngineTlsSettings without = new EngineTlsSettings(ca, "", "", "", false);
+    EngineTlsSettings with =
+        new EngineTlsSettings(
+            ca, router.certificate().toString(), router.key().toString(), "", false);
+    try (ServerSocket server = own.serverSocket(router)) {
+      server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+      Thread.startVirtualThread(() -> answer(server));
+      WorkerSpec worker = WorkerSpec.of("https://localhost:" + server.getLocalPort());
+      assertThat(talk(tls(with, provider), worker, server)).isEqualTo('!');
+      assertThat(talk(tls(without, provider), worker, server)).isEqualTo(-1);
+    }
+  }
+
+  /** BoringSSL does not accept such certificates, so the JDK makes these connections. */
+  @Test
+  void enginesWithCertificatesOfRareKindsAreReached() throws Exception {
+    TestCertificate own =
+        TestCertificate.make(directory, "rare", "dns:localhost", List.of("-keyalg", "Ed25519"));
+    EngineTlsSettings trusting =
+        new EngineTlsSettings(own.certificate().toString(), "", "", "", false);
+    try (ServerSocket server = own.serverSocket(null)) {
+      server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+      Thread.startVirtualThread(() -> answer(server));
+      WorkerSpec worker = WorkerSpec.of("https://localhost:" + server.getLocalPort());
+      assertThat(talk(tls(trusting, TlsProvider.AUTO), worker, server)).isEqualTo('!');
     }
   }
 

@@ -6,10 +6,13 @@ import static io.pointsman.config.value.ValueTypes.duration;
 import static io.pointsman.config.value.ValueTypes.integer;
 import static io.pointsman.config.value.ValueTypes.text;
 
+import io.pointsman.proxy.ListenSettings;
 import io.pointsman.proxy.http2.Http2FrontSettings;
 import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.proxy.tls.ServerTlsSettings.ClientCertificates;
+import io.pointsman.proxy.tls.TlsProvider;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 
 /** Keys of TLS and HTTP/2 on the port for clients. */
@@ -71,6 +74,17 @@ public final class ListenerKeys {
           "Maximum time of a TLS handshake. The connection of a slower client is closed.",
           "A low value refuses clients on slow networks.");
 
+  public static final Key<TlsProvider> TLS_PROVIDER =
+      Key.of(
+          "tls.provider",
+          constant(TlsProvider.class),
+          ListenSettings.DEFAULTS.tlsProvider(),
+          "Implementation of TLS for clients, for the admin listener and for requests to engines:"
+              + " BoringSSL (`openssl`) or that of the JDK. `auto`: BoringSSL if it can be loaded"
+              + " and supports the keys, else the JDK. The log names the choice.",
+          "`openssl`: the router does not start if it cannot be loaded, or cannot use a"
+              + " certificate. Probes and the metrics port always use the JDK.");
+
   public static final Key<Boolean> HTTP2_ENABLED =
       Key.of(
           "http2.enabled",
@@ -113,7 +127,9 @@ public final class ListenerKeys {
   private ListenerKeys() {}
 
   static List<Key<?>> ofTls() {
-    return ServerTlsKeys.CLIENTS.all();
+    List<Key<?>> all = new ArrayList<>(ServerTlsKeys.CLIENTS.all());
+    all.add(TLS_PROVIDER);
+    return all;
   }
 
   static List<Key<?>> ofHttp2() {

@@ -13,6 +13,7 @@ import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.tls.ClientTls;
 import io.pointsman.proxy.tls.ServerTls;
 import io.pointsman.proxy.tls.ServerTlsSettings;
+import io.pointsman.proxy.tls.TlsProvider;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.TestCertificate;
 import java.io.IOException;
@@ -123,7 +124,7 @@ class MetricsServerTest {
             scraper.certificate().toString(),
             ServerTlsSettings.ClientCertificates.REQUIRED,
             Duration.ofSeconds(30));
-    ServerTls tls = ServerTls.open("metrics-tls", settings, false);
+    ServerTls tls = ServerTls.open("metrics-tls", settings, false, TlsProvider.JDK);
     try (MetricsServer secure =
         MetricsServer.open(
             metrics,

@@ -180,7 +180,8 @@ final class EngineAssembly {
             sources,
             host -> names.await(host, config.proxy().upstream().connectTimeout().toNanos()),
             config.workers());
-    tls = new EngineTls(config.engineTls(), systemCaFile());
+    tls = new EngineTls(config.engineTls(), systemCaFile(), config.proxy().listen().tlsProvider());
+    opened.push(tls);
     tls.prepare(config.workers());
     fleet.listen(snapshot -> tls.follow(snapshot.workers().stream().map(Worker::spec).toList()));
     client = new EngineClient(config.controlKeys(), ticker, names::await, tls);

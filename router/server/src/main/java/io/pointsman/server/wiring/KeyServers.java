@@ -6,6 +6,7 @@ import io.pointsman.control.health.EngineClient;
 import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.proxy.tls.TlsProvider;
 import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.proxy.upstream.EngineTls;
 import io.pointsman.proxy.upstream.EngineTlsSettings;
@@ -34,7 +35,7 @@ final class KeyServers implements KeyValidation.Question {
   KeyServers(Ticker ticker, EngineClient.Names names, String systemCaFile) {
     this.ticker = ticker;
     this.names = names;
-    tls = new EngineTls(EngineTlsSettings.DEFAULTS, systemCaFile);
+    tls = new EngineTls(EngineTlsSettings.DEFAULTS, systemCaFile, TlsProvider.JDK);
   }
 
   @Override

@@ -44,6 +44,7 @@ import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestTracer;
 import io.pointsman.proxy.tls.ServerTls;
 import io.pointsman.proxy.tls.ServerTlsSettings;
+import io.pointsman.proxy.tls.TlsProvider;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -360,7 +361,7 @@ final class RouterAssembly {
     if (!settings.enabled()) {
       return null;
     }
-    ServerTls opened = ServerTls.open("metrics-tls", settings, false);
+    ServerTls opened = ServerTls.open("metrics-tls", settings, false, TlsProvider.JDK);
     control.push(Rounds.start("metrics-tls-files", FILES_PAUSE, opened::refresh));
     return opened;
   }
