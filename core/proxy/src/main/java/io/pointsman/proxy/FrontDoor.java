@@ -6,7 +6,6 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.ssl.ApplicationProtocolNames;
-import io.netty.handler.ssl.ReferenceCountedOpenSslEngine;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SslHandshakeCompletionEvent;
 import io.netty.util.ReferenceCountUtil;
@@ -23,7 +22,6 @@ import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.proxy.tls.TlsProvider;
 import java.nio.channels.ClosedChannelException;
 import java.time.Duration;
-import javax.net.ssl.SSLEngine;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -160,7 +158,7 @@ final class FrontDoor {
       }
       SslHandler handler = ctx.pipeline().get(SslHandler.class);
       if (handler != null) {
-        refuseRenegotiation(handler.engine());
+        ServerTls.refuseRenegotiation(handler.engine());
       }
       String protocol = handler == null ? null : handler.applicationProtocol();
       if (ApplicationProtocolNames.HTTP_2.equals(protocol)) {
@@ -177,17 +175,6 @@ final class FrontDoor {
             "admin listener: TLS handshake of {} failed: {}",
             channel.remoteAddress(),
             LogText.of(cause));
-      }
-    }
-
-    /**
-     * Makes a second handshake fail. With TLS 1.2 a client could ask for them without end, each at
-     * the cost of a signature. BoringSSL refuses them itself.
-     */
-    private static void refuseRenegotiation(SSLEngine engine) {
-      if (!(engine instanceof ReferenceCountedOpenSslEngine)
-          && engine.getSession().getProtocol().equals("TLSv1.2")) {
-        engine.setEnabledCipherSuites(new String[0]);
       }
     }
 

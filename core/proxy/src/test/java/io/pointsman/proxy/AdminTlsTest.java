@@ -192,6 +192,42 @@ class AdminTlsTest {
     assertThat(rig.server().connections().failedHandshakes()).isZero();
   }
 
+  /** A handshake costs the router more than the caller. */
+  @Test
+  void aSecondHandshakeIsRefused() throws Exception {
+    try (ProxyRig rig = rig(tls("first", "", ClientCertificates.REQUIRED), "");
+        SSLSocket again =
+            TlsClients.socket(
+                rig.adminPort(), trusting(null, first), List.of("TLSv1.2"), List.of())) {
+      assertThat(ask(again)).startsWith("HTTP/1.1 200 ");
+      assertThatThrownBy(
+              () -> {
+                again.startHandshake();
+                ask(again);
+              })
+          .isInstanceOf(IOException.class);
+      assertThat(rig.identities).hasSize(1);
+    }
+  }
+
+  @Test
+  void aHandshakeThatDoesNotEndIsClosed() throws Exception {
+    ServerTlsSettings usual = tls("first", "", ClientCertificates.REQUIRED);
+    ServerTlsSettings brief =
+        new ServerTlsSettings(
+            usual.certificateFile(),
+            usual.keyFile(),
+            "",
+            "",
+            ClientCertificates.REQUIRED,
+            Duration.ofMillis(50));
+    try (ProxyRig rig = rig(brief, "");
+        WireClient silent = new WireClient(rig.adminPort())) {
+      assertThat(silent.atEnd()).isTrue();
+      awaitFailedHandshakes(rig, 1);
+    }
+  }
+
   @Test
   void aClientThatTrustsAnotherAuthorityEndsTheHandshake() throws Exception {
     try (ProxyRig rig = rig(tls("first", "", ClientCertificates.REQUIRED), "");

@@ -2,6 +2,7 @@ package io.pointsman.proxy.tls;
 
 import java.security.KeyManagementException;
 import java.security.SecureRandom;
+import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import javax.net.ssl.KeyManager;
 import javax.net.ssl.SSLContext;
@@ -13,17 +14,25 @@ import javax.net.ssl.SSLSocketFactory;
 import javax.net.ssl.TrustManager;
 import org.jspecify.annotations.Nullable;
 
-/** Delegates to the current context, which changes with its files. */
+/**
+ * Delegates to the current context, which changes with its files. Its engines have the rules of
+ * {@link GuardedEngine}.
+ */
 final class CurrentContext extends SSLContext {
-  CurrentContext(Supplier<SSLContext> current) {
-    super(new Spi(current), current.get().getProvider(), "TLS");
+  /**
+   * @param handshakes runs the computations of handshakes
+   */
+  CurrentContext(Supplier<SSLContext> current, Executor handshakes) {
+    super(new Spi(current, handshakes), current.get().getProvider(), "TLS");
   }
 
   private static final class Spi extends SSLContextSpi {
     private final Supplier<SSLContext> current;
+    private final Executor handshakes;
 
-    Spi(Supplier<SSLContext> current) {
+    Spi(Supplier<SSLContext> current, Executor handshakes) {
       this.current = current;
+      this.handshakes = handshakes;
     }
 
     @Override
@@ -47,12 +56,12 @@ final class CurrentContext extends SSLContext {
 
     @Override
     protected SSLEngine engineCreateSSLEngine() {
-      return current.get().createSSLEngine();
+      return new GuardedEngine(current.get().createSSLEngine(), handshakes);
     }
 
     @Override
     protected SSLEngine engineCreateSSLEngine(String host, int port) {
-      return current.get().createSSLEngine(host, port);
+      return new GuardedEngine(current.get().createSSLEngine(host, port), handshakes);
     }
 
     @Override

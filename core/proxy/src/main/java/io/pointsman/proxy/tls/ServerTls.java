@@ -11,6 +11,7 @@ import io.netty.handler.ssl.ApplicationProtocolConfig.SelectorFailureBehavior;
 import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.JdkSslContext;
+import io.netty.handler.ssl.ReferenceCountedOpenSslEngine;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslHandler;
@@ -34,6 +35,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLParameters;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -158,7 +160,19 @@ public final class ServerTls implements AutoCloseable {
             throw new IllegalStateException("provider: " + provider + " (expected: JDK)");
           }
           return present;
-        });
+        },
+        handshakes);
+  }
+
+  /**
+   * Makes a second handshake of a connection fail. With TLS 1.2 a client could ask for them without
+   * end, each at the cost of a signature. BoringSSL refuses them itself.
+   */
+  public static void refuseRenegotiation(SSLEngine engine) {
+    if (!(engine instanceof ReferenceCountedOpenSslEngine)
+        && engine.getSession().getProtocol().equals("TLSv1.2")) {
+      engine.setEnabledCipherSuites(new String[0]);
+    }
   }
 
   /** The present context. */

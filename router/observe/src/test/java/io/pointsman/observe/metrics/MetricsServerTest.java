@@ -1,5 +1,6 @@
 package io.pointsman.observe.metrics;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -16,10 +17,13 @@ import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.proxy.tls.TlsProvider;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.TestCertificate;
+import java.io.EOFException;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -29,12 +33,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLHandshakeException;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -155,6 +161,100 @@ class MetricsServerTest {
       assertThatThrownBy(() -> scrape(secure, trustsFirst))
           .isInstanceOf(SSLHandshakeException.class);
       assertThat(scrape(secure, known.context("test"))).isEqualTo(200);
+    }
+  }
+
+  private static ServerTlsSettings usual(TestCertificate own) {
+    return new ServerTlsSettings(
+        own.certificate().toString(),
+        own.key().toString(),
+        "",
+        "",
+        ServerTlsSettings.ClientCertificates.REQUIRED,
+        Duration.ofSeconds(30));
+  }
+
+  private MetricsServer secure(TestCertificate own) throws IOException {
+    return MetricsServer.open(
+        metrics,
+        () -> LocalResponse.text(200, "ready"),
+        () -> LocalResponse.text(200, "ready"),
+        new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+        ServerTls.open("metrics-tls", usual(own), false, TlsProvider.JDK));
+  }
+
+  private static SSLSocket connect(MetricsServer server, TestCertificate trusted)
+      throws IOException {
+    SSLSocket socket =
+        (SSLSocket)
+            new ClientTls(trusted.certificate().toString(), "", "")
+                .context("test")
+                .getSocketFactory()
+                .createSocket(InetAddress.getLoopbackAddress(), server.port());
+    socket.setSoTimeout(60_000);
+    return socket;
+  }
+
+  /** The first line of the answer to a probe. */
+  private static String probe(SSLSocket socket) throws IOException {
+    socket.getOutputStream().write("GET /health HTTP/1.1\r\nhost: r\r\n\r\n".getBytes(US_ASCII));
+    StringBuilder found = new StringBuilder();
+    while (!found.toString().endsWith("OK\n")) {
+      int b = socket.getInputStream().read();
+      if (b < 0) {
+        throw new EOFException("after " + found);
+      }
+      found.append((char) b);
+    }
+    return found.substring(0, found.indexOf("\r"));
+  }
+
+  /** A handshake costs the server more than the client. */
+  @Test
+  void aSecondHandshakeIsRefused(@TempDir Path directory) throws Exception {
+    TestCertificate own = TestCertificate.make(directory, "own", "dns:localhost");
+    try (MetricsServer secure = secure(own);
+        SSLSocket again = connect(secure, own)) {
+      again.setEnabledProtocols(new String[] {"TLSv1.2"});
+      assertThat(probe(again)).isEqualTo("HTTP/1.1 200 OK");
+      assertThat(probe(again)).isEqualTo("HTTP/1.1 200 OK");
+      assertThatThrownBy(
+              () -> {
+                again.startHandshake();
+                probe(again);
+              })
+          .isInstanceOf(IOException.class)
+          .isNotInstanceOf(SocketTimeoutException.class);
+    }
+  }
+
+  /** On virtual threads a flood of handshakes would hold up probes and the router's own answers. */
+  @Test
+  void handshakesHaveThreadsOfTheirOwn(@TempDir Path directory) throws Exception {
+    TestCertificate own = TestCertificate.make(directory, "own", "dns:localhost");
+    try (MetricsServer secure = secure(own);
+        SSLSocket socket = connect(secure, own)) {
+      assertThat(probe(socket)).isEqualTo("HTTP/1.1 200 OK");
+      assertThat(Thread.getAllStackTraces().keySet())
+          .filteredOn(thread -> thread.getName().startsWith("pointsman-tls"))
+          .isNotEmpty()
+          .allMatch(thread -> thread.isDaemon() && !thread.isVirtual());
+    }
+  }
+
+  /** Two connections: one sends nothing, the other the start of a record. */
+  @Test
+  @Tag("full")
+  void handshakesThatDoNotEndAreClosed(@TempDir Path directory) throws Exception {
+    TestCertificate own = TestCertificate.make(directory, "own", "dns:localhost");
+    try (MetricsServer secure = secure(own);
+        Socket silent = new Socket(InetAddress.getLoopbackAddress(), secure.port());
+        Socket slow = new Socket(InetAddress.getLoopbackAddress(), secure.port())) {
+      slow.getOutputStream().write(new byte[] {22, 3, 1, 2});
+      for (Socket each : List.of(slow, silent)) {
+        each.setSoTimeout(60_000);
+        assertThat(each.getInputStream().readAllBytes()).hasSizeLessThan(100); // at most an alert
+      }
     }
   }
 
