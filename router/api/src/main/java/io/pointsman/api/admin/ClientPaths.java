@@ -56,6 +56,7 @@ public final class ClientPaths {
         .distinct()
         .filter(each -> !OWN.contains(each))
         .forEach(all::add);
+    all.addAll(ControlPath.DIRECT_ONLY);
     return all;
   }
 
@@ -80,7 +81,7 @@ public final class ClientPaths {
               path + " is not sent to an engine (admin.refused-paths); call the engine directly"));
     }
     for (String path : unserved()) {
-      closed.close(path, ofAdmin(path));
+      closed.close(path, ControlPath.DIRECT_ONLY.contains(path) ? direct(path) : ofAdmin(path));
     }
     for (String path : admin) {
       if (!open.contains(path) && !path.equals(OperatorPage.ROOT)) {
@@ -93,6 +94,11 @@ public final class ClientPaths {
           new Refusal(ProxyError.PATH_NOT_ALLOWED, ProxyError.PATH_NOT_ALLOWED.message()));
     }
     return closed.build();
+  }
+
+  private static Refusal direct(String path) {
+    return new Refusal(
+        ProxyError.ADMIN_PATH, path + " is not served to clients; call the engine directly");
   }
 
   private static Refusal ofAdmin(String closed) {

@@ -23,7 +23,7 @@ public record ControlPath(String method, String path, Effect effect) {
     WAKES
   }
 
-  /** The control paths of vLLM 0.32 and SGLang. */
+  /** The control paths of vLLM 0.32, SGLang, TensorRT-LLM, LMDeploy and llama.cpp. */
   public static final List<ControlPath> ALL =
       List.of(
           post("/sleep", Effect.SLEEPS),
@@ -99,7 +99,45 @@ public record ControlPath(String method, String path, Effect effect) {
           post("/configure_logging", Effect.NONE),
           post("/set_trace_level", Effect.NONE),
           post("/freeze_gc", Effect.NONE),
-          post("/slow_down", Effect.NONE));
+          post("/slow_down", Effect.NONE),
+          post("/release_memory", Effect.SLEEPS),
+          post("/resume_memory", Effect.WAKES),
+          post("/kv_cache_events", Effect.NONE),
+          get("/perf_metrics"),
+          post("/wakeup", Effect.WAKES),
+          post("/terminate", Effect.NONE),
+          post("/lora-adapters", Effect.NONE),
+          get("/lora-adapters"),
+          post("/models/load", Effect.MODELS),
+          post("/models/unload", Effect.MODELS));
+
+  /**
+   * Further paths of engines that are closed for clients. They change one engine, or are not known
+   * to end soon, so the router sends them to none: the operator calls the engine. From the APIs of
+   * SGLang, LMDeploy, llama.cpp, Ollama and Triton. One that ends in a slash stands for all paths
+   * below it.
+   */
+  public static final List<String> DIRECT_ONLY =
+      List.of(
+          "/open_session",
+          "/close_session",
+          "/dumper/",
+          "/distserve/",
+          "/slots",
+          "/slots/",
+          "/props",
+          "/api/pull",
+          "/api/push",
+          "/api/create",
+          "/api/copy",
+          "/api/delete",
+          "/api/blobs/",
+          "/prometheus/metrics",
+          "/v2/repository/",
+          "/v2/systemsharedmemory/",
+          "/v2/cudasharedmemory/",
+          "/v2/logging",
+          "/v2/trace/setting");
 
   private static ControlPath get(String path) {
     return new ControlPath("GET", path, Effect.NONE);

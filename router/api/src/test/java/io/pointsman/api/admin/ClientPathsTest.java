@@ -62,7 +62,11 @@ class ClientPathsTest {
       /unload_lora_adapter /update_weight_version /update_weights /update_weights_from_disk
       /update_weights_from_distributed /update_weights_from_ipc /update_weights_from_tensor
       /v1/load_lora_adapter /v1/unload_lora_adapter /wake_up /weight_checker /weight_info
-      /weights_checker
+      /weights_checker /release_memory /resume_memory /kv_cache_events /perf_metrics /wakeup
+      /terminate /lora-adapters /models/load /models/unload /open_session /close_session
+      /dumper/a /distserve/a /slots /slots/0 /props /api/pull /api/push /api/create /api/copy
+      /api/delete /api/blobs/a /prometheus/metrics /v2/repository/models/m/unload
+      /v2/systemsharedmemory/a /v2/cudasharedmemory/a /v2/logging /v2/trace/setting
       """;
 
   static List<String> neverForClients() {

@@ -101,6 +101,9 @@ final class PlaneControlTest {
       String path = each.prefix() ? each.path() + "one" : each.path();
       assertThat(path).as("%s, %s", way, each).matches(pattern);
     }
+    for (String path : ControlPath.DIRECT_ONLY) {
+      assertThat(path.endsWith("/") ? path + "one" : path).as("%s", way).matches(pattern);
+    }
     assertThat("/metricsx").matches(pattern);
     assertThat("/v1/completions").doesNotMatch(pattern);
   }
