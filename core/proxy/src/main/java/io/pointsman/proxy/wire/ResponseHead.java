@@ -187,6 +187,8 @@ public final class ResponseHead {
     }
   }
 
+  private static final String OF_ROUTER = "x-pointsman-";
+
   private static final int KEEP = 0;
   private static final int DROP = 1;
 
@@ -205,8 +207,7 @@ public final class ResponseHead {
         } else if (Bytes.is(bytes, name, colon, "content-location")) {
           located = true;
         } else if (Bytes.is(bytes, name, colon, "connection")) {
-          noteConnection(from, to);
-          return DROP;
+          return noteConnection(from, to);
         }
       }
       case 'k' -> {
@@ -240,16 +241,17 @@ public final class ResponseHead {
         return KEEP;
       }
       case 'x' -> {
-        return Bytes.is(bytes, name, colon, "x-request-id")
-                || Bytes.is(bytes, name, colon, "x-pointsman-worker")
-                || Bytes.is(bytes, name, colon, "x-pointsman-prefill-worker")
-                || Bytes.is(bytes, name, colon, "x-pointsman-split")
-            ? DROP
-            : KEEP;
+        return Bytes.is(bytes, name, colon, "x-request-id") || ofRouter(name, colon) ? DROP : KEEP;
       }
       default -> {}
     }
     return KEEP;
+  }
+
+  /** True for a header that only this router gives clients. */
+  private boolean ofRouter(int name, int colon) {
+    int end = name + OF_ROUTER.length();
+    return end < colon && Bytes.is(bytes, name, end, OF_ROUTER);
   }
 
   private int noteLength(long length) {
@@ -280,16 +282,24 @@ public final class ResponseHead {
     return Bytes.is(bytes, from, end, type);
   }
 
-  private void noteConnection(int from, int to) {
+  /** Returns DROP, or MALFORMED if the head names too many headers of this hop. */
+  private int noteConnection(int from, int to) {
     String value = new String(bytes, from, to - from, StandardCharsets.ISO_8859_1);
     for (String option : value.toLowerCase(Locale.ROOT).split(",", -1)) {
       switch (option.strip()) {
         case "close" -> close = true;
         case "keep-alive" -> keepAlive = true;
         case "", "content-length", "content-type", "transfer-encoding" -> {}
-        default -> nominated.add(option.strip());
+        default -> {
+          // Each name is compared with each line.
+          if (nominated.size() == ConnectionOptions.MOST_NAMES) {
+            return MALFORMED;
+          }
+          nominated.add(option.strip());
+        }
       }
     }
+    return DROP;
   }
 
   private int finish(int emptyLine) {

@@ -65,6 +65,25 @@ class ResponseHeadTest {
   }
 
   @Test
+  void headersThatOnlyThisRouterGivesAreDropped() {
+    parse("HTTP/1.1 200 OK\r\nX-Pointsman-Shed-Reason: a\r\nx-pointsman-new: b\r\nA: 1\r\n\r\n");
+
+    assertThat(written()).isEqualTo("HTTP/1.1 200 OK\r\nA: 1\r\n");
+  }
+
+  @Test
+  void aHeadNamesAtMost32HeadersOfThisHop() {
+    String names = "a,".repeat(31) + "a";
+
+    assertThat(parse("HTTP/1.1 200 OK\r\nConnection: " + names + "\r\n\r\n")).isPositive();
+    assertThat(parse("HTTP/1.1 200 OK\r\nConnection: " + names + ",a\r\n\r\n"))
+        .isEqualTo(ResponseHead.MALFORMED);
+    String twice = "Connection: " + "a,".repeat(16) + "a\r\n";
+    assertThat(parse("HTTP/1.1 200 OK\r\n" + twice + twice + "\r\n"))
+        .isEqualTo(ResponseHead.MALFORMED);
+  }
+
+  @Test
   void chunksMakeTheLengthMeaningless() {
     parse("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\nA: 1\r\n\r\n");
 
