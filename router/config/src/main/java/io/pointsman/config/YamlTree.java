@@ -1,8 +1,12 @@
 package io.pointsman.config;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import io.pointsman.config.value.Raw;
 import java.io.IOException;
-import java.nio.charset.MalformedInputException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -36,6 +40,9 @@ public final class YamlTree {
   /** Maximum number of aliases of groups and lists; {@link #MOST_VALUES} limits their content. */
   private static final int MOST_ALIASES = 100_000;
 
+  /** Maximum size of a file in bytes. */
+  private static final int MOST_BYTES = 16 << 20;
+
   private static final String MERGE = "<<";
 
   private final String name;
@@ -59,20 +66,37 @@ public final class YamlTree {
   }
 
   /**
-   * The text of a file.
+   * The text of a file of at most 16 MiB.
    *
-   * @throws ConfigException if the file cannot be read
+   * @throws ConfigException if the file cannot be read, or is larger
    */
   public static String text(Path file) {
-    try {
-      return Files.readString(file);
+    try (InputStream in = Files.newInputStream(file)) {
+      byte[] bytes = in.readNBytes(MOST_BYTES + 1);
+      if (bytes.length > MOST_BYTES) {
+        throw new ConfigException(file + ": too large (expected: at most 16 MiB)");
+      }
+      return UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
     } catch (NoSuchFileException e) {
       throw new ConfigException(file + ": no such file (expected: a YAML file)");
-    } catch (MalformedInputException e) {
+    } catch (CharacterCodingException e) {
       throw new ConfigException(file + ": not UTF-8 (expected: a YAML file)");
     } catch (IOException e) {
       throw new ConfigException(file + ": cannot be read: " + e.getMessage());
     }
+  }
+
+  /**
+   * The text of a file that is read again and again, as {@link #text}. A pipe would block its
+   * reader.
+   *
+   * @throws ConfigException if the file is no regular file, cannot be read, or is too large
+   */
+  public static String watchedText(Path file) {
+    if (Files.exists(file) && !Files.isRegularFile(file)) {
+      throw new ConfigException(file + ": not a regular file (expected: a YAML file)");
+    }
+    return text(file);
   }
 
   /**
@@ -119,6 +143,8 @@ public final class YamlTree {
       throw new ConfigException(name + line + ": not YAML: " + e.getProblem());
     } catch (YamlEngineException e) {
       throw new ConfigException(name + ": not YAML: " + e.getMessage());
+    } catch (StackOverflowError e) { // the parser has no limit of its own
+      throw new ConfigException(name + ": nested too deep (expected: at most " + most + ")");
     }
   }
 

@@ -152,7 +152,7 @@ public final class FileKeys implements CallerCheck, KeyRing {
   }
 
   private List<StoredKey> read(Path from) {
-    return KeyFile.joined(constant, KeyFile.read(from));
+    return KeyFile.joined(constant, KeyFile.readWatched(from));
   }
 
   private String source() {

@@ -51,6 +51,15 @@ public final class KeyFile {
   }
 
   /**
+   * The keys of a file that is read again and again.
+   *
+   * @throws ConfigException if the file is no regular file, is unreadable or invalid
+   */
+  static List<StoredKey> readWatched(Path file) {
+    return parse(file.toString(), YamlTree.watchedText(file));
+  }
+
+  /**
    * The keys of an environment variable with the text of a file.
    *
    * @param text its value; null if it is not set

@@ -19,6 +19,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Keys of a file: who is admitted, until when, and as whom. */
@@ -89,6 +90,29 @@ class FileKeysTest {
     KeyHolder plane = requireNonNull(keys.holderOf(PLANE));
     assertThat(plane.role()).isEqualTo(KeyRole.PLANE);
     assertThat(plane.identity().name()).isEqualTo("haproxy");
+  }
+
+  @Test
+  @Timeout(60)
+  void anUnusableFileChangesNothingAndTheNextOneCounts() throws Exception {
+    FileKeys keys = keys(CallerCheck.NOBODY);
+    String good = Files.readString(file);
+    Files.writeString(file, "[".repeat(300_000));
+    keys.refresh();
+    assertThat(keys.known("Bearer " + CLIENT)).isEqualTo(Verdict.ADMITTED);
+    Files.writeString(file, "# " + "x".repeat(17 << 20));
+    keys.refresh();
+    assertThat(keys.known("Bearer " + CLIENT)).isEqualTo(Verdict.ADMITTED);
+    Files.delete(file);
+    assertThat(new ProcessBuilder("mkfifo", file.toString()).start().waitFor()).isZero();
+    keys.refresh();
+    assertThat(keys.known("Bearer " + CLIENT)).isEqualTo(Verdict.ADMITTED);
+
+    Files.delete(file);
+    Files.writeString(file, good.replace(StoredKey.hash(CLIENT), StoredKey.hash("pmk-next")));
+    keys.refresh();
+    assertThat(keys.known("Bearer " + CLIENT)).isEqualTo(Verdict.REFUSED);
+    assertThat(keys.known("Bearer pmk-next")).isEqualTo(Verdict.ADMITTED);
   }
 
   @Test

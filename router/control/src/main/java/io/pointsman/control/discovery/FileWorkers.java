@@ -89,6 +89,9 @@ public final class FileWorkers {
   }
 
   private byte[] contents() throws IOException {
+    if (Files.exists(file) && !Files.isRegularFile(file)) {
+      throw new IOException("not a regular file"); // a pipe would block the look
+    }
     try (InputStream in = Files.newInputStream(file)) {
       byte[] bytes = in.readNBytes(MOST_BYTES + 1);
       if (bytes.length > MOST_BYTES) {

@@ -15,6 +15,9 @@ final class ModelList {
   /** Maximum number of names; further ones are ignored. */
   static final int MOST_MODELS = 10_000;
 
+  /** Maximum length of a name in characters. Longer ones are ignored: metrics and lists have it. */
+  static final int LONGEST_NAME = 512;
+
   private static final JsonFactory JSON = new JsonFactory();
 
   private final Set<String> names = new HashSet<>();
@@ -86,7 +89,7 @@ final class ModelList {
   }
 
   private void add(String name, boolean adapter) {
-    if (names.size() < MOST_MODELS) {
+    if (names.size() < MOST_MODELS && name.length() <= LONGEST_NAME) {
       names.add(name);
       if (adapter) {
         adapters.add(name);

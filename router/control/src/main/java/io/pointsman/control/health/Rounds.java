@@ -34,8 +34,8 @@ public final class Rounds implements AutoCloseable {
   private static void runOnce(Runnable task) {
     try {
       task.run();
-    } catch (RuntimeException | LinkageError e) {
-      // An incompatible plug-in must not end the loop.
+    } catch (RuntimeException | LinkageError | StackOverflowError e) {
+      // An incompatible plug-in, or a deeply nested text, must not end the loop.
       log.error("a background task failed", e);
     }
   }

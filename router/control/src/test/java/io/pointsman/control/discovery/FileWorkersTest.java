@@ -18,6 +18,7 @@ import java.nio.file.StandardCopyOption;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -69,6 +70,25 @@ class FileWorkersTest {
     assertThat(spec.weight()).isEqualTo(2);
     assertThat(spec.labels()).containsEntry("rack", "r1");
     assertThat(failing()).isZero();
+  }
+
+  @Test
+  @Timeout(60)
+  void aPipeOrADeeplyNestedFileChangesNothing() throws Exception {
+    write("[http://a:1]");
+    workers.look();
+    write("[".repeat(300_000));
+    settle();
+    assertThat(ids()).containsExactly("a:1");
+    assertThat(failing()).isEqualTo(1);
+    Files.delete(file);
+    assertThat(new ProcessBuilder("mkfifo", file.toString()).start().waitFor()).isZero();
+    settle();
+    assertThat(ids()).containsExactly("a:1");
+    Files.delete(file);
+    write("[http://b:1]");
+    settle();
+    assertThat(ids()).containsExactly("b:1");
   }
 
   @Test

@@ -73,6 +73,13 @@ class ModelListTest {
   }
 
   @Test
+  void aVeryLongNameIsIgnored() throws IOException {
+    String longest = "n".repeat(ModelList.LONGEST_NAME);
+    assertThat(read("{\"data\":[{\"id\":\"%sx\"},{\"id\":\"%s\"}]}".formatted(longest, longest)))
+        .containsExactly(longest);
+  }
+
+  @Test
   void aHugeListIsTruncated() throws IOException {
     StringBuilder json = new StringBuilder("{\"data\":[");
     for (int i = 0; i < ModelList.MOST_MODELS + 5; i++) {

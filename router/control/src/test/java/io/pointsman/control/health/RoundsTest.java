@@ -6,20 +6,41 @@ import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class RoundsTest {
+  /** What a run throws. */
+  enum Fault {
+    DEFECT {
+      @Override
+      void run() {
+        throw new IllegalStateException("a defect");
+      }
+    },
+    LINKAGE {
+      @Override
+      void run() {
+        throw new NoSuchMethodError("of another version");
+      }
+    },
+    DEPTH {
+      @Override
+      void run() {
+        throw new StackOverflowError("a deeply nested text");
+      }
+    };
+
+    abstract void run();
+  }
+
   @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void aFailedRunDoesNotEndTheLoop(boolean linkage) throws InterruptedException {
+  @EnumSource
+  void aFailedRunDoesNotEndTheLoop(Fault fault) throws InterruptedException {
     CountDownLatch rounds = new CountDownLatch(3);
     Runnable task =
         () -> {
           rounds.countDown();
-          if (linkage) {
-            throw new NoSuchMethodError("of another version");
-          }
-          throw new IllegalStateException("a defect");
+          fault.run();
         };
 
     try (Rounds started = Rounds.start("test", Duration.ofMillis(1), task)) {

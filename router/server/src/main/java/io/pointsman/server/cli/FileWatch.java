@@ -2,6 +2,7 @@ package io.pointsman.server.cli;
 
 import io.pointsman.control.health.Rounds;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -15,6 +16,9 @@ import java.util.Arrays;
 final class FileWatch {
   private static final Duration LOOK = Duration.ofSeconds(2);
   private static final byte[] UNREADABLE = {};
+
+  /** Maximum size in bytes. A larger file counts as unreadable; its reader reports the reason. */
+  private static final int MOST_BYTES = 16 << 20;
 
   private final Path file;
   private byte[] seen;
@@ -62,8 +66,12 @@ final class FileWatch {
   }
 
   private byte[] contents() {
-    try {
-      return Files.readAllBytes(file);
+    if (!Files.isRegularFile(file)) {
+      return UNREADABLE; // a pipe would block the watch
+    }
+    try (InputStream in = Files.newInputStream(file)) {
+      byte[] bytes = in.readNBytes(MOST_BYTES + 1);
+      return bytes.length > MOST_BYTES ? UNREADABLE : bytes;
     } catch (IOException e) {
       return UNREADABLE;
     }

@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 class FileWatchTest {
@@ -52,6 +53,25 @@ class FileWatchTest {
     assertThat(changes).hasValue(0);
     look(watch, changes, 1);
     assertThat(changes).hasValue(1);
+  }
+
+  @Test
+  @Timeout(60)
+  void aPipeOrAHugeFileCountsAsUnreadable() throws Exception {
+    Path file = Files.writeString(directory.resolve("a"), "one");
+    AtomicInteger changes = new AtomicInteger();
+    FileWatch watch = new FileWatch(file);
+    Files.delete(file);
+    assertThat(new ProcessBuilder("mkfifo", file.toString()).start().waitFor()).isZero();
+    look(watch, changes, 3);
+    assertThat(changes).hasValue(1);
+    Files.delete(file);
+    Files.write(file, new byte[17 << 20]);
+    look(watch, changes, 3);
+    assertThat(changes).as("unreadable as before").hasValue(1);
+    Files.writeString(file, "two");
+    look(watch, changes, 2);
+    assertThat(changes).hasValue(2);
   }
 
   @Test
