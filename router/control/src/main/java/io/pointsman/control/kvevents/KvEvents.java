@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -86,6 +87,7 @@ public final class KvEvents implements AutoCloseable {
   /**
    * Does nothing before {@link #start}.
    *
+   * @param hosts hosts of publishers that an engine may name beside its own
    * @param clock clock for comparison with the engines' clocks
    */
   public KvEvents(
@@ -93,6 +95,7 @@ public final class KvEvents implements AutoCloseable {
       Fleet fleet,
       KvFeed feed,
       Question question,
+      Predicate<String> hosts,
       KvEventTally tally,
       Ticker ticker,
       InstantSource clock) {
@@ -100,7 +103,7 @@ public final class KvEvents implements AutoCloseable {
     this.fleet = fleet;
     this.feed = feed;
     this.ticker = ticker;
-    finder = new SourceFinder(settings, question::ask);
+    finder = new SourceFinder(settings, question::ask, hosts);
     shared =
         new KvSource.Shared(
             settings.limits(),

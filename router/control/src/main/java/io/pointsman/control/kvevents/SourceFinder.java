@@ -29,6 +29,7 @@ final class SourceFinder {
 
   private final KvEventSettings settings;
   private final Question question;
+  private final Predicate<String> hosts;
 
   /** A blocking query to an engine. */
   @FunctionalInterface
@@ -40,9 +41,13 @@ final class SourceFinder {
     EngineClient.Answer ask(WorkerSpec worker, String url, Duration patience) throws IOException;
   }
 
-  SourceFinder(KvEventSettings settings, Question question) {
+  /**
+   * @param hosts hosts of publishers that an engine may name beside its own
+   */
+  SourceFinder(KvEventSettings settings, Question question, Predicate<String> hosts) {
     this.settings = settings;
     this.question = question;
+    this.hosts = hosts;
   }
 
   /**
@@ -68,7 +73,7 @@ final class SourceFinder {
     }
     EngineClient.Answer answer = ask(worker, "/kv_event_sources");
     if (answer.good()) {
-      return SourcesAnswer.sources(answer.body());
+      return admitted(worker, SourcesAnswer.sources(answer.body()));
     }
     if (answer.status() == 401 || answer.status() == 403 || answer.status() >= 500) {
       throw new IOException("GET /kv_event_sources: status " + answer.status());
@@ -76,13 +81,34 @@ final class SourceFinder {
     for (String path : List.of("/server_info?config_format=json", "/get_server_info")) {
       EngineClient.Answer config = ask(worker, path);
       if (config.good()) {
-        return SourcesAnswer.configured(config.body());
+        return admitted(worker, SourcesAnswer.configured(config.body()));
       }
       if (!UNKNOWN_PATH.contains(config.status())) {
         throw new IOException("GET " + path + ": status " + config.status());
       }
     }
     return List.of();
+  }
+
+  /** An engine must not make the router connect to any address. */
+  private List<SourceSpec> admitted(Worker worker, List<SourceSpec> sources) throws IOException {
+    String own = Address.host(worker);
+    for (SourceSpec source : sources) {
+      ZmqAddress replay = source.replay();
+      for (ZmqAddress named :
+          replay == null ? List.of(source.events()) : List.of(source.events(), replay)) {
+        String host = named.at(own).host();
+        if (!host.equalsIgnoreCase(own) && !hosts.test(host)) {
+          throw new IOException(
+              "the engine names "
+                  + host
+                  + " as the host of its events (expected: its own, "
+                  + own
+                  + ", or one of admin.worker-networks)");
+        }
+      }
+    }
+    return sources;
   }
 
   private EngineClient.Answer ask(Worker worker, String path) throws IOException {

@@ -43,6 +43,7 @@ final class Listening implements AutoCloseable {
                   asked.add(url);
                   return client.send(role, "GET", url, patience);
                 },
+                _ -> false,
                 tally,
                 new SystemTicker(),
                 this::instant)

@@ -33,7 +33,8 @@ class SourceFinderTest {
     SourceFinder finder =
         new SourceFinder(
             Listening.settings(Mode.AUTO, ""),
-            (_, _, _) -> new EngineClient.Answer(answers.removeFirst(), SGLANG.getBytes(UTF_8)));
+            (_, _, _) -> new EngineClient.Answer(answers.removeFirst(), SGLANG.getBytes(UTF_8)),
+            _ -> false);
     List<SourceSpec> sources = finder.find(worker);
     assertThat(answers).isEmpty();
     return sources;
@@ -44,6 +45,32 @@ class SourceFinderTest {
     assertThat(found(404, 200)).hasSize(1);
     assertThat(found(404, 404, 200)).hasSize(1);
     assertThat(found(404, 405, 200)).hasSize(1);
+  }
+
+  private List<SourceSpec> named(String events, String replay) throws IOException {
+    String body =
+        "{\"0\":{\"endpoint\":\"tcp://%s:5557\",\"replay_endpoint\":\"tcp://%s:5558\"}}"
+            .formatted(events, replay);
+    return new SourceFinder(
+            Listening.settings(Mode.AUTO, ""),
+            (_, _, _) -> new EngineClient.Answer(200, body.getBytes(UTF_8)),
+            "10.0.0.7"::equals)
+        .find(worker);
+  }
+
+  @Test
+  void anEngineCannotMakeTheRouterConnectToAnyHost() throws IOException {
+    assertThat(named("*", "*")).hasSize(1);
+    assertThat(named("a", "A")).hasSize(1);
+    assertThat(named("10.0.0.7", "*")).hasSize(1);
+    for (String host : List.of("169.254.169.254", "other.example", "10.0.0.8")) {
+      assertThatThrownBy(() -> named(host, "*"))
+          .isInstanceOf(IOException.class)
+          .hasMessageContaining("names " + host);
+      assertThatThrownBy(() -> named("*", host))
+          .isInstanceOf(IOException.class)
+          .hasMessageContaining("names " + host);
+    }
   }
 
   @Test

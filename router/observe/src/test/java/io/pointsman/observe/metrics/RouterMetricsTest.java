@@ -187,7 +187,8 @@ class RouterMetricsTest {
   @Test
   void requestsAreCountedByEndpointCodeAndModel() {
     metrics
-        .proxyListener().on(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200).forModel("llama").ended());
+        .proxyListener()
+        .on(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200).forModel("llama").ended());
     metrics.proxyListener().on(TestReport.served(Endpoint.EMBEDDINGS, 404).ended());
     metrics.proxyListener().on(TestReport.served(Endpoint.EMBEDDINGS, 404).ended());
     Scraped scraped = scraped();
@@ -205,7 +206,8 @@ class RouterMetricsTest {
   void inventedModelsAndStatusesShareOneSeries() {
     for (int i = 0; i < 1000; i++) {
       metrics
-          .proxyListener().on(TestReport.served(Endpoint.COMPLETIONS, 540 + i % 50).forModel("junk-" + i).ended());
+          .proxyListener()
+          .on(TestReport.served(Endpoint.COMPLETIONS, 540 + i % 50).forModel("junk-" + i).ended());
     }
     assertThat(
             scraped()
@@ -221,7 +223,8 @@ class RouterMetricsTest {
     }
     for (int i = 0; i < 100; i++) {
       metrics
-          .proxyListener().on(TestReport.served(Endpoint.COMPLETIONS, 200).forModel("model-" + i).ended());
+          .proxyListener()
+          .on(TestReport.served(Endpoint.COMPLETIONS, 200).forModel("model-" + i).ended());
     }
     assertThat(scraped().series())
         .filteredOn(series -> series.startsWith("pointsman_requests_total"))
@@ -251,7 +254,9 @@ class RouterMetricsTest {
 
   @Test
   void timesAreCountedInTheirBuckets() {
-    metrics.proxyListener().on(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200).asStream().ended());
+    metrics
+        .proxyListener()
+        .on(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200).asStream().ended());
     Scraped scraped = scraped();
     String ttft = "pointsman_time_to_first_token_seconds_bucket{endpoint=\"chat_completions\",le=";
     assertThat(scraped.value(ttft + "\"0.025\"}")).isZero();
@@ -629,6 +634,7 @@ class RouterMetricsTest {
         fleet,
         nobody,
         (role, url, patience) -> new EngineClient.Answer(404, new byte[0]),
+        _ -> false,
         new KvEventTally(),
         clock::nanos,
         InstantSource.system());

@@ -370,7 +370,13 @@ final class EngineAssembly {
     if (TokenAsking.hears(config)) {
       opened.push(
           KvSubscriptions.start(
-              config.kvEvents(), fleet, knowledge.index(), client, ticker, measure));
+              config.kvEvents(),
+              fleet,
+              knowledge.index(),
+              client,
+              new WorkerNetworks(config.access().workerNetworks()),
+              ticker,
+              measure));
     }
   }
 

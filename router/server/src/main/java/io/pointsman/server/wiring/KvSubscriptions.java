@@ -1,6 +1,7 @@
 package io.pointsman.server.wiring;
 
 import io.pointsman.config.settings.KvEventSettings;
+import io.pointsman.config.settings.WorkerNetworks;
 import io.pointsman.control.health.EngineClient;
 import io.pointsman.control.kvevents.KvEventTally;
 import io.pointsman.control.kvevents.KvEvents;
@@ -21,6 +22,7 @@ final class KvSubscriptions {
    * Starts the subscriptions.
    *
    * @param feed receives the events
+   * @param hosts hosts of publishers that an engine may name beside its own
    * @param measure receives the metrics before the start
    */
   static AutoCloseable start(
@@ -28,6 +30,7 @@ final class KvSubscriptions {
       Fleet fleet,
       KvFeed feed,
       EngineClient client,
+      WorkerNetworks hosts,
       Ticker ticker,
       BiConsumer<KvEvents, KvEventTally> measure) {
     KvEventTally tally = new KvEventTally();
@@ -37,6 +40,7 @@ final class KvSubscriptions {
             fleet,
             feed,
             (worker, url, patience) -> client.send(worker, "GET", url, patience),
+            hosts::contains,
             tally,
             ticker,
             InstantSource.system());

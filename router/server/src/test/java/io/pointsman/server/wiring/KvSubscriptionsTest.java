@@ -12,6 +12,7 @@ import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.settings.KvEventLimits;
 import io.pointsman.config.settings.KvEventSettings;
+import io.pointsman.config.settings.WorkerNetworks;
 import io.pointsman.control.env.SystemTicker;
 import io.pointsman.control.health.EngineClient;
 import io.pointsman.engine.env.Ticker;
@@ -49,6 +50,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** A whole router with subscriptions to KV events, over sockets. */
 @Timeout(240)
 class KvSubscriptionsTest {
+  private static final WorkerNetworks NETWORKS = new WorkerNetworks(WorkerNetworks.STANDARD);
+
   private final HttpClient http = HttpClient.newHttpClient();
 
   private static SimEngine engine(EventFormat format) {
@@ -182,7 +185,7 @@ class KvSubscriptionsTest {
     EngineClient client = new EngineClient(new EngineKeys("all", "prefill", "decode"), ticker);
     KvIndex index = new KvIndex(1 << 20, 16, ticker);
     try (AutoCloseable _ =
-        KvSubscriptions.start(settings, fleet, index, client, ticker, (_, _) -> {})) {
+        KvSubscriptions.start(settings, fleet, index, client, NETWORKS, ticker, (_, _) -> {})) {
       Await.until("three paths", () -> keys.size() >= 3);
     } finally {
       engine.stop(0);
