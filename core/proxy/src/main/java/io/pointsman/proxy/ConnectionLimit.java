@@ -3,7 +3,6 @@ package io.pointsman.proxy;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
-import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.wire.ClientAddress;
 import io.pointsman.proxy.wire.ForwardedSettings;
 import java.net.SocketAddress;
@@ -24,6 +23,10 @@ import org.slf4j.LoggerFactory;
 final class ConnectionLimit extends ChannelInboundHandlerAdapter {
   private static final Logger LOG = LoggerFactory.getLogger(ConnectionLimit.class);
 
+  /** Names of the two limits, for the log. */
+  record Names(String all, String one) {}
+
+  private final Names names;
   private final int most;
   private final int mostOfOne;
   private volatile ForwardedSettings forwarded;
@@ -42,25 +45,20 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
   private boolean loggedOfOne;
 
   /**
-   * A limit that is the same for one client and for all.
-   *
-   * @param most maximum number of connections; 0 for no limit
-   */
-  ConnectionLimit(int most) {
-    this(most, Integer.MAX_VALUE, ForwardedSettings.DEFAULTS, new DrainGate());
-  }
-
-  /**
    * @param most maximum number of connections; 0 for no limit
    * @param mostOfOne maximum number of connections of one client; 0 for half of {@code most}
    * @param forwarded proxies of many clients, without a limit of their own
-   * @param gate asks whether all places are taken
    */
-  ConnectionLimit(int most, int mostOfOne, ForwardedSettings forwarded, DrainGate gate) {
+  ConnectionLimit(Names names, int most, int mostOfOne, ForwardedSettings forwarded) {
+    this.names = names;
     this.most = most == 0 ? Integer.MAX_VALUE : most;
     this.mostOfOne = mostOfOne == 0 ? Math.max(1, this.most / 2) : mostOfOne;
     this.forwarded = forwarded;
-    gate.fullIf(() -> open.get() >= this.most);
+  }
+
+  /** True if all places are taken. Any thread. */
+  boolean full() {
+    return open.get() >= most;
   }
 
   /** Replaces the proxies of many clients, for later connections. Any thread. */
@@ -118,18 +116,18 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
     if (!loggedOfOne) {
       loggedOfOne = true;
       LOG.warn(
-          "{} has {} connections, the limit of limits.max-connections-per-address; further ones are"
-              + " closed. Logged again after the number of all connections has fallen",
+          "{} has {} connections, the limit of {}; further ones are closed. Logged again after the"
+              + " number of all connections has fallen",
           remote,
-          mostOfOne);
+          mostOfOne,
+          names.one);
     }
   }
 
   private void logOnce() {
     if (!logged) {
       logged = true;
-      LOG.warn(
-          "{} client connections, the limit of limits.max-connections; further clients wait", most);
+      LOG.warn("{} client connections, the limit of {}; further clients wait", most, names.all);
     }
   }
 

@@ -39,6 +39,7 @@ import io.pointsman.proxy.tls.TlsProvider;
 import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.proxy.upstream.UpstreamPools;
 import io.pointsman.proxy.upstream.UpstreamSettings;
+import io.pointsman.proxy.wire.ForwardedSettings;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.request.RequestReader;
 import java.io.IOException;
@@ -75,8 +76,17 @@ public final class ProxyServer implements AutoCloseable {
 
   private static final int STORED_RESPONSES = 100_000;
 
-  /** Maximum number of connections to the admin listener; further ones wait. */
+  /**
+   * Maximum number of connections to the admin listener; further ones wait. One address can have
+   * half of them.
+   */
   private static final int MOST_ADMIN_CONNECTIONS = 512;
+
+  private static final ConnectionLimit.Names CLIENTS =
+      new ConnectionLimit.Names("limits.max-connections", "limits.max-connections-per-address");
+
+  private static final ConnectionLimit.Names ADMINS =
+      new ConnectionLimit.Names("the admin listener", "one address at the admin listener");
 
   private final ProxyContext context;
   private volatile ProxySettings settings;
@@ -110,10 +120,11 @@ public final class ProxyServer implements AutoCloseable {
     channels = new OpenChannels(loops);
     clients =
         new ConnectionLimit(
+            CLIENTS,
             listen.maxConnections(),
             settings.limits().clients().maxConnections(),
-            settings.headers().forwarded(),
-            plane.gate());
+            settings.headers().forwarded());
+    plane.gate().fullIf(clients::full);
     NameTable names = context.names();
     for (EventExecutor loop : loops) {
       EventLoop own = (EventLoop) loop;
@@ -259,7 +270,9 @@ public final class ProxyServer implements AutoCloseable {
    * @throws IllegalArgumentException if a file for TLS cannot be used
    */
   public void listenForAdmin(String host, int port, ServerTlsSettings tls) throws IOException {
-    ConnectionLimit callers = new ConnectionLimit(MOST_ADMIN_CONNECTIONS);
+    ConnectionLimit callers =
+        new ConnectionLimit(ADMINS, MOST_ADMIN_CONNECTIONS, 0, ForwardedSettings.DEFAULTS);
+    plane.gate().adminFullIf(callers::full);
     FrontDoor opened = FrontDoor.ofAdmin(tls, settings.listen().tlsProvider());
     try {
       adminListener = bind(new InetSocketAddress(host, port), callers, "admin", opened);

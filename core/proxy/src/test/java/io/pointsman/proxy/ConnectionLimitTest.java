@@ -8,6 +8,11 @@ import io.pointsman.testkit.Await;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.ScriptedEngine;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,6 +28,9 @@ class ConnectionLimitTest {
 
   /** Number of clients that a listener may accept before it stops. */
   private static final int UNDER_WAY = 16;
+
+  /** Places of the admin listener. */
+  private static final int ADMIN_PLACES = 512;
 
   private static final int FLOOD = 3 * (MOST + UNDER_WAY);
 
@@ -140,6 +148,55 @@ class ConnectionLimitTest {
         assertThat(rig.connect().send(REQUEST).read().status()).as("next").isEqualTo(200);
         assertThat(plane.send(call).read().status()).isEqualTo(404);
       }
+    }
+  }
+
+  @Test
+  void silentConnectionsToTheAdminListenerMakeRoomForOthers() throws Exception {
+    FakeClock clock = new FakeClock();
+    List<Socket> silent = new ArrayList<>();
+    try (ProxyRig rig = new ProxyRig(transport, settings(MOST, FLOOD), clock)) {
+      rig.server().listenForAdmin("127.0.0.1", 0);
+      int port = rig.server().adminPort();
+      for (int i = 0; i < ADMIN_PLACES / 2; i++) {
+        silent.add(connect(port, "127.0.0.2"));
+      }
+      // One address has at most half of the places.
+      try (Socket further = connect(port, "127.0.0.2")) {
+        assertThat(ended(further)).isTrue();
+      }
+      for (int i = 0; i < ADMIN_PLACES / 2; i++) {
+        silent.add(connect(port, "127.0.0.3"));
+      }
+      clock.advance(Duration.ofSeconds(3));
+
+      try (WireClient operator = new WireClient(port)) {
+        String call = "GET /x HTTP/1.1\r\nhost: localhost\r\n\r\n";
+        assertThat(operator.send(call).read().status()).isEqualTo(404);
+      }
+    } finally {
+      for (Socket each : silent) {
+        each.close();
+      }
+    }
+  }
+
+  private static Socket connect(int port, String from) throws IOException {
+    Socket socket = new Socket();
+    socket.bind(new InetSocketAddress(from, 0));
+    socket.connect(new InetSocketAddress("127.0.0.1", port), 60_000);
+    socket.setSoTimeout(60_000);
+    return socket;
+  }
+
+  /** True if the other side closes or resets the connection. */
+  private static boolean ended(Socket socket) throws IOException {
+    try {
+      return socket.getInputStream().read() < 0;
+    } catch (SocketTimeoutException e) {
+      return false;
+    } catch (SocketException e) {
+      return true;
     }
   }
 

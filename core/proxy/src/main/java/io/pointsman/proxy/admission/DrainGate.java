@@ -13,6 +13,9 @@ public final class DrainGate {
   /** True while all places for clients are taken. */
   private volatile BooleanSupplier full = () -> false;
 
+  /** True while all places at the admin listener are taken. */
+  private volatile BooleanSupplier adminFull = () -> false;
+
   private volatile long shortUntil;
   private volatile boolean wasShort;
 
@@ -69,6 +72,16 @@ public final class DrainGate {
   /** Sets the check whether all places for clients are taken. Any thread. */
   public void fullIf(BooleanSupplier isFull) {
     full = isFull;
+  }
+
+  /** Sets the check whether all places at the admin listener are taken. Any thread. */
+  public void adminFullIf(BooleanSupplier isFull) {
+    adminFull = isFull;
+  }
+
+  /** True if idle connections to the admin listener must make room for others. */
+  public boolean adminCrowded() {
+    return adminFull.getAsBoolean();
   }
 
   /** Reports that descriptors were short, until this time. Any thread. */

@@ -126,8 +126,8 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     return accepted;
   }
 
-  /** True if the admin listener accepted the connection. */
-  boolean admin() {
+  @Override
+  public boolean admin() {
     return admin;
   }
 
@@ -191,7 +191,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   @Override
   public long idleNanos(long now) {
-    return current == null && !headComing && !ending() && !admin ? now - since : BUSY;
+    return current == null && !headComing && !ending() ? now - since : BUSY;
   }
 
   @Override

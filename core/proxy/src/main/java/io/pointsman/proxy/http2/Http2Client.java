@@ -330,6 +330,11 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
   }
 
   @Override
+  public boolean admin() {
+    return false;
+  }
+
+  @Override
   public long idleNanos(long now) {
     return streams.isEmpty() && !closing && sweepsLeft < 0 ? now - since : BUSY;
   }

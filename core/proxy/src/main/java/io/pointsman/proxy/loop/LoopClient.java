@@ -10,9 +10,12 @@ public interface LoopClient {
 
   /**
    * Time since which the connection waits for a request in nanoseconds; {@link #BUSY} if it serves
-   * or receives one, or if its place is not one of the clients'.
+   * or receives one.
    */
   long idleNanos(long now);
+
+  /** True for a connection to the admin listener. */
+  boolean admin();
 
   /** Result for a connection that is not idle. */
   long BUSY = -1;

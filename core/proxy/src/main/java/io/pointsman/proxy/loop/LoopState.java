@@ -234,7 +234,10 @@ public final class LoopState {
       }
     }
     if (plane.gate().crowded(now)) {
-      evictIdle(now);
+      evictIdle(now, false);
+    }
+    if (plane.gate().adminCrowded()) {
+      evictIdle(now, true);
     }
     boolean unused = pools.sweep(now);
     if (unused || !clients.isEmpty()) {
@@ -242,12 +245,16 @@ public final class LoopState {
     }
   }
 
-  /** Closes some idle connections, the longest idle first, because descriptors are short. */
-  private void evictIdle(long now) {
+  /**
+   * Closes some idle connections, the longest idle first, because places or descriptors are short.
+   *
+   * @param admin true for those of the admin listener, false for those of clients
+   */
+  private void evictIdle(long now, boolean admin) {
     long least = plane.limits().clients().evictIdle().toNanos();
     List<LoopClient> idle = new ArrayList<>();
     for (LoopClient client : clients) {
-      if (least > 0 && client.idleNanos(now) >= least) {
+      if (least > 0 && client.admin() == admin && client.idleNanos(now) >= least) {
         idle.add(client);
       }
     }
