@@ -1,6 +1,7 @@
 package io.pointsman.config;
 
 import io.pointsman.config.key.Key;
+import io.pointsman.config.value.InvalidItem;
 import io.pointsman.config.value.Raw;
 import java.util.HashMap;
 import java.util.List;
@@ -44,7 +45,8 @@ public final class ConfigValues {
         exposed(key.flag());
       }
     } catch (IllegalArgumentException e) {
-      String name = raw.where().equals(key.flag()) ? key.flag() : raw.where() + ": " + key.path();
+      String where = e instanceof InvalidItem item ? item.where() : raw.where();
+      String name = where.equals(key.flag()) ? key.flag() : where + ": " + key.path();
       String separator = e.getMessage() != null && e.getMessage().startsWith("[") ? "" : ": ";
       throw new ConfigException(name + separator + e.getMessage());
     }

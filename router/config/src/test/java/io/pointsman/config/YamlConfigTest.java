@@ -338,6 +338,18 @@ class YamlConfigTest {
   }
 
   @Test
+  void aWrongItemIsRefusedWithItsOwnLine() {
+    refused(
+        "workers:\n  - http://a:1\n  - url: http://b:1\n  - ftp://c\n",
+        "router.yaml:4: workers[2]: ftp://c: not http or https (expected: http://host:port with an"
+            + " optional path)");
+    refused(
+        "cors:\n  allowed-origins:\n    - https://a.example\n    - [b]\n",
+        "router.yaml:4: cors.allowed-origins[1]: a list (expected: origins such as"
+            + " https://chat.example)");
+  }
+
+  @Test
   void allProblemsAreReportedTogether() {
     assertThatThrownBy(() -> parse("a: 1\npolicy: x\nlisten:\n  port: x\n"))
         .isInstanceOfSatisfying(ConfigException.class, e -> assertThat(e.problems()).hasSize(3));

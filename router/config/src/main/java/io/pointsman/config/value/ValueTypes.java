@@ -409,7 +409,7 @@ public final class ValueTypes {
         try {
           values.add(item.read(items.get(i)));
         } catch (IllegalArgumentException e) {
-          throw new IllegalArgumentException("[" + i + "]: " + e.getMessage(), e);
+          throw new InvalidItem(i, items.get(i), e);
         }
       }
       return List.copyOf(values);
