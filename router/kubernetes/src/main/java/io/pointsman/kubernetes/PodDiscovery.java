@@ -261,7 +261,10 @@ public final class PodDiscovery implements AutoCloseable {
         listener.away(away);
       }
     } catch (RuntimeException e) {
-      log.error("cannot process the list of pods", e);
+      // An informer that is stopped meanwhile fails: its reflector loses its watcher.
+      if (!closed) {
+        log.error("cannot process the list of pods", e);
+      }
     }
   }
 
