@@ -61,8 +61,7 @@ record AnswerReference(
           "te",
           "trailer",
           "upgrade",
-          "x-request-id",
-          "x-pointsman-worker");
+          "x-request-id");
   private static final Set<String> NEVER_NOMINATED =
       Set.of("", "close", "keep-alive", "content-length", "content-type", "transfer-encoding");
 
@@ -117,6 +116,7 @@ record AnswerReference(
     return lengths.stream().allMatch(v -> v.matches("[0-9]{1,18}"))
         && lengths.stream().map(Long::parseLong).distinct().count() <= 1
         && codings.size() <= 1
+        && nominated(headers).size() <= 32
         && codings.stream().allMatch(v -> v.equalsIgnoreCase("chunked"));
   }
 
@@ -159,7 +159,7 @@ record AnswerReference(
     return new AnswerReference(head, Framing.LENGTH, start, end, readable, content, events);
   }
 
-  private static String passedOn(List<Header> headers, boolean chunked) {
+  private static List<String> nominated(List<Header> headers) {
     List<String> nominated = new ArrayList<>();
     for (String value : values(headers, "connection")) {
       for (String option : value.toLowerCase(Locale.ROOT).split(",", -1)) {
@@ -168,12 +168,20 @@ record AnswerReference(
         }
       }
     }
+    return nominated;
+  }
+
+  private static String passedOn(List<Header> headers, boolean chunked) {
+    List<String> nominated = nominated(headers);
     StringBuilder out = new StringBuilder();
     boolean length = chunked;
     for (Header header : headers) {
       boolean again = header.name().equals("content-length") && length;
       length |= header.name().equals("content-length");
-      if (!again && !OF_THIS_HOP.contains(header.name()) && !nominated.contains(header.name())) {
+      if (!again
+          && !OF_THIS_HOP.contains(header.name())
+          && !header.name().startsWith("x-pointsman-")
+          && !nominated.contains(header.name())) {
         out.append(header.line());
       }
     }
