@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A rolling restart of four real vLLM engines under load, through the router.
 
-    restart.py KIT [--clients N] [--tokens N]
+    restart.py KIT [--first N] [--clients N] [--tokens N]
 
-KIT and KIT_HOME as for faults.py. Engines 1 and 2 are drained by the admin API, restarted and uncordoned, as docs/operate.md
+KIT, KIT_HOME and --first as for faults.py. Engines 1 and 2 are drained by the admin API, restarted and uncordoned, as docs/operate.md
 describes. Engines 3 and 4 get SIGTERM without a drain, while answers are under way. Exits with 1 if a truncated answer was
 passed on as a whole one, a request failed that had no byte of an answer, or no answer was under way at a SIGTERM. Takes about 5
 minutes on two cores.
@@ -73,10 +73,11 @@ def served(clients):
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("kit")
+    options.add_argument("--first", type=int, default=1)
     options.add_argument("--clients", type=int, default=8)
     options.add_argument("--tokens", type=int, default=400, help="tokens of each answer")
     given = options.parse_args()
-    engines = Engines(os.path.abspath(given.kit))
+    engines = Engines(os.path.abspath(given.kit), given.first)
     router, clients, cut = None, [], []
     begun = time.time()
     try:
@@ -89,7 +90,7 @@ def main():
         for client in clients:
             client.start()
         for number in numbers:
-            worker = f"127.0.0.1:{8100 + number}"
+            worker = engines.url(number).removeprefix("http://")
             before = served(clients)
             wait_for("load", lambda: served(clients) >= before + 2 * given.clients, 180)
             if number <= 2:
