@@ -22,6 +22,8 @@ import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.body.BodyDecoder;
 import io.pointsman.proxy.flush.Flushes;
+import io.pointsman.proxy.local.AdminPaths;
+import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.quota.ClientLimiter;
@@ -36,6 +38,7 @@ import io.pointsman.proxy.stored.StoredSearches;
 import io.pointsman.proxy.telemetry.ConnectionTally;
 import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.proxy.tls.TlsProvider;
+import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.proxy.upstream.UpstreamPools;
 import io.pointsman.proxy.upstream.UpstreamSettings;
@@ -284,15 +287,27 @@ public final class ProxyServer implements AutoCloseable {
   }
 
   /**
+   * Replaces the keys for workers. Every request to a worker that is sent after this method returns
+   * has the new ones, also a retry of an earlier client request. Blocks for a moment.
+   */
+  public synchronized void useKeys(EngineKeys keys) {
+    settings = settings.withUpstream(settings.upstream().withKeys(keys));
+    onEachLoop(state -> state.pools().use(keys));
+  }
+
+  /**
    * Replaces the settings that can change at run time, and reads the engine's wanted fields again.
-   * Requests in progress keep the old settings; later ones have the new ones when this method
-   * returns. Waiting requests stay in their queues. Blocks for a moment.
+   * Requests in progress keep the old settings, except the keys for workers; later ones have the
+   * new ones when this method returns. Waiting requests stay in their queues. Blocks for a moment.
    *
    * @param affinity headers and fields that identify sessions
+   * @param admin paths of administrators, with the check of their keys; the routes are the same
+   * @param callers check of clients' keys
    * @throws IllegalArgumentException if another setting differs, see {@link
    *     ProxySettings#withLive}; nothing is changed
    */
-  public synchronized void use(ProxySettings next, AffinitySettings affinity) {
+  public synchronized void use(
+      ProxySettings next, AffinitySettings affinity, AdminPaths admin, CallerCheck callers) {
     ProxySettings before = settings;
     if (!before.withLive(next).equals(next)) {
       throw new IllegalArgumentException("settings: changed (expected: those of withLive)");
@@ -304,6 +319,8 @@ public final class ProxyServer implements AutoCloseable {
     ServerContext made =
         old.with(
             new ServerContext.Live(
+                admin,
+                callers,
                 next.limits(),
                 next.timeouts(),
                 next.headers(),
@@ -324,7 +341,12 @@ public final class ProxyServer implements AutoCloseable {
     clients.trust(next.headers().forwarded());
     settings = next;
     plane = made;
-    onEachLoop(state -> state.use(made, new RequestReader(affinity, context.engine().wanted())));
+    EngineKeys keys = next.upstream().keys();
+    onEachLoop(
+        state -> {
+          state.pools().use(keys);
+          state.use(made, new RequestReader(affinity, context.engine().wanted()));
+        });
   }
 
   private Channel bind(

@@ -78,8 +78,8 @@ public record ProxySettings(
 
   /**
    * Copy with the parts of {@code next} that a running server can take over. The port, the event
-   * loops, the limits on connections, the connections to workers and the memory of failed requests
-   * stay.
+   * loops, the limits on connections, the connections to workers except their keys, and the memory
+   * of failed requests stay.
    */
   public ProxySettings withLive(ProxySettings next) {
     int connections = limits.clients().maxConnections();
@@ -87,7 +87,7 @@ public record ProxySettings(
         .listen(listen)
         .limits(next.limits.withClients(next.limits.clients().withMaxConnections(connections)))
         .retry(next.retry.poison().equals(retry.poison()) ? next.retry : retry)
-        .upstream(upstream)
+        .upstream(upstream.withKeys(next.upstream.keys()))
         .build();
   }
 }

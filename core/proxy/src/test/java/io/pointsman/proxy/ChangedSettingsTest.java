@@ -4,7 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.local.AdminPaths;
+import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.settings.LimitSettings;
+import io.pointsman.proxy.upstream.EngineKeys;
+import io.pointsman.proxy.upstream.UpstreamSettings;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.ScriptedEngine;
@@ -22,7 +26,7 @@ class ChangedSettingsTest {
   private static final LimitSettings SMALL = new LimitSettings(20, 1024, 256, 10, 1 << 20);
 
   private static void use(ProxyRig rig, ProxySettings next) {
-    rig.server().use(next, AffinitySettings.DEFAULT);
+    rig.server().use(next, AffinitySettings.DEFAULT, AdminPaths.NONE, CallerCheck.NONE);
   }
 
   @Test
@@ -67,6 +71,59 @@ class ChangedSettingsTest {
       assertThat(first.read().status()).isEqualTo(200);
       assertThat(second.read().status()).isEqualTo(200);
       assertThat(third.read().status()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void aRequestHasTheKeyOfTheMomentWhenItIsSent() throws Exception {
+    CountDownLatch answer = new CountDownLatch(1);
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, withKey("old"));
+        ScriptedEngine engine =
+            ScriptedEngine.start(
+                (request, connection) -> {
+                  if (request.bodyText().contains("slow")) {
+                    answer.await();
+                  }
+                  Answer.ok().answer(request, connection);
+                })) {
+      rig.worker(engine.url());
+      assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).status()).isEqualTo(200);
+      WireClient slow = rig.connect();
+      slow.send(ProxyRig.post(CHAT, "{\"model\":\"m\",\"slow\":1}"));
+      ProxyRig.await("it runs", () -> engine.requests().size() == 2);
+      assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).status()).isEqualTo(200);
+
+      rig.server().useKeys(EngineKeys.of("new"));
+
+      assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).status()).isEqualTo(200);
+      answer.countDown();
+      assertThat(slow.read().status()).isEqualTo(200);
+      assertThat(engine.requests().stream().map(each -> each.header("authorization")))
+          .containsExactly("Bearer old", "Bearer old", "Bearer old", "Bearer new");
+
+      use(rig, withKey("last"));
+      assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).status()).isEqualTo(200);
+      assertThat(engine.requests().getLast().header("authorization")).isEqualTo("Bearer last");
+    }
+  }
+
+  private static ProxySettings withKey(String key) {
+    return ProxySettings.DEFAULTS.withUpstream(
+        UpstreamSettings.DEFAULTS.withKeys(EngineKeys.of(key)));
+  }
+
+  @Test
+  void theChecksOfCallersChangeOnKeptConnections() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect();
+      client.send(ProxyRig.post(CHAT, BODY));
+      assertThat(client.read().status()).isEqualTo(200);
+      rig.server()
+          .use(rig.settings(), AffinitySettings.DEFAULT, AdminPaths.NONE, CallerCheck.NOBODY);
+      client.send(ProxyRig.post(CHAT, BODY));
+      assertThat(client.read().status()).isEqualTo(401);
     }
   }
 

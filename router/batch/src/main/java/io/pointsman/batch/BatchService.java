@@ -70,6 +70,11 @@ public final class BatchService implements AutoCloseable {
     batches.addTo(routes);
   }
 
+  /** Uses another key for requests that begin later; empty: none. */
+  public void useKey(String apiKey) {
+    caller.use(apiKey);
+  }
+
   /**
    * Starts to run batches, first those of an earlier process.
    *

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 final class RouterCaller implements LineCaller, AutoCloseable {
   private static final Duration CONNECT = Duration.ofSeconds(10);
 
-  private final String apiKey;
+  private volatile String apiKey;
   private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
   private final HttpClient http;
 
@@ -45,6 +45,11 @@ final class RouterCaller implements LineCaller, AutoCloseable {
     http = client.build();
   }
 
+  /** Uses another key for requests that begin later; empty: none. */
+  void use(String key) {
+    apiKey = key;
+  }
+
   /** Sets the router's address, before the first request. */
   void router(URI address) {
     router = address;
@@ -59,8 +64,9 @@ final class RouterCaller implements LineCaller, AutoCloseable {
             .header("content-type", "application/json")
             .header("x-request-id", requestId)
             .POST(HttpRequest.BodyPublishers.ofString(body));
-    if (!apiKey.isEmpty()) {
-      request.header("authorization", "Bearer " + apiKey);
+    String key = apiKey;
+    if (!key.isEmpty()) {
+      request.header("authorization", "Bearer " + key);
     }
     HttpResponse<InputStream> response =
         http.send(request.build(), HttpResponse.BodyHandlers.ofInputStream());

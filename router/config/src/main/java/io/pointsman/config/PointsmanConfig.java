@@ -132,8 +132,13 @@ public record PointsmanConfig(
             .fleet(fleet.withLive(next.fleet))
             .proxy(proxy.withLive(next.proxy))
             .probes(next.probes)
+            .controlKeys(next.controlKeys)
             .log(log.withLevel(next.log.level()))
-            .access(access.withOrAnyPort(next.access.orAnyPort()));
+            .access(access.withLive(next.access))
+            .batch(batch.withApiKey(next.batch.apiKey()));
+    if (!batch.enabled() || auth.provesAs(next.auth)) {
+      live.auth(next.auth);
+    }
     if (!disagg.enabled()) {
       live.policy(next.policy).policies(next.policies).models(next.models).affinity(next.affinity);
     }

@@ -44,6 +44,20 @@ class LiveConfigTest {
         "stall: {patience: 7s}",
         "slow-start: 7s",
         "admin: {port: 29001}",
+        "api-key: secret",
+        "worker-api-keys: {'http://a:1': secret}",
+        "health: {api-key: secret}",
+        "admin: {api-key: secret}",
+        "admin: {names: [router.test]}",
+        "admin: {on-client-port: true}",
+        "admin: {worker-networks: ['10.0.0.0/8']}",
+        "insecure-admin: true",
+        "decide: {api-key: secret}",
+        "batch: {api-key: secret}",
+        "paths: {allow: [api]}",
+        "auth: {keys-file: keys.yaml}",
+        "auth: {validation-urls: ['http://a:1']}",
+        "auth: {verdict-ttl: 7s}",
         "log: {level: debug}"
       })
   void aRunningRouterTakesOver(String change) {
@@ -63,8 +77,7 @@ class LiveConfigTest {
         "kubernetes: {selector: 'app=vllm'}",
         "log: {format: json}",
         "admin: {port: 7}",
-        "admin: {api-key: secret}",
-        "paths: {allow: [api]}",
+        "admin-tls: {certificate-file: a.pem, key-file: b.pem}",
         "batch: {enabled: true}",
         "http2: {enabled: false}",
         "tls: {certificate-file: a.pem, key-file: b.pem}",
@@ -76,6 +89,21 @@ class LiveConfigTest {
   void otherKeysNeedARestart(String change) {
     assertThat(changes("", change)).isFalse();
     assertThat(changes("", "policy: random\n" + change)).isFalse();
+  }
+
+  @Test
+  void theKindsOfClientsStayWhileTheyOwnFiles() {
+    String files = "batch: {enabled: true}\n";
+    assertThat(changes(files, files + "auth: {keys-file: a.yaml}")).isFalse();
+    assertThat(changes(files, files + "auth: {validation-urls: ['http://a:1']}")).isFalse();
+    String keys = files + "auth: {keys-file: a.yaml}";
+    assertThat(changes(keys, files + "auth: {keys-file: b.yaml, verdict-ttl: 7s}")).isTrue();
+  }
+
+  @Test
+  void keysOfTwoRolesChange() {
+    String two = "disaggregation: {protocol: nixl";
+    assertThat(changes(two + "}", two + ", prefill-api-key: a, decode-api-key: b}")).isTrue();
   }
 
   @Test

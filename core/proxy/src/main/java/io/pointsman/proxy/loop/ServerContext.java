@@ -67,6 +67,8 @@ public record ServerContext(
 
   /** The parts of a context that follow from settings and can be replaced at run time. */
   public record Live(
+      AdminPaths admin,
+      CallerCheck callers,
       LimitSettings limits,
       TimeoutSettings timeouts,
       HeaderSettings headers,
@@ -83,8 +85,8 @@ public record ServerContext(
     return new ServerContext(
         engine,
         routes,
-        admin,
-        callers,
+        live.admin,
+        live.callers,
         listener,
         tracer,
         prompts,

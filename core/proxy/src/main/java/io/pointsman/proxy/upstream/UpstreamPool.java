@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 public final class UpstreamPool {
   private final UpstreamPools pools;
   private final Worker worker;
-  private final WorkerTarget target;
+  private WorkerTarget target;
   private final Deque<UpstreamConnection> idle = new ArrayDeque<>();
   private boolean closed;
 
@@ -36,6 +36,11 @@ public final class UpstreamPool {
 
   WorkerTarget target() {
     return target;
+  }
+
+  /** Uses the keys for requests that are sent later. */
+  void use(EngineKeys keys) {
+    target = WorkerTarget.of(worker.spec(), keys);
   }
 
   Flushes flushes() {

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 public final class UpstreamPools {
   private final EventLoop loop;
   private final Flushes flushes;
-  private final UpstreamSettings settings;
+  private UpstreamSettings settings;
   private final NameTable names;
   private final EngineTls tls;
   private final Runnable onKept;
@@ -58,6 +58,22 @@ public final class UpstreamPools {
         .option(ChannelOption.ALLOCATOR, ByteBufAllocator.DEFAULT)
         .option(
             ChannelOption.WRITE_BUFFER_WATER_MARK, new WriteBufferWaterMark(64 << 10, 256 << 10));
+  }
+
+  /**
+   * Uses other keys for requests that are sent later, also on kept connections. Requests that were
+   * sent are not affected.
+   */
+  public void use(EngineKeys keys) {
+    if (keys.equals(settings.keys())) {
+      return;
+    }
+    settings = settings.withKeys(keys);
+    for (UpstreamPool pool : bySlot) {
+      if (pool != null) {
+        pool.use(keys);
+      }
+    }
   }
 
   /** The connections to {@code worker}. */

@@ -170,6 +170,17 @@ public final class FileKeys implements CallerCheck, KeyRing {
     table = next;
   }
 
+  /** Guards every role that other keys guard too, because these keys replace them. */
+  public void guardAs(KeyRing replaced) {
+    EnumSet<KeyRole> guarded = EnumSet.noneOf(KeyRole.class);
+    for (KeyRole role : KeyRole.values()) {
+      if (guards(role) || replaced.guards(role)) {
+        guarded.add(role);
+      }
+    }
+    roles = Set.copyOf(guarded);
+  }
+
   /** Reads the file again if it has changed. Must not be called by two threads; may block. */
   public void refresh() {
     Path from = file;

@@ -47,7 +47,7 @@ public final class AccessKeys {
           "admin.api-key-file",
           text("<file>", "a file", true),
           "",
-          "File with the value of `admin.api-key`. It is read at the start.",
+          "File with the value of `admin.api-key`. It is read at the start and at each reload.",
           "Empty: no file. Other users of the machine can see a key on the command line.");
 
   public static final Key<List<String>> NAMES =

@@ -41,7 +41,7 @@ public final class DecideKeys {
           "decide.api-key-file",
           text("<file>", "a file", true),
           "",
-          "File with the value of `decide.api-key`. It is read at the start.",
+          "File with the value of `decide.api-key`. It is read at the start and at each reload.",
           "Empty: no file.");
 
   public static final Key<Integer> MAX_LEASES =

@@ -89,6 +89,11 @@ public record AccessSettings(
     }
   }
 
+  /** Copy with the parts of {@code next} that need no other socket. */
+  public AccessSettings withLive(AccessSettings next) {
+    return next.with().host(host).port(port).tls(tls).build();
+  }
+
   /** True if all callers of the admin listener need a certificate. */
   public boolean mutualTls() {
     return tls.enabled()

@@ -47,6 +47,12 @@ public record AuthSettings(
     return !keysFile.isEmpty() || !keysEnv.isEmpty();
   }
 
+  /** True if the proofs of clients are of the same kinds, so each owner of files stays the same. */
+  public boolean provesAs(AuthSettings other) {
+    return ownKeys() == other.ownKeys()
+        && validationUrls.isEmpty() == other.validationUrls.isEmpty();
+  }
+
   /** True if clients need a key. */
   public boolean keysNeeded() {
     return ownKeys() || !validationUrls.isEmpty();

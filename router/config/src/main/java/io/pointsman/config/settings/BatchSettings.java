@@ -2,6 +2,7 @@ package io.pointsman.config.settings;
 
 import static java.util.Objects.requireNonNull;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Duration;
 
 /**
@@ -18,6 +19,7 @@ import java.time.Duration;
  * @param requestTimeout maximum duration of an attempt, at least 1 ms
  * @param apiKey bearer token of the requests; empty: none
  */
+@RecordBuilder
 public record BatchSettings(
     boolean enabled,
     String directory,
@@ -28,7 +30,8 @@ public record BatchSettings(
     int parallelism,
     int attempts,
     Duration requestTimeout,
-    String apiKey) {
+    String apiKey)
+    implements BatchSettingsBuilder.With {
   public static final long LEAST_FILE = 1 << 10;
   public static final long LARGEST_FILE = 1 << 30;
   public static final double LEAST_SHARE = 0.001;

@@ -47,7 +47,7 @@ public final class EngineClient {
     List<InetAddress> addresses(String host, long nanos) throws IOException;
   }
 
-  private final EngineKeys keys;
+  private volatile EngineKeys keys;
   private final Ticker ticker;
   private final Names names;
   private final EngineTls tls;
@@ -91,6 +91,11 @@ public final class EngineClient {
    */
   public EngineClient(String apiKey, Ticker ticker) {
     this(EngineKeys.of(apiKey.isEmpty() ? null : apiKey), ticker);
+  }
+
+  /** Uses other keys for requests that begin later. */
+  public void use(EngineKeys next) {
+    keys = next;
   }
 
   /**
@@ -142,8 +147,9 @@ public final class EngineClient {
   public Answer post(
       WorkerSpec worker, String url, byte[] body, @Nullable String authorization, Duration timeout)
       throws IOException {
-    String key = keys.of(worker);
-    String ofClient = keys.dropsClients(worker) ? null : authorization;
+    EngineKeys present = keys;
+    String key = present.of(worker);
+    String ofClient = present.dropsClients(worker) ? null : authorization;
     return exchange("POST", url, key == null ? ofClient : "Bearer " + key, body, timeout);
   }
 
@@ -165,11 +171,12 @@ public final class EngineClient {
       byte @Nullable [] body,
       Duration timeout)
       throws IOException {
-    String key = keys.of(worker);
+    EngineKeys present = keys;
+    String key = present.of(worker);
     Map<String, String> lines = new TreeMap<>(headers);
     if (key != null) {
       lines.put("authorization", "Bearer " + key);
-    } else if (keys.dropsClients(worker)) {
+    } else if (present.dropsClients(worker)) {
       lines.remove("authorization");
     }
     return exchange(method, url, lines, body, timeout);

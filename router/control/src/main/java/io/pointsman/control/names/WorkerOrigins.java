@@ -20,9 +20,20 @@ public final class WorkerOrigins {
   /** Admits every address with the key. */
   public static final WorkerOrigins ANY = new WorkerOrigins(null, List.of(), List::of);
 
-  private final @Nullable WorkerNetworks networks;
-  private final List<String> keyOrigins;
+  private volatile Rules rules;
   private final Supplier<? extends Collection<WorkerSpec>> configured;
+
+  /**
+   * The rules.
+   *
+   * @param networks null: all hosts
+   * @param keyOrigins normalised URLs
+   */
+  private record Rules(@Nullable WorkerNetworks networks, List<String> keyOrigins) {
+    static Rules of(@Nullable WorkerNetworks networks, List<String> keyOrigins) {
+      return new Rules(networks, keyOrigins.stream().map(WorkerOrigins::origin).toList());
+    }
+  }
 
   /**
    * @param networks admitted hosts besides those of configured workers; null: all
@@ -33,9 +44,19 @@ public final class WorkerOrigins {
       @Nullable WorkerNetworks networks,
       List<String> keyOrigins,
       Supplier<? extends Collection<WorkerSpec>> configured) {
-    this.networks = networks;
-    this.keyOrigins = keyOrigins.stream().map(WorkerOrigins::origin).toList();
+    rules = Rules.of(networks, keyOrigins);
     this.configured = configured;
+  }
+
+  /** Uses other rules for workers that are added later; workers in the fleet stay. */
+  public void use(WorkerNetworks networks, List<String> keyOrigins) {
+    rules = Rules.of(networks, keyOrigins);
+  }
+
+  /** True if a host is one of the admitted ones. */
+  public boolean inNetworks(String host) {
+    WorkerNetworks networks = rules.networks;
+    return networks == null || networks.contains(host);
   }
 
   /**
@@ -45,6 +66,7 @@ public final class WorkerOrigins {
    */
   public @Nullable String refusal(String url) {
     String host = host(url);
+    WorkerNetworks networks = rules.networks;
     boolean admitted =
         networks == null
             || networks.contains(host)
@@ -60,9 +82,10 @@ public final class WorkerOrigins {
   /** The worker without a right to the engines' key, unless its origin is configured. */
   public WorkerSpec restricted(WorkerSpec added) {
     String origin = origin(added.url());
+    Rules present = rules;
     boolean known =
-        networks == null
-            || keyOrigins.contains(origin)
+        present.networks == null
+            || present.keyOrigins.contains(origin)
             || configured.get().stream().anyMatch(each -> origin(each.url()).equals(origin));
     if (known) {
       return added;

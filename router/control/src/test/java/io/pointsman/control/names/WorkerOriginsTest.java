@@ -21,6 +21,19 @@ class WorkerOriginsTest {
       new WorkerOrigins(
           new WorkerNetworks(List.of("10.0.0.0/8")), List.of("https://10.0.0.7"), () -> configured);
 
+  @Test
+  void otherRulesApplyToWorkersThatAreAddedLater() {
+    origins.use(new WorkerNetworks(List.of("192.168.0.0/16")), List.of("http://192.168.0.1:80"));
+
+    assertThat(origins.refusal("http://10.0.0.1:8000")).isNotNull();
+    assertThat(origins.refusal("http://192.168.0.1")).isNull();
+    assertThat(origins.inNetworks("10.0.0.1")).isFalse();
+    assertThat(origins.inNetworks("192.168.0.1")).isTrue();
+    EngineKeys keys = EngineKeys.of("all");
+    assertThat(keys.of(origins.restricted(WorkerSpec.of("https://10.0.0.7")))).isNull();
+    assertThat(keys.of(origins.restricted(WorkerSpec.of("http://192.168.0.1")))).isEqualTo("all");
+  }
+
   @ParameterizedTest
   @CsvSource({
     "http://10.0.0.1:8000, true",

@@ -4,8 +4,11 @@ import io.pointsman.api.admin.ReloadApi.Outcome;
 import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
+import io.pointsman.config.key.AccessKeys;
 import io.pointsman.config.key.ConfigKeys;
+import io.pointsman.config.key.DecideKeys;
 import io.pointsman.config.key.Key;
+import io.pointsman.config.settings.AccessSettings;
 import io.pointsman.observe.logging.LogSetup;
 import io.pointsman.server.wiring.Router;
 import java.util.ArrayList;
@@ -55,6 +58,7 @@ final class Reload {
       ConfigValues next = source.get();
       PointsmanConfig config = PointsmanConfig.from(next);
       List<Key<?>> changed = changed(inForce, next);
+      addChangedFiles(config, changed);
       refuseWhatIsFixed(next, config, changed);
       router.change(present, config);
       LogSetup.setLevel(config.log().level());
@@ -91,6 +95,22 @@ final class Reload {
     return changed;
   }
 
+  /** Adds the keys whose file has another content under the same name. */
+  private void addChangedFiles(PointsmanConfig next, List<Key<?>> changed) {
+    AccessSettings before = present.access();
+    AccessSettings after = next.access();
+    if (!before.adminKey().equals(after.adminKey())
+        && !changed.contains(AccessKeys.API_KEY)
+        && !changed.contains(AccessKeys.API_KEY_FILE)) {
+      changed.add(AccessKeys.API_KEY_FILE);
+    }
+    if (!before.planeKey().equals(after.planeKey())
+        && !changed.contains(DecideKeys.API_KEY)
+        && !changed.contains(DecideKeys.API_KEY_FILE)) {
+      changed.add(DecideKeys.API_KEY_FILE);
+    }
+  }
+
   private void refuseWhatIsFixed(ConfigValues next, PointsmanConfig config, List<Key<?>> changed) {
     if (present.canBecome(config)) {
       return;
@@ -102,11 +122,7 @@ final class Reload {
             key.path() + ": changed (expected: a restart, because it is read only at the start)");
       }
     }
-    if (problems.isEmpty() && !present.access().equals(config.access())) {
-      problems.add(
-          "admin.api-key-file or decide.api-key-file: changed content (expected: a restart, because"
-              + " the keys are read only at the start)");
-    } else if (problems.isEmpty()) {
+    if (problems.isEmpty()) {
       problems.add("configuration: changed (expected: a restart for these changes together)");
     }
     throw new ConfigException(problems);

@@ -374,7 +374,7 @@ final class EngineAssembly {
               fleet,
               knowledge.index(),
               client,
-              new WorkerNetworks(config.access().workerNetworks()),
+              origins::inNetworks,
               ticker,
               measure));
     }

@@ -1,7 +1,6 @@
 package io.pointsman.server.wiring;
 
 import io.pointsman.config.settings.KvEventSettings;
-import io.pointsman.config.settings.WorkerNetworks;
 import io.pointsman.control.health.EngineClient;
 import io.pointsman.control.kvevents.KvEventTally;
 import io.pointsman.control.kvevents.KvEvents;
@@ -10,6 +9,7 @@ import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.kv.KvFeed;
 import java.time.InstantSource;
 import java.util.function.BiConsumer;
+import java.util.function.Predicate;
 
 /**
  * Starts subscriptions to KV events. Separate from the router's assembly; a router without
@@ -22,7 +22,7 @@ final class KvSubscriptions {
    * Starts the subscriptions.
    *
    * @param feed receives the events
-   * @param hosts hosts of publishers that an engine may name beside its own
+   * @param hosts hosts of publishers that an engine may name beside its own; may change
    * @param measure receives the metrics before the start
    */
   static AutoCloseable start(
@@ -30,7 +30,7 @@ final class KvSubscriptions {
       Fleet fleet,
       KvFeed feed,
       EngineClient client,
-      WorkerNetworks hosts,
+      Predicate<String> hosts,
       Ticker ticker,
       BiConsumer<KvEvents, KvEventTally> measure) {
     KvEventTally tally = new KvEventTally();
@@ -40,7 +40,7 @@ final class KvSubscriptions {
             fleet,
             feed,
             (worker, url, patience) -> client.send(worker, "GET", url, patience),
-            hosts::contains,
+            hosts,
             tally,
             ticker,
             InstantSource.system());

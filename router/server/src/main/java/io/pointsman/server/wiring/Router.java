@@ -159,9 +159,17 @@ public final class Router implements AutoCloseable {
           "policy: uses KV events (expected: a restart, because the router subscribes to them only"
               + " at the start)");
     }
-    EngineAssembly.Rebuilt rebuilt = samePolicies ? null : assembly.core.rebuilt(next);
-    configureWorkers(before.workers(), next.workers());
-    assembly.use(next, rebuilt, server);
+    RouterAssembly.Prepared change = assembly.prepared(next, samePolicies);
+    try {
+      // Before the workers, because a new worker may accept only the new key.
+      assembly.useEngineKeys(next, server);
+      configureWorkers(before.workers(), next.workers());
+    } catch (IllegalArgumentException | IllegalStateException e) {
+      assembly.useEngineKeys(before, server);
+      assembly.drop(change);
+      throw e;
+    }
+    assembly.use(next, change, server);
   }
 
   /** Answers calls of the admin API for a reload. */

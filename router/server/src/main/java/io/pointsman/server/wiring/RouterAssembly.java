@@ -12,6 +12,7 @@ import io.pointsman.api.admin.ReloadApi;
 import io.pointsman.batch.BatchService;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.settings.AccessSettings;
+import io.pointsman.config.settings.WorkerNetworks;
 import io.pointsman.control.health.Rounds;
 import io.pointsman.control.health.WakeOnDemand;
 import io.pointsman.engine.RoutingEngine;
@@ -59,6 +60,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -107,6 +109,12 @@ final class RouterAssembly {
 
   /** Null before the routes are built. */
   @Nullable HealthApi health;
+
+  /** Null before the proxy is open. */
+  private @Nullable CallerKeys keys;
+
+  /** Makes the admin paths of a configuration; null before the proxy is open. */
+  private @Nullable Function<PointsmanConfig, AdminPaths> admin;
 
   final AtomicReference<Map<String, String>> dynamicConfig = new AtomicReference<>(Map.of());
   private final AtomicBoolean sessionsMeasured = new AtomicBoolean();
@@ -175,19 +183,21 @@ final class RouterAssembly {
             observers.watch(core, metrics, control),
             metrics.engineListener(),
             observers.log()::draws);
-    RouterKeys keys = RouterKeys.open(config, System::getenv, this::servers, control);
-    CallerCheck callers = keys.callers();
+    CallerKeys ofCallers = new CallerKeys(config, this::servers);
+    keys = ofCallers;
+    control.push(ofCallers);
     PromptListener prompts = core.prompts(metrics::kvTokens);
     RouterRoutes routes = new RouterRoutes(this);
     LocalRoutes ofClients = routes.forClients();
-    AdminPaths admin = routes.admin(engine, keys, prompts, ofClients);
+    LocalRoutes ofAdmin = routes.forAdministrators(engine, ofCallers.callers(), prompts);
+    admin = by -> RouterRoutes.admin(by, ofCallers.present(), ofAdmin, ofClients);
     ProxyContext context =
         new ProxyContext(
             engine,
             config.affinity(),
             ofClients,
-            admin,
-            callers,
+            admin.apply(config),
+            ofCallers.present().callers(),
             listener(),
             tracer,
             prompts,
@@ -305,11 +315,49 @@ final class RouterAssembly {
     }
   }
 
+  /**
+   * The parts of a changed configuration that can fail, before it is applied.
+   *
+   * @param policies null: those in force
+   * @param keys keys of callers; the same object if they are unchanged
+   */
+  record Prepared(EngineAssembly.@Nullable Rebuilt policies, RouterKeys keys) {}
+
+  /**
+   * Prepares a change. Changes nothing.
+   *
+   * @throws IllegalArgumentException if a policy, or a file or variable of keys cannot be used
+   */
+  Prepared prepared(PointsmanConfig next, boolean samePolicies) {
+    EngineAssembly.Rebuilt policies = samePolicies ? null : core.rebuilt(next);
+    return new Prepared(policies, requireNonNull(keys).prepared(config, next));
+  }
+
+  /** Drops a change that is not applied. */
+  void drop(Prepared change) {
+    requireNonNull(keys).drop(change.keys);
+  }
+
+  /** Uses the keys for engines in everything that is sent from here on. */
+  void useEngineKeys(PointsmanConfig by, ProxyServer server) {
+    core.client.use(by.controlKeys());
+    server.useKeys(by.proxy().upstream().keys());
+  }
+
   /** Takes over the changes that {@link PointsmanConfig#withLive} admits, except workers. */
-  void use(PointsmanConfig next, EngineAssembly.@Nullable Rebuilt rebuilt, ProxyServer server) {
+  void use(PointsmanConfig next, Prepared change, ProxyServer server) {
+    EngineAssembly.Rebuilt rebuilt = change.policies;
+    AccessSettings accessBefore = config.access();
     config = next;
+    requireNonNull(keys).use(change.keys);
+    BatchService ownBatches = batches;
+    if (ownBatches != null) {
+      ownBatches.useKey(next.batch().apiKey());
+    }
     changes.use(next);
     fleet.configure(next.fleet());
+    core.origins.use(
+        new WorkerNetworks(next.access().workerNetworks()), next.access().keyOrigins());
     core.prober.configure(next.probes());
     metrics.expect(next.engine().expectedModels());
     RoutingEngine routing = requireNonNull(engine);
@@ -323,12 +371,19 @@ final class RouterAssembly {
     routing.use(
         core.captured(observers.watched(core.policies)), next.engine(), core.keptLearners());
     // The start has computed a part of the listener's settings.
-    server.use(next.proxy().withListen(server.listen()), next.affinity());
+    server.use(
+        next.proxy().withListen(server.listen()),
+        next.affinity(),
+        requireNonNull(admin).apply(next),
+        change.keys.callers());
+    if (!accessBefore.equals(next.access())) {
+      warnOf(next.access());
+    }
   }
 
-  private CallerCheck servers() {
+  private CallerCheck servers(PointsmanConfig by) {
     return new KeyValidation(
-        config.auth(),
+        by.auth(),
         new KeyServers(ticker, core.names::await, EngineAssembly.systemCaFile()),
         ticker);
   }
@@ -347,6 +402,10 @@ final class RouterAssembly {
           access.port(),
           server.adminPort());
     }
+    warnOf(access);
+  }
+
+  private static void warnOf(AccessSettings access) {
     if (access.onClientPort()) {
       log.info("the client port serves the admin paths too (admin.on-client-port)");
     }

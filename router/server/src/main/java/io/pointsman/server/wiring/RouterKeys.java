@@ -15,7 +15,6 @@ import io.pointsman.proxy.local.CallerCheck;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.Deque;
 import java.util.List;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -28,8 +27,10 @@ import org.slf4j.LoggerFactory;
  *
  * @param callers check of clients
  * @param ring keys of the file and the variable
+ * @param watch the watch of the file; null if there is no file
  */
-record RouterKeys(CallerCheck callers, KeyRing ring) {
+record RouterKeys(CallerCheck callers, KeyRing ring, @Nullable Rounds watch)
+    implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(RouterKeys.class);
 
   /** Pause between two looks at the file. */
@@ -40,25 +41,33 @@ record RouterKeys(CallerCheck callers, KeyRing ring) {
    *
    * @param variables environment variables by name
    * @param servers makes the check by servers
-   * @param control receives the watch, to close
+   * @param before the keys that these replace; a role that they guard stays guarded
    * @throws IllegalArgumentException if the file or the variable cannot be used
    */
   static RouterKeys open(
       PointsmanConfig config,
       Function<String, @Nullable String> variables,
       Supplier<CallerCheck> servers,
-      Deque<AutoCloseable> control) {
+      KeyRing before) {
     AuthSettings auth = config.auth();
     boolean byServers = !auth.validationUrls().isEmpty();
     if (!auth.ownKeys()) {
-      return new RouterKeys(byServers ? servers.get() : CallerCheck.NONE, KeyRing.NONE);
+      return new RouterKeys(byServers ? servers.get() : CallerCheck.NONE, KeyRing.NONE, null);
     }
     CallerCheck others = byServers ? servers.get() : CallerCheck.NOBODY;
     FileKeys keys = own(auth, variables, others);
-    if (!auth.keysFile().isEmpty()) {
-      control.push(Rounds.start("keys-file", PAUSE, keys::refresh));
+    keys.guardAs(before);
+    Rounds watch =
+        auth.keysFile().isEmpty() ? null : Rounds.start("keys-file", PAUSE, keys::refresh);
+    return new RouterKeys(keys, keys, watch);
+  }
+
+  /** Ends the watch of the file. The keys stay valid for requests in progress. */
+  @Override
+  public void close() {
+    if (watch != null) {
+      watch.close();
     }
-    return new RouterKeys(keys, keys);
   }
 
   private static FileKeys own(

@@ -19,6 +19,7 @@ import io.pointsman.api.decide.RayRouteApi;
 import io.pointsman.api.decide.SplitPlaces;
 import io.pointsman.api.page.OperatorPage;
 import io.pointsman.batch.BatchService;
+import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.settings.AccessSettings;
 import io.pointsman.config.settings.HealthAnswer;
 import io.pointsman.engine.RoutingEngine;
@@ -84,12 +85,16 @@ final class RouterRoutes {
         .showing(parts.dynamicConfig::get);
   }
 
-  AdminPaths admin(
-      RoutingEngine engine, RouterKeys keys, PromptListener prompts, LocalRoutes ofClients)
-      throws IOException {
-    AccessSettings access = parts.config.access();
-    List<String> refused = parts.config.admin().refusedPaths();
-    LocalRoutes routes = adminRoutes(engine, keys.callers(), prompts);
+  /**
+   * The admin paths by a configuration.
+   *
+   * @param routes the routes of the admin listener
+   * @param ofClients the routes for clients
+   */
+  static AdminPaths admin(
+      PointsmanConfig config, RouterKeys keys, LocalRoutes routes, LocalRoutes ofClients) {
+    AccessSettings access = config.access();
+    List<String> refused = config.admin().refusedPaths();
     Set<String> notForClients = new HashSet<>(ofClients.paths());
     notForClients.addAll(refused);
     notForClients.add(OperatorPage.ROOT);
@@ -101,7 +106,7 @@ final class RouterRoutes {
   }
 
   /** Builds the routes of the admin listener. */
-  private LocalRoutes adminRoutes(RoutingEngine engine, CallerCheck callers, PromptListener prompts)
+  LocalRoutes forAdministrators(RoutingEngine engine, CallerCheck callers, PromptListener prompts)
       throws IOException {
     LocalRoutes.Builder routes = LocalRoutes.builder();
     requireNonNull(parts.health).addTo(routes);

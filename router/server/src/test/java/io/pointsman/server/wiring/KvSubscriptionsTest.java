@@ -185,7 +185,8 @@ class KvSubscriptionsTest {
     EngineClient client = new EngineClient(new EngineKeys("all", "prefill", "decode"), ticker);
     KvIndex index = new KvIndex(1 << 20, 16, ticker);
     try (AutoCloseable _ =
-        KvSubscriptions.start(settings, fleet, index, client, NETWORKS, ticker, (_, _) -> {})) {
+        KvSubscriptions.start(
+            settings, fleet, index, client, NETWORKS::contains, ticker, (_, _) -> {})) {
       Await.until("three paths", () -> keys.size() >= 3);
     } finally {
       engine.stop(0);

@@ -7,6 +7,7 @@ import io.pointsman.api.keys.KeyFile;
 import io.pointsman.api.keys.StoredKey;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.YamlConfig;
+import io.pointsman.proxy.identity.KeyRing;
 import io.pointsman.proxy.identity.KeyRole;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.testkit.Await;
@@ -202,7 +203,7 @@ class RouterKeysTest {
             byVariable(""),
             name -> name.equals("KEYS") ? text : null,
             () -> CallerCheck.NOBODY,
-            opened);
+            KeyRing.NONE);
     assertThat(keys.callers().known("Bearer pmk-alice")).isEqualTo(CallerCheck.Verdict.ADMITTED);
     assertThat(keys.callers().known("Bearer pmk-bob")).isEqualTo(CallerCheck.Verdict.REFUSED);
     assertThat(keys.ring().guards(KeyRole.ADMIN)).isTrue();
@@ -217,7 +218,7 @@ class RouterKeysTest {
                     byVariable(", keys-file: '" + file + "'"),
                     _ -> text,
                     () -> CallerCheck.NOBODY,
-                    opened))
+                    KeyRing.NONE))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith("auth.keys-file and auth.keys-env: alice: ");
   }
@@ -225,7 +226,8 @@ class RouterKeysTest {
   @Test
   void aVariableThatIsNotSetKeepsTheRouterFromStarting() {
     assertThatThrownBy(
-            () -> RouterKeys.open(byVariable(""), _ -> null, () -> CallerCheck.NOBODY, opened))
+            () ->
+                RouterKeys.open(byVariable(""), _ -> null, () -> CallerCheck.NOBODY, KeyRing.NONE))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith("auth.keys-env: KEYS: not set");
     assertThatThrownBy(

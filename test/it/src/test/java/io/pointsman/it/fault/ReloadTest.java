@@ -165,6 +165,54 @@ final class ReloadTest {
   }
 
   @Test
+  void rotatedSecretsAreInForceAfterAReload() throws Exception {
+    Path ofAdmin = Files.writeString(directory.resolve("admin.key"), "admin-1");
+    Path ofEngines = Files.writeString(directory.resolve("engines.key"), "engines-1");
+    String keys =
+        "admin: {api-key-file: '%s'}\napi-key: {file: '%s'}\n".formatted(ofAdmin, ofEngines);
+    Path file = configure(keys, first);
+    try (RouterProcess router = RouterProcess.start("--config", file.toString())) {
+      Map<String, Integer> streams = new ConcurrentHashMap<>();
+      Thread client =
+          Thread.ofVirtual().start(() -> streams.merge(stream(router.port()), 1, Integer::sum));
+      WaitFor.until("the stream runs", WaitFor.LONG, () -> streams(first) == 1);
+      assertThat(lastKey()).isEqualTo("Bearer engines-1");
+
+      Files.writeString(ofAdmin, "admin-2");
+      Files.writeString(ofEngines, "engines-2");
+      HttpAnswer answer = reload(router, "admin-1");
+
+      assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+      assertThat(answer.text()).contains("\"api-key\"", "\"admin.api-key-file\"");
+      assertThat(answer.text()).doesNotContain("engines-2", "admin-2");
+      assertThat(reload(router, "admin-1").status()).isEqualTo(401);
+      assertThat(reload(router, "admin-2").status()).isEqualTo(200);
+      assertThat(ask(router.port())).isEqualTo("200");
+      assertThat(lastKey()).isEqualTo("Bearer engines-2");
+      assertThat(streams).as("streams that have ended").isEmpty();
+      streamsEnd.countDown();
+      client.join();
+      assertThat(streams).isEqualTo(Map.of("done", 1));
+      router.verify();
+    }
+  }
+
+  private String lastKey() {
+    return first.requests().stream()
+        .filter(each -> each.line().startsWith("POST "))
+        .reduce((_, later) -> later)
+        .map(each -> String.valueOf(each.header("authorization")))
+        .orElse("");
+  }
+
+  private static HttpAnswer reload(RouterProcess router, String key) throws IOException {
+    try (RawClient client = RawClient.connect(router.port())) {
+      List<String> headers = List.of("authorization: Bearer " + key);
+      return client.send("POST", "/config/reload", new byte[0], headers).read();
+    }
+  }
+
+  @Test
   void everyStreamSurvivesReloads() throws Exception {
     streamsSurvive(12, 12);
   }
