@@ -120,27 +120,33 @@ public record PointsmanConfig(
 
   /**
    * Copy with the parts of {@code next} that a running router can take over. The rest needs a
-   * restart: sockets, threads, sources of workers, and parts that only the start builds. With
-   * prefill and decode on two workers, the policies stay too.
+   * restart: sockets, threads, sources of workers, and parts that only the start builds.
    */
   public PointsmanConfig withLive(PointsmanConfig next) {
     PointsmanConfigBuilder live =
         with()
             .workers(next.workers)
             .modelAliases(next.modelAliases)
-            .engine(new EngineSettings(engine.unknownModel(), next.engine.expectedModels()))
+            .policy(next.policy)
+            .policies(next.policies)
+            .models(next.models)
+            .tiers(next.tiers)
+            .disagg(disagg.withLive(next.disagg))
+            .affinity(next.affinity)
+            .engine(next.engine)
             .fleet(fleet.withLive(next.fleet))
             .proxy(proxy.withLive(next.proxy))
             .probes(next.probes)
             .controlKeys(next.controlKeys)
-            .log(log.withLevel(next.log.level()))
+            .admin(admin.withLive(next.admin))
+            .decisions(next.decisions)
+            .wakeSleeping(next.wakeSleeping)
+            .engineLoad(next.engineLoad)
+            .log(next.log.with().format(log.format()).directory(log.directory()).build())
             .access(access.withLive(next.access))
             .batch(batch.withApiKey(next.batch.apiKey()));
     if (!batch.enabled() || auth.provesAs(next.auth)) {
       live.auth(next.auth);
-    }
-    if (!disagg.enabled()) {
-      live.policy(next.policy).policies(next.policies).models(next.models).affinity(next.affinity);
     }
     return live.build();
   }

@@ -58,7 +58,17 @@ class LiveConfigTest {
         "auth: {keys-file: keys.yaml}",
         "auth: {validation-urls: ['http://a:1']}",
         "auth: {verdict-ttl: 7s}",
-        "log: {level: debug}"
+        "log: {level: debug}",
+        "log: {access: all}",
+        "log: {requests: true}",
+        "log: {audit: false}",
+        "health: {answer: all}",
+        "engine-load: {interval: 7s}",
+        "decisions: {sample: 0.5, keep: 7}",
+        "unknown-model: base-model",
+        "adapters: {max-per-worker: 7}",
+        "locality: {zone: a}",
+        "queue: {wake-sleeping: true, defer-without-worker: 7s}"
       })
   void aRunningRouterTakesOver(String change) {
     assertThat(changes("", change)).isTrue();
@@ -82,8 +92,7 @@ class LiveConfigTest {
         "http2: {enabled: false}",
         "tls: {certificate-file: a.pem, key-file: b.pem}",
         "limits: {max-connections-per-address: 7}",
-        "engine-load: {interval: 7s}",
-        "log: {access: all}",
+        "log: {directory: logs}",
         "admin: {enabled: false}"
       })
   void otherKeysNeedARestart(String change) {
@@ -107,9 +116,14 @@ class LiveConfigTest {
   }
 
   @Test
-  void withTwoRolesThePoliciesStay() {
+  void policiesOfTwoRolesChange() {
     String two = "disaggregation: {protocol: nixl}\n";
-    assertThat(changes(two, two + "policy: random")).isFalse();
-    assertThat(changes(two, two + "timeouts: {total: 7s}")).isTrue();
+    assertThat(changes(two, two + "policy: random")).isTrue();
+    assertThat(changes(two, two + "session-affinity: soft")).isTrue();
+    assertThat(changes(two, "disaggregation: {protocol: nixl, prefill-policy: random}")).isTrue();
+    assertThat(changes(two, "disaggregation: {protocol: nixl, decode-policy: random}")).isTrue();
+    assertThat(changes(two, "disaggregation: {protocol: nixl, threshold: 7}")).isFalse();
+    assertThat(changes("", two)).isFalse();
+    assertThat(changes(two, "")).isFalse();
   }
 }

@@ -22,16 +22,29 @@ import org.jspecify.annotations.Nullable;
  * header. Thread-safe.
  */
 public final class Conversations {
-  private final String session;
+  private volatile Names names;
 
-  /** Headers that identify the caller. */
-  private final List<String> owners;
+  /**
+   * Names of headers in lower case.
+   *
+   * @param session header with the id of a session
+   * @param owners headers that identify the caller
+   */
+  private record Names(String session, List<String> owners) {
+    static Names of(AffinitySettings settings) {
+      List<String> owners = new ArrayList<>(List.of("authorization", "x-api-key"));
+      settings.ownerHeaders().forEach(name -> owners.add(name.toLowerCase(Locale.ROOT)));
+      return new Names(settings.sessionHeader().toLowerCase(Locale.ROOT), List.copyOf(owners));
+    }
+  }
 
   public Conversations(AffinitySettings settings) {
-    session = settings.sessionHeader().toLowerCase(Locale.ROOT);
-    List<String> names = new ArrayList<>(List.of("authorization", "x-api-key"));
-    settings.ownerHeaders().forEach(name -> names.add(name.toLowerCase(Locale.ROOT)));
-    owners = List.copyOf(names);
+    names = Names.of(settings);
+  }
+
+  /** Uses other headers for later requests. */
+  public void use(AffinitySettings settings) {
+    names = Names.of(settings);
   }
 
   /**
@@ -39,16 +52,18 @@ public final class Conversations {
    * derived from its answer.
    */
   @Nullable Conversation of(ClientExchange request, SplitFacts facts) {
-    String named = request.request().head().first(session);
+    Names present = names;
+    String named = request.request().head().first(present.session);
     if (named == null || named.isBlank() || facts.endpoint() != PdEndpoint.CHAT) {
       return null;
     }
     RequestFacts read = request.request().facts();
-    return new Conversation(named, owner(request.request().head()), read.model(), read.prefix());
+    return new Conversation(
+        named, owner(request.request().head(), present.owners), read.model(), read.prefix());
   }
 
   /** Digest of the caller's headers, so API keys are not stored. */
-  private String owner(RequestHeaders headers) {
+  private static String owner(RequestHeaders headers, List<String> owners) {
     MessageDigest digest = sha256();
     for (String name : owners) {
       String value = headers.first(name);

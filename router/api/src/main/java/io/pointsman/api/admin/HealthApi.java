@@ -26,7 +26,7 @@ public final class HealthApi {
 
   private final Fleet fleet;
   private final Membership membership;
-  private final HealthAnswer answer;
+  private final Supplier<HealthAnswer> answer;
   private final DisaggSettings disagg;
   private final BooleanSupplier draining;
   private final BooleanSupplier holds;
@@ -34,7 +34,7 @@ public final class HealthApi {
   private Supplier<Map<String, String>> dynamicConfig = Map::of;
 
   /**
-   * @param answer meaning of the answer to {@code /health}
+   * @param answer meaning of the answer to {@code /health}; may change
    * @param disagg roles that serve requests
    * @param draining true while the router is stopping
    * @param holds true if requests can wait for a worker; the router is then ready without one
@@ -42,7 +42,7 @@ public final class HealthApi {
   public HealthApi(
       Fleet fleet,
       Membership membership,
-      HealthAnswer answer,
+      Supplier<HealthAnswer> answer,
       DisaggSettings disagg,
       BooleanSupplier draining,
       BooleanSupplier holds) {
@@ -147,7 +147,7 @@ public final class HealthApi {
   }
 
   private LocalResponse health() {
-    return switch (answer) {
+    return switch (answer.get()) {
       case LIVE -> healthOfRouter();
       case READY -> ready();
       case ALL -> healthOfWorkers();

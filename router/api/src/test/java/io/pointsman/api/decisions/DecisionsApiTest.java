@@ -106,6 +106,26 @@ class DecisionsApiTest implements EngineListener {
   }
 
   @Test
+  void decisionsStayWhenTheSizeOfTheLogChanges() throws Exception {
+    for (int prompt = 0; prompt < 6; prompt++) {
+      place(prompt).succeeded();
+    }
+    assertThat(decisions("")).hasSize(4);
+
+    log.use(new DecisionSettings(1, 9));
+    assertThat(decisions("")).hasSize(4);
+    place(6).succeeded();
+    assertThat(decisions("")).hasSize(5);
+
+    log.use(new DecisionSettings(1, 2));
+    assertThat(decisions("")).hasSize(2);
+
+    log.use(new DecisionSettings(0, 0));
+    assertThat(decisions("")).isEmpty();
+    assertThat(log.draws()).isFalse();
+  }
+
+  @Test
   void decisionIsListedWithItsOutcome() throws Exception {
     Lease lease = place(1);
     clock.advance(Duration.ofMillis(80));

@@ -2,6 +2,7 @@ package io.pointsman.config.settings;
 
 import static java.util.Objects.requireNonNull;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Duration;
 import java.util.List;
 
@@ -21,6 +22,7 @@ import java.util.List;
  *     proxies send it; empty: this path and {@code /-/healthz} go to the workers
  * @param controlTimeout maximum duration of a control call at one engine
  */
+@RecordBuilder
 public record AdminSettings(
     boolean enabled,
     Duration addTimeout,
@@ -29,7 +31,8 @@ public record AdminSettings(
     HealthAnswer healthAnswer,
     List<String> refusedPaths,
     String rayApplication,
-    Duration controlTimeout) {
+    Duration controlTimeout)
+    implements AdminSettingsBuilder.With {
   public static final AdminSettings DEFAULTS =
       new AdminSettings(
           true,
@@ -40,6 +43,11 @@ public record AdminSettings(
           List.of(),
           "",
           Duration.ofMinutes(10));
+
+  /** Copy with the parts of {@code next} that a running router can take over. */
+  public AdminSettings withLive(AdminSettings next) {
+    return withHealthAnswer(next.healthAnswer);
+  }
 
   public AdminSettings {
     requireNonNull(addTimeout, "addTimeout");

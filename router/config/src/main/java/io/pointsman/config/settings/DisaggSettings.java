@@ -87,6 +87,20 @@ public record DisaggSettings(
     }
   }
 
+  /** Copy with the parts of {@code next} that a running router can take over: the policies. */
+  public DisaggSettings withLive(DisaggSettings next) {
+    return enabled() || next.enabled()
+        ? new DisaggSettings(
+            protocol,
+            next.prefillPolicy,
+            next.decodePolicy,
+            split,
+            protocols,
+            stages,
+            indexMaxBytes)
+        : next;
+  }
+
   public boolean enabled() {
     return !protocol.equals(OFF);
   }

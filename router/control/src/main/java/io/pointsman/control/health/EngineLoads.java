@@ -57,6 +57,9 @@ public final class EngineLoads {
   private final Set<Worker> asked = ConcurrentHashMap.newKeySet();
   private final Map<Worker, Integer> failures = new ConcurrentHashMap<>();
 
+  /** True while nobody asks; a late answer then does not count. */
+  private volatile boolean stopped;
+
   /**
    * @param timeout maximum duration of a call
    * @param threads runs the calls, which block
@@ -78,6 +81,17 @@ public final class EngineLoads {
     }
   }
 
+  /** Accepts reports, because somebody asks for them again. */
+  public void begin() {
+    stopped = false;
+  }
+
+  /** Removes the reports of all workers, because nobody asks for further ones. */
+  public void forget() {
+    stopped = true;
+    fleet.snapshot().workers().forEach(worker -> worker.capacity().reports(ReportedLoad.NONE));
+  }
+
   private void ask(Worker worker) {
     places.acquireUninterruptibly();
     try {
@@ -87,7 +101,7 @@ public final class EngineLoads {
           answer.good() ? read(new String(answer.body(), UTF_8), spec.rank()) : null;
       if (load != null) {
         failures.remove(worker);
-        worker.capacity().reports(load);
+        worker.capacity().reports(stopped ? ReportedLoad.NONE : load);
         return;
       }
       failed(worker, "status " + answer.status() + " or none of the metrics");

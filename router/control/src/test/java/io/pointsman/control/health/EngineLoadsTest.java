@@ -51,6 +51,21 @@ class EngineLoadsTest {
   }
 
   @Test
+  void reportsEndWhileNobodyAsks() {
+    Worker worker = worker("http://a:1");
+    pages.put("http://a:1/metrics", VLLM);
+    loads.look();
+    assertThat(worker.capacity().reported().running()).isEqualTo(8);
+    loads.forget();
+    assertThat(worker.capacity().reported()).isEqualTo(ReportedLoad.NONE);
+    loads.look();
+    assertThat(worker.capacity().reported()).as("a late answer").isEqualTo(ReportedLoad.NONE);
+    loads.begin();
+    loads.look();
+    assertThat(worker.capacity().reported().running()).isEqualTo(8);
+  }
+
+  @Test
   void theMetricsOfEachEngineAreRead() {
     assertThat(EngineLoads.read(VLLM, WorkerSpec.NO_RANK)).isEqualTo(new ReportedLoad(8, 2, 0.95));
     assertThat(EngineLoads.read(VLLM, 0)).isEqualTo(new ReportedLoad(3, 2, 0.25));

@@ -33,11 +33,9 @@ public final class DecisionLog implements AnswerLearner {
 
   private static final int WHOLE = 1 << 20;
 
-  private final DecisionSettings settings;
-  private final int threshold;
   private final Ticker ticker;
   private final RandomSource dice;
-  private final AtomicReferenceArray<@Nullable LoggedDecision> ring;
+  private volatile Kept kept;
   private final AtomicLong next = new AtomicLong();
 
   /** Decisions that may be explained in addition; below 0 for a moment. */
@@ -46,16 +44,63 @@ public final class DecisionLog implements AnswerLearner {
   /** Logged decisions in flight. */
   private final Map<Lease, LoggedDecision> open = new ConcurrentHashMap<>();
 
+  /**
+   * The settings with the memory that follows from them.
+   *
+   * @param threshold random numbers below it are in the sample
+   * @param ring the decisions, each at its number modulo the length
+   */
+  private record Kept(
+      DecisionSettings settings,
+      int threshold,
+      AtomicReferenceArray<@Nullable LoggedDecision> ring) {
+    static Kept of(DecisionSettings settings) {
+      return new Kept(
+          settings,
+          settings.keep() == 0 ? 0 : (int) Math.ceil(settings.sample() * WHOLE),
+          new AtomicReferenceArray<>(settings.keep()));
+    }
+
+    void put(LoggedDecision decision) {
+      ring.set((int) (decision.number % ring.length()), decision);
+    }
+
+    /** The decision with this number; null if the ring has another one in its place. */
+    @Nullable LoggedDecision at(long number) {
+      LoggedDecision found = ring.get((int) (number % ring.length()));
+      return found != null && found.number == number ? found : null;
+    }
+  }
+
   public DecisionLog(DecisionSettings settings, Ticker ticker, RandomSource dice) {
-    this.settings = settings;
     this.ticker = ticker;
     this.dice = dice;
-    threshold = settings.keep() == 0 ? 0 : (int) Math.ceil(settings.sample() * WHOLE);
-    ring = new AtomicReferenceArray<>(settings.keep());
+    kept = Kept.of(settings);
+  }
+
+  /**
+   * Uses other settings. The most recent decisions stay, as many as the new memory has room for.
+   * Any thread.
+   */
+  public synchronized void use(DecisionSettings next) {
+    Kept before = kept;
+    if (next.equals(before.settings)) {
+      return;
+    }
+    Kept made = Kept.of(next);
+    long end = this.next.get();
+    int most = Math.min(before.ring.length(), made.ring.length());
+    for (long number = Math.max(0, end - most); number < end; number++) {
+      LoggedDecision decision = before.at(number);
+      if (decision != null) {
+        made.put(decision);
+      }
+    }
+    kept = made;
   }
 
   public DecisionSettings settings() {
-    return settings;
+    return kept.settings;
   }
 
   public long now() {
@@ -64,6 +109,7 @@ public final class DecisionLog implements AnswerLearner {
 
   /** True if the next decision is in the random sample, or is one of the additional ones. */
   public boolean draws() {
+    int threshold = kept.threshold;
     return threshold > 0 && (dice.roll(WHOLE) < threshold || takesCredit());
   }
 
@@ -78,11 +124,11 @@ public final class DecisionLog implements AnswerLearner {
 
   @Override
   public void placed(RoutingRequest request, Lease lease) {
-    if (request.explanation() != null && ring.length() > 0 && !request.isPreview()) {
-      long number = next.getAndIncrement();
-      LoggedDecision decision = new LoggedDecision(number, request, lease);
+    Kept present = kept;
+    if (request.explanation() != null && present.ring.length() > 0 && !request.isPreview()) {
+      LoggedDecision decision = new LoggedDecision(next.getAndIncrement(), request, lease);
       open.put(lease, decision);
-      ring.set((int) (number % ring.length()), decision);
+      present.put(decision);
     }
   }
 
@@ -118,12 +164,13 @@ public final class DecisionLog implements AnswerLearner {
   public List<LoggedDecision> newest(int most, String text) {
     String wanted = text.toLowerCase(Locale.ROOT);
     List<LoggedDecision> found = new ArrayList<>();
+    Kept present = kept;
     long end = next.get();
     for (long number = end - 1;
-        number >= 0 && number >= end - ring.length() && found.size() < most;
+        number >= 0 && number >= end - present.ring.length() && found.size() < most;
         number--) {
-      LoggedDecision decision = ring.get((int) (number % ring.length()));
-      if (decision != null && decision.number == number && decision.mentions(wanted)) {
+      LoggedDecision decision = present.at(number);
+      if (decision != null && decision.mentions(wanted)) {
         found.add(decision);
       }
     }

@@ -67,23 +67,22 @@ public final class RequestLines extends ForwardingListener {
   }
 
   private final InstantSource clock;
-  private final LogSettings settings;
+  private volatile LogSettings settings;
   private final Consumer<String> choices;
   private final Sink lines;
   private final AtomicLong good = new AtomicLong();
   private final AuditRate refusals = new AuditRate();
   private final AuditRate ofClients = new AuditRate();
 
-  /**
-   * A listener with the lines of the settings.
-   *
-   * @return {@code next} itself if no line is written
-   */
-  public static ProxyListener around(
-      ProxyListener next, InstantSource clock, LogSettings settings) {
-    boolean any = settings.requests() || settings.access() != Access.OFF || settings.audit();
+  /** A listener with the lines of the settings. */
+  public static RequestLines around(ProxyListener next, InstantSource clock, LogSettings settings) {
     Logger log = LoggerFactory.getLogger(RequestLines.class);
-    return any ? new RequestLines(next, clock, settings, log::info, RequestLines::write) : next;
+    return new RequestLines(next, clock, settings, log::info, RequestLines::write);
+  }
+
+  /** Writes the lines of other settings from here on. Any thread. */
+  public void use(LogSettings next) {
+    settings = next;
   }
 
   RequestLines(

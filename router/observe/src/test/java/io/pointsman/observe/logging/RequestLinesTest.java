@@ -182,6 +182,28 @@ class RequestLinesTest {
   }
 
   @Test
+  void linesFollowAChangeOfTheSettings() {
+    List<String> written = new ArrayList<>();
+    RequestLines changed =
+        new RequestLines(
+            ProxyListener.NONE,
+            CLOCK,
+            settings(false, Access.OFF, 1),
+            written::add,
+            (message, _) -> written.add(message));
+    changed.on(new RouterAnswered(report("GET", "/health", 200, "")));
+    assertThat(written).isEmpty();
+    assertThat(changed.readsUsage()).isFalse();
+
+    changed.use(settings(true, Access.ALL, 1));
+
+    changed.on(new RouterAnswered(report("GET", "/health", 200, "")));
+    assertThat(changed.readsUsage()).isTrue();
+    changed.on(new WorkerChosen(request("r-1"), session("u7"), worker, 1_250_000));
+    assertThat(written).hasSize(2);
+  }
+
+  @Test
   void onlyErrorsLeaveALineIfThatIsConfigured() {
     RequestReport good = report("GET", "/health", 200, "");
     RequestReport bad = report("GET", "/health", 503, "");

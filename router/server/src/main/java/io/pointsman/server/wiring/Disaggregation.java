@@ -36,6 +36,7 @@ import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -49,6 +50,9 @@ final class Disaggregation {
   private final PdSetup protocol;
   private final DecodeCaches held;
   private final Ticker ticker;
+
+  /** Null while the built-in proxy has none. */
+  private volatile @Nullable Conversations conversations;
 
   /** The workers of the last snapshot; written under the fleet's lock. */
   private Set<Worker> present = Set.of();
@@ -80,17 +84,19 @@ final class Disaggregation {
   /**
    * The policies of all roles: {@code regular} for whole requests, and those of the stages.
    *
+   * @param by names of the policies of the stages
    * @param forPrefill creates a prefill policy by name
    * @param forDecode creates a decode policy by name
    */
   StagePolicies policies(
+      DisaggSettings by,
       PolicySetup regular,
       Function<String, PolicySetup> forPrefill,
       Function<String, PolicySetup> forDecode) {
     return new StagePolicies(
         regular,
-        forPrefill.apply(settings.prefillPolicy()),
-        forDecode.apply(settings.decodePolicy()).with(held));
+        forPrefill.apply(by.prefillPolicy()),
+        forDecode.apply(by.decodePolicy()).with(held));
   }
 
   /**
@@ -125,6 +131,8 @@ final class Disaggregation {
       BooleanSupplier namesWorkers,
       RandomSource dice,
       Map<Role, String> labels) {
+    Conversations detected = new Conversations(affinity);
+    conversations = detected;
     return new PdContext(
         engine,
         new SplitRouter(engine, held, settings.split(), ticker),
@@ -134,10 +142,18 @@ final class Disaggregation {
         notifications,
         listener,
         new WaitingRoom(settings.stages().maxWaiting()),
-        new Conversations(affinity),
+        detected,
         namesWorkers,
         dice,
         labels);
+  }
+
+  /** Uses other headers for conversations that begin later. */
+  void use(AffinitySettings affinity) {
+    Conversations detected = conversations;
+    if (detected != null) {
+      detected.use(affinity);
+    }
   }
 
   /** Chooses two workers, for external proxies. */

@@ -33,11 +33,8 @@ import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.policy.Insight;
 import io.pointsman.engine.policy.Learner;
-import io.pointsman.engine.policy.catalog.PolicyMemory;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
-import io.pointsman.engine.policy.session.SessionAffinity;
-import io.pointsman.engine.policy.tier.Tiers;
 import io.pointsman.observe.capture.TraceCapture;
 import io.pointsman.observe.decisions.FallbackJournal;
 import io.pointsman.proxy.telemetry.PromptListener;
@@ -46,9 +43,7 @@ import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.server.scheduling.SystemScheduling;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Deque;
-import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -122,12 +117,14 @@ final class EngineAssembly {
   /** Configured policy names by model; replaced when the configuration changes. */
   volatile Map<String, String> modelPolicies;
 
-  private final Tiers tiers;
+  /** Builds the policies of all roles. */
+  private final RolePolicies builder;
 
-  /** The memories of the policies; replaced as a whole when the configuration changes. */
-  private volatile PolicyMemory memory = new PolicyMemory();
+  /** The load that engines report. */
+  private final EngineLoads loads;
 
-  private volatile Map<String, PolicyMemory> ofModels = new HashMap<>();
+  /** Null while engines are not asked for their load. Guarded by this. */
+  private @Nullable Rounds loadRounds;
 
   /** Prefill and decode on separate workers; null if disabled. */
   final @Nullable Disaggregation two;
@@ -186,6 +183,8 @@ final class EngineAssembly {
     fleet.listen(snapshot -> tls.follow(snapshot.workers().stream().map(Worker::spec).toList()));
     client = new EngineClient(config.controlKeys(), ticker, names::await, tls);
     prober = new Prober(fleet, config.probes(), client, ticker, dice);
+    loads =
+        new EngineLoads(fleet, client::send, config.probes().timeout(), Thread::startVirtualThread);
     capacity = new KvCapacity(client, config.probes().timeout());
     onModels((_, _) -> {});
     long kvBytes = config.policies().kvAware().maxIndexBytes();
@@ -195,47 +194,18 @@ final class EngineAssembly {
         new PolicyParts(
             ticker, dice, maxWorkers, config.policies(), knowledge, scheduling.largePages());
     classes = new PolicyClasses(config.pluginDirectory(), opened);
-    tiers = PreferredWorkers.of(config, fleet, dice);
-    PolicySetup regular = regular(config, memory);
     two =
         config.disagg().enabled()
             ? new Disaggregation(config.disagg(), fleet, maxWorkers, ticker)
             : null;
-    ModelPolicies models = new ModelPolicies(config, classes, parts, tiers, ofModels);
-    modelPolicies = models.names();
-    policies = ofRoles(regular, tiers).with(models.setups());
+    builder = new RolePolicies(classes, parts, new PreferredWorkers(fleet, dice), two);
+    RolePolicies.Built first = builder.first(config);
+    modelPolicies = first.names();
+    policies = first.policies();
     capture = config.capture().enabled() ? new TraceCapture(config.capture(), ticker) : null;
     if (capture != null) {
       opened.push(capture);
     }
-  }
-
-  private PolicySetup regular(PointsmanConfig by, PolicyMemory learned) {
-    return tiers.around(classes.create(by.policy(), parts.remembering(by.policies(), learned)));
-  }
-
-  /** Policies of a changed configuration, their names by model, and their memories. */
-  record Rebuilt(
-      StagePolicies policies,
-      Map<String, String> modelPolicies,
-      PolicyMemory memory,
-      Map<String, PolicyMemory> ofModels) {}
-
-  /**
-   * Builds the policies of a changed configuration without disaggregation. They take over the
-   * prefix indexes and sessions of those they replace, if the sizes are equal. Changes nothing that
-   * is in use, nor the memory of the policies in use.
-   *
-   * @throws IllegalArgumentException if a policy cannot be created
-   */
-  Rebuilt rebuilt(PointsmanConfig next) {
-    PolicyMemory learned = memory.copy();
-    Map<String, PolicyMemory> byModel = new HashMap<>();
-    ofModels.forEach((model, kept) -> byModel.put(model, kept.copy()));
-    PolicySetup regular = regular(next, learned);
-    ModelPolicies models = new ModelPolicies(next, classes, parts, tiers, byModel);
-    StagePolicies made = StagePolicies.same(regular).with(models.setups());
-    return new Rebuilt(made, models.names(), learned, byModel);
   }
 
   /** The file with CA certificates that the environment names, unless the JVM has another. */
@@ -254,20 +224,6 @@ final class EngineAssembly {
     }
   }
 
-  private StagePolicies ofRoles(PolicySetup regular, Tiers tiers) {
-    Disaggregation stages = two;
-    if (stages == null) {
-      return StagePolicies.same(regular);
-    }
-    // Prefill policies have no affinity: the prefix finds the state that a session leaves on a
-    // prefill worker.
-    PolicyParts ofPrefill = parts.with(parts.settings().withAffinity(SessionAffinity.Mode.OFF));
-    return stages.policies(
-        regular,
-        name -> tiers.around(classes.create(name, ofPrefill)),
-        name -> tiers.around(stages.decodePolicy(name, parts, classes::create)));
-  }
-
   /** Passes each worker's response about its models to {@code listener}. Call before the start. */
   void onModels(BiConsumer<Worker, byte[]> listener) {
     prober.onModels(
@@ -281,6 +237,15 @@ final class EngineAssembly {
     if (ConfiguredPolicies.needKvCapacity(present, worker.spec().role())) {
       capacity.learn(worker);
     }
+  }
+
+  /**
+   * Builds the policies of a changed configuration. Changes nothing that is in use.
+   *
+   * @throws IllegalArgumentException if a policy cannot be created
+   */
+  RolePolicies.Built rebuilt(PointsmanConfig next) {
+    return builder.rebuilt(next);
   }
 
   /** The insights of policies that predict, each once. */
@@ -388,11 +353,10 @@ final class EngineAssembly {
   }
 
   /** Uses rebuilt policies for the reports about policies, and their needs. */
-  void use(Rebuilt next, PointsmanConfig by) {
-    policies = next.policies;
-    modelPolicies = next.modelPolicies;
-    memory = next.memory;
-    ofModels = next.ofModels;
+  void use(RolePolicies.Built next, PointsmanConfig by) {
+    policies = next.policies();
+    modelPolicies = next.names();
+    builder.use(next, by);
     fallbacks = new FallbackJournal(insights());
     present = by;
     Semaphore places = new Semaphore(MOST_AT_ONCE);
@@ -412,11 +376,32 @@ final class EngineAssembly {
     }
   }
 
+  /** Takes over the parts of a changed configuration that do not belong to policies. */
+  void follow(PointsmanConfig next) {
+    Duration before = present.engineLoad();
+    present = next;
+    if (!before.equals(next.engineLoad())) {
+      askLoads(next.engineLoad());
+    }
+  }
+
+  /** Asks engines for their load at this interval; 0: never. */
+  private synchronized void askLoads(Duration interval) {
+    if (loadRounds != null) {
+      loadRounds.close();
+      loadRounds = null;
+    }
+    if (interval.isPositive()) {
+      loads.begin();
+      loadRounds = Rounds.start("engine-loads", interval, loads::look);
+    } else {
+      loads.forget();
+    }
+  }
+
   /** Learners of earlier policies that a later policy may take over. */
   List<Learner> keptLearners() {
-    List<Learner> kept = new ArrayList<>(memory.learners());
-    ofModels.values().forEach(each -> kept.addAll(each.learners()));
-    return kept;
+    return builder.learners();
   }
 
   /** Starts probes, stall checks, logs of state changes, and discovery. */
@@ -428,12 +413,8 @@ final class EngineAssembly {
     opened.push(Rounds.start("fleet-journal", LOOK, new FleetJournal(fleet)::look));
     Duration ttl = config.proxy().upstream().nameTtl();
     opened.push(Rounds.start("names", ttl.compareTo(LOOK) < 0 ? LOOK : ttl, nameWorkers::look));
-    if (config.engineLoad().isPositive()) {
-      EngineLoads reported =
-          new EngineLoads(
-              fleet, client::send, config.probes().timeout(), Thread::startVirtualThread);
-      opened.push(Rounds.start("engine-loads", config.engineLoad(), reported::look));
-    }
+    askLoads(config.engineLoad());
+    opened.push(() -> askLoads(Duration.ZERO));
     if (config.discovery().enabled()) {
       OtherSources.start(config, sources, tls, ticker, discovery, opened);
     }

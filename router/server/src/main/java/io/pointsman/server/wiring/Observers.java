@@ -133,7 +133,7 @@ final class Observers {
     CostSettings cost = config.policies().cost();
     ShadowPolicy.Maker maker =
         (copy, own) ->
-            PreferredWorkers.of(config, copy, own.dice()).around(create.apply(name, own));
+            new PreferredWorkers(copy, own.dice()).of(config).around(create.apply(name, own));
     return new ShadowPolicy(
         fleet,
         config.fleet(),

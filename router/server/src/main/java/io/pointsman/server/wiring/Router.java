@@ -150,10 +150,7 @@ public final class Router implements AutoCloseable {
     if (!before.canBecome(next)) {
       throw new IllegalArgumentException("configuration: needs a restart");
     }
-    boolean samePolicies =
-        before.policy().equals(next.policy())
-            && before.policies().equals(next.policies())
-            && before.models().equals(next.models());
+    boolean samePolicies = RolePolicies.same(before, next);
     if (!samePolicies && !TokenAsking.heardAlready(config, next)) {
       throw new IllegalArgumentException(
           "policy: uses KV events (expected: a restart, because the router subscribes to them only"

@@ -113,6 +113,9 @@ final class RouterAssembly {
   /** Null before the proxy is open. */
   private @Nullable CallerKeys keys;
 
+  /** Null before the proxy is open. */
+  private @Nullable RequestLines lines;
+
   /** Makes the admin paths of a configuration; null before the proxy is open. */
   private @Nullable Function<PointsmanConfig, AdminPaths> admin;
 
@@ -225,11 +228,13 @@ final class RouterAssembly {
 
   private ProxyListener listener() {
     ProxyListener counted = observers.activity().around(metrics.proxyListener());
-    ProxyListener all = config.wakeSleeping() ? new WakingListener(counted, wakes()) : counted;
+    ProxyListener all = new WakingListener(counted, wakes(), () -> config.wakeSleeping());
     // The policies and their sessions may change at run time.
     ProxyListener measured =
         new SessionEnds(all, id -> core.policies.sessions().forEach(table -> table.finish(id)));
-    return RequestLines.around(measured, InstantSource.system(), config.log());
+    RequestLines written = RequestLines.around(measured, InstantSource.system(), config.log());
+    lines = written;
+    return written;
   }
 
   private WakeOnDemand wakes() {
@@ -321,7 +326,7 @@ final class RouterAssembly {
    * @param policies null: those in force
    * @param keys keys of callers; the same object if they are unchanged
    */
-  record Prepared(EngineAssembly.@Nullable Rebuilt policies, RouterKeys keys) {}
+  record Prepared(RolePolicies.@Nullable Built policies, RouterKeys keys) {}
 
   /**
    * Prepares a change. Changes nothing.
@@ -329,7 +334,7 @@ final class RouterAssembly {
    * @throws IllegalArgumentException if a policy, or a file or variable of keys cannot be used
    */
   Prepared prepared(PointsmanConfig next, boolean samePolicies) {
-    EngineAssembly.Rebuilt policies = samePolicies ? null : core.rebuilt(next);
+    RolePolicies.Built policies = samePolicies ? null : core.rebuilt(next);
     return new Prepared(policies, requireNonNull(keys).prepared(config, next));
   }
 
@@ -346,7 +351,7 @@ final class RouterAssembly {
 
   /** Takes over the changes that {@link PointsmanConfig#withLive} admits, except workers. */
   void use(PointsmanConfig next, Prepared change, ProxyServer server) {
-    EngineAssembly.Rebuilt rebuilt = change.policies;
+    RolePolicies.Built rebuilt = change.policies;
     AccessSettings accessBefore = config.access();
     config = next;
     requireNonNull(keys).use(change.keys);
@@ -360,11 +365,17 @@ final class RouterAssembly {
         new WorkerNetworks(next.access().workerNetworks()), next.access().keyOrigins());
     core.prober.configure(next.probes());
     metrics.expect(next.engine().expectedModels());
+    core.follow(next);
+    observers.log().use(next.decisions());
+    requireNonNull(lines).use(next.log());
+    if (core.two != null) {
+      core.two.use(next.affinity());
+    }
     RoutingEngine routing = requireNonNull(engine);
     if (rebuilt != null) {
       core.use(rebuilt, next);
       metrics.policiesChanged();
-      metrics.policiesOfModels(rebuilt.modelPolicies());
+      metrics.policiesOfModels(rebuilt.names());
       observers.measure(core, metrics);
       measurePolicies();
     }

@@ -21,7 +21,6 @@ import io.pointsman.api.page.OperatorPage;
 import io.pointsman.batch.BatchService;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.settings.AccessSettings;
-import io.pointsman.config.settings.HealthAnswer;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.choice.Choices;
 import io.pointsman.plane.haproxy.SpoeListener;
@@ -73,12 +72,11 @@ final class RouterRoutes {
   }
 
   private HealthApi healthApi() {
-    HealthAnswer answer = parts.config.admin().healthAnswer();
     BooleanSupplier holds = () -> parts.config.proxy().holdBack().withoutWorker().isPositive();
     return new HealthApi(
             parts.fleet,
             parts.membership,
-            answer,
+            () -> parts.config.admin().healthAnswer(),
             parts.config.disagg(),
             parts.draining::get,
             holds)

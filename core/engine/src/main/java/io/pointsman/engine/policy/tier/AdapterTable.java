@@ -28,7 +28,9 @@ public final class AdapterTable implements Learner, FleetListener {
   /** Separates the base model's name from the adapter's. */
   private static final char SEPARATOR = ':';
 
-  private final AdapterSettings settings;
+  /** Guarded by this. */
+  private AdapterSettings settings;
+
   private final ConcurrentMap<String, Entry> learned = new ConcurrentHashMap<>();
 
   /** Guarded by this: the same entries, least recently requested first. */
@@ -45,6 +47,20 @@ public final class AdapterTable implements Learner, FleetListener {
 
   public AdapterTable(AdapterSettings settings) {
     this.settings = settings;
+  }
+
+  /** Uses other limits. Beyond smaller ones, the least recently requested adapters are removed. */
+  public synchronized void use(AdapterSettings next) {
+    settings = next;
+    kept.forEach(
+        (worker, own) -> {
+          while (own.size() > next.maxPerWorker()) {
+            drop(eldest(own), worker);
+          }
+        });
+    while (order.size() > next.maxAdapters()) {
+      giveUp(eldest(order));
+    }
   }
 
   /** The holders of one adapter. */

@@ -77,6 +77,26 @@ class AdapterTableTest {
   }
 
   @Test
+  void smallerLimitsRemoveTheLeastRecentlyRequested() {
+    Worker first = fleet.worker(0);
+    Worker second = fleet.worker(1);
+    placed("base:a", first);
+    placed("base:b", first);
+    placed("base:c", first);
+    placed("base:d", second);
+
+    table.use(new AdapterSettings(0, 2, IN_ALL));
+    assertThat(table.holders("base:a")).isEmpty();
+    assertThat(table.holders("base:b")).containsExactly(first);
+    assertThat(table.size()).isEqualTo(3);
+
+    table.use(new AdapterSettings(0, 2, 1));
+    assertThat(table.holders("base:c")).isEmpty();
+    assertThat(table.holders("base:d")).containsExactly(second);
+    assertThat(table.size()).isEqualTo(1);
+  }
+
+  @Test
   void leastRecentlyRequestedAdaptersAreRemoved() {
     Random random = new Random(5);
     Set<Integer> sizes = new HashSet<>();

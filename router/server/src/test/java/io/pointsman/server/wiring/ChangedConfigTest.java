@@ -1,0 +1,215 @@
+package io.pointsman.server.wiring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pointsman.config.PointsmanConfig;
+import io.pointsman.config.YamlConfig;
+import io.pointsman.testkit.Await;
+import io.pointsman.testkit.engine.Faults;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Settings that change while the router runs, seen over HTTP. */
+@Timeout(120)
+@SuppressWarnings("NullAway.Init") // set before each test
+class ChangedConfigTest {
+  private static final String CHAT = "/v1/chat/completions";
+
+  private final Deque<AutoCloseable> opened = new ArrayDeque<>();
+  private final HttpClient http =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+  private ScriptedEngine one;
+  private ScriptedEngine two;
+  private ScriptedEngine three;
+
+  @BeforeEach
+  void start() throws Exception {
+    one = engine();
+    two = engine();
+    three = engine();
+  }
+
+  private ScriptedEngine engine() throws Exception {
+    ScriptedEngine engine = ScriptedEngine.start(new Faults.Healthy("m", Faults.Answer.ok()));
+    opened.push(engine);
+    return engine;
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    http.shutdownNow();
+    while (!opened.isEmpty()) {
+      opened.pop().close();
+    }
+  }
+
+  private static PointsmanConfig config(String more) {
+    String yaml =
+        """
+        listen: {port: 0}
+        metrics: {port: 0}
+        admin: {port: 0}
+        """;
+    String health = more.contains("health:") ? "" : "health: {first-retry: 10ms}\n";
+    return PointsmanConfig.from(YamlConfig.parse("test", yaml + health + more));
+  }
+
+  private Router started(PointsmanConfig config, int healthy) {
+    Router router = Router.start(config, "test");
+    opened.push(router);
+    Await.until(
+        "healthy",
+        () ->
+            router.fleet().snapshot().workers().stream()
+                    .filter(worker -> worker.health().healthy() && !worker.models().isEmpty())
+                    .count()
+                == healthy);
+    return router;
+  }
+
+  private HttpResponse<String> call(String method, String url, String body) throws Exception {
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(url))
+            .method(method, HttpRequest.BodyPublishers.ofString(body))
+            .build();
+    return http.send(request, HttpResponse.BodyHandlers.ofString());
+  }
+
+  private int chat(Router router, String model) throws Exception {
+    String body = "{\"model\":\"" + model + "\",\"messages\":[]}";
+    return call("POST", router.url() + CHAT, body).statusCode();
+  }
+
+  private static long served(ScriptedEngine engine) {
+    return engine.requests().stream().filter(each -> each.line().startsWith("POST ")).count();
+  }
+
+  @Test
+  void theMeaningOfHealthChanges() throws Exception {
+    String workers = "workers: ['" + one.url() + "', 'http://127.0.0.1:1']\n";
+    PointsmanConfig before = config(workers + "health: {first-retry: 10ms}\n");
+    Router router = started(before, 1);
+    assertThat(call("GET", router.url() + "/health", "").statusCode()).isEqualTo(200);
+
+    router.change(before, config(workers + "health: {first-retry: 10ms, answer: all}\n"));
+
+    assertThat(call("GET", router.url() + "/health", "").statusCode()).isEqualTo(503);
+  }
+
+  @Test
+  void requestsForUnknownModelsGoToAnyWorker() throws Exception {
+    String workers = "policy: round_robin\nworkers: ['" + one.url() + "']\n";
+    PointsmanConfig before = config(workers);
+    Router router = started(before, 1);
+    assertThat(chat(router, "other")).isEqualTo(404);
+
+    PointsmanConfig next = config(workers + "unknown-model: any-worker\n");
+    router.change(before, next);
+    assertThat(chat(router, "other")).isEqualTo(200);
+
+    PointsmanConfig base = config(workers + "unknown-model: base-model\n");
+    router.change(next, base);
+    assertThat(chat(router, "other")).isEqualTo(404);
+    assertThat(chat(router, "m:adapter")).isEqualTo(200);
+  }
+
+  @Test
+  void requestsGoToWorkersOfTheNewZone() throws Exception {
+    String workers =
+        "policy: round_robin\nworkers: [{url: '%s', zone: a}, {url: '%s', zone: b}]\n"
+            .formatted(one.url(), two.url());
+    PointsmanConfig before = config(workers + "locality: {zone: a}\n");
+    Router router = started(before, 2);
+    for (int i = 0; i < 4; i++) {
+      assertThat(chat(router, "m")).isEqualTo(200);
+    }
+    assertThat(served(two)).isZero();
+
+    router.change(before, config(workers + "locality: {zone: b}\n"));
+
+    for (int i = 0; i < 4; i++) {
+      assertThat(chat(router, "m")).isEqualTo(200);
+    }
+    assertThat(served(one)).isEqualTo(4);
+    assertThat(served(two)).isEqualTo(4);
+  }
+
+  @Test
+  void decisionsAreKeptFromTheChangeOn() throws Exception {
+    String common = "policy: cost\nworkers: ['" + one.url() + "']\n";
+    PointsmanConfig before = config(common + "decisions: {sample: 0}\n");
+    Router router = started(before, 1);
+    assertThat(chat(router, "m")).isEqualTo(200);
+    String decisions = router.adminUrl() + "/decisions";
+    assertThat(call("GET", decisions, "").body()).doesNotContain("\"reason\":");
+
+    router.change(before, config(common + "decisions: {sample: 1}\n"));
+
+    assertThat(chat(router, "m")).isEqualTo(200);
+    assertThat(call("GET", decisions, "").body()).contains("\"reason\":");
+  }
+
+  @Test
+  void enginesAreAskedForTheirLoadFromTheChangeOn() {
+    String common = "policy: round_robin\nworkers: ['" + one.url() + "']\n";
+    PointsmanConfig before = config(common);
+    Router router = started(before, 1);
+
+    router.change(before, config(common + "engine-load: {interval: 100ms}\n"));
+
+    Await.until(
+        "several questions",
+        () ->
+            one.requests().stream().filter(each -> each.line().startsWith("GET /metrics ")).count()
+                > 3);
+  }
+
+  @Test
+  void prefillWorkersAreChosenByTheNewPolicy() throws Exception {
+    String common =
+        """
+        workers:
+          - {url: '%s', role: prefill}
+          - {url: '%s', role: prefill}
+          - {url: '%s', role: decode}
+        disaggregation: {protocol: nixl, cached-share: 2, prefill-policy: %s}
+        """;
+    PointsmanConfig before =
+        config(common.formatted(one.url(), two.url(), three.url(), "round_robin"));
+    Router router = started(before, 3);
+    assertThat(prefills(router)).containsExactlyInAnyOrder(one.id(), two.id());
+
+    router.change(
+        before, config(common.formatted(one.url(), two.url(), three.url(), "cache_aware")));
+
+    assertThat(prefills(router)).hasSize(1).isSubsetOf(one.id(), two.id());
+  }
+
+  /** The prefill workers of eight requests with the same prompt. */
+  private Set<String> prefills(Router router) throws Exception {
+    String question =
+        "{\"path\":\"/v1/chat/completions\",\"hold\":false,\"body\":"
+            + "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\""
+            + "words ".repeat(400)
+            + "\"}]}}";
+    Set<String> chosen = new HashSet<>();
+    for (int i = 0; i < 8; i++) {
+      HttpResponse<String> answer = call("POST", router.adminUrl() + "/v1/decide", question);
+      assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+      chosen.add(new ObjectMapper().readTree(answer.body()).path("prefill").path("id").asText());
+    }
+    return chosen;
+  }
+}
