@@ -27,8 +27,8 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
   record Names(String all, String one) {}
 
   private final Names names;
-  private final int most;
-  private final int mostOfOne;
+  private volatile int most;
+  private volatile int mostOfOne;
   private volatile ForwardedSettings forwarded;
   private final AtomicInteger open = new AtomicInteger();
 
@@ -51,14 +51,28 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
    */
   ConnectionLimit(Names names, int most, int mostOfOne, ForwardedSettings forwarded) {
     this.names = names;
-    this.most = most == 0 ? Integer.MAX_VALUE : most;
-    this.mostOfOne = mostOfOne == 0 ? Math.max(1, this.most / 2) : mostOfOne;
+    set(most, mostOfOne);
     this.forwarded = forwarded;
   }
 
   /** True if all places are taken. Any thread. */
   boolean full() {
     return open.get() >= most;
+  }
+
+  private void set(int nextMost, int nextOfOne) {
+    int bound = nextMost == 0 ? Integer.MAX_VALUE : nextMost;
+    most = bound;
+    mostOfOne = nextOfOne == 0 ? Math.max(1, bound / 2) : nextOfOne;
+  }
+
+  /**
+   * Replaces the limits, with the meaning of the constructor's. Open connections stay; below a
+   * higher limit the listener accepts again. Any thread.
+   */
+  void limit(int nextMost, int nextOfOne, Channel listener) {
+    set(nextMost, nextOfOne);
+    listener.eventLoop().execute(() -> resume(listener));
   }
 
   /** Replaces the proxies of many clients, for later connections. Any thread. */
@@ -142,7 +156,7 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
 
   /** Resumes only below the limit, because other clients may have connected in between. */
   private void resume(Channel listener) {
-    if (open.get() < most) {
+    if (open.get() < most && listener.isOpen()) {
       listener.config().setAutoRead(true);
     }
   }

@@ -36,9 +36,8 @@ final class FrontDoor {
   private static final long WARNING_NANOS = Duration.ofMinutes(1).toNanos();
 
   private final @Nullable ServerTls tls;
-  private final Http2FrontSettings http2;
+  private volatile Http2 http2;
   private final ConnectionTally tally = new ConnectionTally();
-  private final @Nullable ProtocolSwitch upgrade;
   private final boolean admin;
 
   /** Guarded by this, like the time of the last warning. */
@@ -46,14 +45,32 @@ final class FrontDoor {
 
   private long warnedAt;
 
+  /**
+   * HTTP/2 of later connections.
+   *
+   * @param upgrade the upgrade from HTTP/1.1; null if there is none
+   */
+  private record Http2(Http2FrontSettings settings, @Nullable ProtocolSwitch upgrade) {}
+
   private FrontDoor(@Nullable ServerTls tls, Http2FrontSettings http2, boolean admin) {
     this.tls = tls;
-    this.http2 = http2;
     this.admin = admin;
-    upgrade =
-        http2.upgrade() && tls == null
-            ? new Http2Upgrade(http2, () -> tally.began(true, false))
-            : null;
+    this.http2 = with(http2);
+  }
+
+  private Http2 with(Http2FrontSettings settings) {
+    return new Http2(
+        settings,
+        settings.upgrade() && tls == null
+            ? new Http2Upgrade(settings, () -> tally.began(true, false))
+            : null);
+  }
+
+  /** Uses other settings for later connections. Any thread. */
+  void use(Http2FrontSettings next) {
+    if (!next.equals(http2.settings)) {
+      http2 = with(next);
+    }
   }
 
   /**
@@ -110,14 +127,15 @@ final class FrontDoor {
     if (tls != null) {
       channel.pipeline().addLast(new PlainHttpRefusal(), tls.handler(channel.alloc()));
     }
-    if (tls == null && !http2.enabled()) {
+    Http2 present = http2;
+    if (tls == null && !present.settings.enabled()) {
       tally.began(false, false);
       ClientConnection _ = accept(state, channel, null);
       return;
     }
-    Choice choice = new Choice(state);
+    Choice choice = new Choice(state, present.settings);
     channel.pipeline().addLast(choice);
-    choice.usual = accept(state, channel, upgrade);
+    choice.usual = accept(state, channel, present.upgrade);
   }
 
   private ClientConnection accept(
@@ -130,13 +148,15 @@ final class FrontDoor {
   /** Chooses the protocol of one connection, which is HTTP/1.1 unless something else shows. */
   private final class Choice extends ChannelInboundHandlerAdapter {
     private final LoopState state;
+    private final Http2FrontSettings settings;
     private @Nullable ClientConnection usual;
 
     /** The first bytes, a part of the preface of HTTP/2; null if there are none. */
     private @Nullable ByteBuf held;
 
-    Choice(LoopState state) {
+    Choice(LoopState state, Http2FrontSettings settings) {
       this.state = state;
+      this.settings = settings;
     }
 
     @Override
@@ -233,7 +253,7 @@ final class FrontDoor {
 
     private void toHttp2(ChannelHandlerContext ctx, @Nullable ByteBuf first) {
       tally.began(true, tls != null);
-      Http2Client.accept(state, ctx.channel(), http2);
+      Http2Client.accept(state, ctx.channel(), settings);
       if (usual != null) {
         ctx.pipeline().remove(usual);
       }

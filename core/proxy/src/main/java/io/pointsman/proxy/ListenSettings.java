@@ -69,6 +69,18 @@ public record ListenSettings(
     }
   }
 
+  /**
+   * Copy with the parts of {@code next} that need no other socket. Over TLS the protocols that the
+   * listener offers stay, because its context has them.
+   */
+  public ListenSettings withLive(ListenSettings next) {
+    boolean offersSame = !tls.enabled() || next.http2.enabled() == http2.enabled();
+    return with()
+        .maxConnections(next.maxConnections)
+        .http2(offersSame ? next.http2 : http2)
+        .build();
+  }
+
   /** Number of event loops, at least 1. */
   public int loops() {
     return eventLoops > 0 ? eventLoops : Runtime.getRuntime().availableProcessors();

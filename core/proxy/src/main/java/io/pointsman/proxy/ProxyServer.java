@@ -291,8 +291,9 @@ public final class ProxyServer implements AutoCloseable {
    * has the new ones, also a retry of an earlier client request. Blocks for a moment.
    */
   public synchronized void useKeys(EngineKeys keys) {
-    settings = settings.withUpstream(settings.upstream().withKeys(keys));
-    onEachLoop(state -> state.pools().use(keys));
+    UpstreamSettings next = settings.upstream().withKeys(keys);
+    settings = settings.withUpstream(next);
+    onEachLoop(state -> state.use(next));
   }
 
   /**
@@ -341,10 +342,14 @@ public final class ProxyServer implements AutoCloseable {
     clients.trust(next.headers().forwarded());
     settings = next;
     plane = made;
-    EngineKeys keys = next.upstream().keys();
+    door.use(next.listen().http2());
+    clients.limit(
+        next.listen().maxConnections(), next.limits().clients().maxConnections(), listener);
+    made.faults().bodies().use(next.retry().poison());
+    context.names().patience(next.upstream().connectTimeout());
     onEachLoop(
         state -> {
-          state.pools().use(keys);
+          state.use(next.upstream());
           state.use(made, new RequestReader(affinity, context.engine().wanted()));
         });
   }

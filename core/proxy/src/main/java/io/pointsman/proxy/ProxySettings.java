@@ -78,16 +78,12 @@ public record ProxySettings(
 
   /**
    * Copy with the parts of {@code next} that a running server can take over. The port, the event
-   * loops, the limits on connections, the connections to workers except their keys, and the memory
-   * of failed requests stay.
+   * loops and the options of sockets stay.
    */
   public ProxySettings withLive(ProxySettings next) {
-    int connections = limits.clients().maxConnections();
     return next.with()
-        .listen(listen)
-        .limits(next.limits.withClients(next.limits.clients().withMaxConnections(connections)))
-        .retry(next.retry.poison().equals(retry.poison()) ? next.retry : retry)
-        .upstream(upstream.withKeys(next.upstream.keys()))
+        .listen(listen.withLive(next.listen))
+        .upstream(upstream.withLive(next.upstream))
         .build();
   }
 }

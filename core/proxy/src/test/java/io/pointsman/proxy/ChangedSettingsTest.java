@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.http2.Http2FrontSettings;
 import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.settings.LimitSettings;
@@ -101,7 +102,7 @@ class ChangedSettingsTest {
       assertThat(engine.requests().stream().map(each -> each.header("authorization")))
           .containsExactly("Bearer old", "Bearer old", "Bearer old", "Bearer new");
 
-      use(rig, withKey("last"));
+      use(rig, rig.settings().withUpstream(withKey("last").upstream()));
       assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).status()).isEqualTo(200);
       assertThat(engine.requests().getLast().header("authorization")).isEqualTo("Bearer last");
     }
@@ -110,6 +111,56 @@ class ChangedSettingsTest {
   private static ProxySettings withKey(String key) {
     return ProxySettings.DEFAULTS.withUpstream(
         UpstreamSettings.DEFAULTS.withKeys(EngineKeys.of(key)));
+  }
+
+  @Test
+  void connectionsToWorkersAreKeptAsTheNewSettingsSay() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      UpstreamSettings kept = rig.settings().upstream();
+      use(rig, rig.settings().withUpstream(kept.withPoolIdleTimeout(Duration.ofHours(1))));
+      WireClient client = rig.connect();
+      for (int i = 0; i < 3; i++) {
+        assertThat(client.send(ProxyRig.post(CHAT, BODY)).read().status()).isEqualTo(200);
+      }
+      int before = engine.connections();
+      use(rig, rig.settings().withUpstream(kept.withPoolIdleTimeout(Duration.ZERO)));
+      for (int i = 0; i < 3; i++) {
+        assertThat(client.send(ProxyRig.post(CHAT, BODY)).read().status()).isEqualTo(200);
+      }
+      assertThat(before).isEqualTo(1);
+      assertThat(engine.connections()).isEqualTo(4);
+    }
+  }
+
+  @Test
+  void aLowerLimitOfOneClientClosesItsFurtherConnections() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      WireClient first = rig.connect();
+      assertThat(first.send(ProxyRig.post(CHAT, BODY)).read().status()).isEqualTo(200);
+      LimitSettings limits = rig.settings().limits();
+      use(
+          rig,
+          rig.settings().withLimits(limits.withClients(limits.clients().withMaxConnections(1))));
+      assertThat(rig.connect().atEnd()).isTrue();
+      assertThat(first.send(ProxyRig.post(CHAT, BODY)).read().status()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void laterConnectionsHaveTheProtocolsOfTheNewSettings() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS)) {
+      String preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0";
+      ListenSettings listen = rig.settings().listen();
+      assertThat(rig.connect().send(preface).text(4)).doesNotContain("HTTP");
+      use(rig, rig.settings().withListen(listen.withHttp2(Http2FrontSettings.OFF)));
+      assertThat(rig.connect().send(preface).text(4)).isEqualTo("HTTP");
+      use(rig, rig.settings());
+      assertThat(rig.connect().send(preface).text(4)).doesNotContain("HTTP");
+    }
   }
 
   @Test

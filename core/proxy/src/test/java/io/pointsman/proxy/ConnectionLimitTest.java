@@ -2,8 +2,11 @@ package io.pointsman.proxy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.proxy.local.AdminPaths;
+import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.settings.ClientLimits;
 import io.pointsman.proxy.settings.LimitSettings;
+import io.pointsman.request.AffinitySettings;
 import io.pointsman.testkit.Await;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.engine.Faults.Answer;
@@ -68,6 +71,28 @@ class ConnectionLimitTest {
       }
       Await.until("all have left", () -> rig.server().clients() == 0);
       assertThat(rig.ask(REQUEST).status()).as("after the flood").isEqualTo(200);
+    }
+  }
+
+  @Test
+  void aHigherLimitLetsWaitingClientsIn() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport, settings(MOST, FLOOD), new FakeClock());
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      List<WireClient> flood = connect(rig, FLOOD);
+      Await.until("as many as may be", () -> rig.server().clients() >= MOST);
+      for (int turn = 0; turn < TURNS; turn++) {
+        assertThat(flood.getFirst().send(REQUEST).read().status()).isEqualTo(200);
+      }
+      WireClient waiting = flood.getLast().send(REQUEST);
+      assertThat(rig.server().clients()).isLessThanOrEqualTo(MOST + UNDER_WAY);
+
+      ProxySettings open =
+          rig.settings().withListen(rig.settings().listen().withMaxConnections(2 * FLOOD));
+      rig.server().use(open, AffinitySettings.DEFAULT, AdminPaths.NONE, CallerCheck.NONE);
+
+      assertThat(waiting.read().status()).isEqualTo(200);
+      assertThat(rig.server().clientsLimit()).isEqualTo(2 * FLOOD);
     }
   }
 

@@ -5,8 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.engine.fleet.CircuitBreaker;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.local.AdminPaths;
+import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.retry.PoisonSettings;
 import io.pointsman.proxy.retry.RetrySettings;
+import io.pointsman.request.AffinitySettings;
 import io.pointsman.testkit.Await;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.engine.EngineScript;
@@ -357,6 +360,26 @@ class PoisonRequestTest {
       }
       assertThat(reached(engines)).isEqualTo(2);
     }
+  }
+
+  @Test
+  void otherSettingsOfTheMemoryForgetRequests() throws Exception {
+    try (ProxyRig rig = rig(remembering())) {
+      List<ScriptedEngine> engines = engines(rig, 4, new ResetAfterBytes(""));
+      assertThat(rig.ask(ProxyRig.post(CHAT, POISON)).status()).isEqualTo(502);
+      use(rig, rig.settings());
+      assertThat(rig.ask(ProxyRig.post(CHAT, POISON)).text()).contains("poison_request");
+
+      use(rig, rig.settings().withRetry(retries().withPoison(new PoisonSettings(9, TTL))));
+
+      assertThat(rig.ask(ProxyRig.post(CHAT, POISON)).status()).isEqualTo(502);
+      assertThat(reached(engines)).isGreaterThanOrEqualTo(2);
+      assertThat(rig.ask(ProxyRig.post(CHAT, POISON)).text()).contains("poison_request");
+    }
+  }
+
+  private static void use(ProxyRig rig, ProxySettings next) {
+    rig.server().use(next, AffinitySettings.DEFAULT, AdminPaths.NONE, CallerCheck.NONE);
   }
 
   /** vLLM ends a stream with an event if its engine has died. */

@@ -59,6 +59,13 @@ class LiveConfigTest {
         "auth: {validation-urls: ['http://a:1']}",
         "auth: {verdict-ttl: 7s}",
         "log: {level: debug}",
+        "pool: {idle-timeout: 7s}",
+        "pool: {max-idle-per-worker: 7}",
+        "timeouts: {connect: 7s}",
+        "retry: {poison-entries: 7}",
+        "limits: {max-connections: 7}",
+        "limits: {max-connections-per-address: 7}",
+        "http2: {enabled: false}",
         "log: {access: all}",
         "log: {requests: true}",
         "log: {audit: false}",
@@ -83,15 +90,14 @@ class LiveConfigTest {
         "listen: {backlog: 7}",
         "max-workers: 7",
         "metrics: {port: 7}",
-        "pool: {idle-timeout: 7s}",
+        "pool: {name-ttl: 7s}",
+        "pool: {tcp-user-timeout: 7s}",
         "kubernetes: {selector: 'app=vllm'}",
         "log: {format: json}",
         "admin: {port: 7}",
         "admin-tls: {certificate-file: a.pem, key-file: b.pem}",
         "batch: {enabled: true}",
-        "http2: {enabled: false}",
         "tls: {certificate-file: a.pem, key-file: b.pem}",
-        "limits: {max-connections-per-address: 7}",
         "log: {directory: logs}",
         "admin: {enabled: false}"
       })
@@ -107,6 +113,13 @@ class LiveConfigTest {
     assertThat(changes(files, files + "auth: {validation-urls: ['http://a:1']}")).isFalse();
     String keys = files + "auth: {keys-file: a.yaml}";
     assertThat(changes(keys, files + "auth: {keys-file: b.yaml, verdict-ttl: 7s}")).isTrue();
+  }
+
+  @Test
+  void overTlsTheProtocolsStay() {
+    String tls = "tls: {certificate-file: a.pem, key-file: b.pem}\n";
+    assertThat(changes(tls, tls + "http2: {enabled: false}")).isFalse();
+    assertThat(changes(tls, tls + "http2: {max-streams: 7}")).isTrue();
   }
 
   @Test

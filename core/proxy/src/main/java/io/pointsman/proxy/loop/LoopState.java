@@ -47,7 +47,7 @@ public final class LoopState {
   private final RequestHandlers handlers;
   private final ResponseHead head = new ResponseHead();
   private final List<LoopClient> clients = new ArrayList<>();
-  private final UpstreamSettings upstream;
+  private UpstreamSettings upstream;
   private final int loops;
   private Executor afterAWhile;
   private final Scratch scratch = new Scratch();
@@ -86,6 +86,16 @@ public final class LoopState {
   private Executor afterAWhile(ServerContext plane, RequestHandlers made) {
     long sweepNanos = sweepNanos(plane, upstream, made.traits().firstByte());
     return CompletableFuture.delayedExecutor(sweepNanos, TimeUnit.NANOSECONDS, loop);
+  }
+
+  /**
+   * Replaces the settings of the connections to workers, for connections and requests of workers
+   * that begin later. Call it on the event loop.
+   */
+  public void use(UpstreamSettings next) {
+    upstream = next;
+    pools.use(next);
+    afterAWhile = afterAWhile(plane, handlers);
   }
 
   /**

@@ -22,9 +22,9 @@ public final class PoisonMemory {
    */
   private record Entry(String first, boolean poison) {}
 
-  private final PoisonSettings settings;
+  private volatile PoisonSettings settings;
   private final Ticker ticker;
-  private final ExpiringTable<Entry> entries;
+  private volatile ExpiringTable<Entry> entries;
   private final LongAdder refused = new LongAdder();
   private long loggedAt;
   private boolean logged;
@@ -32,7 +32,19 @@ public final class PoisonMemory {
   public PoisonMemory(PoisonSettings settings, Ticker ticker) {
     this.settings = settings;
     this.ticker = ticker;
-    entries = new ExpiringTable<>(settings.entries(), settings.ttl().toNanos());
+    entries = table(settings);
+  }
+
+  private static ExpiringTable<Entry> table(PoisonSettings settings) {
+    return new ExpiringTable<>(settings.entries(), settings.ttl().toNanos());
+  }
+
+  /** Uses other settings. Other ones than before forget all requests. */
+  public synchronized void use(PoisonSettings next) {
+    if (!next.equals(settings)) {
+      settings = next;
+      entries = table(next);
+    }
   }
 
   /** Returns false if nothing is remembered. */

@@ -40,7 +40,7 @@ public final class NameTable {
 
   private final Lookup lookup;
   private final long ttlNanos;
-  private final long patienceNanos;
+  private volatile long patienceNanos;
   private final Ticker ticker;
   private final Executor threads;
   private final Map<String, Name> names = new ConcurrentHashMap<>();
@@ -62,6 +62,11 @@ public final class NameTable {
     patienceNanos = patience.toNanos();
     this.ticker = ticker;
     this.threads = threads;
+  }
+
+  /** Replaces the maximum wait for a lookup. Any thread. */
+  public void patience(Duration next) {
+    patienceNanos = next.toNanos();
   }
 
   private static void startThread(Runnable task) {

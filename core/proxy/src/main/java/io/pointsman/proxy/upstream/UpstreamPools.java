@@ -21,7 +21,7 @@ public final class UpstreamPools {
   private final Runnable onKept;
   private final Bootstrap bootstrap;
   private final EarlyBytes earlyBytes = new EarlyBytes();
-  private final long idleNanos;
+  private long idleNanos;
   private @Nullable UpstreamPool[] bySlot = new UpstreamPool[16];
 
   /**
@@ -49,9 +49,7 @@ public final class UpstreamPools {
   private static Bootstrap bootstrap(EventLoop loop, Bootstrap sockets, UpstreamSettings settings) {
     return sockets
         .group(loop)
-        .option(
-            ChannelOption.CONNECT_TIMEOUT_MILLIS,
-            (int) Math.max(1, settings.connectTimeout().toMillis()))
+        .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, connectMillis(settings))
         .option(ChannelOption.TCP_NODELAY, true)
         .option(ChannelOption.SO_KEEPALIVE, true)
         .option(ChannelOption.AUTO_READ, false)
@@ -60,18 +58,22 @@ public final class UpstreamPools {
             ChannelOption.WRITE_BUFFER_WATER_MARK, new WriteBufferWaterMark(64 << 10, 256 << 10));
   }
 
+  private static int connectMillis(UpstreamSettings settings) {
+    return (int) Math.max(1, settings.connectTimeout().toMillis());
+  }
+
   /**
-   * Uses other keys for requests that are sent later, also on kept connections. Requests that were
-   * sent are not affected.
+   * Uses other settings, those of {@link UpstreamSettings#withLive}. Requests that are sent later
+   * have the new keys, also on kept connections. Requests that were sent are not affected.
    */
-  public void use(EngineKeys keys) {
-    if (keys.equals(settings.keys())) {
-      return;
-    }
-    settings = settings.withKeys(keys);
+  public void use(UpstreamSettings next) {
+    boolean sameKeys = next.keys().equals(settings.keys());
+    settings = next;
+    idleNanos = next.poolIdleTimeout().toNanos();
+    bootstrap.option(ChannelOption.CONNECT_TIMEOUT_MILLIS, connectMillis(next));
     for (UpstreamPool pool : bySlot) {
-      if (pool != null) {
-        pool.use(keys);
+      if (pool != null && !sameKeys) {
+        pool.use(next.keys());
       }
     }
   }

@@ -40,6 +40,18 @@ public record UpstreamSettings(
           Duration.ofSeconds(30),
           EngineKeys.NONE);
 
+  /**
+   * Copy with the parts of {@code next} that a running server can take over. Options of sockets and
+   * the time for which names are valid stay.
+   */
+  public UpstreamSettings withLive(UpstreamSettings next) {
+    return next.with()
+        .maxHeadBytes(maxHeadBytes)
+        .nameTtl(nameTtl)
+        .tcpUserTimeout(tcpUserTimeout)
+        .build();
+  }
+
   public UpstreamSettings {
     if (!connectTimeout.isPositive() || connectTimeout.compareTo(Duration.ofHours(1)) > 0) {
       throw new IllegalArgumentException(

@@ -127,8 +127,8 @@ public final class RouterMetrics {
    *
    * @param limit maximum number of connections; 0: unlimited
    */
-  public RouterMetrics clients(LongSupplier connected, long limit) {
-    meters.pulled(RequestMetric.CLIENT_CONNECTIONS_LIMIT, sink -> sink.put(limit));
+  public RouterMetrics clients(LongSupplier connected, LongSupplier limit) {
+    meters.pulled(RequestMetric.CLIENT_CONNECTIONS_LIMIT, sink -> sink.put(limit.getAsLong()));
     meters.pulled(RequestMetric.CLIENT_CONNECTIONS, sink -> sink.put(connected.getAsLong()));
     return this;
   }

@@ -308,7 +308,7 @@ class RouterMetricsTest {
   @Test
   void waitingIsMeasured() {
     metrics.proxyListener().on(new QueueWaitEnded(Duration.ofMillis(60).toNanos(), true));
-    metrics.queue(() -> 5).heldBack(() -> 0).clients(() -> 7, 9);
+    metrics.queue(() -> 5).heldBack(() -> 0).clients(() -> 7, () -> 9);
     assertThat(scraped().value("pointsman_queue_wait_seconds_bucket{le=\"0.05\"}")).isZero();
     assertThat(scraped().value("pointsman_queue_wait_seconds_bucket{le=\"0.1\"}")).isEqualTo(1);
     assertThat(scraped().value("pointsman_queue_length")).isEqualTo(5);
@@ -565,7 +565,7 @@ class RouterMetricsTest {
     metrics
         .queue(() -> 0)
         .heldBack(() -> 0)
-        .clients(() -> 0, 0)
+        .clients(() -> 0, () -> 0)
         .protocols(new ConnectionTally(), () -> 0)
         .discovery(new WorkerSources(fleet), new DiscoveryTally())
         .poison(new PoisonMemory(PoisonSettings.OFF, clock::nanos))

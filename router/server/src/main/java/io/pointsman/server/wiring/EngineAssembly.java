@@ -175,7 +175,7 @@ final class EngineAssembly {
         new NameWorkers(
             fleet,
             sources,
-            host -> names.await(host, config.proxy().upstream().connectTimeout().toNanos()),
+            host -> names.await(host, present.proxy().upstream().connectTimeout().toNanos()),
             config.workers());
     tls = new EngineTls(config.engineTls(), systemCaFile(), config.proxy().listen().tlsProvider());
     opened.push(tls);

@@ -32,8 +32,10 @@ import io.pointsman.observe.metrics.RouterMetrics;
 import io.pointsman.observe.tracing.Tracing;
 import io.pointsman.pd.execution.PdContext;
 import io.pointsman.pd.execution.PdHandlers;
+import io.pointsman.proxy.ListenSettings;
 import io.pointsman.proxy.ProxyContext;
 import io.pointsman.proxy.ProxyServer;
+import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
@@ -112,6 +114,9 @@ final class RouterAssembly {
 
   /** Null before the proxy is open. */
   private @Nullable CallerKeys keys;
+
+  /** The limit on clients of a configuration without one, from the descriptors at the start. */
+  private int defaultConnections;
 
   /** Null before the proxy is open. */
   private @Nullable RequestLines lines;
@@ -211,9 +216,13 @@ final class RouterAssembly {
             core.names,
             core.tls,
             two == null ? PlainHandlers::new : courses(two, engine));
-    ProxyServer server =
-        ProxyServer.start(
-            DefaultConnectionLimit.in(config.proxy()), context, core.scheduling.waiting(ticker));
+    ProxySettings settings = DefaultConnectionLimit.in(config.proxy());
+    defaultConnections =
+        DefaultConnectionLimit.in(
+                config.proxy().withListen(config.proxy().listen().withMaxConnections(0)))
+            .listen()
+            .maxConnections();
+    ProxyServer server = ProxyServer.start(settings, context, core.scheduling.waiting(ticker));
     control.push(server);
     proxy = server;
     openAdmin(server);
@@ -287,7 +296,7 @@ final class RouterAssembly {
   /** Adds the metrics; those of several policies are summed. */
   private void measure(ProxyServer server) {
     metrics
-        .clients(server::clients, server.clientsLimit())
+        .clients(server::clients, server::clientsLimit)
         .protocols(server.connections(), server::adminHandshakesFailed)
         .queue(server::queued)
         .heldBack(server::heldBack)
@@ -383,13 +392,19 @@ final class RouterAssembly {
         core.captured(observers.watched(core.policies)), next.engine(), core.keptLearners());
     // The start has computed a part of the listener's settings.
     server.use(
-        next.proxy().withListen(server.listen()),
+        next.proxy().withListen(listen(next.proxy().listen(), server.listen())),
         next.affinity(),
         requireNonNull(admin).apply(next),
         change.keys.callers());
     if (!accessBefore.equals(next.access())) {
       warnOf(next.access());
     }
+  }
+
+  /** The settings of the listener in force, with the changes of {@code next}. */
+  private ListenSettings listen(ListenSettings next, ListenSettings inForce) {
+    int most = next.maxConnections();
+    return inForce.withLive(next.withMaxConnections(most == 0 ? defaultConnections : most));
   }
 
   private CallerCheck servers(PointsmanConfig by) {
