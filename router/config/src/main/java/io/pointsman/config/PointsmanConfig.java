@@ -140,6 +140,7 @@ public record PointsmanConfig(
             .controlKeys(next.controlKeys)
             .admin(admin.withLive(next.admin))
             .decisions(next.decisions)
+            .tracing(tracing.withLive(next.tracing))
             .wakeSleeping(next.wakeSleeping)
             .engineLoad(next.engineLoad)
             .log(next.log.with().format(log.format()).directory(log.directory()).build())

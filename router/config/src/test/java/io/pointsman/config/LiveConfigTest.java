@@ -59,6 +59,11 @@ class LiveConfigTest {
         "auth: {validation-urls: ['http://a:1']}",
         "auth: {verdict-ttl: 7s}",
         "log: {level: debug}",
+        "admin: {add-timeout: 7s}",
+        "admin: {control-timeout: 7s}",
+        "admin: {data-parallel-size: 7}",
+        "tracing: {sampling-ratio: 0.5}",
+        "tracing: {excluded-paths: [/x]}",
         "pool: {idle-timeout: 7s}",
         "pool: {max-idle-per-worker: 7}",
         "timeouts: {connect: 7s}",
@@ -99,6 +104,8 @@ class LiveConfigTest {
         "batch: {enabled: true}",
         "tls: {certificate-file: a.pem, key-file: b.pem}",
         "log: {directory: logs}",
+        "tracing: {enabled: true}",
+        "tracing: {service-name: other}",
         "admin: {enabled: false}"
       })
   void otherKeysNeedARestart(String change) {

@@ -32,6 +32,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -77,11 +78,15 @@ public final class ControlApi {
     this.modelsChanged = modelsChanged;
   }
 
-  /** Calls engines with {@code client}, each call at most for {@code timeout}. */
-  public static EngineCall calling(EngineClient client, Duration timeout) {
+  /**
+   * Calls engines with {@code client}.
+   *
+   * @param timeout maximum duration of a call; may change
+   */
+  public static EngineCall calling(EngineClient client, Supplier<Duration> timeout) {
     return (worker, method, url, headers, body) ->
         client.forward(
-            worker.spec(), method, url, headers, body.length == 0 ? null : body, timeout);
+            worker.spec(), method, url, headers, body.length == 0 ? null : body, timeout.get());
   }
 
   /** Adds a route for each control path without a route. */

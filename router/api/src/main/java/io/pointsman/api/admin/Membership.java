@@ -32,7 +32,7 @@ public final class Membership {
   }
 
   private final Fleet fleet;
-  private final AdminSettings settings;
+  private volatile AdminSettings settings;
   private final DisaggSettings disagg;
   private final Ticker ticker;
   private final Pause pause;
@@ -58,6 +58,11 @@ public final class Membership {
     this.disagg = disagg;
     this.ticker = ticker;
     this.pause = pause;
+  }
+
+  /** Uses other settings for workers that are added later. Any thread. */
+  public void use(AdminSettings next) {
+    settings = next;
   }
 
   /**
@@ -201,11 +206,12 @@ public final class Membership {
   }
 
   private List<WorkerSpec> specs(WorkerSpec whole) {
-    if (settings.dataParallelSize() == 1) {
+    int size = settings.dataParallelSize();
+    if (size == 1) {
       return List.of(whole);
     }
     List<WorkerSpec> ranks = new ArrayList<>();
-    for (int rank = 0; rank < settings.dataParallelSize(); rank++) {
+    for (int rank = 0; rank < size; rank++) {
       ranks.add(whole.atRank(rank));
     }
     return ranks;

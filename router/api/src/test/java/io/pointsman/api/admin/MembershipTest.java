@@ -188,6 +188,21 @@ class MembershipTest {
   }
 
   @Test
+  void anAdditionHasTheSettingsInForce() throws Exception {
+    Fleet fleet = fleet(16);
+    Membership membership =
+        new Membership(
+            fleet,
+            SETTINGS,
+            DisaggSettings.DEFAULTS,
+            clock::nanos,
+            _ -> fleet.snapshot().workers().forEach(worker -> worker.probed(true)));
+    membership.use(SETTINGS.with().dataParallelSize(3).build());
+    assertThat(membership.add("http://a:1", Set.of())).isNull();
+    assertThat(fleet.snapshot().workers()).hasSize(3);
+  }
+
+  @Test
   void aFullFleetTakesNoMore() throws Exception {
     Fleet fleet = fleet(1);
     Membership membership =

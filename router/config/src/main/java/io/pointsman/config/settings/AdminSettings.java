@@ -46,7 +46,12 @@ public record AdminSettings(
 
   /** Copy with the parts of {@code next} that a running router can take over. */
   public AdminSettings withLive(AdminSettings next) {
-    return withHealthAnswer(next.healthAnswer);
+    return with()
+        .addTimeout(next.addTimeout)
+        .dataParallelSize(next.dataParallelSize)
+        .healthAnswer(next.healthAnswer)
+        .controlTimeout(next.controlTimeout)
+        .build();
   }
 
   public AdminSettings {

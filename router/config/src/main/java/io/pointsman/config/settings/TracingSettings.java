@@ -54,6 +54,12 @@ public record TracingSettings(
     }
   }
 
+  /** Copy with the parts of {@code next} that need no other connection to a collector. */
+  public TracingSettings withLive(TracingSettings next) {
+    return new TracingSettings(
+        enabled, endpoint, protocol, next.samplingRatio, next.excludedPaths, serviceName);
+  }
+
   private static boolean isUrl(String url) {
     try {
       URI uri = URI.create(url);

@@ -14,6 +14,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,7 +31,7 @@ public final class WakeOnDemand {
   private final Fleet fleet;
   private final EngineCall engines;
   private final SleepStates states;
-  private final Duration timeout;
+  private final Supplier<Duration> timeout;
   private final Ticker ticker;
   private final Executor threads;
   private final Set<Worker> waking = ConcurrentHashMap.newKeySet();
@@ -39,14 +40,14 @@ public final class WakeOnDemand {
   private final Map<Worker, Long> pausedUntil = new ConcurrentHashMap<>();
 
   /**
-   * @param timeout maximum duration of a call; engines load their weights in it
+   * @param timeout maximum duration of a call; engines load their weights in it. It may change
    * @param threads runs the calls, which block
    */
   public WakeOnDemand(
       Fleet fleet,
       EngineCall engines,
       SleepStates states,
-      Duration timeout,
+      Supplier<Duration> timeout,
       Ticker ticker,
       Executor threads) {
     this.fleet = fleet;
@@ -100,7 +101,7 @@ public final class WakeOnDemand {
     try {
       log.info("worker {} is woken, because requests wait for it", worker);
       EngineClient.Answer answer =
-          engines.send(worker.spec(), "POST", worker.spec().base() + PATH, timeout);
+          engines.send(worker.spec(), "POST", worker.spec().base() + PATH, timeout.get());
       if (!answer.good()) {
         problem = "POST " + PATH + ": " + answer.status();
       } else if (states.ask(worker) != SleepStates.State.ASLEEP) {

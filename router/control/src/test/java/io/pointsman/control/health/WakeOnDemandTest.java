@@ -65,7 +65,7 @@ class WakeOnDemandTest {
             fleet,
             client::send,
             new SleepStates(client, Duration.ofSeconds(30)),
-            Duration.ofSeconds(30),
+            () -> Duration.ofSeconds(30),
             clock::nanos,
             Runnable::run);
   }

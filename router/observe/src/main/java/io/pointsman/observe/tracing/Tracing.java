@@ -12,7 +12,6 @@ import io.opentelemetry.sdk.resources.Resource;
 import io.opentelemetry.sdk.trace.SdkTracerProvider;
 import io.opentelemetry.sdk.trace.SpanLimits;
 import io.opentelemetry.sdk.trace.export.SpanExporter;
-import io.opentelemetry.sdk.trace.samplers.Sampler;
 import io.pointsman.config.settings.TracingSettings;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.proxy.telemetry.RequestTrace;
@@ -52,7 +51,8 @@ public final class Tracing implements RequestTracer, AutoCloseable {
   private final SdkTracerProvider provider;
   private final Tracer tracer;
   private final SpanQueue queue;
-  private final Set<String> excluded;
+  private final ChangingSampler sampler;
+  private volatile Set<String> excluded;
   private final String policy;
 
   private Tracing(
@@ -60,10 +60,11 @@ public final class Tracing implements RequestTracer, AutoCloseable {
     this.queue = queue;
     this.policy = policy;
     excluded = Set.copyOf(settings.excludedPaths());
+    sampler = new ChangingSampler(settings.samplingRatio());
     provider =
         SdkTracerProvider.builder()
             .setResource(resource)
-            .setSampler(Sampler.parentBased(Sampler.traceIdRatioBased(settings.samplingRatio())))
+            .setSampler(sampler)
             .setSpanLimits(SpanLimits.builder().setMaxAttributeValueLength(LONGEST_VALUE).build())
             .addSpanProcessor(queue)
             .build();
@@ -100,6 +101,12 @@ public final class Tracing implements RequestTracer, AutoCloseable {
                 .build());
     SpanQueue queue = new SpanQueue(exporter, ticker, SpanQueue.CAPACITY, LONGEST_FLUSH);
     return new Tracing(settings, resource, queue, policy, version);
+  }
+
+  /** Uses other shares and excluded paths for traces that begin later. Any thread. */
+  public void use(TracingSettings next) {
+    sampler.use(next.samplingRatio());
+    excluded = Set.copyOf(next.excludedPaths());
   }
 
   private static SpanExporter exporter(TracingSettings settings) {

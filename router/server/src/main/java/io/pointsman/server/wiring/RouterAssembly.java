@@ -12,6 +12,7 @@ import io.pointsman.api.admin.ReloadApi;
 import io.pointsman.batch.BatchService;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.settings.AccessSettings;
+import io.pointsman.config.settings.TracingSettings;
 import io.pointsman.config.settings.WorkerNetworks;
 import io.pointsman.control.health.Rounds;
 import io.pointsman.control.health.WakeOnDemand;
@@ -62,6 +63,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -114,6 +116,9 @@ final class RouterAssembly {
 
   /** Null before the proxy is open. */
   private @Nullable CallerKeys keys;
+
+  /** Receives changed settings of traces. */
+  private Consumer<TracingSettings> traced = _ -> {};
 
   /** The limit on clients of a configuration without one, from the descriptors at the start. */
   private int defaultConnections;
@@ -170,6 +175,7 @@ final class RouterAssembly {
   private Tracing tracing(String version) {
     Tracing tracing = Tracing.start(config.tracing(), config.policy(), instance(), version, ticker);
     control.push(tracing);
+    traced = tracing::use;
     metrics.spans(tracing::exported, tracing::failed, tracing::dropped);
     return tracing;
   }
@@ -251,7 +257,7 @@ final class RouterAssembly {
         fleet,
         core.client::send,
         core.prober.sleeping(),
-        config.admin().controlTimeout(),
+        () -> config.admin().controlTimeout(),
         ticker,
         Thread::startVirtualThread);
   }
@@ -375,6 +381,8 @@ final class RouterAssembly {
     core.prober.configure(next.probes());
     metrics.expect(next.engine().expectedModels());
     core.follow(next);
+    membership.use(next.admin());
+    traced.accept(next.tracing());
     observers.log().use(next.decisions());
     requireNonNull(lines).use(next.log());
     if (core.two != null) {

@@ -128,7 +128,7 @@ final class RouterRoutes {
       parts.metrics.addTo(routes);
     }
     ControlApi.EngineCall calls =
-        ControlApi.calling(parts.core.client, parts.config.admin().controlTimeout());
+        ControlApi.calling(parts.core.client, () -> parts.config.admin().controlTimeout());
     ControlApi control =
         new ControlApi(
             parts.fleet, calls, parts.core.prober.sleeping(), parts.core.prober::modelsChanged);

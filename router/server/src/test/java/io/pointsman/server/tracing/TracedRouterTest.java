@@ -119,6 +119,26 @@ class TracedRouterTest {
     return http.send(request.build(), HttpResponse.BodyHandlers.ofString());
   }
 
+  @Test
+  void theShareAndTheExcludedPathsChange() throws Exception {
+    HeaderRecorder engine = engine(200);
+    Router router = router(engine);
+    assertThat(post(router, CHAT).statusCode()).isEqualTo(200);
+    assertThat(sampled(traceparent(engine))).isTrue();
+    PointsmanConfig before = PointsmanConfig.from(values);
+
+    values.set(TracingKeys.SAMPLING_RATIO, 0.0);
+    PointsmanConfig none = PointsmanConfig.from(values);
+    router.change(before, none);
+    assertThat(post(router, CHAT).statusCode()).isEqualTo(200);
+    assertThat(sampled(traceparent(engine))).isFalse();
+
+    values.set(TracingKeys.EXCLUDED_PATHS, List.of(CHAT));
+    router.change(none, PointsmanConfig.from(values));
+    assertThat(post(router, CHAT).statusCode()).isEqualTo(200);
+    assertThat(engine.requests().getLast().get("traceparent")).isNull();
+  }
+
   private static String traceparent(HeaderRecorder engine) {
     List<String> all = requireNonNull(engine.requests().getLast().get("traceparent"));
     assertThat(all).hasSize(1);

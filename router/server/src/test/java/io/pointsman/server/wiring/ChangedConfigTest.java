@@ -16,6 +16,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -174,6 +175,36 @@ class ChangedConfigTest {
         () ->
             one.requests().stream().filter(each -> each.line().startsWith("GET /metrics ")).count()
                 > 3);
+  }
+
+  @Test
+  void sleepingEnginesAreWokenFromTheChangeOn() throws Exception {
+    AtomicBoolean asleep = new AtomicBoolean(true);
+    Faults.Healthy healthy = new Faults.Healthy("m", Faults.Answer.ok());
+    ScriptedEngine sleeper =
+        ScriptedEngine.start(
+            (request, connection) -> {
+              if (request.line().startsWith("GET /is_sleeping ")) {
+                String state = "{\"is_sleeping\":" + asleep + "}";
+                connection.reply(200, "application/json", state);
+              } else if (request.line().startsWith("POST /wake_up ")) {
+                asleep.set(false);
+                connection.reply(200, "application/json", "{}");
+              } else {
+                healthy.answer(request, connection);
+              }
+            });
+    opened.push(sleeper);
+    String common = "policy: round_robin\nworkers: ['" + sleeper.url() + "']\n";
+    PointsmanConfig before = config(common + "queue: {defer-without-worker: 1m}\n");
+    Router router = started(before, 1);
+    Await.until("asleep", () -> router.fleet().snapshot().workers().getFirst().asleep());
+
+    router.change(
+        before, config(common + "queue: {defer-without-worker: 1m, wake-sleeping: true}\n"));
+
+    assertThat(chat(router, "m")).isEqualTo(200);
+    assertThat(asleep).isFalse();
   }
 
   @Test
