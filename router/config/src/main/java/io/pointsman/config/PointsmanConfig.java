@@ -127,6 +127,7 @@ public record PointsmanConfig(
         with()
             .workers(next.workers)
             .modelAliases(next.modelAliases)
+            .discovery(next.discovery)
             .policy(next.policy)
             .policies(next.policies)
             .models(next.models)

@@ -59,6 +59,8 @@ class LiveConfigTest {
         "auth: {validation-urls: ['http://a:1']}",
         "auth: {verdict-ttl: 7s}",
         "log: {level: debug}",
+        "discovery: {file: workers.yaml}",
+        "discovery: {dns: [{name: engines.test, port: 8000}]}",
         "admin: {add-timeout: 7s}",
         "admin: {control-timeout: 7s}",
         "admin: {data-parallel-size: 7}",

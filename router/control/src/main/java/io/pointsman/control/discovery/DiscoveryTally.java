@@ -52,6 +52,11 @@ public final class DiscoveryTally {
     return all.put(name, problem);
   }
 
+  /** Drops a part that is no longer looked at. */
+  public void forget(WorkerSource source, String name) {
+    String _ = put(source, name, null);
+  }
+
   /** Number of the source's parts that fail at present. */
   public synchronized int failing(WorkerSource source) {
     return problems.getOrDefault(source, Map.of()).size();

@@ -40,6 +40,9 @@ public final class DnsWorkers implements AutoCloseable {
   private final List<Followed> names;
   private final List<Rounds> rounds = new ArrayList<>();
 
+  /** Guarded by this. */
+  private boolean closed;
+
   public DnsWorkers(
       List<DnsName> names,
       DnsLookup lookup,
@@ -51,6 +54,27 @@ public final class DnsWorkers implements AutoCloseable {
     this.ticker = ticker;
     this.tally = tally;
     this.names = names.stream().map(each -> new Followed(each, ticker.nanos())).toList();
+  }
+
+  /**
+   * Takes over the workers of names that closed lookups had too, with the properties of these
+   * names. Workers of other names leave. Call it before the start.
+   */
+  public synchronized DnsWorkers after(DnsWorkers before) {
+    for (Followed each : names) {
+      before.urls(each.name).forEach(url -> each.members.put(url, new Member(at(each.name, url))));
+    }
+    follow();
+    before.names.forEach(each -> tally.forget(SELF, each.name.shown()));
+    return this;
+  }
+
+  /** The URLs of the workers of a name; none if it was not looked up. */
+  private synchronized List<String> urls(DnsName name) {
+    return names.stream()
+        .filter(each -> each.name.shown().equals(name.shown()) && each.name.srv() == name.srv())
+        .flatMap(each -> each.members.keySet().stream())
+        .toList();
   }
 
   /** A name, and its workers by URL. */
@@ -133,6 +157,9 @@ public final class DnsWorkers implements AutoCloseable {
   }
 
   private synchronized void follow(Followed each, List<DnsLookup.Target> targets) {
+    if (closed) {
+      return;
+    }
     Map<String, WorkerSpec> wanted = new LinkedHashMap<>();
     for (DnsLookup.Target target : targets) {
       if (wanted.size() < MOST_TARGETS) {
@@ -144,6 +171,11 @@ public final class DnsWorkers implements AutoCloseable {
         (url, member) -> member.misses = wanted.containsKey(url) ? 0 : member.misses + 1);
     each.members.values().removeIf(member -> member.misses >= each.name.tries());
     wanted.forEach((url, spec) -> each.members.computeIfAbsent(url, _ -> new Member(spec)));
+    follow();
+  }
+
+  /** Makes the workers of all names those of the fleet. Call it with the lock. */
+  private void follow() {
     Map<String, WorkerSpec> all = new LinkedHashMap<>();
     for (Followed one : names) {
       one.members.values().forEach(member -> all.putIfAbsent(member.spec.id(), member.spec));
@@ -158,9 +190,13 @@ public final class DnsWorkers implements AutoCloseable {
   }
 
   private static WorkerSpec at(DnsName name, DnsLookup.Target target) {
-    WorkerSpec like = name.worker();
     String host = target.host().contains(":") ? "[" + target.host() + "]" : target.host();
     String url = "http://" + host + ":" + (name.srv() ? target.port() : name.port());
+    return at(name, url);
+  }
+
+  private static WorkerSpec at(DnsName name, String url) {
+    WorkerSpec like = name.worker();
     String rank = like.rank() == WorkerSpec.NO_RANK ? "" : "@" + like.rank();
     Map<String, String> labels = new HashMap<>(like.labels());
     labels.put("name", name.name());
@@ -177,6 +213,9 @@ public final class DnsWorkers implements AutoCloseable {
   /** Ends the lookups. The workers stay. */
   @Override
   public void close() {
+    synchronized (this) {
+      closed = true;
+    }
     rounds.forEach(Rounds::close);
     lookup.close();
   }

@@ -24,10 +24,10 @@ import org.slf4j.LoggerFactory;
 /**
  * Follows the workers in a file. It reads the file at each look, because a ConfigMap is replaced by
  * a link, which notifications of the system miss. A changed file counts when two looks in a row
- * read the same: it may be in the middle of a write. A broken or missing file changes nothing. One
- * thread.
+ * read the same: it may be in the middle of a write. A broken or missing file changes nothing.
+ * Thread-safe.
  */
-public final class FileWorkers {
+public final class FileWorkers implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(FileWorkers.class);
 
   /** Maximum size of the file in bytes. */
@@ -48,6 +48,7 @@ public final class FileWorkers {
 
   private boolean full;
   private boolean used;
+  private boolean closed;
 
   /**
    * @param prepare reads files of new workers; throws IllegalArgumentException if one is unusable
@@ -66,7 +67,10 @@ public final class FileWorkers {
   }
 
   /** Reads the file, and changes the fleet if the file has changed. */
-  public void look() {
+  public synchronized void look() {
+    if (closed) {
+      return;
+    }
     byte[] now;
     try {
       now = contents();
@@ -82,6 +86,13 @@ public final class FileWorkers {
       tried = now;
       tally.looked(SELF, file.toString(), problemOf(now));
     }
+  }
+
+  /** Ends the changes of the fleet by this file, after a look in progress. The workers stay. */
+  @Override
+  public synchronized void close() {
+    closed = true;
+    tally.forget(SELF, file.toString());
   }
 
   private static String problem(IOException e) {

@@ -95,6 +95,42 @@ class DnsWorkersTest {
   }
 
   @Test
+  void workersOfNamesThatStayAreTakenOver() {
+    known(DnsLookup.UNKNOWN, "10.0.0.1");
+    DnsWorkers before = following(addresses("a.test"), addresses("b.test"));
+    before.look();
+    Worker kept = fleet.snapshot().workers().getFirst();
+    before.close();
+    dns.answer = null;
+
+    DnsWorkers after = following(addresses("c.test"), addresses("a.test")).after(before);
+    after.look();
+    assertThat(fleet.snapshot().workers()).containsExactly(kept);
+    assertThat(tally.failing(WorkerSource.DNS)).isEqualTo(2);
+
+    known(DnsLookup.UNKNOWN, "10.0.0.9");
+    next(before);
+    assertThat(ids()).as("the closed lookups change nothing").containsExactly("10.0.0.1:8000");
+    after.close();
+    DnsWorkers _ = following(addresses("c.test")).after(after);
+    assertThat(ids()).isEmpty();
+  }
+
+  @Test
+  void workersTakenOverHaveTheNewProperties() {
+    known(DnsLookup.UNKNOWN, "10.0.0.1");
+    DnsWorkers before = following(addresses("a.test"));
+    before.look();
+    before.close();
+    DnsName changed =
+        new DnsName("a.test", 8000, false, Duration.ofSeconds(30), 3, LIKE.withMaxInFlight(9));
+
+    DnsWorkers _ = following(changed).after(before);
+
+    assertThat(fleet.snapshot().workers().getFirst().spec().maxInFlight()).isEqualTo(9);
+  }
+
+  @Test
   void eachServiceRecordIsAWorkerAtItsPort() {
     dns.answer =
         new DnsLookup.Answer(

@@ -57,6 +57,20 @@ class FileWorkersTest {
   }
 
   @Test
+  void aClosedFileChangesNothing() throws Exception {
+    write("- http://a:1");
+    settle();
+    write("- {no-url: 1}");
+    settle();
+    assertThat(failing()).isEqualTo(1);
+    workers.close();
+    assertThat(failing()).isZero();
+    write("- http://b:1");
+    settle();
+    assertThat(ids()).containsExactly("a:1");
+  }
+
+  @Test
   void aListInYamlIsTheWorkers() throws Exception {
     write(
         """

@@ -85,6 +85,9 @@ final class EngineAssembly {
   /** The problems of these sources. */
   final DiscoveryTally discovery = new DiscoveryTally();
 
+  /** Workers from a file and from DNS. */
+  private final OtherSources otherSources;
+
   /** Addresses of workers' names, for probes and requests. */
   final NameTable names;
 
@@ -181,6 +184,7 @@ final class EngineAssembly {
     opened.push(tls);
     tls.prepare(config.workers());
     fleet.listen(snapshot -> tls.follow(snapshot.workers().stream().map(Worker::spec).toList()));
+    otherSources = new OtherSources(config.disagg(), sources, tls, ticker, discovery);
     client = new EngineClient(config.controlKeys(), ticker, names::await, tls);
     prober = new Prober(fleet, config.probes(), client, ticker, dice);
     loads =
@@ -383,6 +387,7 @@ final class EngineAssembly {
     if (!before.equals(next.engineLoad())) {
       askLoads(next.engineLoad());
     }
+    otherSources.use(next.discovery());
   }
 
   /** Asks engines for their load at this interval; 0: never. */
@@ -415,9 +420,8 @@ final class EngineAssembly {
     opened.push(Rounds.start("names", ttl.compareTo(LOOK) < 0 ? LOOK : ttl, nameWorkers::look));
     askLoads(config.engineLoad());
     opened.push(() -> askLoads(Duration.ZERO));
-    if (config.discovery().enabled()) {
-      OtherSources.start(config, sources, tls, ticker, discovery, opened);
-    }
+    opened.push(otherSources);
+    otherSources.use(config.discovery());
     if (config.kubernetes().enabled()) {
       opened.push(
           Discovery.start(

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.YamlConfig;
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.testkit.Await;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
@@ -12,6 +13,8 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
@@ -21,6 +24,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Settings that change while the router runs, seen over HTTP. */
 @Timeout(120)
@@ -28,6 +32,7 @@ import org.junit.jupiter.api.Timeout;
 class ChangedConfigTest {
   private static final String CHAT = "/v1/chat/completions";
 
+  @TempDir Path directory;
   private final Deque<AutoCloseable> opened = new ArrayDeque<>();
   private final HttpClient http =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
@@ -205,6 +210,38 @@ class ChangedConfigTest {
 
     assertThat(chat(router, "m")).isEqualTo(200);
     assertThat(asleep).isFalse();
+  }
+
+  @Test
+  void workersOfAnotherFileReplaceThoseOfTheFirst() throws Exception {
+    Path first = Files.writeString(directory.resolve("a.yaml"), list(one, two));
+    Path second = Files.writeString(directory.resolve("b.yaml"), list(two, three));
+    PointsmanConfig before = config("policy: round_robin\ndiscovery: {file: '" + first + "'}\n");
+    Router router = started(before, 2);
+    Worker kept = router.fleet().snapshot().worker(two.id());
+
+    PointsmanConfig next = config("policy: round_robin\ndiscovery: {file: '" + second + "'}\n");
+    router.change(before, next);
+
+    Await.until("the second file", () -> ids(router).equals(Set.of(two.id(), three.id())));
+    assertThat(router.fleet().snapshot().worker(two.id())).isSameAs(kept);
+
+    router.change(next, config("policy: round_robin\n"));
+    assertThat(ids(router)).isEmpty();
+  }
+
+  private static String list(ScriptedEngine... engines) {
+    StringBuilder text = new StringBuilder();
+    for (ScriptedEngine each : engines) {
+      text.append("- ").append(each.url()).append('\n');
+    }
+    return text.toString();
+  }
+
+  private static Set<String> ids(Router router) {
+    Set<String> ids = new HashSet<>();
+    router.fleet().snapshot().workers().forEach(worker -> ids.add(worker.id()));
+    return ids;
   }
 
   @Test
