@@ -9,6 +9,7 @@ import io.pointsman.config.YamlConfig;
 import io.pointsman.config.settings.AuthSettings;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
@@ -81,6 +82,10 @@ final class CheckConfigCommand implements Callable<Integer> {
           });
       WorkerNotes.of(values, config).forEach(note -> out.println("# note: " + note));
       out.print(ConfigText.differences(values));
+      List<String> fixed = LiveKeys.needRestart(values);
+      if (!fixed.isEmpty()) {
+        out.println("# a reload changes all of these but: " + String.join(", ", fixed));
+      }
     }
     out.flush();
     return 0;

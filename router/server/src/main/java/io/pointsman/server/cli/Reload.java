@@ -117,7 +117,7 @@ final class Reload {
     }
     List<String> problems = new ArrayList<>();
     for (Key<?> key : changed) {
-      if (!canChange(key, next)) {
+      if (!LiveKeys.canChange(present, inForce, key, next)) {
         problems.add(
             key.path() + ": changed (expected: a restart, because it is read only at the start)");
       }
@@ -126,15 +126,5 @@ final class Reload {
       problems.add("configuration: changed (expected: a restart for these changes together)");
     }
     throw new ConfigException(problems);
-  }
-
-  /** True if this key alone can change at run time. */
-  private <T> boolean canChange(Key<T> key, ConfigValues next) {
-    try {
-      ConfigValues alone = new ConfigValues().setAll(inForce).set(key, next.get(key));
-      return present.canBecome(PointsmanConfig.from(alone));
-    } catch (ConfigException e) {
-      return true; // invalid alone; another key is named, or the message for all
-    }
   }
 }
