@@ -112,7 +112,8 @@ public final class RequestLines extends ForwardingListener {
       case WorkerChosen chosen when settings.requests() -> chosen(chosen);
       case PromptPrefilled(ClientRequest request, long nanos) when settings.requests() ->
           about(
-              request, String.format(Locale.ROOT, "Prefill completed in %.4fs (TTFT)", nanos / 1e9));
+              request,
+              String.format(Locale.ROOT, "Prefill completed in %.4fs (TTFT)", nanos / 1e9));
       case RequestEnded(RequestReport report) -> ended(report);
       case RouterAnswered(RequestReport report) -> answered(report);
       case RequestStarted _,
@@ -194,7 +195,9 @@ public final class RequestLines extends ForwardingListener {
   }
 
   private static boolean bad(RequestReport report) {
-    return report.result().status() >= 400 || report.result().clientLeft() || report.result().reason() != null;
+    return report.result().status() >= 400
+        || report.result().clientLeft()
+        || report.result().reason() != null;
   }
 
   /** True for an evenly distributed share of the calls. */
@@ -252,7 +255,10 @@ public final class RequestLines extends ForwardingListener {
     List<KeyValuePair> values = new ArrayList<>();
     add(values, "client", report.request().client());
     String identity = report.request().identity().name();
-    add(values, "identity", identity.equals(report.request().client()) ? null : LogText.of(identity));
+    add(
+        values,
+        "identity",
+        identity.equals(report.request().client()) ? null : LogText.of(identity));
     add(values, "method", LogText.of(report.request().method()));
     add(values, "path", LogText.of(path(report)));
     add(values, "status", report.result().status());

@@ -65,8 +65,7 @@ class RequestLinesTest {
   }
 
   private static ClientRequest request(String id, String method, String uri, boolean admin) {
-    return new ClientRequest(
-        Endpoint.CHAT_COMPLETIONS, method, uri, id, ALICE, "10.1.2.3", admin);
+    return new ClientRequest(Endpoint.CHAT_COMPLETIONS, method, uri, id, ALICE, "10.1.2.3", admin);
   }
 
   private static AffinityKey session(String id) {
@@ -150,8 +149,7 @@ class RequestLinesTest {
         "m\nx",
         null,
         1,
-        new ReportedResult(
-            status, Blame.NONE, reason.isEmpty() ? null : reason, false, false),
+        new ReportedResult(status, Blame.NONE, reason.isEmpty() ? null : reason, false, false),
         new ReportedTimes(RequestReport.NEVER, RequestReport.NEVER, 12_340_000),
         new ReportedTraffic(-1, -1, -1, new Usage(7, -1, 3)));
   }
