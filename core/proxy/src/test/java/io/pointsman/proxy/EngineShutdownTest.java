@@ -553,4 +553,59 @@ class EngineShutdownTest {
       assertThat(worker.shuttingDown()).isFalse();
     }
   }
+
+  /** Members that a client or a model chooses. Engines send them back in many APIs. */
+  private static final String CHOSEN =
+      "{\"status\":\"cancelled\",\"usage\":{\"output_tokens\":0},\"error\":\"EngineDeadError\","
+          + "\"finish_reason\":\"abort\",\"delta\":{\"stop_reason\":null},\"message\":"
+          + "\"cannot schedule new futures after shutdown\",\"type\":\"error\"}";
+
+  static Stream<Arguments> answersWithChosenMembers() {
+    String response = "{\"metadata\":%1$s,\"tools\":[{\"parameters\":%1$s}],\"status\":";
+    return Stream.of(
+        Arguments.of(
+            "/v1/responses",
+            response + "\"completed\",\"output\":[],\"usage\":{\"output_tokens\":3}}",
+            "event: response.created\ndata: {\"type\":\"response.created\",\"response\":"
+                + response
+                + "\"in_progress\"}}\n\nevent: response.completed\ndata: {\"response\":"
+                + response
+                + "\"completed\",\"usage\":{\"output_tokens\":3}}}\n\n"),
+        Arguments.of(
+            "/v1/messages",
+            "{\"type\":\"message\",\"content\":[{\"type\":\"tool_use\",\"input\":%1$s}],"
+                + "\"stop_reason\":\"tool_use\",\"usage\":{\"output_tokens\":3}}",
+            "event: content_block_start\ndata: {\"content_block\":{\"input\":%1$s}}\n\n"),
+        Arguments.of(
+            CHAT,
+            "{\"choices\":[{\"message\":{\"tool_calls\":[%1$s]},\"finish_reason\":\"stop\"}]}",
+            "data: {\"choices\":[{\"delta\":{\"tool_calls\":[%1$s]}}]}\n\ndata: [DONE]\n\n"),
+        Arguments.of(
+            "/generate",
+            "{\"text\":\"a\",\"meta_info\":{\"finish_reason\":{\"type\":\"stop\"},\"labels\":%1$s}}",
+            "data: {\"text\":\"a\",\"echo\":%1$s}\n\n"));
+  }
+
+  /** One request could otherwise take each engine out of service that it is tried on. */
+  @ParameterizedTest
+  @MethodSource("answersWithChosenMembers")
+  void membersThatAClientChoosesEndNothing(String path, String whole, String events)
+      throws Exception {
+    for (String body : List.of(BODY, STREAM)) {
+      String answer = (body.equals(BODY) ? whole : events).formatted(CHOSEN);
+      EngineScript script =
+          body.equals(BODY)
+              ? new Answer(200, answer)
+              : (_, connection) -> connection.beginEvents().chunk(answer).lastChunk();
+      try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+          ScriptedEngine engine = ScriptedEngine.start(script)) {
+        Worker worker = rig.worker(engine.url());
+
+        assertThat(rig.ask(ProxyRig.post(path, body)).text()).isEqualTo(answer);
+        assertThat(worker.shuttingDown()).isFalse();
+        assertThat(rig.outcomes).containsExactly(Outcome.SUCCEEDED);
+        assertThat(rig.retried).isEmpty();
+      }
+    }
+  }
 }

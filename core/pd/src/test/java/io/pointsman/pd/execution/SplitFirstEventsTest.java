@@ -248,4 +248,32 @@ class SplitFirstEventsTest {
       rig.awaitReleases();
     }
   }
+
+  /** A client's own error would otherwise take each engine out of service that gets its request. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void wordsOfAClientInAFailedStageAreNoEnd(boolean prefillFails) throws Exception {
+    EngineScript fails =
+        new EventStream(
+            List.of(
+                "{\"error\":{\"message\":\"no tool 'EngineDeadError'\",\"code\":500},"
+                    + "\"metadata\":{\"error\":\"EngineDeadError\"}}"));
+    EngineScript prefills = new Answer(200, PREFILLED);
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine prefill = ScriptedEngine.start(prefillFails ? fails : prefills);
+        ScriptedEngine otherPrefill = ScriptedEngine.start(prefills);
+        ScriptedEngine decode = ScriptedEngine.start(prefillFails ? stream() : fails);
+        ScriptedEngine otherDecode = ScriptedEngine.start(stream())) {
+      Worker first = rig.prefill(prefill);
+      rig.prefill(otherPrefill);
+      Worker second = rig.decode(decode);
+      rig.decode(otherDecode);
+      for (int i = 0; i < 3; i++) {
+        assertThat(rig.proxy.ask(streamed()).text()).isEqualTo(ANSWER);
+      }
+      assertThat((prefillFails ? prefill : decode).requests()).isNotEmpty();
+      assertThat((prefillFails ? first : second).shuttingDown()).isFalse();
+      rig.awaitReleases();
+    }
+  }
 }

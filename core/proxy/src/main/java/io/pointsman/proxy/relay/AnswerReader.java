@@ -48,7 +48,8 @@ public final class AnswerReader implements ChunkFraming.Contents {
       String method,
       boolean observed,
       IntFunction<byte[]> scratch) {
-    Form form = form(endpoint);
+    // In other text the model's words could look like signs.
+    Form form = head.json() || head.eventStream() ? form(endpoint) : Form.COUNTS;
     boolean wanted = observed || form != Form.COUNTS;
     return wanted && head.status() == OK && !head.encoded()
         ? new AnswerReader(head, method, new AnswerScanner(form), scratch)

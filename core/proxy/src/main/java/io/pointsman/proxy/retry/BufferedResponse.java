@@ -38,9 +38,6 @@ public final class BufferedResponse {
   /** Status of an overloaded engine in some APIs. */
   public static final int OVERLOADED = 529;
 
-  /** Text of vLLM's error 500 while its server shuts down. */
-  private static final String SHUTTING_DOWN = "cannot schedule new futures after";
-
   /** Rest of a busy worker without {@code Retry-After}, in nanoseconds. */
   public static final long REST_NANOS = 200_000_000L;
 
@@ -195,7 +192,7 @@ public final class BufferedResponse {
       return true;
     }
     if (status == 500) {
-      return text().contains(SHUTTING_DOWN);
+      return EngineEnd.of(text()) == EngineEnd.SHUTDOWN;
     }
     return status == 503 && (retryAfterSeconds != ResponseHead.UNKNOWN || saysQueueFull());
   }

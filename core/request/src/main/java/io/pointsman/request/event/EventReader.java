@@ -47,6 +47,7 @@ public final class EventReader {
   private static final byte[] ABORT = ascii("\"abort\"");
   private static final byte[] CODE = ascii("\"code\"");
   private static final byte[] STATUS_CODE = ascii("\"status_code\"");
+  private static final byte[] META_INFO = ascii("\"meta_info\"");
   private static final byte[] FINISH_REASON = ascii("\"finish_reason\"");
   private static final byte[] DELTA = ascii("\"delta\"");
   private static final byte[] ROLE = ascii("\"role\"");
@@ -189,10 +190,10 @@ public final class EventReader {
 
   /**
    * Start of SGLang's reason for aborting the request; -1 if it did not abort. An abort without
-   * status was requested by the client.
+   * status was requested by the client. Deeper members can be ones that a client has chosen.
    */
   private static int abort(byte[] bytes, int from, int to) {
-    int reason = value(FINISH_REASON, bytes, from, to);
+    int reason = member(FINISH_REASON, bytes, member(META_INFO, bytes, from, to), to);
     int type = reason < 0 ? -1 : leading(TYPE, bytes, reason, to);
     boolean aborted =
         matches(ABORT, bytes, type, to) && member(STATUS_CODE, bytes, reason, to) >= 0;

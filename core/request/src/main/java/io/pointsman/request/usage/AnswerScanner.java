@@ -1,6 +1,5 @@
 package io.pointsman.request.usage;
 
-import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import io.pointsman.engine.fleet.Usage;
@@ -9,17 +8,20 @@ import java.util.Arrays;
 
 /**
  * Search in the contents of an answer, as they pass: token counts, signs that the engine aborted
- * the request, and errors that report the end of the engine. The counts may stand anywhere, and the
- * contents may be split at any byte.
+ * the request, and errors that report the end of the engine. The counts may stand anywhere in an
+ * answer, and the contents may be split at any byte.
  *
- * <p>The answer is not parsed. In JSON a quotation mark inside a string is escaped, so a search
- * finds member names. It compares seven bytes at a time, the end of each name (Horspool's search
- * for a set). Only an object of counts is read byte by byte, and its lists are left out. Memory is
- * bounded.
+ * <p>A member counts only in its own {@link AnswerPlace}. An answer also contains members that a
+ * client or a model chooses: metadata, schemas of tools, arguments of calls. They lie deeper, or
+ * they are text. An error is read by {@link EngineEnd}.
+ *
+ * <p>Most events of a stream contain none of the names. A search that compares seven bytes at a
+ * time, the end of each name (Horspool's search for a set), finds these events, and skips them.
+ * Memory is bounded.
  */
 public final class AnswerScanner {
-  /** Kind of answer. It decides which names are searched. */
-  @SuppressWarnings("ImmutableEnumChecker") // the table does not change
+  /** Kind of answer. It decides which members are read. */
+  @SuppressWarnings("ImmutableEnumChecker") // the search does not change
   public enum Form {
     /** Counts only; SGLang reports them in {@code meta_info}. */
     COUNTS("usage", "meta_info"),
@@ -29,123 +31,109 @@ public final class AnswerScanner {
     MESSAGE("usage", "stop_reason", "error"),
     /** A response, with {@code status}. */
     RESPONSE("usage", "cancelled", "incomplete", "error"),
-    /** Unknown: counts, and a {@code finish_reason} in any place. */
+    /** Unknown: counts, and choices with a {@code finish_reason}. */
     ANY("usage", "meta_info", "abort", "timings", "error");
 
-    /** Distance to the next candidate, by the ASCII character at the end of the current one. */
-    private final byte[] steps = new byte[128];
+    final QuietEvents quiet;
 
     Form(String... names) {
-      Arrays.fill(steps, (byte) WINDOW);
-      for (String name : names) {
-        String quoted = "\"" + name + "\"";
-        String end = quoted.substring(quoted.length() - WINDOW);
-        for (int i = 0; i < WINDOW - 1; i++) {
-          char c = end.charAt(i);
-          steps[c] = (byte) Math.min(steps[c], WINDOW - 1 - i);
-        }
-      }
+      quiet = new QuietEvents(names);
+    }
+
+    boolean choices() {
+      return this == CHOICES || this == ANY;
     }
   }
 
   private enum State {
-    SEARCHING,
-    /** After a name, before its colon. */
-    NAMED,
-    /** After the colon, before the value. */
-    VALUE,
+    /** Before the first byte. */
+    START,
+    /** In the name of a line of events. */
+    LINE,
+    /** In JSON, or between two documents. */
+    JSON,
     /** Within an object of counts. */
     COUNTING,
-    /** Within the description of an error. */
-    REPORT
-  }
-
-  private enum Name {
-    USAGE,
-    META,
-    TIMINGS,
-    STOP,
+    /** Within the object that describes an error. */
     ERROR
   }
 
-  /** Number of bytes that are compared at a time, with the closing quotation mark. */
-  private static final int WINDOW = 7;
+  /** The part of a string that is kept. */
+  private enum Keep {
+    NOTHING,
+    /** A name, or a short value. */
+    WORD,
+    /** The description of an error. */
+    ERROR
+  }
 
-  /** Number of bytes before the current ones that are kept, for a name and the one before it. */
-  private static final int KEPT = 64;
+  /** Longer than each name and value that is read. */
+  private static final int MOST_WORD = 16;
 
-  /** Maximum number of bytes of an object of counts, without its lists. */
-  private static final int MOST_COUNTS = 2048;
-
-  /** Maximum number of bytes of an error's description. */
-  private static final int MOST_REPORT = 1024;
-
-  private static final byte[] USAGE = ascii("\"usage\"");
-  private static final byte[] META = ascii("\"meta_info\"");
-  private static final byte[] TIMINGS = ascii("\"timings\"");
-  private static final byte[] ABORT = ascii("\"abort\"");
-  private static final byte[] ERROR = ascii("\"error\"");
-  private static final byte[] TYPE = ascii("\"type\"");
-  private static final byte[] FINISH_REASON = ascii("\"finish_reason\"");
-  private static final byte[] STOP_REASON = ascii("\"stop_reason\"");
-  private static final byte[] DELTA = ascii("\"delta\"");
-  private static final byte[] STATUS = ascii("\"status\"");
-  private static final byte[] CANCELLED = ascii("\"cancelled\"");
-  private static final byte[] INCOMPLETE = ascii("\"incomplete\"");
-  private static final String PROMPT_TOKENS = "\"prompt_tokens\"";
+  private static final byte[] DATA = ascii("data:");
+  private static final byte[] ABORT = ascii("abort");
+  private static final byte[] IS_ERROR = ascii("error");
+  private static final byte[] CANCELLED = ascii("cancelled");
+  private static final byte[] INCOMPLETE = ascii("incomplete");
   private static final byte[] NOTHING = {};
 
-  private final Form form;
-  private final byte[] steps;
-  private final byte[] before = new byte[KEPT];
-  private int kept;
+  /** Marks a line that is no data. */
+  private static final int OTHER_LINE = -1;
 
-  /** The bytes of the current call; index {@code first} follows the kept ones. */
+  private final Form form;
+  private State state = State.START;
+
+  /** True if the answer is a stream of events. Its JSON then ends with its event. */
+  private boolean events;
+
+  /** Number of bytes of the line's name that match; {@link #OTHER_LINE} if one does not. */
+  private int field;
+
+  /** The bytes of the current call. */
   private byte[] bytes = NOTHING;
 
-  private int first;
+  private AnswerPlace place = AnswerPlace.OUTSIDE;
 
-  private State state = State.SEARCHING;
-  private Name name = Name.USAGE;
+  /** True if the top object lies in a list. */
+  private boolean listed;
 
-  /** The last object of counts. */
-  private byte[] counts = NOTHING;
+  /** Number of open objects and lists below the place, in none of which a member counts. */
+  private int below;
 
-  private int length;
-  private int depth;
-  private int lists;
+  /** The member with the current value. */
+  private AnswerMember member = AnswerMember.NONE;
+
+  /** True behind the colon of a member. */
+  private boolean valued;
+
+  /** True before the first comma of the place. */
+  private boolean leads;
+
   private boolean inString;
   private boolean escaped;
+  private Keep keep = Keep.NOTHING;
+  private final byte[] word = new byte[MOST_WORD];
+  private int wordLength;
 
-  /** True if the counts are those of a {@code usage}. */
-  private boolean used;
-
-  /** True if the counts are those of a {@code timings}. */
-  private boolean timed;
-
-  /** Counts of the start of a message, which its end may leave out. */
-  private Usage earlier = Usage.UNKNOWN;
-
-  /** True if the current {@code stop_reason} is the first member of a {@code delta}. */
-  private boolean inDelta;
-
+  private final CountsCopy counts;
+  private final ErrorCopy error = new ErrorCopy();
   private boolean stopped;
   private boolean limited;
   private boolean unexplained;
   private boolean aborted;
 
-  /** The description of the last error. */
-  private byte[] report = NOTHING;
+  /** True if the top object is an error itself. */
+  private boolean isError;
 
-  private int reported;
-  private EngineEnd end = EngineEnd.NONE;
+  /** True if the error that was read last is the text of the top object. */
+  private boolean hasText;
 
   /** Index of the sign of an abort within the bytes of the current call. */
   private int abortedAt;
 
   public AnswerScanner(Form form) {
     this.form = form;
-    steps = form.steps;
+    counts = new CountsCopy(form == Form.MESSAGE);
   }
 
   private static byte[] ascii(String text) {
@@ -158,167 +146,41 @@ public final class AnswerScanner {
    * @param to index after the last byte
    */
   public void read(byte[] bytes, int from, int to) {
+    if (betweenEvents() && form.quiet.all(bytes, from, to)) {
+      begin(bytes, from, to);
+      return;
+    }
     this.bytes = bytes;
-    first = from;
-    int at = from;
+    int at = begin(bytes, from, to);
     while (at < to) {
       at =
           switch (state) {
-            case SEARCHING -> search(at, to);
-            case NAMED, VALUE -> value(at, to);
+            case START -> to;
+            case LINE -> line(at, to);
+            case JSON -> inString ? string(at, to) : json(at, to);
             case COUNTING -> count(at, to);
-            case REPORT -> report(at, to);
+            case ERROR -> error(at, to);
           };
     }
-    if (state == State.REPORT) {
-      readReport();
-    }
-    keep(bytes, from, to);
     this.bytes = NOTHING;
   }
 
-  private void keep(byte[] bytes, int from, int to) {
-    int fresh = Math.min(KEPT, to - from);
-    int stays = Math.min(kept, KEPT - fresh);
-    System.arraycopy(before, kept - stays, before, 0, stays);
-    System.arraycopy(bytes, to - fresh, before, stays, fresh);
-    kept = stays + fresh;
+  private boolean betweenEvents() {
+    return state == State.START
+        || (state == State.LINE && field == 0 && place == AnswerPlace.OUTSIDE);
   }
 
-  /** The byte at an index of the current bytes, or of the kept ones before them; 0 before all. */
-  private byte at(int index) {
-    if (index >= first) {
-      return bytes[index];
-    }
-    int back = first - index;
-    return back <= kept ? before[kept - back] : 0;
-  }
-
-  /** Index after the next name, or {@code to}. */
-  private int search(int from, int to) {
+  /** Skips white space before the first byte, which distinguishes JSON from events. */
+  private int begin(byte[] bytes, int from, int to) {
     int at = from;
-    if (from == first) {
-      for (; at < Math.min(to, from + WINDOW - 1); at++) {
-        if (bytes[at] == '"' && named(at)) {
-          return at + 1;
-        }
+    while (state == State.START && at < to) {
+      byte b = bytes[at];
+      if (white(b)) {
+        at++;
+      } else {
+        events = b != '{' && b != '[';
+        state = events ? State.LINE : State.JSON;
       }
-    } else {
-      at += WINDOW - 1;
-    }
-    while (at < to) {
-      byte last = bytes[at];
-      if (last == '"' && named(at)) {
-        return at + 1;
-      }
-      at += last < 0 ? WINDOW : steps[last];
-    }
-    return to;
-  }
-
-  /** Handles the name that ends at {@code end}, a quotation mark. Returns false if it is none. */
-  private boolean named(int end) {
-    return switch (at(end - 1)) {
-      case 'e' ->
-          ends(USAGE, end)
-              ? awaits(Name.USAGE)
-              : form == Form.RESPONSE && ends(INCOMPLETE, end) && limit(end);
-      case 'o' -> !used && ends(META, end) && awaits(Name.META);
-      case 't' -> ends(ABORT, end) && valueOf(FINISH_REASON, end - ABORT.length) && abort(end);
-      case 'd' ->
-          form == Form.RESPONSE
-              && ends(CANCELLED, end)
-              && valueOf(STATUS, end - CANCELLED.length)
-              && abort(end);
-      case 'n' -> form == Form.MESSAGE && ends(STOP_REASON, end) && stops(end);
-      case 'r' -> form != Form.COUNTS && ends(ERROR, end) && reports(end);
-      case 's' -> !used && ends(TIMINGS, end) && awaits(Name.TIMINGS);
-      default -> false;
-    };
-  }
-
-  private boolean awaits(Name named) {
-    name = named;
-    state = State.NAMED;
-    return true;
-  }
-
-  /** An error is described by the value of its member, or by the object that has it as its type. */
-  private boolean reports(int end) {
-    if (!valueOf(TYPE, end - ERROR.length)) {
-      return awaits(Name.ERROR);
-    }
-    beginReport();
-    return true;
-  }
-
-  private void beginReport() {
-    reported = 0;
-    state = State.REPORT;
-  }
-
-  /** Copies the description of an error, which ends with its line. */
-  private int report(int from, int to) {
-    if (report.length == 0) {
-      report = new byte[MOST_REPORT];
-    }
-    for (int at = from; at < to; at++) {
-      if (bytes[at] == '\n' || reported == MOST_REPORT) {
-        readReport();
-        state = State.SEARCHING;
-        return at;
-      }
-      report[reported++] = bytes[at];
-    }
-    return to;
-  }
-
-  private void readReport() {
-    if (end == EngineEnd.NONE) {
-      end = EngineEnd.of(new String(report, 0, reported, ISO_8859_1));
-    }
-  }
-
-  private boolean limit(int end) {
-    limited |= valueOf(STATUS, end - INCOMPLETE.length);
-    return true;
-  }
-
-  private boolean abort(int at) {
-    if (!aborted) {
-      aborted = true;
-      abortedAt = at;
-    }
-    return true;
-  }
-
-  private boolean stops(int end) {
-    int open = blank(end - STOP_REASON.length);
-    inDelta = at(open) == '{' && valueOf(DELTA, open - 1);
-    return awaits(Name.STOP);
-  }
-
-  /** True if these bytes end at {@code end}. */
-  private boolean ends(byte[] text, int end) {
-    for (int i = text.length - 1, at = end; i >= 0; i--, at--) {
-      if (at(at) != text[i]) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  /** True if a colon and the name {@code member} stand before the value that follows {@code at}. */
-  private boolean valueOf(byte[] member, int at) {
-    int colon = blank(at);
-    return at(colon) == ':' && ends(member, blank(colon - 1));
-  }
-
-  /** Index of the last byte that is no white space, from {@code from} backwards. */
-  private int blank(int from) {
-    int at = from;
-    while (white(at(at))) {
-      at--;
     }
     return at;
   }
@@ -327,70 +189,302 @@ public final class AnswerScanner {
     return b == ' ' || b == '\n' || b == '\r' || b == '\t';
   }
 
-  /** Skips a colon and white space, up to the value. */
-  private int value(int from, int to) {
-    int at = from;
-    while (at < to) {
+  /** Reads the name of a line. Only lines of data contain JSON. An empty line ends its event. */
+  private int line(int from, int to) {
+    for (int at = from; at < to; at++) {
       byte b = bytes[at];
-      if (state == State.NAMED && b == ':') {
-        state = State.VALUE;
-      } else if (!white(b)) {
-        boolean valued = state == State.VALUE;
-        state = State.SEARCHING;
-        if (valued) {
-          begins(b, at);
+      if (b == '\n') {
+        if (field == 0) {
+          leave();
         }
-        return at;
+        field = 0;
+      } else if (field == 0 && b == '\r') {
+        continue;
+      } else if (field == OTHER_LINE || b != DATA[field]) {
+        field = OTHER_LINE;
+      } else if (++field == DATA.length) {
+        state = State.JSON;
+        return at + 1;
       }
-      at++;
     }
     return to;
   }
 
-  private void begins(byte value, int at) {
-    if (name == Name.STOP) {
-      stopped |= value == '"';
-      if (value == 'n' && inDelta) {
-        abort(at);
+  private void nextLine() {
+    state = State.LINE;
+    field = 0;
+  }
+
+  /** Ends all objects, also those that are incomplete. */
+  private void leave() {
+    enter(AnswerPlace.OUTSIDE);
+    listed = false;
+    below = 0;
+    inString = false;
+    escaped = false;
+  }
+
+  private int json(int from, int to) {
+    for (int at = from; at < to; at++) {
+      switch (bytes[at]) {
+        case '"' -> {
+          opensString(at);
+          return at + 1;
+        }
+        case '{' -> {
+          opens(true);
+          if (state != State.JSON) {
+            return at;
+          }
+        }
+        case '[' -> opens(false);
+        case '}', ']' -> closes();
+        case ':' -> valued |= below == 0;
+        case ',' -> {
+          if (below == 0) {
+            valued = false;
+            leads = false;
+          }
+        }
+        case 'n' -> {
+          if (below == 0 && valued && member == AnswerMember.STOP) {
+            unstopped(at);
+          }
+        }
+        case '\n' -> {
+          if (events) {
+            nextLine();
+            return at + 1;
+          }
+        }
+        default -> {}
       }
-    } else if (name == Name.ERROR) {
-      if (value == '{' || value == '"') {
-        beginReport();
-      }
-    } else if (value == '{') {
-      if (form == Form.MESSAGE) {
-        earlier = usage();
-      }
-      used |= name == Name.USAGE;
-      timed = name == Name.TIMINGS;
-      length = 0;
-      depth = 0;
-      lists = 0;
-      inString = false;
-      escaped = false;
-      state = State.COUNTING;
+    }
+    return to;
+  }
+
+  /** A part of a message has its reason as the first member. Null there ends an aborted one. */
+  private void unstopped(int at) {
+    if (form == Form.MESSAGE && place == AnswerPlace.DELTA && leads) {
+      abort(at);
     }
   }
 
-  /** Copies an object of counts without its lists. */
-  private int count(int from, int to) {
-    for (int at = from; at < to; at++) {
+  private void opens(boolean object) {
+    if (below > 0) {
+      below++;
+      return;
+    }
+    if (object && valued && begins()) {
+      return;
+    }
+    AnswerPlace next = place.inner(valued ? member : AnswerMember.NONE, object);
+    if (next == AnswerPlace.OUTSIDE) {
+      below = 1;
+      return;
+    }
+    if (next == AnswerPlace.TOP) {
+      listed = place == AnswerPlace.LIST;
+      isError = false;
+      hasText = false;
+    }
+    enter(next);
+    leads = true;
+  }
+
+  private void closes() {
+    if (below > 0) {
+      below--;
+    } else {
+      enter(place.outer(listed));
+    }
+  }
+
+  private void enter(AnswerPlace next) {
+    place = next;
+    member = AnswerMember.NONE;
+    valued = false;
+    leads = false;
+  }
+
+  /** Begins to read an object of counts or an error, if the value is one. */
+  private boolean begins() {
+    switch (member) {
+      case USAGE -> beginCounts();
+      case META -> {
+        if (counts.used() || (form != Form.COUNTS && form != Form.ANY)) {
+          return false;
+        }
+        beginCounts();
+      }
+      case TIMINGS -> {
+        if (counts.used() || !form.choices()) {
+          return false;
+        }
+        beginCounts();
+      }
+      case ERROR -> {
+        if (form == Form.COUNTS) {
+          return false;
+        }
+        beginError();
+        state = State.ERROR;
+      }
+      case NONE, TYPE, CHOICES, RESPONSE, MESSAGE, DELTA, STATUS, FINISH, STOP -> {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private void beginCounts() {
+    counts.begin(member);
+    state = State.COUNTING;
+  }
+
+  private void beginError() {
+    error.begin();
+    hasText = false;
+  }
+
+  private void opensString(int at) {
+    inString = true;
+    keep = Keep.NOTHING;
+    if (below > 0 || !place.object()) {
+      return;
+    }
+    wordLength = 0;
+    if (!valued) {
+      keep = Keep.WORD;
+      return;
+    }
+    switch (member) {
+      case TYPE, STATUS, FINISH -> keep = Keep.WORD;
+      case STOP -> stopped = true;
+      case ERROR, MESSAGE -> {
+        if (form != Form.COUNTS) {
+          keep = Keep.ERROR;
+          beginError();
+          error.add(bytes[at]);
+        }
+      }
+      case NONE, USAGE, META, TIMINGS, CHOICES, RESPONSE, DELTA -> {}
+    }
+  }
+
+  private int string(int from, int to) {
+    int at = keep == Keep.NOTHING && !escaped ? PlainText.end(bytes, from, to) : from;
+    for (; at < to; at++) {
       byte b = bytes[at];
       if (escaped) {
         escaped = false;
       } else if (b == '\\') {
-        escaped = inString;
+        escaped = true;
       } else if (b == '"') {
-        inString = !inString;
-      } else if (!inString) {
-        depth += b == '{' ? 1 : b == '}' ? -1 : 0;
-        lists += b == '[' ? 1 : b == ']' ? -1 : 0;
+        inString = false;
+        closesString(at);
+        return at + 1;
+      } else if (b == '\n' && events) {
+        leave();
+        nextLine();
+        return at + 1;
       }
-      if (lists == 0 && length < MOST_COUNTS) {
-        add(b);
+      switch (keep) {
+        case NOTHING -> {
+          if (!escaped) {
+            return at + 1; // to skip plain text again
+          }
+        }
+        case WORD -> {
+          if (wordLength < MOST_WORD) {
+            word[wordLength++] = b;
+          }
+        }
+        case ERROR -> error.add(b);
       }
-      if (depth == 0) {
-        state = State.SEARCHING;
+    }
+    return to;
+  }
+
+  private void closesString(int at) {
+    switch (keep) {
+      case NOTHING -> {}
+      case WORD -> {
+        if (valued) {
+          says(at);
+        } else {
+          member = place.member(word, wordLength);
+        }
+      }
+      case ERROR -> {
+        hasText = member == AnswerMember.MESSAGE;
+        if (!hasText || isError) {
+          error.read();
+        }
+      }
+    }
+  }
+
+  /** Reads a short value. */
+  private void says(int at) {
+    switch (member) {
+      case FINISH -> {
+        if (form.choices() && is(ABORT)) {
+          abort(at);
+        }
+      }
+      case STATUS -> {
+        if (form == Form.RESPONSE) {
+          limited |= is(INCOMPLETE);
+          if (is(CANCELLED)) {
+            abort(at);
+          }
+        }
+      }
+      case TYPE -> {
+        isError |= is(IS_ERROR);
+        if (isError && hasText) {
+          error.read();
+        }
+      }
+      case NONE, USAGE, META, TIMINGS, ERROR, CHOICES, RESPONSE, MESSAGE, DELTA, STOP -> {}
+    }
+  }
+
+  private boolean is(byte[] text) {
+    return Arrays.equals(word, 0, wordLength, text, 0, text.length);
+  }
+
+  private void abort(int at) {
+    if (!aborted) {
+      aborted = true;
+      abortedAt = at;
+    }
+  }
+
+  /** Copies the object that describes an error. */
+  private int error(int from, int to) {
+    for (int at = from; at < to; at++) {
+      if (cut(bytes[at])) {
+        return at + 1;
+      }
+      if (error.ends(bytes[at])) {
+        error.read();
+        state = State.JSON;
+        return at + 1;
+      }
+    }
+    return to;
+  }
+
+  /** Copies an object of counts. */
+  private int count(int from, int to) {
+    for (int at = from; at < to; at++) {
+      if (cut(bytes[at])) {
+        return at + 1;
+      }
+      if (counts.ends(bytes[at])) {
+        state = State.JSON;
         counted(at);
         return at + 1;
       }
@@ -398,11 +492,14 @@ public final class AnswerScanner {
     return to;
   }
 
-  private void add(byte b) {
-    if (length == counts.length) {
-      counts = Arrays.copyOf(counts, Math.max(128, 2 * length));
+  /** Ends an object that its event leaves incomplete. */
+  private boolean cut(byte b) {
+    if (!events || b != '\n') {
+      return false;
     }
-    counts[length++] = b;
+    leave();
+    nextLine();
+    return true;
   }
 
   /** An answer that counts no output has none: its request was aborted before the first token. */
@@ -424,13 +521,9 @@ public final class AnswerScanner {
    * answer with a chat instead. Its counts have other names.
    */
   public void ended() {
-    if (form == Form.MESSAGE && used && !stopped && !isChat()) {
-      abort(first);
+    if (form == Form.MESSAGE && counts.used() && !stopped && !counts.ofChat()) {
+      abort(0);
     }
-  }
-
-  private boolean isChat() {
-    return new String(counts, 0, length, ISO_8859_1).contains(PROMPT_TOKENS);
   }
 
   /**
@@ -440,16 +533,7 @@ public final class AnswerScanner {
    * @return -1 for each count that is absent
    */
   public Usage usage() {
-    if (length == 0) {
-      return Usage.UNKNOWN;
-    }
-    if (timed) {
-      return UsageCounts.timings(counts, 0, length);
-    }
-    Usage last = UsageCounts.read(counts, 0, length);
-    return last.promptTokens() >= 0 || earlier.promptTokens() < 0
-        ? last
-        : new Usage(earlier.promptTokens(), earlier.cachedTokens(), last.completionTokens());
+    return counts.usage();
   }
 
   /** True if the answer says that the engine aborted the request. */
@@ -459,7 +543,7 @@ public final class AnswerScanner {
 
   /** The end of the engine that an error in the answer reports. */
   public EngineEnd engineEnd() {
-    return end;
+    return error.end();
   }
 
   /**

@@ -6,9 +6,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.request.event.EngineEnd;
 import io.pointsman.request.usage.AnswerScanner.Form;
+import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 class AnswerScannerTest {
   /** Reads the counts of an answer, split after each byte in turn, and byte by byte. */
@@ -57,7 +60,7 @@ class AnswerScannerTest {
   void chatCompletionsHaveAllThreeCounts() {
     assertThat(
             read(
-                "\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":12,\"total_tokens\":20,"
+                "{\"choices\":[{\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":12,\"total_tokens\":20,"
                     + "\"completion_tokens\":8,\"prompt_tokens_details\":{\"cached_tokens\":4}},"
                     + "\"kv_transfer_params\":null}"))
         .isEqualTo(new Usage(12, 4, 8));
@@ -78,15 +81,15 @@ class AnswerScannerTest {
   void messagesAndResponsesAreRead() {
     assertThat(
             read(
-                "\"usage\":{\"input_tokens\":9,\"cache_creation_input_tokens\":3,"
+                "{\"usage\":{\"input_tokens\":9,\"cache_creation_input_tokens\":3,"
                     + "\"cache_read_input_tokens\":5,\"output_tokens\":2}}"))
         .as("what is read from a cache or brought there is no part of a message's input")
         .isEqualTo(new Usage(17, 5, 2));
-    assertThat(read("\"usage\":{\"input_tokens\":9,\"output_tokens\":2}}"))
+    assertThat(read("{\"usage\":{\"input_tokens\":9,\"output_tokens\":2}}"))
         .isEqualTo(new Usage(9, -1, 2));
     assertThat(
             read(
-                "\"usage\":{\"input_tokens\":9,\"input_tokens_details\":{\"cached_tokens\":6},"
+                "{\"usage\":{\"input_tokens\":9,\"input_tokens_details\":{\"cached_tokens\":6},"
                     + "\"output_tokens\":2}}"))
         .isEqualTo(new Usage(9, 6, 2));
   }
@@ -100,7 +103,7 @@ class AnswerScannerTest {
                     + "\"prompt_tokens\":12,\"completion_tokens\":2,\"cached_tokens\":4,"
                     + "\"e2e_latency\":0.5}}\n\ndata: [DONE]\n\n"))
         .isEqualTo(new Usage(12, 4, 2));
-    assertThat(read("\"meta_info\":{\"prompt_tokens\":1},\"usage\":{\"prompt_tokens\":2}}"))
+    assertThat(read("{\"meta_info\":{\"prompt_tokens\":1},\"usage\":{\"prompt_tokens\":2}}"))
         .as("usage is for all choices")
         .isEqualTo(new Usage(2, -1, -1));
   }
@@ -113,12 +116,16 @@ class AnswerScannerTest {
     String end = "data: {\"choices\":[{\"finish_reason\":\"length\",\"delta\":{}}],";
     assertThat(read(end + timings + "\n\ndata: [DONE]\n\n")).isEqualTo(new Usage(739, 738, 2));
     assertThat(scan(Form.CHOICES, end + timings).usage()).isEqualTo(new Usage(739, 738, 2));
-    assertThat(read("\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":1}," + timings))
+    assertThat(read("{\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":1}," + timings))
         .as("usage applies")
         .isEqualTo(new Usage(5, -1, 1));
-    assertThat(read(timings + ",\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":1}}"))
+    assertThat(
+            read(
+                "{"
+                    + timings.substring(0, timings.length() - 1)
+                    + ",\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":1}}"))
         .isEqualTo(new Usage(5, -1, 1));
-    assertThat(read("\"timings\":{\"prompt_n\":1,\"predicted_n\":2}}"))
+    assertThat(read("{\"timings\":{\"prompt_n\":1,\"predicted_n\":2}}"))
         .as("a server that does not count cached tokens")
         .isEqualTo(new Usage(-1, -1, 2));
   }
@@ -153,12 +160,12 @@ class AnswerScannerTest {
     assertThat(read("data: [DONE]\n\n")).isEqualTo(Usage.UNKNOWN);
     assertThat(read("{\"usage\":null}")).isEqualTo(Usage.UNKNOWN);
     assertThat(read("{\"usage\":{}}")).isEqualTo(Usage.UNKNOWN);
-    assertThat(read("\"usage\":{\"prompt_tokens\":99999999999}}")).isEqualTo(Usage.UNKNOWN);
+    assertThat(read("{\"usage\":{\"prompt_tokens\":99999999999}}")).isEqualTo(Usage.UNKNOWN);
   }
 
   @Test
   void aCutNumberDoesNotCount() {
-    byte[] bytes = "\"usage\":{\"prompt_tokens\":12".getBytes(UTF_8);
+    byte[] bytes = "{\"usage\":{\"prompt_tokens\":12".getBytes(UTF_8);
 
     AnswerScanner scanner = new AnswerScanner(Form.COUNTS);
     scanner.read(bytes, 0, bytes.length);
@@ -170,14 +177,15 @@ class AnswerScannerTest {
   void theLastUsageAndItsFirstNameCount() {
     assertThat(
             read(
-                "\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2}},"
-                    + "\"usage\":{\"input_tokens\":5,\"prompt_tokens\":3,\"prompt_tokens\":4,"
+                "{\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2}}"
+                    + "{\"usage\":{\"input_tokens\":5,\"prompt_tokens\":3,\"prompt_tokens\":4,"
                     + "\"cache_read_input_tokens\":2,\"cached_tokens\":1}}"))
         .isEqualTo(new Usage(3, 1, -1));
-    assertThat(read("\"usage\":{\"prompt_tokens\":null,\"input_tokens\":5}}"))
+    assertThat(read("{\"usage\":{\"prompt_tokens\":null,\"input_tokens\":5}}"))
         .isEqualTo(new Usage(5, -1, -1));
     assertThat(
-            read("\"usage\":{\"prompt_tokens\":1}},\"usage\":null,\"usage\" : 7,\"usage\"usage\""))
+            read(
+                "{\"usage\":{\"prompt_tokens\":1}},{\"usage\":null,\"usage\" : 7,\"usage\"usage\""))
         .isEqualTo(new Usage(1, -1, -1));
   }
 
@@ -185,10 +193,10 @@ class AnswerScannerTest {
   void namesWithTheSameStartOrEndAreDifferent() {
     assertThat(
             read(
-                "\"usage\":{\"prompt_tokens_details\":1,\"xprompt_tokens\":2,\"my\":"
+                "{\"usage\":{\"prompt_tokens_details\":1,\"xprompt_tokens\":2,\"my\":"
                     + "\"prompt_tokens\",\"cached_tokens_\":4,\"id\":\"\\\"output_tokens\\\":5\"}}"))
         .isEqualTo(Usage.UNKNOWN);
-    assertThat(read("\"xusage\":{\"prompt_tokens\":1}} \"usage_\":{\"prompt_tokens\":1}}"))
+    assertThat(read("{\"xusage\":{\"prompt_tokens\":1}} \"usage_\":{\"prompt_tokens\":1}}"))
         .isEqualTo(Usage.UNKNOWN);
   }
 
@@ -197,8 +205,10 @@ class AnswerScannerTest {
     String usage = "\"usage\":{\"prompt_tokens\":12,\"completion_tokens\":8}";
     for (int before = 0; before < 20; before++) {
       for (int behind = 0; behind < 20; behind++) {
-        String tail = "\"usage\u00e9".substring(0, before % 7) + "x".repeat(before) + usage;
-        assertThat(read(tail + "\"egasu\"}".repeat(behind))).isEqualTo(new Usage(12, -1, 8));
+        String text = "usage\u00e9".substring(0, before % 7) + "x".repeat(before);
+        String answer = "{\"" + text + "\":1," + usage + ",\"egasu\":1".repeat(behind) + "}";
+        assertThat(read(answer)).isEqualTo(new Usage(12, -1, 8));
+        assertThat(read("data: " + answer + "\n\n")).isEqualTo(new Usage(12, -1, 8));
       }
     }
   }
@@ -206,12 +216,12 @@ class AnswerScannerTest {
   /** Bytes after the end belong to another answer. */
   @Test
   void nothingIsReadBeyondTheEnd() {
-    byte[] bytes = "\"usage\":{\"prompt_tokens\":12,\"completion_tokens\":8}".getBytes(UTF_8);
+    byte[] bytes = "{\"usage\":{\"prompt_tokens\":12,\"completion_tokens\":8}".getBytes(UTF_8);
     for (int to = 0; to < bytes.length; to++) {
       AnswerScanner scanner = new AnswerScanner(Form.COUNTS);
       scanner.read(bytes, 0, to);
       Usage read = scanner.usage();
-      boolean prompt = to > "\"usage\":{\"prompt_tokens\":12".length();
+      boolean prompt = to > "{\"usage\":{\"prompt_tokens\":12".length();
       assertThat(read).isEqualTo(prompt ? new Usage(12, -1, -1) : Usage.UNKNOWN);
     }
   }
@@ -367,5 +377,88 @@ class AnswerScannerTest {
                 "data: {\"error\":{\"message\":\"a\"}}\n\ndata: {\"usage\":{\"prompt_tokens\":3,"
                     + "\"completion_tokens\":1}}\n\n"))
         .isEqualTo(new Usage(3, -1, 1));
+  }
+
+  /** Members that a client or a model chooses, within an answer. */
+  private static final String CHOSEN =
+      "{\"status\":\"cancelled\",\"usage\":{\"output_tokens\":0,\"prompt_tokens\":99},"
+          + "\"meta_info\":{\"prompt_tokens\":99},\"timings\":{\"prompt_n\":99},"
+          + "\"finish_reason\":\"abort\",\"choices\":[{\"finish_reason\":\"abort\"}],"
+          + "\"stop_reason\":null,\"delta\":{\"stop_reason\":null},"
+          + "\"error\":\"EngineDeadError\",\"type\":\"error\",\"message\":\"EngineDeadError\","
+          + "\"response\":{\"status\":\"cancelled\",\"error\":{\"message\":\"EngineDeadError\"}}}";
+
+  static Stream<String> answersWithChosenMembers() {
+    String text = '"' + CHOSEN.replace("\"", "\\\"") + '"';
+    return Stream.of(CHOSEN, text)
+        .flatMap(
+            chosen ->
+                Stream.of(
+                        "{\"metadata\":%s,\"status\":\"incomplete\",\"output\":[%<s],\"tools\":[%<s],"
+                            + "\"text\":%<s,\"user\":%<s,\"error\":null}",
+                        "{\"type\":\"x\",\"response\":{\"metadata\":%s,\"tools\":[{\"parameters\":%<s}]}}",
+                        "{\"type\":\"message\",\"content\":[{\"type\":\"tool_use\",\"input\":%s}],"
+                            + "\"stop_reason\":\"end_turn\"}",
+                        "{\"type\":\"x\",\"content_block\":{\"input\":%s},\"message\":{\"content\":[%<s]}}",
+                        "{\"choices\":[{\"message\":{\"content\":%s,\"tool_calls\":[%<s]},\"logprobs\":%<s,"
+                            + "\"finish_reason\":\"stop\"},{\"delta\":{\"content\":%<s,\"x\":%<s}}]}",
+                        "{\"choices\":[[%s]],\"delta\":{\"x\":%<s,\"text\":%<s}}",
+                        "[[%s]]",
+                        "[{\"x\":%s,\"text\":%<s}]")
+                    .map(answer -> answer.formatted(chosen)));
+  }
+
+  /** One client could otherwise take each engine that it uses out of service. */
+  @ParameterizedTest
+  @MethodSource("answersWithChosenMembers")
+  void membersThatAClientOrAModelChoosesNeverCount(String answer) {
+    for (Form form : Form.values()) {
+      for (String each : List.of(answer, "event: x\ndata: " + answer + "\n\n")) {
+        AnswerScanner scanner = scan(form, each);
+        assertThat(scanner.aborted()).as("%s: %s", form, each).isFalse();
+        assertThat(scanner.unexplained()).isFalse();
+        assertThat(scanner.usage()).isEqualTo(Usage.UNKNOWN);
+        assertThat(end(form, each)).as("%s: %s", form, each).isEqualTo(EngineEnd.NONE);
+      }
+    }
+  }
+
+  @Test
+  void eventsWithoutNamesChangeNothingForLaterOnes() {
+    String quiet = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}],\"usage\":null}\n\n";
+    String abort = "data: {\"choices\":[{\"finish_reason\":\"abort\"}]}\n\n";
+    AnswerScanner scanner = new AnswerScanner(Form.CHOICES);
+    for (String part : List.of(quiet, quiet + quiet, "data: {\"x\":", "{}}\n\n", quiet)) {
+      scanner.read(part.getBytes(UTF_8), 0, part.length());
+      assertThat(scanner.aborted()).isFalse();
+    }
+    scanner.read(abort.getBytes(UTF_8), 0, abort.length());
+
+    assertThat(scanner.aborted()).isTrue();
+  }
+
+  @Test
+  void anIncompleteEventEndsWithItsEmptyLine() {
+    String usage = "data: {\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}}\n\n";
+    for (String cut : List.of("{\"a\":[{", "{\"a\":\"b", "{\"usage\":{\"x", "{\"error\":{\"y")) {
+      assertThat(read("data: " + cut + "\n\n" + usage)).as(cut).isEqualTo(new Usage(3, -1, 1));
+    }
+    assertThat(read("event: a{\r\ndata:{\"a\":1}\r\n\r\n" + usage)).isEqualTo(new Usage(3, -1, 1));
+  }
+
+  @Test
+  void anErrorThatQuotesAClientIsNoEnd() {
+    for (String dead : List.of("EngineDeadError", "cannot schedule new futures after shutdown")) {
+      for (String error :
+          List.of(
+              "{\"error\":{\"message\":\"unknown tool: '%s'\",\"param\":\"%<s\",\"code\":400}}",
+              "{\"error\":{\"message\":\"\\\"%s\\\"\",\"x\":{\"y\":\"%<s\"}}}",
+              "{\"error\":{\"message\":\"a\"},\"metadata\":{\"message\":\"%s\"}}",
+              "{\"type\":\"error\",\"message\":\"a\",\"param\":\"%s\"}")) {
+        assertThat(end(Form.ANY, "data: " + error.formatted(dead) + "\n\n"))
+            .as(error)
+            .isEqualTo(EngineEnd.NONE);
+      }
+    }
   }
 }

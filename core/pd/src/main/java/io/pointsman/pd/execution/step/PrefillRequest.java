@@ -1,7 +1,5 @@
 package io.pointsman.pd.execution.step;
 
-import static java.nio.charset.StandardCharsets.ISO_8859_1;
-
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -292,16 +290,16 @@ public final class PrefillRequest extends WorkerCall {
   private void answered() {
     byte[] whole = body == null ? new byte[0] : ByteBufUtil.getBytes(body);
     EventKind ending = events ? EventReader.ending(whole) : EventKind.OUTPUT;
+    AnswerScanner scanner = new AnswerScanner(AnswerScanner.Form.ANY);
+    scanner.read(whole, 0, whole.length);
     if (ending.failed()) {
-      EngineEnd end = EngineEnd.of(new String(whole, ISO_8859_1));
+      EngineEnd end = scanner.engineEnd();
       if (end != EngineEnd.NONE) {
         lease.worker().shutsDown();
       }
       failedBehindHead(ending == EventKind.BUSY || end == EngineEnd.SHUTDOWN);
       return;
     }
-    AnswerScanner scanner = new AnswerScanner(AnswerScanner.Form.ANY);
-    scanner.read(whole, 0, whole.length);
     if (scanner.aborted()) {
       aborted();
       return;
