@@ -27,7 +27,17 @@ local POOL = {pool = "pointsman", pool_size = 64}
 -- The tables up to NOT_FORWARDED are also in HAProxy's script. Each script is one file in the directory of its proxy, and
 -- the Lua versions differ (LuaJIT here, 5.3 there). Machines with only one of the proxies would have to update a shared
 -- file too. Each proxy reads responses with its own sockets.
-local REFUSALS = {[400] = true, [401] = true, [403] = true, [404] = true, [413] = true, [429] = true, [503] = true}
+local REFUSALS = {
+  [400] = true,
+  [401] = true,
+  [403] = true,
+  [404] = true,
+  [413] = true,
+  [429] = true,
+  [431] = true,
+  [503] = true,
+  [529] = true,
+}
 local NOT_FORWARDED = {
   ["connection"] = true,
   ["content-length"] = true,

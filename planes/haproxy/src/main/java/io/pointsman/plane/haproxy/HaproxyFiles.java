@@ -14,6 +14,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -86,6 +87,7 @@ final class HaproxyFiles implements AutoCloseable {
     names.put("@LEASES@", Integer.toString(LEASES_PER_CONNECTION * settings.maxConnections()));
     names.put("@CONTROL_PATHS@", controlPaths(false));
     names.put("@CONTROL_PREFIXES@", controlPaths(true));
+    names.put("@REFUSALS@", refusals());
     names.put("@TIMEOUT_MS@", Long.toString(settings.timeout().toMillis()));
     names.put("@TTL_MS@", Long.toString(settings.ttl().toMillis()));
     return names;
@@ -107,6 +109,24 @@ final class HaproxyFiles implements AutoCloseable {
               + String.join(" ", paths.subList(from, to)));
     }
     return String.join("\n", lines);
+  }
+
+  /** One line for each status, because HAProxy takes no status from a variable. */
+  private static String refusals() {
+    return SpoeAnswers.REFUSALS.stream()
+        .sorted()
+        .map(
+            status ->
+                "  http-request return status "
+                    + status
+                    + " content-type application/json lf-string %[var(txn.pm.body)]"
+                    + (SpoeAnswers.WAITS.contains(status)
+                        ? " hdr retry-after %[var(txn.pm.retry)]"
+                        : "")
+                    + " if { var(txn.pm.status) -m int "
+                    + status
+                    + " }")
+        .collect(Collectors.joining("\n"));
   }
 
   private static String numeric(String host, int port) throws IOException {

@@ -35,8 +35,14 @@ final class SpoeAnswers {
   private static final String PATH = "/internal/route";
   private static final byte[] NOTHING = {};
 
-  /** Statuses that the client gets; after any other, HAProxy balances by its own checks. */
-  private static final Set<Integer> REFUSALS = Set.of(400, 401, 403, 404, 413, 429, 503);
+  /**
+   * Statuses that the client gets; after any other, HAProxy balances by its own checks. nginx's
+   * script has the same ones.
+   */
+  static final Set<Integer> REFUSALS = Set.of(400, 401, 403, 404, 413, 429, 431, 503, 529);
+
+  /** Statuses of {@link #REFUSALS} with a {@code Retry-After}. */
+  static final Set<Integer> WAITS = Set.of(429, 503, 529);
 
   private final LocalEndpoint route;
   private final CallerCheck callers;

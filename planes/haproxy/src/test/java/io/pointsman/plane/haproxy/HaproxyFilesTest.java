@@ -95,6 +95,39 @@ class HaproxyFilesTest {
   }
 
   @Test
+  void eachRefusalOfTheRouterEndsTheRequest() throws IOException {
+    List<String> heeded = heeded(SETTINGS);
+
+    for (int status : SpoeAnswers.REFUSALS) {
+      assertThat(heeded)
+          .anyMatch(
+              line ->
+                  line.startsWith("http-request return status " + status + " ")
+                      && line.endsWith(" if { var(txn.pm.status) -m int " + status + " }"));
+    }
+    assertThat(heeded)
+        .anyMatch(
+            line ->
+                line.startsWith("http-request return status 503 ")
+                    && line.endsWith(" if { var(txn.pm.status) -m found }"));
+  }
+
+  /** nginx's file is written by hand. */
+  @Test
+  void nginxHasTheSameRefusals() throws IOException {
+    String script =
+        Files.readString(
+            Path.of(
+                System.getProperty("pointsman.root", "../.."), "planes", "nginx", "pointsman.lua"));
+    String table =
+        script.substring(script.indexOf("local REFUSALS"), script.indexOf("local NOT_FORWARDED"));
+
+    assertThat(Pattern.compile("\\[(\\d+)] = true").matcher(table).results())
+        .extracting(each -> Integer.valueOf(each.group(1)))
+        .containsExactlyInAnyOrderElementsOf(SpoeAnswers.REFUSALS);
+  }
+
+  @Test
   void anUnreachableRouterGetsNoSpoeMessages() throws IOException {
     List<String> heeded = heeded(SETTINGS);
 

@@ -4,13 +4,17 @@ import static io.pointsman.it.plane.PlaneRig.authorization;
 import static io.pointsman.it.plane.PlaneRig.completion;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.api.keys.KeyFile;
+import io.pointsman.api.keys.StoredKey;
 import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RawEngine;
 import io.pointsman.it.support.RawEngine.Received;
+import io.pointsman.proxy.identity.KeyRole;
 import io.pointsman.server.wiring.Router;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -19,8 +23,11 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * A router that admits only clients with keys that another server confirms, and the proxy with its
@@ -89,6 +96,45 @@ final class PlaneKeysTest {
     assertThat(PlaneRig.get(rig.port(), "/v1/models", authorization("client-key")).status())
         .isEqualTo(200);
     rig.awaitNoLoad();
+  }
+
+  /** With the proxy's own key and without one, and for each reason of a refusal. */
+  @ParameterizedTest
+  @ValueSource(strings = {"", "proxy-key"})
+  void refusalsOfTheRouterReachNoEngine(String carriersKey, @TempDir Path directory)
+      throws Exception {
+    Path keys = directory.resolve("keys.yaml");
+    KeyFile.add(keys, key("client-key", KeyRole.CLIENT, List.of(PlaneRig.MODEL)));
+    KeyFile.add(keys, key("other-key", KeyRole.CLIENT, List.of("other")));
+    if (!carriersKey.isEmpty()) {
+      KeyFile.add(keys, key(carriersKey, KeyRole.PLANE, List.of()));
+    }
+    rig.router("round_robin", "auth.keys-file", keys.toString());
+    rig.keys("client-key", carriersKey);
+    rig.carrier();
+    long before = served();
+
+    HttpAnswer model = rig.send(completion("x"), authorization("other-key"));
+    assertThat(model.status()).as(model.text()).isEqualTo(403);
+    assertThat(model.text()).contains("model_not_permitted");
+    if (!carriersKey.isEmpty()) {
+      HttpAnswer role = rig.send(completion("x"), authorization(carriersKey));
+      assertThat(role.status()).as(role.text()).isEqualTo(403);
+      assertThat(role.text()).contains("key_not_permitted");
+    }
+    HttpAnswer none = rig.send(completion("x"));
+    assertThat(none.status()).as(none.text()).isEqualTo(401);
+
+    assertThat(served()).isEqualTo(before);
+    rig.awaitNoLoad();
+  }
+
+  private static StoredKey key(String key, KeyRole role, List<String> models) {
+    return new StoredKey(key, role, StoredKey.hash(key), models, null);
+  }
+
+  private long served() {
+    return rig.engines().stream().mapToLong(engine -> engine.state().requests().served()).sum();
   }
 
   /** The asterisk is no path; nginx rejects such requests. */
