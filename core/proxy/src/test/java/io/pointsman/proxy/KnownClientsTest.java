@@ -184,6 +184,38 @@ class KnownClientsTest {
     assertRefused(rig.ask(chat("authorization: Bearer one", body)), 403, "model_not_permitted");
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "model=m&mod%65l=other",
+        "model=other&mod%65l=m",
+        "model=m&Model=other",
+        "x;model=other&model=m",
+        "model=m;model=other",
+      })
+  void aQueryThatServersReadDifferentlyIsRefused(String query) throws Exception {
+    assertRefused(rig.ask(realtime(query)), 403, "model_not_permitted");
+  }
+
+  @Test
+  void aQueryMayNameAPermittedModelTwice() throws Exception {
+    assertThat(rig.ask(realtime("model=alias&mod%65l=m&x=1;2")).status()).isEqualTo(200);
+  }
+
+  private static String realtime(String query) {
+    return String.join(
+        "\r\n",
+        "GET /v1/realtime?" + query + " HTTP/1.1",
+        "host: r",
+        "authorization: Bearer one",
+        "connection: upgrade",
+        "upgrade: websocket",
+        "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+        "sec-websocket-version: 13",
+        "",
+        "");
+  }
+
   /** Engines read these bodies, or follow the header. The router reads no model in them, or m. */
   @ParameterizedTest
   @ValueSource(

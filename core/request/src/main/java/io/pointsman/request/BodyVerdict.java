@@ -1,5 +1,8 @@
 package io.pointsman.request;
 
+import java.util.HashSet;
+import java.util.Set;
+
 /**
  * Result of reading a request body. Only the structure is checked. Engines check the contents of
  * strings and the form of numbers.
@@ -7,8 +10,10 @@ package io.pointsman.request;
  * @param kind kind of the body
  * @param reason short reason why the body is malformed or not an object; empty otherwise
  * @param position offset in bytes at which the body is malformed; 0 otherwise
+ * @param furtherModels models that engines can read beside the one of the request, for example
+ *     adapters; the empty name for one that is no text
  */
-public record BodyVerdict(Kind kind, String reason, int position) {
+public record BodyVerdict(Kind kind, String reason, int position, Set<String> furtherModels) {
   /** Kind of a request body. */
   public enum Kind {
     /** A complete JSON object. */
@@ -33,4 +38,22 @@ public record BodyVerdict(Kind kind, String reason, int position) {
   static final BodyVerdict TRUNCATED = new BodyVerdict(Kind.TRUNCATED, "", 0);
   static final BodyVerdict FORM = new BodyVerdict(Kind.FORM, "", 0);
   static final BodyVerdict OPAQUE = new BodyVerdict(Kind.OPAQUE, "", 0);
+
+  public BodyVerdict {
+    furtherModels = Set.copyOf(furtherModels);
+  }
+
+  BodyVerdict(Kind kind, String reason, int position) {
+    this(kind, reason, position, Set.of());
+  }
+
+  /** This verdict with more further models. */
+  BodyVerdict naming(Set<String> further) {
+    if (further.isEmpty()) {
+      return this;
+    }
+    Set<String> all = new HashSet<>(furtherModels);
+    all.addAll(further);
+    return new BodyVerdict(kind, reason, position, all);
+  }
 }

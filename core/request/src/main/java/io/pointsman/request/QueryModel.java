@@ -1,30 +1,57 @@
 package io.pointsman.request;
 
 import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashSet;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** The parameter {@code model} in the query string of a request target. */
-final class QueryModel {
-  private static final String NAME = "model=";
+/**
+ * The parameter {@code model} in the query string of a request target.
+ *
+ * @param model the decoded model; null if there is none. Of several parameters the last one counts,
+ *     as in engines (Starlette)
+ * @param further models that another server can read in the same query: of an earlier parameter, of
+ *     a name in upper case, or behind a semicolon
+ */
+record QueryModel(@Nullable String model, Set<String> further) {
+  private static final String NAME = "model";
+  private static final QueryModel NONE = new QueryModel(null, Set.of());
 
-  private QueryModel() {}
+  /** Maximum number of further models; the last of more is the empty name. */
+  private static final int MOST_FURTHER = 16;
 
-  /**
-   * The decoded model; null if there is none. Of several parameters the last one counts, as in
-   * engines (Starlette).
-   */
-  static @Nullable String of(String target) {
+  static QueryModel of(String target) {
     int query = target.indexOf('?');
     if (query < 0) {
-      return null;
+      return NONE;
     }
     String model = null;
+    Set<String> all = new LinkedHashSet<>();
     for (String parameter : target.substring(query + 1).split("&", -1)) {
-      if (parameter.startsWith(NAME)) {
-        model = decoded(parameter.substring(NAME.length()));
+      if (name(parameter).equals(NAME)) {
+        model = value(parameter);
+      }
+      for (String each : parameter.split(";", -1)) {
+        if (name(each).equalsIgnoreCase(NAME)) {
+          all.add(all.size() < MOST_FURTHER ? value(each) : "");
+        }
       }
     }
-    return model == null || model.isEmpty() ? null : model;
+    if (model == null) {
+      return all.isEmpty() ? NONE : new QueryModel(null, all);
+    }
+    all.remove(model);
+    return new QueryModel(model.isEmpty() ? null : model, all);
+  }
+
+  private static String name(String parameter) {
+    int equals = parameter.indexOf('=');
+    return decoded(equals < 0 ? parameter : parameter.substring(0, equals));
+  }
+
+  private static String value(String parameter) {
+    int equals = parameter.indexOf('=');
+    return equals < 0 ? "" : decoded(parameter.substring(equals + 1));
   }
 
   /** Decodes percent escapes and {@code +}. A malformed escape is a part of the name. */

@@ -104,14 +104,15 @@ public record RequestFacts(
    * @param target path, with the query string if there is one
    */
   public RequestFacts at(String target) {
-    String named = endpoint == Endpoint.REALTIME ? QueryModel.of(target) : null;
-    RequestFacts facts = named == null ? this : of(named);
+    RequestFacts facts = endpoint == Endpoint.REALTIME ? of(QueryModel.of(target)) : this;
     return fields.asked() ? facts.with(fields.at(target)) : facts;
   }
 
-  private RequestFacts of(String named) {
+  private RequestFacts of(QueryModel query) {
+    String named = query.model() == null ? model : query.model();
+    BodyVerdict read = body.naming(query.further());
     return new RequestFacts(
-        endpoint, body, named, stream, prefix, affinity, responseId, modelSpan, streamSpan, fields);
+        endpoint, read, named, stream, prefix, affinity, responseId, modelSpan, streamSpan, fields);
   }
 
   RequestFacts with(RequestFields read) {

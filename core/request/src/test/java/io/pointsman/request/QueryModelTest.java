@@ -24,8 +24,27 @@ class QueryModelTest {
     "/v1/realtime?model=%zz, %zz",
     "/v1/realtime?model=a&model=b, b",
     "/v1/realtime?model=a?model=b, a?model=b",
+    "/v1/realtime?mod%65l=a, a",
+    "/v1/realtime?model=a&mod%65l=b, b",
   })
   void theLastParameterNamesTheModel(String target, @Nullable String expected) {
-    assertThat(QueryModel.of(target)).isEqualTo(expected);
+    assertThat(QueryModel.of(target).model()).isEqualTo(expected);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "/v1/realtime?model=a, ",
+    "/v1/realtime?model=a&model=a, ",
+    "/v1/realtime?model=a&model=b, a",
+    "/v1/realtime?model=a&Model=b, b",
+    "/v1/realtime?mode%6C=a&mod%65l=b, a",
+    "/v1/realtime?model=a&m%4Fdel=b, b",
+    "/v1/realtime?model=a&x=1;model=b, b",
+    "/v1/realtime?x;model=b, b",
+    "/v1/realtime?model=a;model=b, a b",
+  })
+  void furtherModelsAreThoseThatOtherServersRead(String target, @Nullable String expected) {
+    assertThat(QueryModel.of(target).further())
+        .containsExactlyInAnyOrder(expected == null ? new String[0] : expected.split(" ", -1));
   }
 }

@@ -29,7 +29,7 @@ public final class ModelRights {
     if (!client.restricted()) {
       return true;
     }
-    if (!RequestReader.namesOnly(headers, client::mayUse)) {
+    if (!RequestReader.namesOnly(headers, client::mayUse) || !permitsFurther(client, facts)) {
       return false;
     }
     if (asked == null && READING.contains(method)) {
@@ -38,5 +38,14 @@ public final class ModelRights {
     // Of a malformed body an engine may read more.
     return facts.body().kind() != BodyVerdict.Kind.MALFORMED
         && (client.mayUse(asked) || client.mayUse(facts.model()));
+  }
+
+  private static boolean permitsFurther(ClientIdentity client, RequestFacts facts) {
+    for (String model : facts.body().furtherModels()) {
+      if (!client.mayUse(model)) {
+        return false;
+      }
+    }
+    return true;
   }
 }
