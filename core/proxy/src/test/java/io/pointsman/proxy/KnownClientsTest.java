@@ -184,6 +184,48 @@ class KnownClientsTest {
     assertRefused(rig.ask(chat("authorization: Bearer one", body)), 403, "model_not_permitted");
   }
 
+  /** Engines serve the adapter, or a decoder ignores the case of names. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "\"Model\":\"other\"",
+        "\"MOD\\u0045L\":\"other\"",
+        "\"lora_path\":\"other\"",
+        "\"lora_path\":[\"m\"]",
+        "\"lora_name\":\"other\"",
+        "\"lora_id\":1",
+        "\"lora_request\":{\"lora_name\":\"other\"}",
+        "\"lora\":[{\"id\":0,\"scale\":1}]",
+        "\"adapter\":\"other\"",
+        "\"adapter_id\":\"other\"",
+        "\"adapter_name\":\"other\"",
+        "\"sampling_params\":{\"n\":1,\"lora_path\":\"other\"}",
+        "\"sampling_params\":[{},{\"lor\\u0061_path\":\"other\"}]",
+        "\"parameters\":{\"adapter_id\":\"other\"}",
+      })
+  void aFieldBesideTheModelCannotNameAnotherOne(String field) throws Exception {
+    for (String path : List.of(CHAT, "/generate", "/v1/other")) {
+      String body = "{\"model\":\"m\",\"messages\":[],\"text\":\"x\"," + field + "}";
+      WireResponse refused = rig.ask(ProxyRig.post(path, "authorization: Bearer one\r\n", body));
+      assertRefused(refused, 403, "model_not_permitted");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "\"Model\":\"m\"",
+        "\"lora_path\":\"alias\"",
+        "\"lora_path\":null",
+        "\"sampling_params\":{\"temperature\":0,\"lora_path\":\"m\"}",
+        "\"sampling_params\":{\"stop\":[{\"lora_path\":\"other\"}]}",
+        "\"metadata\":{\"Model\":\"other\"}",
+      })
+  void aFieldBesideTheModelMayNameAPermittedOne(String field) throws Exception {
+    String body = "{\"model\":\"m\",\"messages\":[]," + field + "}";
+    assertThat(rig.ask(chat("authorization: Bearer one", body)).status()).isEqualTo(200);
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {

@@ -18,6 +18,7 @@ final class BodyReader {
 
   private final JsonCursor json = new JsonCursor(StringScanner.best());
   private final PromptReader prompt = new PromptReader(json);
+  private final FurtherModels further = new FurtherModels();
   private final BodyIdentity identity;
 
   private byte[] body = NOTHING;
@@ -47,6 +48,7 @@ final class BodyReader {
     response = Span.NONE;
     prompt.reset();
     identity.reset();
+    further.reset();
     json.reset(body, offset, offset + length);
     int first = json.peek();
     if (first == '{') {
@@ -55,12 +57,13 @@ final class BodyReader {
       json.value();
     }
     json.finish();
-    return verdict(first, truncated);
+    return verdict(first, truncated).naming(further.names());
   }
 
   /** Drops the references to the body. */
   void release() {
     json.release();
+    further.release();
     body = NOTHING;
   }
 
@@ -115,19 +118,31 @@ final class BodyReader {
   private void members(KeyFields keyFields) {
     for (boolean more = json.firstMember(); more; more = json.nextMember()) {
       Field field = Field.at(json);
-      if (field == null) {
-        identity.readUnknown();
-        continue;
+      if (FurtherModels.concerns(json, field)) {
+        boolean options = field == null && FurtherModels.options(json);
+        json.peek();
+        int from = json.position();
+        member(field, keyFields);
+        further.read(body, offset + from, offset + json.position(), options);
+      } else {
+        member(field, keyFields);
       }
-      switch (field.use()) {
-        case FACT -> fact(field);
-        case IDENTITY -> identity.read(field);
-        case ITEMS, PARTS, TREES, SWITCH, SALT -> {
-          if (keyFields.has(field)) {
-            prompt.read(field);
-          } else {
-            json.value();
-          }
+    }
+  }
+
+  private void member(@Nullable Field field, KeyFields keyFields) {
+    if (field == null) {
+      identity.readUnknown();
+      return;
+    }
+    switch (field.use()) {
+      case FACT -> fact(field);
+      case IDENTITY -> identity.read(field);
+      case ITEMS, PARTS, TREES, SWITCH, SALT -> {
+        if (keyFields.has(field)) {
+          prompt.read(field);
+        } else {
+          json.value();
         }
       }
     }
