@@ -5,6 +5,7 @@ import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.identity.ClientQuota;
+import io.pointsman.proxy.identity.ClientQuotas;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -34,7 +35,7 @@ public final class ClientLimiter {
   /**
    * Asks for a request's place.
    *
-   * @param model model of the request; null if it names none
+   * @param model model of the request; null if it names none. It then counts as one of the fleet's
    * @param fleet the fleet; all models that it does not have are one, because clients invent them
    * @param promptTokens estimate of the prompt's tokens
    * @param defaults limits of clients without own ones
@@ -45,11 +46,15 @@ public final class ClientLimiter {
       FleetSnapshot fleet,
       long promptTokens,
       ClientQuota defaults) {
-    ClientQuota quota = client.quotas().of(model, defaults);
+    if (client.quotas().equals(ClientQuotas.NONE) && !defaults.any()) {
+      return QuotaAnswer.UNLIMITED;
+    }
+    String named = model == null ? unnamed(fleet, client.quotas()) : model;
+    ClientQuota quota = client.quotas().of(named, defaults);
     if (!quota.any()) {
       return QuotaAnswer.UNLIMITED;
     }
-    String known = model != null && serves(fleet, model) ? model : "";
+    String known = named != null && serves(fleet, named) ? named : "";
     Name name = new Name(client.kind(), client.name(), known);
     return account(name).enter(quota, promptTokens, ticker.nanos());
   }
@@ -61,6 +66,26 @@ public final class ClientLimiter {
       }
     }
     return false;
+  }
+
+  /**
+   * The model of a request that names none, for which an engine serves one of its own: the first
+   * one that the client has own limits for, else the first one. Null if no model is known.
+   */
+  private static @Nullable String unnamed(FleetSnapshot fleet, ClientQuotas quotas) {
+    String first = null;
+    boolean limited = false;
+    for (Role role : Role.values()) {
+      for (String each : fleet.models(role).keySet()) {
+        boolean own = quotas.byModel().containsKey(each);
+        boolean precedes = first == null || each.compareTo(first) < 0;
+        if (own == limited ? precedes : own) {
+          first = each;
+          limited = own;
+        }
+      }
+    }
+    return first;
   }
 
   private synchronized ClientAccount account(Name name) {

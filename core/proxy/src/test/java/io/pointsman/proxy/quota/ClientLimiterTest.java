@@ -94,6 +94,31 @@ class ClientLimiterTest {
     assertThat(enter(ALICE, "x2", 0, requests(1))).isInstanceOf(QuotaAnswer.Refused.class);
   }
 
+  private QuotaAnswer unnamed(FleetSnapshot of, ClientIdentity client, ClientQuota quota) {
+    return limiter.enter(client, null, of, 0, quota);
+  }
+
+  @Test
+  void aRequestWithoutAModelIsOneForTheModelOfTheFleet() {
+    FleetSnapshot one = fleet("a");
+    admitted(0, requests(1));
+    assertThat(unnamed(one, ALICE, requests(1))).isInstanceOf(QuotaAnswer.Refused.class);
+    assertThat(unnamed(one, BOB, requests(1))).isInstanceOf(QuotaAnswer.Admitted.class);
+    assertThat(enter(BOB, "a", 0, requests(1))).isInstanceOf(QuotaAnswer.Refused.class);
+  }
+
+  @Test
+  void aRequestWithoutAModelHasTheLimitsOfSingleModels() {
+    ClientQuota own = requests(1);
+    ClientIdentity carol =
+        client("carol", new ClientQuotas(ClientQuota.INHERITED, Map.of("b", own)));
+    // An adapter "a" of the model "b".
+    assertThat(unnamed(fleet, carol, ClientQuota.NONE)).isInstanceOf(QuotaAnswer.Admitted.class);
+    assertThat(unnamed(fleet, carol, ClientQuota.NONE)).isInstanceOf(QuotaAnswer.Refused.class);
+    assertThat(enter(carol, "b", 0, ClientQuota.NONE)).isInstanceOf(QuotaAnswer.Refused.class);
+    assertThat(enter(carol, "a", 0, ClientQuota.NONE)).isSameAs(QuotaAnswer.UNLIMITED);
+  }
+
   @Test
   void placesReturnWithTheEndOfTheRequest() {
     ClientQuota two = new ClientQuota(2, 0, 0, 0, 0, 0);
