@@ -109,6 +109,98 @@ class ClientQuotaTest {
     }
   }
 
+  private static final ClientQuota OUTPUT_OF_60 = new ClientQuota(0, 0, 0, 60, 0, 0);
+
+  /** Many events arrive in one read. */
+  @Test
+  void aStreamWithoutCountsCountsItsEvents() throws Exception {
+    EngineScript burst =
+        (request, connection) ->
+            connection.beginEvents().chunk("data: {\"x\":1}\n\n".repeat(60)).lastChunk();
+    try (ProxyRig rig = rig(OUTPUT_OF_60);
+        ScriptedEngine engine = ScriptedEngine.start(burst)) {
+      rig.worker(engine.url());
+      assertThat(ask(rig).status()).isEqualTo(200);
+      assertThat(ask(rig).status()).isEqualTo(429);
+    }
+  }
+
+  /** The text of an event may look like the start of one. */
+  @Test
+  void onlyTheStartsOfEventsCount() throws Exception {
+    EngineScript one =
+        (request, connection) ->
+            connection.beginEvents().chunk("data: " + "data: d".repeat(60) + "\n\n").lastChunk();
+    try (ProxyRig rig = rig(OUTPUT_OF_60);
+        ScriptedEngine engine = ScriptedEngine.start(one)) {
+      rig.worker(engine.url());
+      assertThat(ask(rig).status()).isEqualTo(200);
+      assertThat(ask(rig).status()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void theCountsOfAStreamThatTheClientLeavesHold() throws Exception {
+    EngineScript counted =
+        (request, connection) -> {
+          connection.beginEvents().chunk("data: {\"x\":1}\n\ndata: " + USED + "\n\n");
+          connection.awaitPeerGone();
+        };
+    try (ProxyRig rig = rig(OUTPUT_OF_60);
+        ScriptedEngine engine = ScriptedEngine.start(counted)) {
+      rig.worker(engine.url());
+      leave(rig, client -> assertThat(client.chunk()).contains("usage"));
+      assertThat(ask(rig).status()).isEqualTo(429);
+    }
+  }
+
+  /** The counts are at the end of the answer, which the client does not await. */
+  @Test
+  void aLongAnswerThatTheClientLeavesIsEstimated() throws Exception {
+    String part = "{\"choices\":[{\"text\":\"" + "x".repeat(300_000);
+    EngineScript lengthy =
+        (request, connection) -> {
+          connection.send(
+              "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 900000\r\n\r\n"
+                  + part);
+          connection.awaitPeerGone();
+        };
+    try (ProxyRig rig = rig(OUTPUT_OF_60);
+        ScriptedEngine engine = ScriptedEngine.start(lengthy)) {
+      rig.worker(engine.url());
+      leave(rig, client -> assertThat(client.text(200_000)).startsWith("{\"choices\""));
+      assertThat(ask(rig).status()).isEqualTo(429);
+    }
+  }
+
+  @FunctionalInterface
+  private interface Reading {
+    void read(WireClient client) throws Exception;
+  }
+
+  /** Sends a request and leaves after a part of the answer. */
+  private static void leave(ProxyRig rig, Reading part) throws Exception {
+    try (WireClient client = rig.connect().send(ProxyRig.post(CHAT, HI))) {
+      assertThat(client.head().status()).isEqualTo(200);
+      part.read(client);
+    }
+    ProxyRig.await("ended", () -> rig.server().running() == 0);
+  }
+
+  /** Nobody reads the counts in a compressed answer. */
+  @Test
+  void engineAnswersAreNotEncodedWhileTheirTokensCount() throws Exception {
+    for (ClientQuota quota : List.of(OUTPUT_OF_60, new ClientQuota(0, 9, 0, 0, 0, 0))) {
+      try (ProxyRig rig = rig(quota);
+          ScriptedEngine engine = ScriptedEngine.start(COUNTING)) {
+        rig.worker(engine.url());
+        rig.ask(ProxyRig.post(CHAT, "Accept-Encoding: gzip\r\n", HI));
+        assertThat(engine.awaitRequest().header("accept-encoding"))
+            .isEqualTo(quota.equals(OUTPUT_OF_60) ? null : "gzip");
+      }
+    }
+  }
+
   @Test
   void aRequestThatNoWorkerServesCostsNoTokens() throws Exception {
     try (ProxyRig rig = rig(new ClientQuota(0, 0, 10, 0, 0, 0))) {

@@ -243,6 +243,7 @@ final class Attempt extends WorkerCall {
             head,
             method,
             lease.observed() || state.plane().listener().readsUsage() || context.countsTokens(),
+            context.charged(),
             state::scratch);
     reader = reading;
     if (whole && reading != null) {
@@ -417,7 +418,7 @@ final class Attempt extends WorkerCall {
     complete(surplus);
     under.complete();
     if (reader != null) {
-      parts.report().used(reader.usage());
+      parts.report().used(reader.usage(), reader.events());
     }
     settle();
     end(new AttemptResult.Answered(status, under.relay()));
@@ -645,6 +646,17 @@ final class Attempt extends WorkerCall {
     super.drop();
     if (relayed != null) {
       relayed.releaseKept();
+      if (!answered && !relayed.unsent()) {
+        usedSoFar(relayed.relay().bytesOut());
+      }
+    }
+  }
+
+  /** Records the counts of an answer that the client gets in part. */
+  private void usedSoFar(long bytes) {
+    parts.report().endedEarly(bytes);
+    if (reader != null) {
+      parts.report().used(reader.usage(), reader.events());
     }
   }
 }

@@ -12,6 +12,7 @@ import io.pointsman.request.RequestFacts;
  * @param retries the permission of further attempts
  * @param countsTokens true if a limit of the client or the order of the queue needs the answer's
  *     token counts
+ * @param charged true if a limit of the client needs them, also of an answer that is not complete
  */
 record AttemptContext(
     ExchangeParts parts,
@@ -19,4 +20,5 @@ record AttemptContext(
     Upload upload,
     RequestSender sender,
     Retries retries,
-    boolean countsTokens) {}
+    boolean countsTokens,
+    boolean charged) {}

@@ -342,15 +342,17 @@ final class Exchange
     AttemptContext made = context;
     if (made == null) {
       HandledRequest read = request();
-      boolean counts = intake.quota().countsTokens() || !permit.admission().unlimited();
+      boolean charged = intake.quota().countsTokens();
+      boolean counts = charged || !permit.admission().unlimited();
       made =
           new AttemptContext(
               parts,
               read.facts(),
               upload,
-              new RequestSender(parts, read, upload),
+              new RequestSender(parts, read, upload, charged),
               new Retries(parts, read.facts().model(), handler.candidates()),
-              counts);
+              counts,
+              charged);
       context = made;
     }
     return made;

@@ -4,6 +4,7 @@ import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
 import io.pointsman.proxy.handler.HandlerReport;
+import io.pointsman.proxy.relay.AnswerReader;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.telemetry.AttemptTrace;
 import io.pointsman.proxy.telemetry.Blame;
@@ -38,6 +39,12 @@ final class ExchangeReport implements HandlerReport {
   /** Address of a client that has none. */
   private static final String UNKNOWN_CLIENT = "unknown";
 
+  /**
+   * Bytes of an answer for each token, where the engine's count is missing. Text of other languages
+   * has fewer, log probabilities and other members have more.
+   */
+  private static final int BYTES_PER_TOKEN = 4;
+
   /** Header of the last request of a session. */
   private static final String SESSION_FINAL = "x-dynamo-session-final";
 
@@ -66,6 +73,15 @@ final class ExchangeReport implements HandlerReport {
   private long chunksOut;
   private @Nullable String reason;
   private Usage usage = Usage.UNKNOWN;
+
+  /** Events of the stream; -1 if they were not counted. */
+  private long events = -1;
+
+  /** Bytes of an answer that ended early; -1 for other answers. */
+  private long partialBytes = -1;
+
+  /** Id of the stored response that the answer created; null if there is none. */
+  private @Nullable String created;
 
   ExchangeReport(
       RequestHead head,
@@ -200,9 +216,37 @@ final class ExchangeReport implements HandlerReport {
     reason = error.code();
   }
 
-  /** Records the token counts of the answer. */
-  void used(Usage counts) {
+  /**
+   * Records the token counts of the answer.
+   *
+   * @param seen number of events; -1 if they were not counted
+   */
+  void used(Usage counts, long seen) {
     usage = counts;
+    events = seen;
+  }
+
+  /**
+   * Records that the client has got only a part of the answer.
+   *
+   * @param bytes size of that part
+   */
+  void endedEarly(long bytes) {
+    partialBytes = bytes;
+  }
+
+  /**
+   * Records the id of the stored response that the answer creates.
+   *
+   * @param id null if it is not known
+   */
+  void creates(@Nullable String id) {
+    created = id;
+  }
+
+  /** Id of the stored response that the answer created; null if there is none. */
+  @Nullable String created() {
+    return created;
   }
 
   /** The report about the end of the request. */
@@ -267,11 +311,25 @@ final class ExchangeReport implements HandlerReport {
     return worker == null || failed ? 0 : estimate;
   }
 
-  /** Tokens of the answer by the engine's count; without a count each chunk of a stream is one. */
+  /** True if the engine has counted the tokens of the whole answer. */
+  boolean counted() {
+    return usage.completionTokens() >= 0 && partialBytes < 0;
+  }
+
+  /**
+   * Tokens of the answer by the engine's count. Without a count, and in a part of a stream, each
+   * event is a token. An answer in one piece that the client has left is estimated by its bytes.
+   */
   long outputTokens() {
-    if (usage.completionTokens() >= 0) {
-      return usage.completionTokens();
+    long counts = Math.max(0, usage.completionTokens());
+    if (counted()) {
+      return counts;
     }
-    return streamed ? chunksOut : 0;
+    if (streamed) {
+      return Math.max(counts, events >= 0 ? events : chunksOut);
+    }
+    boolean estimated =
+        clientLeft && counts == 0 && status < 400 && AnswerReader.generates(request.endpoint());
+    return estimated && partialBytes > 0 ? partialBytes / BYTES_PER_TOKEN : counts;
   }
 }

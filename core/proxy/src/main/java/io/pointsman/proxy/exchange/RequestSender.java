@@ -12,6 +12,7 @@ import io.pointsman.proxy.reply.RequestIds;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.TraceContext;
 import io.pointsman.proxy.upstream.UpstreamConnection;
+import io.pointsman.proxy.wire.HeadChanges;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.RequestHeadWriter;
 import java.util.List;
@@ -25,13 +26,18 @@ final class RequestSender {
   private final HandledRequest request;
   private final Upload upload;
 
+  /** True if the answer must not be encoded, because its tokens count for a limit. */
+  private final boolean plain;
+
   /** True if the listener has the prompt. */
   private boolean promptReported;
 
   /**
    * @param upload gets the rest of a body that was not received completely
+   * @param plain true to prevent an encoded answer, because its tokens count for a limit
    */
-  RequestSender(ExchangeParts parts, HandledRequest request, Upload upload) {
+  RequestSender(ExchangeParts parts, HandledRequest request, Upload upload, boolean plain) {
+    this.plain = plain;
     this.parts = parts;
     this.request = request;
     this.upload = upload;
@@ -45,13 +51,14 @@ final class RequestSender {
   boolean send(RequestHeadWriter heads, UpstreamConnection to, UpstreamRequest upstream) {
     UpstreamRequest.Message message = upstream.message();
     EditedBody changed = message.body();
+    HeadChanges changes = plain ? message.head().inPlain() : message.head();
     TraceContext trace = parts.report().traceContext();
     String id = RequestIds.forEngine(request.id());
     ByteBufAllocator allocator = parts.state().allocator();
     RequestHead head = parts.head();
     if (changed != null) {
       ByteBuf out = allocator.buffer(head.length() + 512);
-      heads.write(out, request.head(), id, changed.length(), trace, message.head());
+      heads.write(out, request.head(), id, changed.length(), trace, changes);
       to.write(out);
       List<ByteBuf> slices = changed.slices(allocator);
       for (ByteBuf slice : slices.subList(0, slices.size() - 1)) {
@@ -64,7 +71,7 @@ final class RequestSender {
     int room = head.length() + 512 + body.buffered();
     ByteBuf out = allocator.buffer(Math.min(room, RequestBody.MOST_IN_ONE_BUFFER));
     RequestHead sent = body.sentDecoded() ? request.head() : head;
-    heads.write(out, sent, id, body.announced(), trace, message.head());
+    heads.write(out, sent, id, body.announced(), trace, changes);
     body.send(to, out);
     if (!body.complete()) {
       upload.begin(to);

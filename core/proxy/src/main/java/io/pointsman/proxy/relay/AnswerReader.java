@@ -26,10 +26,18 @@ public final class AnswerReader implements ChunkFraming.Contents {
   private final IntFunction<byte[]> scratch;
   private int abortedAt;
 
+  /** Null if the events are not counted. */
+  private final @Nullable EventCounter events;
+
   private AnswerReader(
-      ResponseHead head, String method, AnswerScanner scanner, IntFunction<byte[]> scratch) {
+      ResponseHead head,
+      String method,
+      AnswerScanner scanner,
+      boolean counts,
+      IntFunction<byte[]> scratch) {
     this.scanner = scanner;
     this.scratch = scratch;
+    events = counts && head.eventStream() ? new EventCounter() : null;
     framing = new BodyFraming(head, method);
   }
 
@@ -40,6 +48,7 @@ public final class AnswerReader implements ChunkFraming.Contents {
    * @param head head of the answer, valid during this call
    * @param method method of the request
    * @param observed true if the token counts are used
+   * @param charged true if events count as tokens in a stream without counts
    * @param scratch memory of at least the given size, valid until its next use
    */
   public static @Nullable AnswerReader of(
@@ -47,13 +56,19 @@ public final class AnswerReader implements ChunkFraming.Contents {
       ResponseHead head,
       String method,
       boolean observed,
+      boolean charged,
       IntFunction<byte[]> scratch) {
     // In other text the model's words could look like signs.
     Form form = head.json() || head.eventStream() ? form(endpoint) : Form.COUNTS;
     boolean wanted = observed || form != Form.COUNTS;
     return wanted && head.status() == OK && !head.encoded()
-        ? new AnswerReader(head, method, new AnswerScanner(form), scratch)
+        ? new AnswerReader(head, method, new AnswerScanner(form), charged, scratch)
         : null;
+  }
+
+  /** True if the tokens of an answer of this route are its text. */
+  public static boolean generates(Endpoint endpoint) {
+    return endpoint != Endpoint.TRANSPARENT && form(endpoint) != Form.COUNTS;
   }
 
   /** True if an answer of this route in one piece says whether its engine aborted the request. */
@@ -116,6 +131,9 @@ public final class AnswerReader implements ChunkFraming.Contents {
     }
     boolean found = scanner.aborted();
     scanner.read(bytes, start, start + length);
+    if (events != null) {
+      events.read(bytes, start, start + length);
+    }
     if (!found) {
       abortedAt = from + scanner.abortedAt() - start;
     }
@@ -163,6 +181,11 @@ public final class AnswerReader implements ChunkFraming.Contents {
             && in.getByte(at) == '\r'
             && in.getByte(at + 1) == '\n';
     return ends ? 2 : 0;
+  }
+
+  /** The number of events so far; -1 if they are not counted. */
+  public long events() {
+    return events == null ? -1 : events.count();
   }
 
   /** The token counts so far. */

@@ -11,9 +11,18 @@ import java.util.List;
  */
 public record HeadChanges(List<Header> headers, boolean plain) {
   public static final HeadChanges NONE = new HeadChanges(List.of(), false);
+  private static final HeadChanges PLAIN = new HeadChanges(List.of(), true);
 
   public HeadChanges {
     headers = List.copyOf(headers);
+  }
+
+  /** These changes, and no encoded answer. */
+  public HeadChanges inPlain() {
+    if (plain) {
+      return this;
+    }
+    return headers.isEmpty() ? PLAIN : new HeadChanges(headers, true);
   }
 
   /** True if the client's header of this name is not forwarded. */
