@@ -109,6 +109,54 @@ class ClientQuotaTest {
     }
   }
 
+  private static final String RESPONSES = "/v1/responses";
+  private static final String STORED = "GET " + RESPONSES + "/resp_%d HTTP/1.1\r\nhost: r\r\n\r\n";
+
+  private static int status(ProxyRig rig, String request) throws Exception {
+    int status = rig.ask(request).status();
+    ProxyRig.await("ended", () -> rig.server().running() == 0);
+    return status;
+  }
+
+  private static EngineScript responses(boolean background) {
+    String counts = ",\"usage\":{\"input_tokens\":30,\"output_tokens\":60}}";
+    return (request, connection) -> {
+      boolean counted = !background || request.line().startsWith("GET ");
+      String body = "{\"id\":\"resp_1\",\"status\":\"completed\"" + (counted ? counts : "}");
+      connection.reply(200, "application/json", body);
+    };
+  }
+
+  @Test
+  void readingAStoredResponseAgainCostsNoTokens() throws Exception {
+    try (ProxyRig rig = rig(new ClientQuota(0, 0, 0, 0, 0, 150));
+        ScriptedEngine engine = ScriptedEngine.start(responses(false))) {
+      rig.worker(engine.url());
+      assertThat(status(rig, ProxyRig.post(RESPONSES, HI))).isEqualTo(200);
+      for (int i = 0; i < 5; i++) {
+        assertThat(status(rig, STORED.formatted(1))).isEqualTo(200);
+      }
+    }
+  }
+
+  /** The answer that confirms it has no counts. */
+  @Test
+  void aResponseInTheBackgroundIsChargedWhenItIsRead() throws Exception {
+    try (ProxyRig rig = rig(new ClientQuota(0, 0, 0, 60, 0, 0));
+        ScriptedEngine engine = ScriptedEngine.start(responses(true))) {
+      rig.worker(engine.url());
+      assertThat(status(rig, ProxyRig.post(RESPONSES, HI))).isEqualTo(200);
+      assertThat(status(rig, ProxyRig.post(RESPONSES, HI))).isEqualTo(200);
+      assertThat(status(rig, STORED.formatted(1))).isEqualTo(200);
+      assertThat(status(rig, STORED.formatted(1))).isEqualTo(429);
+      clock.advance(Duration.ofSeconds(1));
+      assertThat(status(rig, STORED.formatted(1))).isEqualTo(200);
+      assertThat(status(rig, STORED.formatted(1))).isEqualTo(200);
+      assertThat(status(rig, STORED.formatted(2))).isEqualTo(200);
+      assertThat(status(rig, STORED.formatted(2))).isEqualTo(429);
+    }
+  }
+
   private static final ClientQuota OUTPUT_OF_60 = new ClientQuota(0, 0, 0, 60, 0, 0);
 
   /** Many events arrive in one read. */

@@ -158,7 +158,9 @@ final class AnswerWriter {
     Worker by = report.worker();
     ResponseIdSniffer learning = ids;
     if (learning != null && by != null && report.status() < 300) {
-      ids = learning.learn(bytes, by, plane.owners()) ? null : learning;
+      boolean done = learning.learn(bytes, by, plane.owners());
+      report.creates(learning.id());
+      ids = done ? null : learning;
     }
   }
 

@@ -5,6 +5,7 @@ import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.body.RequestBody;
 import io.pointsman.proxy.handler.ServedAnswer;
+import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.relay.Relay;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Rejections;
@@ -159,7 +160,8 @@ final class ExchangeEnd {
       report.endTrace(result);
     } finally {
       permit.leave(report.promptTokens(intake.promptTokens()) + report.outputTokens());
-      intake.quota().end(report, parts.plane().ticker().nanos());
+      ServerContext plane = parts.plane();
+      intake.quota().end(report, plane.limiter().responses(), plane.ticker().nanos());
       parts.state().count(-1);
       parts.plane().listener().on(new RequestEnded(result));
     }

@@ -1,7 +1,9 @@
 package io.pointsman.proxy.exchange;
 
 import io.pointsman.proxy.loop.ServerContext;
+import io.pointsman.proxy.quota.ChargedResponses;
 import io.pointsman.proxy.quota.QuotaAnswer;
+import io.pointsman.proxy.stored.StoredResponse;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.request.RequestFacts;
 import org.jspecify.annotations.Nullable;
@@ -13,6 +15,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class RequestQuota {
   private QuotaAnswer.Admitted place = QuotaAnswer.UNLIMITED;
+
+  /** Id of the stored response that the request is for; null for other requests. */
+  private @Nullable String stored;
 
   /** Takes a place; returns the refusal if a limit is reached, else null. */
   QuotaAnswer.@Nullable Refused take(ServerContext plane, RequestHead head, RequestFacts facts) {
@@ -28,6 +33,7 @@ final class RequestQuota {
     return switch (answer) {
       case QuotaAnswer.Admitted admitted -> {
         place = admitted;
+        stored = admitted.ofTokens() ? StoredResponse.idInPath(facts.endpoint(), head) : null;
         yield null;
       }
       case QuotaAnswer.Refused refused -> refused;
@@ -45,9 +51,22 @@ final class RequestQuota {
   }
 
   /** Ends the request. */
-  void end(ExchangeReport report, long now) {
+  void end(ExchangeReport report, ChargedResponses charged, long now) {
     QuotaAnswer.Admitted ending = place;
     place = QuotaAnswer.UNLIMITED;
-    ending.end(report.promptTokens(ending.promptTokens()), report.outputTokens(), now);
+    long prompt = report.promptTokens(ending.promptTokens());
+    long output = report.outputTokens();
+    String read = stored;
+    if (read != null) {
+      // The prompt was charged with the request that created the response.
+      boolean again = report.counted() && !charged.first(read);
+      ending.end(0, again ? 0 : output, now);
+      return;
+    }
+    String created = report.created();
+    if (created != null && ending.ofTokens() && report.counted()) {
+      charged.first(created);
+    }
+    ending.end(prompt, output, now);
   }
 }

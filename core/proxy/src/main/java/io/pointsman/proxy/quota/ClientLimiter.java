@@ -26,10 +26,17 @@ public final class ClientLimiter {
   private final Ticker ticker;
   private final Map<Name, ClientAccount> accounts = new LinkedHashMap<>(16, 0.75f, true);
 
+  private final ChargedResponses responses = new ChargedResponses();
+
   private record Name(ClientIdentity.Kind kind, String client, String model) {}
 
   public ClientLimiter(Ticker ticker) {
     this.ticker = ticker;
+  }
+
+  /** The stored responses whose tokens were charged. */
+  public ChargedResponses responses() {
+    return responses;
   }
 
   /**

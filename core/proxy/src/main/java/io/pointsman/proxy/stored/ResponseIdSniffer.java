@@ -25,6 +25,7 @@ public final class ResponseIdSniffer {
 
   private final StringBuilder seen = new StringBuilder();
   private boolean done;
+  private @Nullable String id;
 
   /**
    * Records {@code by} as the owner of the response, once {@code bytes} complete the id.
@@ -32,11 +33,17 @@ public final class ResponseIdSniffer {
    * @return true if nothing more can be learned
    */
   public boolean learn(ByteBuf bytes, Worker by, ResponseOwners owners) {
-    String id = sniff(bytes);
-    if (id != null) {
-      owners.learn(id, by.id());
+    String found = sniff(bytes);
+    if (found != null) {
+      id = found;
+      owners.learn(found, by.id());
     }
     return done;
+  }
+
+  /** The id of the response; null before it was read. */
+  public @Nullable String id() {
+    return id;
   }
 
   /** The id, once, when {@code bytes} complete it; otherwise null. */

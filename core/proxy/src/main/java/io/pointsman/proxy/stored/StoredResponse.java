@@ -33,13 +33,18 @@ public final class StoredResponse {
   /** The stored response that a request uses; null if there is none. */
   public static @Nullable StoredResponse of(
       ResponseOwners owners, Endpoint endpoint, RequestHead head, RequestFacts facts) {
-    String inPath = endpoint.responseId(head.path());
+    String inPath = idInPath(endpoint, head);
     if (inPath != null) {
-      return new StoredResponse(
-          owners, decoded(inPath), true, endpoint == Endpoint.RESPONSE_DELETE);
+      return new StoredResponse(owners, inPath, true, endpoint == Endpoint.RESPONSE_DELETE);
     }
     String previous = facts.responseId();
     return previous == null ? null : new StoredResponse(owners, previous, false, false);
+  }
+
+  /** The id in the path of a request for a stored response; null for other requests. */
+  public static @Nullable String idInPath(Endpoint endpoint, RequestHead head) {
+    String inPath = endpoint.responseId(head.path());
+    return inPath == null ? null : decoded(inPath);
   }
 
   /** Decodes an id, because some clients send its colons as {@code %3A}. */
