@@ -12,6 +12,7 @@ import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketException;
@@ -208,8 +209,8 @@ class ConnectionLimitTest {
 
   private static Socket connect(int port, String from) throws IOException {
     Socket socket = new Socket();
-    socket.bind(new InetSocketAddress(from, 0));
-    socket.connect(new InetSocketAddress("127.0.0.1", port), 60_000);
+    socket.bind(new InetSocketAddress(InetAddress.ofLiteral(from), 0));
+    socket.connect(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), port), 60_000);
     socket.setSoTimeout(60_000);
     return socket;
   }

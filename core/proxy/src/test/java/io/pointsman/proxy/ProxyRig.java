@@ -54,7 +54,6 @@ import io.pointsman.proxy.upstream.EngineTlsSettings;
 import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.proxy.upstream.UpstreamSettings;
 import io.pointsman.request.AffinitySettings;
-import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
 import io.pointsman.testkit.Await;
 import io.pointsman.testkit.FakeClock;

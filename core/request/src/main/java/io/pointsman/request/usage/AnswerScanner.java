@@ -198,16 +198,18 @@ public final class AnswerScanner {
           leave();
         }
         field = 0;
-      } else if (field == 0 && b == '\r') {
-        continue;
-      } else if (field == OTHER_LINE || b != DATA[field]) {
-        field = OTHER_LINE;
-      } else if (++field == DATA.length) {
+      } else if ((field != 0 || b != '\r') && endsName(b)) {
         state = State.JSON;
         return at + 1;
       }
     }
     return to;
+  }
+
+  /** Reads a byte of a line's name. Returns true if data follows it. */
+  private boolean endsName(byte b) {
+    field = field != OTHER_LINE && b == DATA[field] ? field + 1 : OTHER_LINE;
+    return field == DATA.length;
   }
 
   private void nextLine() {

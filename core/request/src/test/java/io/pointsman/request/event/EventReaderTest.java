@@ -58,8 +58,7 @@ class EventReaderTest {
         "data: {\"error\":null,\"choices\":[]}\n\n",
         "event: response.output_item.added\ndata: {}\n\n",
         "data: {\"text\":\"a\",\"meta_info\":{\"finish_reason\":{\"type\":\"abort\"}}}\n\n",
-        "event: response.output_item.added\n"
-            + "data: {\"item\":{\"finish_reason\":{\"type\":\"abort\",\"status_code\":500}}}\n\n",
+        "data: {\"item\":{\"finish_reason\":{\"type\":\"abort\",\"status_code\":500}}}\n\n",
         "data: [DONE]\n\n",
         "data: one\n\n",
         "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"cut of",

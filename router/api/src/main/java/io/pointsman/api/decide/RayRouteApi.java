@@ -67,7 +67,6 @@ public final class RayRouteApi implements LocalEndpoint {
 
   private static final String RANK_HEADER = "X-data-parallel-rank";
 
-
   /**
    * Maximum length of a model name in characters. Responses repeat the name, and proxies buffer
    * responses.
@@ -104,8 +103,7 @@ public final class RayRouteApi implements LocalEndpoint {
    */
   public static void off(LocalRoutes.Builder routes) {
     LocalResponse off =
-        Json.error(
-            ProxyError.DECIDE_DISABLED, ProxyError.DECIDE_DISABLED.message());
+        Json.error(ProxyError.DECIDE_DISABLED, ProxyError.DECIDE_DISABLED.message());
     routes.on("POST", ROUTE, new Off(off));
   }
 
@@ -147,7 +145,7 @@ public final class RayRouteApi implements LocalEndpoint {
     if (problem != null) {
       return hold == null
           ? error(ProxyError.INVALID_BODY.status(), problem)
-           : Refusal.malformed(problem);
+          : Refusal.malformed(problem);
     }
     if (!permitted(request, facts)) {
       ProxyError error = ProxyError.MODEL_NOT_PERMITTED;

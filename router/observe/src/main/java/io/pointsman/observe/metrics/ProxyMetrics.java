@@ -172,7 +172,8 @@ final class ProxyMetrics implements ProxyListener {
     if (report.result().blame() != Blame.NONE) {
       error(report.result().blame(), errorKind(report)).inc();
     }
-    CounterDataPoint reason = report.result().reason() == null ? null : shed.get(report.result().reason());
+    CounterDataPoint reason =
+        report.result().reason() == null ? null : shed.get(report.result().reason());
     if (reason != null) {
       reason.inc();
     }

@@ -106,7 +106,9 @@ final class StackRequests {
       (failed ? bad : good).observe(report.times().end() / NANOS);
       if (report.result().blame() == Blame.UPSTREAM) {
         String type =
-            report.result().status() < 400 ? CUT : StatusLabels.label(StatusLabels.index(report.result().status()));
+            report.result().status() < 400
+                ? CUT
+                : StatusLabels.label(StatusLabels.index(report.result().status()));
         errorTypes.computeIfAbsent(type, t -> errors.labelValues(key.server, key.model, t)).inc();
       }
     }

@@ -124,9 +124,7 @@ class FleetActivityTest implements EngineListener {
             limited.add(reached.limit());
           }
         };
-    activity
-        .around(metrics)
-        .on(new LimitReached(ClientIdentity.UNKNOWN, ClientLimit.CONCURRENCY));
+    activity.around(metrics).on(new LimitReached(ClientIdentity.UNKNOWN, ClientLimit.CONCURRENCY));
     assertThat(limited).containsExactly(ClientLimit.CONCURRENCY);
   }
 

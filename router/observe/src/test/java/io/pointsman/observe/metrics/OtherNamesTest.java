@@ -123,7 +123,8 @@ class OtherNamesTest {
     assertThat(value("vllm:num_incoming_requests_total{model=\"sleeping\"}")).isZero();
 
     metrics
-        .proxyListener().on(TestReport.served(Endpoint.CHAT_COMPLETIONS, 503).forModel("sleeping").ended());
+        .proxyListener()
+        .on(TestReport.served(Endpoint.CHAT_COMPLETIONS, 503).forModel("sleeping").ended());
 
     assertThat(value("vllm:num_incoming_requests_total{model=\"sleeping\"}")).isEqualTo(1);
     assertThat(value("vllm:num_incoming_requests_total{model=\"other\"}")).isZero();
@@ -327,7 +328,8 @@ class OtherNamesTest {
     TestReport chat = TestReport.served(Endpoint.CHAT_COMPLETIONS, 200);
     metrics.proxyListener().on(chat.by(decode, 1, Usage.UNKNOWN).ended());
     metrics
-        .proxyListener().on(TestReport.failed(502, Blame.UPSTREAM).by(decode, 2, Usage.UNKNOWN).ended());
+        .proxyListener()
+        .on(TestReport.failed(502, Blame.UPSTREAM).by(decode, 2, Usage.UNKNOWN).ended());
     metrics.proxyListener().on(TestReport.served(Endpoint.EMBEDDINGS, 503).ended());
 
     String route = "{route=\"/v1/chat/completions\"}";
