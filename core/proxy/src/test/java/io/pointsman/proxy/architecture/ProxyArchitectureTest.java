@@ -40,7 +40,8 @@ class ProxyArchitectureTest {
             "org.jspecify..",
             "java..",
             "javax.crypto..",
-            "javax.net.ssl..")
+            "javax.net.ssl..",
+            "javax.security.auth.x500..")
         .check(PROXY);
   }
 
