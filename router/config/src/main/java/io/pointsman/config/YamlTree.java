@@ -4,10 +4,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.pointsman.config.value.Raw;
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
-import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -40,9 +38,6 @@ public final class YamlTree {
   /** Maximum number of aliases of groups and lists; {@link #MOST_VALUES} limits their content. */
   private static final int MOST_ALIASES = 100_000;
 
-  /** Maximum size of a file in bytes. */
-  private static final int MOST_BYTES = 16 << 20;
-
   private static final String MERGE = "<<";
 
   private final String name;
@@ -71,12 +66,10 @@ public final class YamlTree {
    * @throws ConfigException if the file cannot be read, or is larger
    */
   public static String text(Path file) {
-    try (InputStream in = Files.newInputStream(file)) {
-      byte[] bytes = in.readNBytes(MOST_BYTES + 1);
-      if (bytes.length > MOST_BYTES) {
-        throw new ConfigException(file + ": too large (expected: at most 16 MiB)");
-      }
-      return UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
+    try {
+      return UTF_8.newDecoder().decode(ByteBuffer.wrap(WatchedFile.bounded(file))).toString();
+    } catch (WatchedFile.TooLarge e) {
+      throw new ConfigException(file + ": too large (expected: at most 16 MiB)");
     } catch (NoSuchFileException e) {
       throw new ConfigException(file + ": no such file (expected: a YAML file)");
     } catch (CharacterCodingException e) {
@@ -93,7 +86,7 @@ public final class YamlTree {
    * @throws ConfigException if the file is no regular file, cannot be read, or is too large
    */
   public static String watchedText(Path file) {
-    if (Files.exists(file) && !Files.isRegularFile(file)) {
+    if (WatchedFile.irregular(file)) {
       throw new ConfigException(file + ": not a regular file (expected: a YAML file)");
     }
     return text(file);

@@ -1,17 +1,16 @@
 package io.pointsman.control.discovery;
 
 import io.pointsman.config.ConfigException;
+import io.pointsman.config.WatchedFile;
 import io.pointsman.config.WorkerFile;
 import io.pointsman.config.settings.DisaggSettings;
 import io.pointsman.engine.fleet.WorkerSource;
 import io.pointsman.engine.fleet.WorkerSources;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -29,9 +28,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class FileWorkers implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(FileWorkers.class);
-
-  /** Maximum size of the file in bytes. */
-  static final int MOST_BYTES = 16 * 1024 * 1024;
 
   private static final WorkerSource SELF = WorkerSource.FILE;
 
@@ -73,7 +69,7 @@ public final class FileWorkers implements AutoCloseable {
     }
     byte[] now;
     try {
-      now = contents();
+      now = WatchedFile.contents(file);
     } catch (IOException e) {
       seen = null;
       tried = null;
@@ -97,19 +93,6 @@ public final class FileWorkers implements AutoCloseable {
 
   private static String problem(IOException e) {
     return e instanceof NoSuchFileException ? "no such file" : "cannot be read: " + e.getMessage();
-  }
-
-  private byte[] contents() throws IOException {
-    if (Files.exists(file) && !Files.isRegularFile(file)) {
-      throw new IOException("not a regular file"); // a pipe would block the look
-    }
-    try (InputStream in = Files.newInputStream(file)) {
-      byte[] bytes = in.readNBytes(MOST_BYTES + 1);
-      if (bytes.length > MOST_BYTES) {
-        throw new IOException("larger than " + MOST_BYTES + " bytes");
-      }
-      return bytes;
-    }
   }
 
   /** Uses the contents; returns the reason if they cannot be used. */

@@ -3,6 +3,7 @@ package io.pointsman.control.discovery;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.config.WatchedFile;
 import io.pointsman.config.settings.DisaggSettings;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
@@ -213,7 +214,7 @@ class FileWorkersTest {
   void aFileThatIsTooLargeChangesNothing() throws Exception {
     write("[http://a:1]");
     workers.look();
-    Files.write(file, new byte[FileWorkers.MOST_BYTES + 1]);
+    Files.write(file, new byte[WatchedFile.MOST_BYTES + 1]);
     settle();
     assertThat(ids()).containsExactly("a:1");
     assertThat(failing()).isEqualTo(1);

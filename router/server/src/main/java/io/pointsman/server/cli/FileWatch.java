@@ -1,8 +1,8 @@
 package io.pointsman.server.cli;
 
+import io.pointsman.config.WatchedFile;
 import io.pointsman.control.health.Rounds;
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -16,9 +16,6 @@ import java.util.Arrays;
 final class FileWatch {
   private static final Duration LOOK = Duration.ofSeconds(2);
   private static final byte[] UNREADABLE = {};
-
-  /** Maximum size in bytes. A larger file counts as unreadable; its reader reports the reason. */
-  private static final int MOST_BYTES = 16 << 20;
 
   private final Path file;
   private byte[] seen;
@@ -66,12 +63,8 @@ final class FileWatch {
   }
 
   private byte[] contents() {
-    if (!Files.isRegularFile(file)) {
-      return UNREADABLE; // a pipe would block the watch
-    }
-    try (InputStream in = Files.newInputStream(file)) {
-      byte[] bytes = in.readNBytes(MOST_BYTES + 1);
-      return bytes.length > MOST_BYTES ? UNREADABLE : bytes;
+    try {
+      return WatchedFile.contents(file);
     } catch (IOException e) {
       return UNREADABLE;
     }
