@@ -80,9 +80,13 @@ final class Refusals {
     return reason == null ? null : of(reason, candidates, now);
   }
 
-  /** Rejects a request because others take each place on a candidate before it. */
-  static Decision.Rejected contended(List<Worker> candidates, long now) {
-    return of(RejectReason.ALL_BUSY, candidates, now);
+  /**
+   * Rejects a request after its last pick. If a candidate admits it by now, others have taken each
+   * place before it: {@link RejectReason#ALL_BUSY}.
+   */
+  static Decision.Rejected last(List<Worker> candidates, RoutingRequest request, long now) {
+    RejectReason reason = reason(candidates, request, now);
+    return of(reason == null ? RejectReason.ALL_BUSY : reason, candidates, now);
   }
 
   private static Decision.Rejected of(RejectReason reason, List<Worker> candidates, long now) {

@@ -289,9 +289,7 @@ public final class RoutingEngine {
     }
     Worker worker = previewed(current, pooled, request, now);
     if (worker == null) {
-      List<Worker> candidates = candidates(current, pooled, request);
-      Decision.Rejected refusal = Refusals.none(candidates, request, now);
-      return new Preview.Refused(refusal == null ? Refusals.contended(candidates, now) : refusal);
+      return new Preview.Refused(Refusals.last(candidates(current, pooled, request), request, now));
     }
     explain(pooled.pool(), request, worker, now);
     return new Preview.Chosen(worker);
@@ -450,9 +448,7 @@ public final class RoutingEngine {
     if (pooled == null) {
       return noPool(current.snapshot(), request);
     }
-    List<Worker> candidates = candidates(current, pooled, request);
-    Decision.Rejected refusal = Refusals.none(candidates, request, now);
-    return refusal == null ? Refusals.contended(candidates, now) : refusal;
+    return Refusals.last(candidates(current, pooled, request), request, now);
   }
 
   /** The workers that the request may go to, eligible or not. */

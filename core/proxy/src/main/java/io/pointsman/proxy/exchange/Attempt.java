@@ -417,9 +417,7 @@ final class Attempt extends WorkerCall {
     answered = true;
     complete(surplus);
     under.complete();
-    if (reader != null) {
-      parts.report().used(reader.usage(), reader.events());
-    }
+    reportCounts();
     settle();
     end(new AttemptResult.Answered(status, under.relay()));
   }
@@ -647,14 +645,14 @@ final class Attempt extends WorkerCall {
     if (relayed != null) {
       relayed.releaseKept();
       if (!answered && !relayed.unsent()) {
-        usedSoFar(relayed.relay().bytesOut());
+        parts.report().endedEarly(relayed.relay().bytesOut());
+        reportCounts();
       }
     }
   }
 
-  /** Records the counts of an answer that the client gets in part. */
-  private void usedSoFar(long bytes) {
-    parts.report().endedEarly(bytes);
+  /** Records the counts that were read, of a part of an answer too. */
+  private void reportCounts() {
     if (reader != null) {
       parts.report().used(reader.usage(), reader.events());
     }
