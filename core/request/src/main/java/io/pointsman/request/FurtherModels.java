@@ -41,7 +41,7 @@ final class FurtherModels {
               Stream.of("lora", "loras", "adapters", "adapter_path", "adapter_source"),
               IntStream.range(1, 1 << MODEL.length()).mapToObj(FurtherModels::spelled)));
 
-  /** Hashes of objects with options, whose members can be adapters. */
+  /** Hashes of objects with options. Their members can be adapters. */
   private static final long[] OPTIONS =
       hashes(Stream.of("sampling_params", "parameters", "options", "extra_body"));
 

@@ -4,9 +4,9 @@ import java.util.LinkedHashMap;
 import java.util.SequencedMap;
 
 /**
- * Stored responses whose tokens were charged to a client. A response that is computed in the
- * background is charged when it is first read; further reads cost nothing. Bounded; the least
- * recently used id is removed first, and a later read of it is charged again. Thread-safe.
+ * Stored responses that were charged to a client. A response that is computed in the background is
+ * charged when it is first read; further reads cost nothing. Bounded; the least recently used id is
+ * removed first, and a later read of it is charged again. Thread-safe.
  */
 public final class ChargedResponses {
   /** Maximum number of ids. */

@@ -34,7 +34,7 @@ public final class ClientLimiter {
     this.ticker = ticker;
   }
 
-  /** The stored responses whose tokens were charged. */
+  /** The stored responses that were charged. */
   public ChargedResponses responses() {
     return responses;
   }

@@ -97,7 +97,7 @@ public final class AnswerScanner {
   /** True if the top object lies in a list. */
   private boolean listed;
 
-  /** Number of open objects and lists below the place, in none of which a member counts. */
+  /** Number of open objects and lists below the place. Their members do not count. */
   private int below;
 
   /** The member with the current value. */
@@ -217,7 +217,7 @@ public final class AnswerScanner {
     field = 0;
   }
 
-  /** Ends all objects, also those that are incomplete. */
+  /** Ends all objects, also incomplete ones. */
   private void leave() {
     enter(AnswerPlace.OUTSIDE);
     listed = false;

@@ -95,7 +95,7 @@ final class Reload {
     return changed;
   }
 
-  /** Adds the keys whose file has another content under the same name. */
+  /** Adds each key with a file that has another content under the same name. */
   private void addChangedFiles(PointsmanConfig next, List<Key<?>> changed) {
     AccessSettings before = present.access();
     AccessSettings after = next.access();

@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Builds the policies of all roles and models from a configuration, and builds them again when it
- * changes. New policies take over the prefix indexes and sessions of those that they replace, if
- * the sizes are equal.
+ * changes. New policies take over the prefix indexes and sessions of their predecessors, if the
+ * sizes are equal.
  */
 final class RolePolicies {
   private final PolicyClasses classes;
