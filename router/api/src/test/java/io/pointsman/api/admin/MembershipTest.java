@@ -187,16 +187,20 @@ class MembershipTest {
     assertThat(fleet.snapshot().workers()).isEmpty();
   }
 
+  /** Workers are healthy at the first look. */
+  private Membership withGoodProbes(Fleet fleet) {
+    return new Membership(
+        fleet,
+        SETTINGS,
+        DisaggSettings.DEFAULTS,
+        clock::nanos,
+        _ -> fleet.snapshot().workers().forEach(worker -> worker.probed(true)));
+  }
+
   @Test
   void anAdditionHasTheSettingsInForce() throws Exception {
     Fleet fleet = fleet(16);
-    Membership membership =
-        new Membership(
-            fleet,
-            SETTINGS,
-            DisaggSettings.DEFAULTS,
-            clock::nanos,
-            _ -> fleet.snapshot().workers().forEach(worker -> worker.probed(true)));
+    Membership membership = withGoodProbes(fleet);
     membership.use(SETTINGS.with().dataParallelSize(3).build());
     assertThat(membership.add("http://a:1", Set.of())).isNull();
     assertThat(fleet.snapshot().workers()).hasSize(3);
@@ -205,13 +209,7 @@ class MembershipTest {
   @Test
   void aFullFleetTakesNoMore() throws Exception {
     Fleet fleet = fleet(1);
-    Membership membership =
-        new Membership(
-            fleet,
-            SETTINGS,
-            DisaggSettings.DEFAULTS,
-            clock::nanos,
-            _ -> fleet.snapshot().workers().forEach(worker -> worker.probed(true)));
+    Membership membership = withGoodProbes(fleet);
     assertThat(membership.add("http://a:1", Set.of())).isNull();
     assertThat(membership.add("http://b:1", Set.of())).contains("expected: at most 1");
     assertThat(fleet.snapshot().workers()).hasSize(1);
