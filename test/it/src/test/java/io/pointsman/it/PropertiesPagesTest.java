@@ -32,6 +32,7 @@ final class PropertiesPagesTest {
             "core/request",
             "core/proxy",
             "core/pd",
+            "test/data-plane",
             "router/config",
             "router/control",
             "router/kubernetes",

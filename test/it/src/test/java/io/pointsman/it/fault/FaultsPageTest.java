@@ -135,6 +135,7 @@ final class FaultsPageTest {
             "core/request",
             "core/proxy",
             "core/pd",
+            "test/data-plane",
             "router/config",
             "router/control",
             "router/kubernetes",
