@@ -302,7 +302,7 @@ public abstract class WorkerCall implements UpstreamUser {
       lease.progressed();
     }
     mostBuffered = headArrived(head);
-    if (mostBuffered != NOT_BUFFERED) {
+    if (mostBuffered != NOT_BUFFERED && !arrivedWhole(head, in)) {
       byte[] bytes = Arrays.copyOf(state.scratch(head.length()), head.length());
       held =
           new BufferedResponse(
@@ -318,6 +318,14 @@ public abstract class WorkerCall implements UpstreamUser {
       phase = Phase.ANSWERING;
       answers(head, in);
     }
+  }
+
+  /**
+   * True if {@code in} completes an answer that is passed on as it is. Such an answer needs no
+   * buffer.
+   */
+  protected boolean arrivedWhole(ResponseHead head, ByteBuf in) {
+    return false;
   }
 
   /** True if the head says nothing about output: engines send it before they compute. */

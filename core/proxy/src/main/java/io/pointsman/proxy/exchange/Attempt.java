@@ -175,6 +175,12 @@ final class Attempt extends WorkerCall {
     return parts.head().method().equals("POST") && (measured || !context.facts().stream());
   }
 
+  @Override
+  protected boolean arrivedWhole(ResponseHead head, ByteBuf in) {
+    whole = good(status) && !head.chunked() && head.contentLength() == in.readableBytes();
+    return whole;
+  }
+
   private static boolean good(int status) {
     return status < 400;
   }
@@ -244,7 +250,7 @@ final class Attempt extends WorkerCall {
             method,
             lease.observed() || state.plane().listener().readsUsage() || context.countsTokens(),
             context.charged(),
-            state::scratch);
+            state::contents);
     reader = reading;
     if (whole && reading != null) {
       reading.read(in);

@@ -51,6 +51,7 @@ public final class LoopState {
   private final int loops;
   private Executor afterAWhile;
   private final Scratch scratch = new Scratch();
+  private final Scratch contents = new Scratch();
   private boolean sweeping;
   private volatile int running;
 
@@ -188,6 +189,14 @@ public final class LoopState {
   /** Scratch memory of at least {@code length} bytes, valid until the next call. */
   public byte[] scratch(int length) {
     return scratch.atLeast(length);
+  }
+
+  /**
+   * Scratch memory of at least {@code length} bytes for the contents of an answer, valid until the
+   * next call. The head of the answer may still be in {@link #scratch(int)}.
+   */
+  public byte[] contents(int length) {
+    return contents.atLeast(length);
   }
 
   /** Scratch memory that starts with a copy of {@code body}, valid until the next call. */

@@ -1,5 +1,7 @@
 package io.pointsman.proxy.wire;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
 import io.netty.buffer.ByteBuf;
 import io.netty.util.NetUtil;
 import io.pointsman.proxy.identity.ClientIdentity;
@@ -29,6 +31,9 @@ public final class ClientAddress {
   private final String scheme;
   private final ForwardedSettings settings;
 
+  /** The headers for workers if the client is not a trusted proxy. */
+  private final byte[] lines;
+
   /** The client with this address. */
   private final ClientIdentity identity;
 
@@ -39,6 +44,10 @@ public final class ClientAddress {
     sent = settings.sent() && address != null;
     trusted = address != null && settings.trusts(address);
     scheme = encrypted ? "https" : "http";
+    lines =
+        ("x-forwarded-for: %s\r\nx-forwarded-proto: %s\r\nx-real-ip: %s\r\n"
+                .formatted(text, scheme, text))
+            .getBytes(US_ASCII);
     identity = address == null ? ClientIdentity.UNKNOWN : identity(plain(address));
   }
 
@@ -137,15 +146,18 @@ public final class ClientAddress {
     if (!sent) {
       return;
     }
-    String before = trusted ? head.joined(HeaderName.FORWARDED_FOR) : "";
-    line(out, "x-forwarded-for: ", before, text);
-    if (!trusted || head.joined(HeaderName.FORWARDED_PROTO).isEmpty()) {
+    if (!trusted) {
+      out.writeBytes(lines);
+      return;
+    }
+    line(out, "x-forwarded-for: ", head.joined(HeaderName.FORWARDED_FOR), text);
+    if (head.joined(HeaderName.FORWARDED_PROTO).isEmpty()) {
       line(out, "x-forwarded-proto: ", "", scheme);
     }
-    if (!trusted || head.joined(HeaderName.REAL_IP).isEmpty()) {
+    if (head.joined(HeaderName.REAL_IP).isEmpty()) {
       line(out, "x-real-ip: ", "", text);
     }
-    String standard = trusted ? head.joined(HeaderName.FORWARDED) : "";
+    String standard = head.joined(HeaderName.FORWARDED);
     if (!standard.isEmpty()) {
       String node = text.indexOf(':') < 0 ? text : "\"[" + text + "]\"";
       line(out, "forwarded: ", standard, "for=" + node + ";proto=" + scheme);
