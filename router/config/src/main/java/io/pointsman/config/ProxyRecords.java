@@ -2,6 +2,7 @@ package io.pointsman.config;
 
 import static io.pointsman.config.RecordGroup.group;
 
+import io.pointsman.config.key.AdminKeys;
 import io.pointsman.config.key.ClientLimitKeys;
 import io.pointsman.config.key.DisaggKeys;
 import io.pointsman.config.key.ForwardKeys;
@@ -171,6 +172,7 @@ final class ProxyRecords {
             values.get(FrontKeys.UPLOAD_GRACE),
             values.get(FrontKeys.EVICT_IDLE),
             values.get(FrontKeys.SEARCHES_PER_SECOND),
+            values.get(AdminKeys.SEARCH_RESPONSES),
             quota(values)),
         new LimitSettings.Strictness(
             values.get(FrontKeys.STANDARD_METHODS),

@@ -346,6 +346,11 @@ public final class ProxyRig implements AutoCloseable {
     }
 
     @Override
+    public boolean confirms() {
+      return callers.confirms();
+    }
+
+    @Override
     public @Nullable KeyHolder holder(@Nullable String authorization) {
       return callers.holder(authorization);
     }

@@ -13,6 +13,7 @@ import io.pointsman.proxy.relay.RewrittenRelay;
 import io.pointsman.proxy.relay.TunnelRelay;
 import io.pointsman.proxy.retry.BufferedResponse;
 import io.pointsman.proxy.stored.ResponseIdSniffer;
+import io.pointsman.proxy.wire.BodyFraming;
 import io.pointsman.proxy.wire.Locations;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.ResponseHead;
@@ -70,7 +71,10 @@ final class AnswerWriter {
    */
   Relay open(Worker worker, ResponseHead answer, boolean received, AnswerChanges changes) {
     report.answers(answer.status(), worker, answer.eventStream());
-    ids = endpoint == Endpoint.RESPONSES ? new ResponseIdSniffer() : null;
+    ids =
+        endpoint == Endpoint.RESPONSES && !answer.encoded()
+            ? new ResponseIdSniffer(new BodyFraming(answer, head.method()))
+            : null;
     String lines =
         changes.lines() + plane.cors().lines(head) + "x-request-id: " + requestId + "\r\n";
     if (plane.headers().workerHeader()) {
@@ -158,7 +162,7 @@ final class AnswerWriter {
     Worker by = report.worker();
     ResponseIdSniffer learning = ids;
     if (learning != null && by != null && report.status() < 300) {
-      boolean done = learning.learn(bytes, by, plane.owners());
+      boolean done = learning.learn(bytes, by, plane.owners(), plane.owner(head));
       report.creates(learning.id());
       ids = done ? null : learning;
     }

@@ -6,6 +6,7 @@ import io.pointsman.proxy.body.BodyDecoder;
 import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.body.RequestBody;
 import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.identity.ClientOwner;
 import io.pointsman.proxy.identity.ModelRights;
 import io.pointsman.proxy.identity.Priority;
 import io.pointsman.proxy.loop.LoopState;
@@ -17,6 +18,7 @@ import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.stored.StoredResponse;
 import io.pointsman.proxy.telemetry.RequestEvent.LimitReached;
 import io.pointsman.proxy.wire.RequestHead;
+import io.pointsman.request.BodyVerdict;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
 import io.pointsman.request.RequestHeaders;
@@ -25,6 +27,8 @@ import io.pointsman.request.coding.Decoding;
 import io.pointsman.request.splice.Splice;
 import io.pointsman.request.strict.RerankForm;
 import io.pointsman.request.strict.StrictBody;
+import java.util.EnumSet;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -73,6 +77,18 @@ final class Intake implements BodyDecoder.Receiver {
 
   private static final String UNCHECKED =
       "model: cannot be checked for this API key, because the body is too long";
+
+  private static final String UNREAD_RESPONSE =
+      "request body: too long to find previous_response_id, which the router checks for this API"
+          + " key (expected: at most 8 times limits.max-buffered-body)";
+
+  private static final String UNREADABLE_RESPONSE =
+      "request body: not readable for the router (expected: a JSON object without a coding, because"
+          + " the router checks previous_response_id for this API key)";
+
+  /** Kinds of bodies that engines may read as JSON, and the router does not. */
+  private static final Set<BodyVerdict.Kind> UNREADABLE =
+      EnumSet.of(BodyVerdict.Kind.OPAQUE, BodyVerdict.Kind.FORM);
 
   private static final Later LATER = new Later();
   private static final More MORE = new More();
@@ -185,8 +201,12 @@ final class Intake implements BodyDecoder.Receiver {
     if (refused != null) {
       return refused;
     }
-    StoredResponse stored = StoredResponse.of(plane.owners(), endpoint, head, read);
-    refused = ofForm(read, stored, bytes);
+    String owner = plane.owner(head);
+    StoredResponse stored = StoredResponse.of(plane.owners(), endpoint, head, read, owner);
+    refused = ofOwner(read, stored, owner);
+    if (refused == null) {
+      refused = ofForm(read, stored, bytes);
+    }
     if (refused != null) {
       return refused;
     }
@@ -228,6 +248,29 @@ final class Intake implements BodyDecoder.Receiver {
     return ModelRights.permits(head.identity(), head.method(), head, read, asked)
         ? null
         : new Refused(ProxyError.MODEL_NOT_PERMITTED);
+  }
+
+  /**
+   * Checks that a client with a name uses no stored response of another one. All of the body must
+   * be read for this.
+   *
+   * @param owner the client as an owner of responses
+   * @return null if it uses none
+   */
+  private @Nullable Result ofOwner(
+      RequestFacts read, @Nullable StoredResponse stored, String owner) {
+    if (endpoint == Endpoint.RESPONSES && !owner.equals(ClientOwner.EVERYBODY)) {
+      if (!body.complete()) {
+        return body.keepsMore() ? MORE : new Refused(ProxyError.BODY_TOO_LARGE, UNREAD_RESPONSE);
+      }
+      if (UNREADABLE.contains(read.body().kind())) {
+        return new Refused(ProxyError.INVALID_BODY, UNREADABLE_RESPONSE);
+      }
+    }
+    boolean unknown = plane.limits().clients().searchesUnowned();
+    return stored == null || stored.permitted(unknown)
+        ? null
+        : new Refused(ProxyError.UNKNOWN_RESPONSE);
   }
 
   /** Checks the form of the body; null if it is good. */

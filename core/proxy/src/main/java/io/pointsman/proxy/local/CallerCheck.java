@@ -88,6 +88,14 @@ public interface CallerCheck {
   Verdict ask(String authorization);
 
   /**
+   * True if an admitted client without a name has a key that an authority has confirmed. The key
+   * then identifies it.
+   */
+  default boolean confirms() {
+    return false;
+  }
+
+  /**
    * The holder of a key of the router, of any role; null if the router has no such key. Called on
    * event loops; must neither block nor throw.
    *

@@ -8,6 +8,7 @@ import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.body.BodyDecoder;
 import io.pointsman.proxy.body.RequestEdits;
+import io.pointsman.proxy.identity.ClientOwner;
 import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
@@ -25,6 +26,7 @@ import io.pointsman.proxy.stored.ResponseOwners;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestTracer;
+import io.pointsman.proxy.wire.RequestHead;
 import java.time.Duration;
 
 /**
@@ -64,6 +66,11 @@ public record ServerContext(
     BodyBudget localBodies,
     BodyDecoder decoder,
     Duration sseKeepalive) {
+
+  /** The name of a client as the owner of stored responses. */
+  public String owner(RequestHead client) {
+    return ClientOwner.of(client.identity(), CallerCheck.credentials(client), callers.confirms());
+  }
 
   /** The parts of a context that follow from settings and can be replaced at run time. */
   public record Live(

@@ -19,6 +19,8 @@ import java.time.Duration;
  *     or descriptors are short; 0 to close none
  * @param searchesPerSecond maximum number of searches per second, by all clients, for stored
  *     responses of unknown workers; also of searches in progress
+ * @param searchesUnowned true if clients with a name may use a stored response that nobody is known
+ *     to have created
  * @param quota limits of each client by its key, certificate or address, for each model
  */
 @RecordBuilder
@@ -29,6 +31,7 @@ public record ClientLimits(
     Duration uploadGrace,
     Duration evictIdle,
     int searchesPerSecond,
+    boolean searchesUnowned,
     ClientQuota quota)
     implements ClientLimitsBuilder.With {
   /** No limits except on connections. */
@@ -53,6 +56,7 @@ public record ClientLimits(
         uploadGrace,
         evictIdle,
         searchesPerSecond,
+        false,
         ClientQuota.NONE);
   }
 

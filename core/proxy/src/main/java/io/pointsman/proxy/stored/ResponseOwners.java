@@ -1,15 +1,25 @@
 package io.pointsman.proxy.stored;
 
+import io.pointsman.proxy.identity.ClientOwner;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Table of the workers that have the stored responses of the Responses API. It is bounded; the
- * least recently used entry is removed first. Thread-safe. Only requests of that API use it.
+ * Table of the workers that have the stored responses of the Responses API, and of the clients that
+ * created them. It is bounded; the least recently used entry is removed first. Thread-safe. Only
+ * requests of that API use it.
  */
 public final class ResponseOwners {
-  private final Map<String, String> workers;
+  /**
+   * One response.
+   *
+   * @param worker id of the worker that has it; null if that worker has left the fleet
+   * @param creator the client that created it, see {@link ClientOwner}
+   */
+  private record Kept(@Nullable String worker, String creator) {}
+
+  private final Map<String, Kept> entries;
   private final StoredSearches searches;
 
   /**
@@ -18,10 +28,10 @@ public final class ResponseOwners {
    */
   public ResponseOwners(int most, StoredSearches searches) {
     this.searches = searches;
-    workers =
+    entries =
         new LinkedHashMap<>(16, 0.75f, true) {
           @Override
-          protected boolean removeEldestEntry(Map.Entry<String, String> eldest) {
+          protected boolean removeEldestEntry(Map.Entry<String, Kept> eldest) {
             return size() > most;
           }
         };
@@ -34,19 +44,47 @@ public final class ResponseOwners {
 
   /** Id of the worker that has a response; null if unknown. */
   public synchronized @Nullable String owner(String responseId) {
-    return workers.get(responseId);
+    Kept entry = entries.get(responseId);
+    return entry == null ? null : entry.worker;
   }
 
-  /** Records that a worker created a response or has it. */
-  public void learn(String responseId, String workerId) {
+  /**
+   * True if a client may use a response: its creator, or any client without a name if nobody is
+   * known to have created it.
+   *
+   * @param client the client's name, see {@link ClientOwner}
+   * @param unknown true if clients with a name may use a response of an unknown creator too
+   */
+  public synchronized boolean mayUse(String responseId, String client, boolean unknown) {
+    Kept entry = entries.get(responseId);
+    return entry == null
+        ? unknown || client.equals(ClientOwner.EVERYBODY)
+        : entry.creator.equals(client);
+  }
+
+  /**
+   * Records that a worker created a response for a client or has it. A response of another client
+   * stays as it is, because clients can choose ids.
+   *
+   * @param client the client's name, see {@link ClientOwner}
+   */
+  public void learn(String responseId, String workerId, String client) {
     synchronized (this) {
-      workers.put(responseId, workerId);
+      Kept entry = entries.get(responseId);
+      if (entry == null || entry.creator.equals(client)) {
+        entries.put(responseId, new Kept(workerId, client));
+      }
     }
     searches.exists(responseId);
   }
 
-  /** Removes a response, because it was deleted or its worker has left. */
+  /** Records that the worker with a response has left. The response stays the creator's. */
+  public synchronized void left(String responseId) {
+    entries.computeIfPresent(responseId, (_, entry) -> new Kept(null, entry.creator));
+  }
+
+  /** Removes a response, because it was deleted. */
   public synchronized void forget(String responseId) {
-    workers.remove(responseId);
+    entries.remove(responseId);
   }
 }

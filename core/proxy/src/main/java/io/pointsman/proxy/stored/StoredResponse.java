@@ -17,28 +17,49 @@ import org.jspecify.annotations.Nullable;
 public final class StoredResponse {
   private final ResponseOwners owners;
   private final String id;
+  private final String client;
   private final boolean byId;
   private final boolean deletes;
   private @Nullable String owner;
   private boolean searches;
 
-  private StoredResponse(ResponseOwners owners, String id, boolean byId, boolean deletes) {
+  private StoredResponse(
+      ResponseOwners owners, String id, String client, boolean byId, boolean deletes) {
     this.owners = owners;
     this.id = id;
+    this.client = client;
     this.byId = byId;
     this.deletes = deletes;
     owner = owners.owner(id);
   }
 
-  /** The stored response that a request uses; null if there is none. */
+  /**
+   * The stored response that a request uses; null if there is none.
+   *
+   * @param client the client that sent the request, see {@link
+   *     io.pointsman.proxy.identity.ClientOwner}
+   */
   public static @Nullable StoredResponse of(
-      ResponseOwners owners, Endpoint endpoint, RequestHead head, RequestFacts facts) {
+      ResponseOwners owners,
+      Endpoint endpoint,
+      RequestHead head,
+      RequestFacts facts,
+      String client) {
     String inPath = idInPath(endpoint, head);
     if (inPath != null) {
-      return new StoredResponse(owners, inPath, true, endpoint == Endpoint.RESPONSE_DELETE);
+      return new StoredResponse(owners, inPath, client, true, endpoint == Endpoint.RESPONSE_DELETE);
     }
     String previous = facts.responseId();
-    return previous == null ? null : new StoredResponse(owners, previous, false, false);
+    return previous == null ? null : new StoredResponse(owners, previous, client, false, false);
+  }
+
+  /**
+   * True if the client may use the response.
+   *
+   * @param unknown true if clients with a name may use a response of an unknown creator
+   */
+  public boolean permitted(boolean unknown) {
+    return owners.mayUse(id, client, unknown);
   }
 
   /** The id in the path of a request for a stored response; null for other requests. */
@@ -111,7 +132,7 @@ public final class StoredResponse {
     if (owner == null || engine.fleet().snapshot().worker(owner) != null) {
       return false;
     }
-    owners.forget(id);
+    owners.left(id);
     owner = null;
     return true;
   }
@@ -124,7 +145,7 @@ public final class StoredResponse {
     if (deletes) {
       owners.forget(id);
     } else {
-      owners.learn(id, by.id());
+      owners.learn(id, by.id(), client);
     }
   }
 }

@@ -160,6 +160,11 @@ public final class KeyValidation implements CallerCheck {
   }
 
   @Override
+  public boolean confirms() {
+    return true;
+  }
+
+  @Override
   public Admission admission(@Nullable String authorization) {
     String key = key(authorization);
     return key == null ? Admission.of(Verdict.REFUSED) : kept(key);

@@ -245,6 +245,11 @@ public final class FileKeys implements CallerCheck, KeyRing {
   }
 
   @Override
+  public boolean confirms() {
+    return others.confirms();
+  }
+
+  @Override
   public Admission admission(@Nullable String authorization) {
     KeyHolder found = holder(authorization);
     if (found == null) {

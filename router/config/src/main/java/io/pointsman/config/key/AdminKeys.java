@@ -10,6 +10,7 @@ import static io.pointsman.config.value.ValueTypes.texts;
 import io.pointsman.config.settings.AdminSettings;
 import io.pointsman.config.settings.AuthSettings;
 import io.pointsman.config.settings.DecisionSettings;
+import io.pointsman.proxy.settings.ClientLimits;
 import java.time.Duration;
 import java.util.List;
 
@@ -138,6 +139,18 @@ public final class AdminKeys {
           "A low value asks the servers often. With a high value, revoked tokens stay valid for"
               + " this time.");
 
+  public static final Key<Boolean> SEARCH_RESPONSES =
+      Key.of(
+          "auth.search-responses",
+          bool(),
+          ClientLimits.DEFAULTS.searchesUnowned(),
+          "Search the workers for a stored response (`/v1/responses/{id}`,"
+              + " `previous_response_id`) that the router does not know, if clients have keys or"
+              + " certificates. The first client that reads such a response then owns it.",
+          "`false`: such an id gets 404, also for the client that created the response before a"
+              + " restart of the router or through another router. `true`: a client that learns"
+              + " such an id can use the response of another client.");
+
   private AdminKeys() {}
 
   static List<Key<?>> all() {
@@ -154,6 +167,7 @@ public final class AdminKeys {
         VALIDATION_URLS,
         KEYS_FILE,
         KEYS_ENV,
-        VERDICT_TTL);
+        VERDICT_TTL,
+        SEARCH_RESPONSES);
   }
 }

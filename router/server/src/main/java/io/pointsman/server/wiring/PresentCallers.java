@@ -33,6 +33,11 @@ record PresentCallers(Supplier<CallerCheck> present) implements CallerCheck {
   }
 
   @Override
+  public boolean confirms() {
+    return present.get().confirms();
+  }
+
+  @Override
   public @Nullable KeyHolder holder(@Nullable String authorization) {
     return present.get().holder(authorization);
   }
