@@ -2,6 +2,7 @@ package io.pointsman.request;
 
 import io.pointsman.engine.policy.AffinityKey;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.request.handover.HandoverFields;
 import io.pointsman.request.json.JsonCursor;
 import io.pointsman.request.json.JsonText;
 import io.pointsman.request.json.StringScanner;
@@ -27,6 +28,9 @@ final class BodyReader {
   private Span stream = Span.NONE;
   private Span response = Span.NONE;
 
+  /** True if the body may have members of hand-overs. */
+  private boolean handover;
+
   /** Bytes of the last decoded model name. Most requests name one of a few models. */
   private byte[] lastName = {};
 
@@ -49,6 +53,7 @@ final class BodyReader {
     prompt.reset();
     identity.reset();
     further.reset();
+    handover = false;
     json.reset(body, offset, offset + length);
     int first = json.peek();
     if (first == '{') {
@@ -57,7 +62,8 @@ final class BodyReader {
       json.value();
     }
     json.finish();
-    return verdict(first, truncated).naming(further.names());
+    BodyVerdict verdict = verdict(first, truncated).naming(further.names());
+    return handover ? verdict.withHandover() : verdict;
   }
 
   /** Drops the references to the body. */
@@ -118,16 +124,29 @@ final class BodyReader {
   private void members(KeyFields keyFields) {
     for (boolean more = json.firstMember(); more; more = json.nextMember()) {
       Field field = Field.at(json);
+      boolean outer = HandoverFields.outer(json.keyHash());
+      handover |= HandoverFields.top(json.keyHash());
       if (FurtherModels.concerns(json, field)) {
         boolean options = field == null && FurtherModels.options(json);
-        json.peek();
-        int from = json.position();
+        int from = valueFrom();
         member(field, keyFields);
-        further.read(body, offset + from, offset + json.position(), options);
+        int to = offset + json.position();
+        further.read(body, from, to, options);
+        handover |= outer && HandoverFields.mayLieIn(body, from, to);
+      } else if (outer) {
+        int from = valueFrom();
+        member(field, keyFields);
+        handover |= HandoverFields.mayLieIn(body, from, offset + json.position());
       } else {
         member(field, keyFields);
       }
     }
+  }
+
+  /** Index of the value of the last key. */
+  private int valueFrom() {
+    json.peek();
+    return offset + json.position();
   }
 
   private void member(@Nullable Field field, KeyFields keyFields) {

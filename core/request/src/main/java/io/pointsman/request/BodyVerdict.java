@@ -12,8 +12,11 @@ import java.util.Set;
  * @param position offset in bytes at which the body is malformed; 0 otherwise
  * @param furtherModels models that engines can read beside the one of the request, for example
  *     adapters; the empty name for one that is no text
+ * @param handover true if the body may have members of {@link
+ *     io.pointsman.request.handover.HandoverFields}; false for one that was not read as an object
  */
-public record BodyVerdict(Kind kind, String reason, int position, Set<String> furtherModels) {
+public record BodyVerdict(
+    Kind kind, String reason, int position, Set<String> furtherModels, boolean handover) {
   /** Kind of a request body. */
   public enum Kind {
     /** A complete JSON object. */
@@ -44,7 +47,7 @@ public record BodyVerdict(Kind kind, String reason, int position, Set<String> fu
   }
 
   BodyVerdict(Kind kind, String reason, int position) {
-    this(kind, reason, position, Set.of());
+    this(kind, reason, position, Set.of(), false);
   }
 
   /** This verdict with more further models. */
@@ -54,6 +57,11 @@ public record BodyVerdict(Kind kind, String reason, int position, Set<String> fu
     }
     Set<String> all = new HashSet<>(furtherModels);
     all.addAll(further);
-    return new BodyVerdict(kind, reason, position, all);
+    return new BodyVerdict(kind, reason, position, all, handover);
+  }
+
+  /** This verdict of a body that may have members of hand-overs. */
+  BodyVerdict withHandover() {
+    return new BodyVerdict(kind, reason, position, furtherModels, true);
   }
 }

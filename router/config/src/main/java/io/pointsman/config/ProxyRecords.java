@@ -70,7 +70,8 @@ final class ProxyRecords {
             values.get(FrontKeys.REQUEST_ID_HEADERS),
             values.get(FrontKeys.WORKER_HEADER),
             values.get(DisaggKeys.STAGE_ERRORS),
-            group("forwarded", () -> forwarded(values))),
+            group("forwarded", () -> forwarded(values)),
+            values.get(FrontKeys.FORWARD_HANDOVERS)),
         group(
             "cors",
             () ->

@@ -23,9 +23,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sender of complete requests to one worker. Regular workers get the client's request unchanged.
- * Prefill and decode workers get it without the client's fields for KV transfers. Belongs to the
- * event loop.
+ * Sender of complete requests to one worker. It removes the client's fields for KV transfers, for
+ * regular workers only if the settings say so. Belongs to the event loop.
  */
 final class SingleWorkerRequests {
   private static final String TOO_LARGE =
@@ -58,7 +57,7 @@ final class SingleWorkerRequests {
    */
   void send(ClientExchange served, Lease lease, String lines, Runnable onReached) {
     if (lease.worker().spec().role() == Role.REGULAR) {
-      served.attempt(lease, new SingleWorkerRequest(null, HeadChanges.NONE, lines, onReached));
+      sendToRegular(served, lease, lines, onReached);
       return;
     }
     if (hidden(served.request().facts())) {
@@ -83,6 +82,24 @@ final class SingleWorkerRequests {
     Header id = new Header(Header.REQUEST_ID, PdRequests.id(served, plane));
     HeadChanges head = new HeadChanges(List.of(id), false);
     served.attempt(lease, new SingleWorkerRequest(body, head, lines, onReached));
+  }
+
+  private void sendToRegular(ClientExchange served, Lease lease, String lines, Runnable onReached) {
+    EditedBody body = null;
+    KeptBody original = served.request().body();
+    boolean drops = !state.plane().headers().handovers();
+    if (drops && original != null && served.request().facts().body().handover()) {
+      Splice cleaned = cleaned(original);
+      if (cleaned == null) {
+        lease.ignored();
+        refuse(served);
+        return;
+      }
+      if (cleaned.length() < original.length()) {
+        body = new EditedBody(original, cleaned);
+      }
+    }
+    served.attempt(lease, new SingleWorkerRequest(body, HeadChanges.NONE, lines, onReached));
   }
 
   private @Nullable Splice cleaned(KeptBody original) {

@@ -1,16 +1,15 @@
 package io.pointsman.pd.protocol;
 
-import static io.pointsman.pd.protocol.PrefillBody.KV_TRANSFER_PARAMS;
 import static io.pointsman.request.splice.BodyEdit.remove;
 
+import io.pointsman.request.handover.HandoverFields;
 import io.pointsman.request.splice.BodyEdit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Request fields that control a handover. Engines trust them: they connect to the given address and
- * wait for blocks. Only the router may set them, so a client's fields are removed.
+ * A client's {@link HandoverFields}, which are removed, and fields that hold for one engine only.
  */
 public final class ForeignFields {
   /** The request id in the body of {@code /v1/responses}, which may contain engine addresses. */
@@ -25,18 +24,7 @@ public final class ForeignFields {
   static final String PREFILL_RANK = "disagg_prefill_dp_rank";
 
   private static final List<BodyEdit> ALL =
-      List.of(
-          remove(KV_TRANSFER_PARAMS),
-          // vLLM accepts the parameters in these two members as well.
-          remove("vllm_xargs", KV_TRANSFER_PARAMS),
-          remove("sampling_params", "extra_args", KV_TRANSFER_PARAMS),
-          remove("disagg_prefill_resp"),
-          remove(PREFILL_RANK),
-          remove("bootstrap_host"),
-          remove("bootstrap_port"),
-          remove("bootstrap_room"),
-          remove("bootstrap_pair_key"),
-          remove(REQUEST_ID));
+      HandoverFields.paths().stream().<BodyEdit>map(BodyEdit.Remove::new).toList();
 
   /** A client's rank applies to one engine, so it cannot hold for two. */
   private static final List<BodyEdit> OF_A_PART =
@@ -70,6 +58,6 @@ public final class ForeignFields {
 
   /** Returns true if a request id contains the engine address of a handover. */
   public static boolean names(String requestId) {
-    return requestId.contains(PairId.PREFILL) || requestId.contains(PairId.DECODE);
+    return HandoverFields.addresses(requestId);
   }
 }

@@ -4,14 +4,15 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.pd.peer.Address;
 import io.pointsman.pd.peer.Peers;
 import io.pointsman.pd.plan.PdRequest;
+import io.pointsman.request.handover.HandoverFields;
 import java.util.regex.Pattern;
 
 /** A request id that contains both workers' addresses, in the form that vLLM's connectors parse. */
 final class PairId {
   static final String EXPECTED = "an address of the form host:port (IPv6 cannot be part of an id)";
 
-  static final String PREFILL = "___prefill_addr_";
-  static final String DECODE = "___decode_addr_";
+  static final String PREFILL = HandoverFields.PREFILL_ADDRESS;
+  static final String DECODE = HandoverFields.DECODE_ADDRESS;
 
   private static final Pattern PLAIN = Pattern.compile("[^:\\[\\]_]+:\\d{1,5}");
 

@@ -146,6 +146,10 @@ final class Exchange
     } else if (body.total() + part.readableBytes() > plane.limits().maxBodyBytes()) {
       part.release();
       refuseBody(ProxyError.BODY_TOO_LARGE, client.replies().tooLarge());
+    } else if (phase != Phase.RECEIVING && intake.handoverIn(part)) {
+      part.release();
+      Intake.Refused refused = Intake.handoverRefused();
+      refuseBody(refused.error(), refused.reply());
     } else if (current != null && worker != null) {
       body.stream(worker, part);
       current.requestMoved();

@@ -1,5 +1,6 @@
 package io.pointsman.proxy.exchange;
 
+import io.netty.buffer.ByteBuf;
 import io.pointsman.proxy.admission.Admission;
 import io.pointsman.proxy.admission.QueuedRequest;
 import io.pointsman.proxy.body.BodyDecoder;
@@ -24,10 +25,14 @@ import io.pointsman.request.RequestFacts;
 import io.pointsman.request.RequestHeaders;
 import io.pointsman.request.RequestReader;
 import io.pointsman.request.coding.Decoding;
+import io.pointsman.request.handover.HandoverFields;
+import io.pointsman.request.handover.HandoverScan;
+import io.pointsman.request.splice.BodyEdit;
 import io.pointsman.request.splice.Splice;
 import io.pointsman.request.strict.RerankForm;
 import io.pointsman.request.strict.StrictBody;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -93,6 +98,14 @@ final class Intake implements BodyDecoder.Receiver {
   private static final Later LATER = new Later();
   private static final More MORE = new More();
 
+  private static final String HANDOVER_REFUSED =
+      "request body: has fields of hand-overs between engines, for example kv_transfer_params,"
+          + " which cannot be removed (expected: none, or a JSON object in UTF-8 of at most"
+          + " limits.max-buffered-body bytes and 4096 members)";
+
+  private static final List<BodyEdit> WITHOUT_HANDOVERS =
+      HandoverFields.paths().stream().<BodyEdit>map(BodyEdit.Remove::new).toList();
+
   private final LoopState state;
   private final ServerContext plane;
   private final Endpoint endpoint;
@@ -108,6 +121,9 @@ final class Intake implements BodyDecoder.Receiver {
 
   /** Null before the first read. */
   private @Nullable RequestFacts facts;
+
+  /** Search in the parts of the body that follow; null if they need none. */
+  private @Nullable HandoverScan rest;
 
   Intake(ExchangeParts parts, CodedBody coded, Receiver receiver) {
     this.parts = parts;
@@ -195,6 +211,16 @@ final class Intake implements BodyDecoder.Receiver {
       bytes = buffered();
       read = facts(bytes);
     }
+    switch (handover(read, bytes)) {
+      case NONE -> {}
+      case REMOVED -> {
+        bytes = buffered();
+        read = facts(bytes);
+      }
+      case REFUSED -> {
+        return handoverRefused();
+      }
+    }
     facts = read;
     parts.report().asks(read);
     Result refused = head.identity().restricted() ? ofModel(asked, read) : null;
@@ -218,6 +244,69 @@ final class Intake implements BodyDecoder.Receiver {
       return new Refused(error, Reply.of(error, error.message()).with("x-should-retry", "false"));
     }
     return ofQueue(read, stored);
+  }
+
+  /** Fields of hand-overs in the received part of a body. */
+  private enum Handover {
+    NONE,
+    REMOVED,
+    /** They cannot be removed. */
+    REFUSED
+  }
+
+  /**
+   * Removes a client's fields of hand-overs. A handler that edits bodies removes them itself. If
+   * they cannot be removed, the request is refused.
+   */
+  private Handover handover(RequestFacts read, byte[] bytes) {
+    int length = body.buffered();
+    if (plane.headers().handovers() || !endpoint.readsBody()) {
+      return Handover.NONE;
+    }
+    if (body.complete() && read.body().kind() == BodyVerdict.Kind.OBJECT) {
+      boolean edits = state.handlers().traits().editsBodies();
+      return !read.body().handover() || edits ? Handover.NONE : removed(bytes, length);
+    }
+    HandoverScan scan = new HandoverScan();
+    if (scan.finds(bytes, 0, length)) {
+      return Handover.REFUSED;
+    }
+    rest = body.complete() || scan.ended() ? null : scan;
+    return Handover.NONE;
+  }
+
+  private Handover removed(byte[] bytes, int length) {
+    Splice without = state.editor().edit(bytes, 0, length, WITHOUT_HANDOVERS);
+    if (without == null) {
+      return Handover.REFUSED;
+    }
+    if (without.length() == length) {
+      return Handover.NONE;
+    }
+    body.edit(without);
+    return Handover.REMOVED;
+  }
+
+  /**
+   * True if a further part of a body, after its first part was accepted, has a client's fields of
+   * hand-overs.
+   */
+  boolean handoverIn(ByteBuf part) {
+    HandoverScan scan = rest;
+    if (scan == null) {
+      return false;
+    }
+    int length = part.readableBytes();
+    byte[] bytes = state.scratch(length);
+    part.getBytes(part.readerIndex(), bytes, 0, length);
+    boolean found = scan.finds(bytes, 0, length);
+    rest = scan.ended() ? null : scan;
+    return found;
+  }
+
+  /** The answer to a request with a client's fields of hand-overs that cannot be removed. */
+  static Refused handoverRefused() {
+    return new Refused(ProxyError.INVALID_BODY, HANDOVER_REFUSED);
   }
 
   private byte[] buffered() {

@@ -13,9 +13,12 @@ import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.TraceContext;
 import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.wire.HeadChanges;
+import io.pointsman.proxy.wire.Header;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.RequestHeadWriter;
+import io.pointsman.request.handover.HandoverFields;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Writer of requests to workers: the client's request, or one in its place. Belongs to the client's
@@ -29,6 +32,12 @@ final class RequestSender {
   /** True if the answer must not be encoded, because its tokens count for a limit. */
   private final boolean plain;
 
+  /** The request id if the client sent none. */
+  private final String id;
+
+  /** The request id in place of the client's; null to forward the client's. */
+  private final @Nullable Header replacedId;
+
   /** True if the listener has the prompt. */
   private boolean promptReported;
 
@@ -41,6 +50,20 @@ final class RequestSender {
     this.parts = parts;
     this.request = request;
     this.upload = upload;
+    boolean drops = !parts.plane().headers().handovers();
+    boolean addresses = drops && HandoverFields.addresses(request.id());
+    String own = addresses ? parts.plane().requestIds().make(request.head().uri()) : request.id();
+    id = RequestIds.forEngine(own);
+    int given = request.head().requestIds();
+    replacedId =
+        given > 1 || (given == 1 && drops && addresses(request.head()))
+            ? new Header(Header.REQUEST_ID, own)
+            : null;
+  }
+
+  private static boolean addresses(RequestHead head) {
+    String given = head.first(Header.REQUEST_ID);
+    return given != null && HandoverFields.addresses(given);
   }
 
   /**
@@ -52,8 +75,10 @@ final class RequestSender {
     UpstreamRequest.Message message = upstream.message();
     EditedBody changed = message.body();
     HeadChanges changes = plain ? message.head().inPlain() : message.head();
+    if (replacedId != null) {
+      changes = changes.or(replacedId);
+    }
     TraceContext trace = parts.report().traceContext();
-    String id = RequestIds.forEngine(request.id());
     ByteBufAllocator allocator = parts.state().allocator();
     RequestHead head = parts.head();
     if (changed != null) {

@@ -11,6 +11,7 @@ import io.pointsman.proxy.upstream.UpstreamPools;
 import io.pointsman.proxy.upstream.UpstreamSettings;
 import io.pointsman.proxy.wire.ResponseHead;
 import io.pointsman.request.RequestReader;
+import io.pointsman.request.splice.BodyEditor;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -52,6 +53,7 @@ public final class LoopState {
   private Executor afterAWhile;
   private final Scratch scratch = new Scratch();
   private final Scratch contents = new Scratch();
+  private final BodyEditor editor = new BodyEditor();
   private boolean sweeping;
   private volatile int running;
 
@@ -204,6 +206,11 @@ public final class LoopState {
     byte[] bytes = scratch(body.length());
     body.copyTo(bytes);
     return bytes;
+  }
+
+  /** The editor of bodies of this loop. */
+  public BodyEditor editor() {
+    return editor;
   }
 
   /** Number of requests to workers in progress on this loop. Any thread. */

@@ -16,12 +16,15 @@ import java.util.Locale;
  * @param stageErrors true if errors of prefill and decode workers get the form of production-stack,
  *     with the types {@code prefiller_error} and {@code decoder_error}
  * @param forwarded headers that describe the client's connection to workers
+ * @param handovers true if regular workers get a client's fields of hand-overs: members of {@link
+ *     io.pointsman.request.handover.HandoverFields} and request ids with addresses of engines
  */
 public record HeaderSettings(
     List<String> requestIdHeaders,
     boolean workerHeader,
     boolean stageErrors,
-    ForwardedSettings forwarded) {
+    ForwardedSettings forwarded,
+    boolean handovers) {
 
   public static final HeaderSettings DEFAULTS =
       new HeaderSettings(
@@ -30,6 +33,15 @@ public record HeaderSettings(
   /** Settings with the defaults of the others. */
   public HeaderSettings(List<String> requestIdHeaders, boolean workerHeader) {
     this(requestIdHeaders, workerHeader, false, ForwardedSettings.DEFAULTS);
+  }
+
+  /** Settings under which regular workers get no client's fields of hand-overs. */
+  public HeaderSettings(
+      List<String> requestIdHeaders,
+      boolean workerHeader,
+      boolean stageErrors,
+      ForwardedSettings forwarded) {
+    this(requestIdHeaders, workerHeader, stageErrors, forwarded, false);
   }
 
   public HeaderSettings {

@@ -1,6 +1,7 @@
 package io.pointsman.proxy.wire;
 
 import io.netty.buffer.ByteBuf;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -23,6 +24,16 @@ public record HeadChanges(List<Header> headers, boolean plain) {
       return this;
     }
     return headers.isEmpty() ? PLAIN : new HeadChanges(headers, true);
+  }
+
+  /** These changes, and this header unless they have one with its name. */
+  public HeadChanges or(Header header) {
+    if (has(header.name())) {
+      return this;
+    }
+    List<Header> all = new ArrayList<>(headers);
+    all.add(header);
+    return new HeadChanges(all, plain);
   }
 
   /** True if the client's header of this name is not forwarded. */

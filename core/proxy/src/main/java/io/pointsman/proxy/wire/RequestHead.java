@@ -68,6 +68,15 @@ public final class RequestHead implements RequestHeaders {
     return new RequestHead(this, uri, decoded, client, known);
   }
 
+  /** Number of lines with {@code X-Request-Id}. */
+  public int requestIds() {
+    int count = 0;
+    for (HeaderName name : names) {
+      count += name == HeaderName.REQUEST_ID ? 1 : 0;
+    }
+    return count;
+  }
+
   /** The client that sent the request. */
   public ClientIdentity identity() {
     return identity;

@@ -231,6 +231,20 @@ public final class FrontKeys {
               + " with prefill and decode workers it is `auto`. `off` ignores the model and the"
               + " prompt of a compressed body.");
 
+  public static final Key<Boolean> FORWARD_HANDOVERS =
+      Key.of(
+          "bodies.forward-handover-fields",
+          bool(),
+          HeaderSettings.DEFAULTS.handovers(),
+          "Forward a client's fields of hand-overs between engines to regular workers:"
+              + " `kv_transfer_params`, `bootstrap_*`, `disagg_prefill_*`, `request_id`, and an"
+              + " `X-Request-Id` with addresses of engines. Prefill and decode workers never get"
+              + " them.",
+          "`false`: they are removed, and a body from which they cannot be removed gets 400."
+              + " `true`: a client can make an engine connect to an address of its choice, and"
+              + " choose the ids of responses. Set it if clients are trusted, for example another"
+              + " router.");
+
   public static final Key<Integer> MAX_CONCURRENT =
       Key.of(
               "limits.max-concurrent-requests",
@@ -529,6 +543,7 @@ public final class FrontKeys {
         WAKE_SLEEPING,
         STRICT_VALIDATION,
         BODY_DECODING,
+        FORWARD_HANDOVERS,
         SSE_KEEPALIVE,
         REQUEST_ID_HEADERS,
         SESSION_HEADER,

@@ -14,7 +14,9 @@ import io.pointsman.proxy.ProxyRig;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.WireClient;
 import io.pointsman.proxy.WireResponse;
+import io.pointsman.proxy.settings.HeaderSettings;
 import io.pointsman.proxy.settings.LimitSettings;
+import io.pointsman.proxy.wire.ForwardedSettings;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.Answer;
@@ -101,16 +103,24 @@ class SingleWorkerTest {
     }
   }
 
-  @Test
-  void regularWorkersGetTransferFields() throws Exception {
-    try (SplitRig rig = new SplitRig("nixl");
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void regularWorkersGetTransferFieldsOnlyIfConfigured(boolean configured) throws Exception {
+    HeaderSettings headers =
+        new HeaderSettings(
+            List.of("x-request-id"), true, false, ForwardedSettings.DEFAULTS, configured);
+    ProxySettings settings = ProxySettings.DEFAULTS.withHeaders(headers);
+    try (SplitRig rig = new SplitRig(SplitRig.named("nixl"), settings);
         ScriptedEngine regular = ScriptedEngine.start(Answer.ok())) {
       rig.worker(regular.url(), Role.REGULAR);
 
-      assertThat(rig.proxy.ask(post(SplitRig.PATH, planted(PLAIN))).status()).isEqualTo(200);
-      EngineRequest sent = regular.awaitRequest();
-      assertThat(sent.bodyText()).isEqualTo(planted(PLAIN));
-      assertThat(sent.header("x-request-id")).isEqualTo(PAIR);
+      for (String path : List.of(SplitRig.PATH, "/v1/embeddings", "/invocations")) {
+        assertThat(rig.proxy.ask(post(path, planted(PLAIN))).status()).isEqualTo(200);
+        EngineRequest sent = regular.awaitRequest();
+        assertThat(sent.bodyText()).isEqualTo(configured ? planted(PLAIN) : PLAIN);
+        assertThat(sent.values("x-request-id")).hasSize(1);
+        assertThat(PAIR.equals(sent.header("x-request-id"))).isEqualTo(configured);
+      }
     }
   }
 
@@ -119,11 +129,14 @@ class SingleWorkerTest {
   void bodiesTooLargeToReadReachOnlyRegularWorkers() throws Exception {
     ProxySettings small =
         ProxySettings.DEFAULTS.withLimits(LimitSettings.DEFAULTS.withMaxBufferedBody(1000));
-    String large = planted(PLAIN.replace("\"a\"", '"' + "a".repeat(5000) + '"'));
+    String large = PLAIN.replace("\"a\"", '"' + "a".repeat(5000) + '"');
     try (SplitRig rig = new SplitRig(SplitRig.named("nixl"), small);
         ScriptedEngine decode = ScriptedEngine.start(Answer.ok());
         ScriptedEngine regular = ScriptedEngine.start(Answer.ok())) {
       rig.decode(decode);
+      WireResponse planted = rig.proxy.ask(post(SplitRig.PATH, planted(large)));
+      assertThat(planted.status()).isEqualTo(400);
+      assertThat(planted.text()).contains("\"invalid_body\"", "kv_transfer_params");
       WireResponse refused = rig.proxy.ask(post(SplitRig.PATH, large));
 
       assertThat(refused.status()).isEqualTo(413);
@@ -132,7 +145,7 @@ class SingleWorkerTest {
       rig.worker(regular.url(), Role.REGULAR);
       assertThat(rig.proxy.ask(post(SplitRig.PATH, large)).status()).isEqualTo(200);
       assertThat(regular.awaitRequest().bodyText()).isEqualTo(large);
-      ProxyRig.await("all settled", () -> rig.proxy.ended.size() == 2);
+      ProxyRig.await("all settled", () -> rig.proxy.ended.size() == 3);
       assertThat(rig.proxy.fleet().snapshot().workers()).allMatch(w -> w.inFlight() == 0);
     }
   }
@@ -143,16 +156,15 @@ class SingleWorkerTest {
     return out.toString();
   }
 
-  /** Engines find the fields in such bodies too, because Python's JSON reader ignores headers. */
+  /** Engines find fields in such bodies too, because Python's JSON reader ignores headers. */
   static Stream<Arguments> bodiesThatNobodyLooksAt() {
     String encoded = "content-encoding: gzip\r\n";
     String form = "content-type: multipart/form-data; boundary=b\r\n";
-    String planted = planted(PLAIN);
     return Stream.of(
-        Arguments.of("/invocations", encoded, planted, 415, "encoded_body"),
-        Arguments.of("/invocations", "", wide(planted), 400, "invalid_body"),
-        Arguments.of("/invocations", "", '[' + planted + ']', 400, "invalid_body"),
-        Arguments.of("/invocations", form, planted, 400, "invalid_body"));
+        Arguments.of("/invocations", encoded, PLAIN, 415, "encoded_body"),
+        Arguments.of("/invocations", "", PLAIN + '}', 400, "invalid_body"),
+        Arguments.of("/invocations", "", '[' + PLAIN + ']', 400, "invalid_body"),
+        Arguments.of("/invocations", form, PLAIN, 400, "invalid_body"));
   }
 
   /** Each character is one byte. */
@@ -189,6 +201,26 @@ class SingleWorkerTest {
       assertThat(later.status()).as("it may come back: " + later.text()).isEqualTo(503);
       assertThat(decode.requests()).isEmpty();
       assertThat(prefill.requests()).isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("bodiesThatNobodyLooksAt")
+  void unreadableBodiesWithTransferFieldsReachNoWorker(
+      String path, String header, String body, int status, String code) throws Exception {
+    boolean list = body.startsWith("[");
+    String content = list ? wide(planted(PLAIN)) : planted(body);
+    String request = ProxyRig.post(path, header, content);
+    if (header.startsWith("content-type")) {
+      request = request.replace("content-type: application/json\r\n", "");
+    }
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine regular = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(regular.url(), Role.REGULAR);
+      WireResponse refused = ask(rig, request);
+      assertThat(refused.status()).as(status + " " + code).isEqualTo(400);
+      assertThat(refused.text()).contains("\"invalid_body\"", "kv_transfer_params");
+      assertThat(regular.requests()).isEmpty();
     }
   }
 
