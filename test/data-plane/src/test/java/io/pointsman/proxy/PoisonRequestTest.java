@@ -62,6 +62,29 @@ class PoisonRequestTest {
     return engines;
   }
 
+  /** Answers that break off reach the client in part, so no other worker is tried. */
+  @Test
+  void clientsWithInventedKeysAndNewConnectionsOpenNoBreakers() throws Exception {
+    String event = "data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\n";
+    String begun = FAILED_STREAM + Integer.toHexString(event.length()) + "\r\n" + event + "\r\n";
+    try (ProxyRig rig = rig(retries())) {
+      engines(rig, 4, new CloseAfter(begun));
+      List<Worker> workers = rig.fleet().snapshot().workers();
+      for (int i = 0; i < 100; i++) {
+        workers.forEach(worker -> worker.drain(true));
+        workers.get(i % 4).drain(false);
+        String key = "authorization: Bearer invented" + i + "\r\n";
+        String body = "{\"model\":\"m\",\"stream\":true,\"user\":\"kills\",\"n\":" + i + "}";
+        rig.ask(ProxyRig.post(CHAT, i % 8 < 4 ? key : "", body));
+        int ended = i + 1;
+        ProxyRig.await("ended", () -> rig.ended.size() == ended);
+      }
+      workers.forEach(worker -> worker.drain(false));
+      assertThat(workers).allMatch(each -> each.breaker().state() == CircuitBreaker.State.CLOSED);
+      assertThat(workers.stream().mapToLong(Worker::failures).sum()).isEqualTo(100);
+    }
+  }
+
   private ProxyRig rig(RetrySettings retry) throws Exception {
     return new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS.withRetry(retry), clock);
   }

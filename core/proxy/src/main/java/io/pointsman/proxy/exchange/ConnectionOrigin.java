@@ -5,10 +5,12 @@ import io.netty.handler.codec.http2.Http2StreamChannel;
 import io.netty.handler.ssl.SslHandler;
 import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.identity.ClientOwner;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.retry.BodyHash;
+import io.pointsman.proxy.retry.FailingClients;
 import io.pointsman.proxy.tls.PeerCertificates;
 import io.pointsman.proxy.wire.ClientAddress;
 import io.pointsman.proxy.wire.RequestHead;
@@ -69,14 +71,24 @@ final class ConnectionOrigin {
     return certificate;
   }
 
-  /** Identity of the client in records of failures: its API key, else this connection. */
-  long identity(RequestHead head) {
-    boolean named = head.identity().named();
-    String key = named ? head.identity().name() : CallerCheck.credentials(head);
-    if (key == null) {
-      return own().id().hashCode();
+  /**
+   * The client in records of failures. Its identity is proved by a key that was checked, or a
+   * certificate. Else its credentials, or this connection, distinguish it from others of its
+   * address only, because it can invent them.
+   */
+  FailingClients.Client failing(RequestHead head) {
+    String owner = plane().owner(head);
+    if (!owner.equals(ClientOwner.EVERYBODY)) {
+      return FailingClients.Client.proved(hash(owner));
     }
-    byte[] bytes = key.getBytes(StandardCharsets.UTF_8);
+    String address = head.identity().name();
+    String key = CallerCheck.credentials(head);
+    String distinct = key == null ? "connection " + own().id().asLongText() : "key " + key;
+    return new FailingClients.Client(hash(address + ' ' + distinct), hash(address));
+  }
+
+  private static long hash(String text) {
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
     return BodyHash.of(bytes, bytes.length);
   }
 

@@ -104,7 +104,7 @@ final class Exchange
             !state.handlers().traits().editsBodies() && !coded.decodes());
     RequestFaults faults =
         new RequestFaults(
-            plane.faults(), id, () -> client.origin().identity(head), this::computedInOrder);
+            plane.faults(), id, () -> client.origin().failing(head), this::computedInOrder);
     answers = new AnswerWriter(client, head, endpoint, id, report);
     parts = new ExchangeParts(client, state, plane, head, endpoint, report, body, faults, answers);
     upload = new Upload(client, state, body);

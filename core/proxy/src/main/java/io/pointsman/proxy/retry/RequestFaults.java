@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
-import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -74,7 +74,7 @@ public final class RequestFaults {
 
   private final FaultRecords records;
   private final String id;
-  private final LongSupplier client;
+  private final Supplier<FailingClients.Client> client;
   private final BooleanSupplier inOrder;
 
   /** Hash of endpoint and body; unset if the request is not remembered. */
@@ -107,12 +107,15 @@ public final class RequestFaults {
 
   /**
    * @param id id of the request for the log
-   * @param client identity of the client; called after failures only
+   * @param client the client; called after failures only
    * @param inOrder true if engines compute the prompt in the order of arrival; called after
    *     failures only
    */
   public RequestFaults(
-      FaultRecords records, String id, LongSupplier client, BooleanSupplier inOrder) {
+      FaultRecords records,
+      String id,
+      Supplier<FailingClients.Client> client,
+      BooleanSupplier inOrder) {
     this.records = records;
     this.id = id;
     this.client = client;
@@ -190,7 +193,7 @@ public final class RequestFaults {
   public void failed(Lease lease, Failure failure, Evidence evidence) {
     Worker worker = lease.worker();
     boolean again = failedBefore(worker);
-    boolean suspect = records.clients().failed(client.getAsLong(), worker);
+    boolean suspect = records.clients().failed(client.get(), worker);
     if (failed.isEmpty()) {
       failed = new ArrayList<>(2);
     }
@@ -281,7 +284,7 @@ public final class RequestFaults {
         failing.charge(unprovenAs);
       }
       if (!records.clients().none()) {
-        records.clients().succeeded(client.getAsLong());
+        records.clients().succeeded(client.get());
       }
     }
   }
