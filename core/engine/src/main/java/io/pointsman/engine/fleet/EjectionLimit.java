@@ -5,9 +5,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Limit of the workers that circuit breakers exclude at once, for each model and role. Beyond it a
- * failing worker stays in service: the workers that failed first are out, the others serve. Any
- * thread may use it.
+ * Limit of the workers that circuit breakers and stalls exclude at once, for each model and role.
+ * Beyond it a failing worker stays in service: the workers that failed first are out, the others
+ * serve. Clients can cause the evidence, so it must not exclude a fleet. Any thread may use it.
  */
 public final class EjectionLimit {
   private volatile double share;
@@ -45,7 +45,7 @@ public final class EjectionLimit {
    * @return false if the worker stays in service
    */
   synchronized boolean eject(Worker worker, Runnable open) {
-    if (share < 1 && !admits(worker)) {
+    if (share < 1 && !admits(worker, false)) {
       refused.increment();
       return false;
     }
@@ -53,35 +53,57 @@ public final class EjectionLimit {
     return true;
   }
 
-  private boolean admits(Worker worker) {
+  /**
+   * Runs {@code mark}, which excludes {@code worker} by other evidence than failures, if the limit
+   * admits it. An only worker may be excluded: the mark does not keep it from service then.
+   *
+   * @return false if the worker stays in service
+   */
+  synchronized boolean exclude(Worker worker, Runnable mark) {
+    if (share < 1 && !admits(worker, true)) {
+      refused.increment();
+      return false;
+    }
+    mark.run();
+    return true;
+  }
+
+  /**
+   * @param only true if an only worker may be excluded
+   */
+  private boolean admits(Worker worker, boolean only) {
     FleetSnapshot snapshot = fleet.get();
     Role role = worker.spec().role();
     ServedModels models = snapshot.models(worker);
     if (models.names().isEmpty()) {
-      return admits(worker, snapshot.pool(role));
+      return admits(worker, snapshot.pool(role), only);
     }
     for (String model : models.names()) {
-      if (!admits(worker, snapshot.pool(role, model))) {
+      if (!admits(worker, snapshot.pool(role, model), only)) {
         return false;
       }
     }
     return true;
   }
 
-  private boolean admits(Worker worker, @Nullable Pool pool) {
-    if (pool == null) {
+  private boolean admits(Worker worker, @Nullable Pool pool, boolean only) {
+    if (pool == null || (only && pool.size() == 1)) {
       return true;
     }
     int out = 1;
     boolean othersServe = false;
     for (Worker other : pool.workers()) {
       if (other != worker) {
-        out += other.breaker().state() == CircuitBreaker.State.CLOSED ? 0 : 1;
-        othersServe |= other.inService();
+        out += excluded(other) ? 1 : 0;
+        othersServe |= other.inService() && !excluded(other);
       }
     }
     int most = share == 0 ? 0 : Math.max(1, (int) (share * pool.size()));
     return othersServe && out <= most;
+  }
+
+  private static boolean excluded(Worker worker) {
+    return worker.breaker().state() != CircuitBreaker.State.CLOSED || worker.stalled();
   }
 
   /** Takes back a worker with an open breaker, because no other worker is in service. */

@@ -3,10 +3,12 @@ package io.pointsman.engine.fleet;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.LoadBoard.Mark;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Predicate;
 
 /**
  * The progress of one worker, and its stalls. A stalled worker is excluded except for trials. It
- * returns with its next output.
+ * returns with its next output. The {@link EjectionLimit} can refuse the exclusion; the worker then
+ * stays in service.
  *
  * <p>Progress does not wait for a check: output writes its time first and removes the mark then. A
  * check reads the time, marks, and reads the time again; if it has changed, the check removes the
@@ -31,6 +33,7 @@ public final class StallState {
   private final Departures departures = new Departures();
   private final LongAdder stalls = new LongAdder();
   private final LongAdder deserted = new LongAdder();
+  private final Predicate<Runnable> excludes;
   private volatile StallSettings settings;
   private volatile long lastProgressAt;
 
@@ -43,12 +46,13 @@ public final class StallState {
       WorkerCell cell,
       RequestCounts counts,
       ServiceTime serviceTime,
-      StallSettings settings,
+      StallLimits limits,
       Ticker ticker) {
     this.cell = cell;
     this.counts = counts;
     this.serviceTime = serviceTime;
-    this.settings = settings;
+    settings = limits.patience();
+    excludes = limits.excludes();
     this.ticker = ticker;
     lastProgressAt = ticker.nanos();
     lastOutputAt = lastProgressAt - Long.MAX_VALUE / 2;
@@ -94,10 +98,14 @@ public final class StallState {
 
   private synchronized void begin(long now, int departed) {
     if (!stalled()) {
-      stalls.increment();
-      byDepartures = departed;
-      trials.begin(now, settings);
-      cell.mark(Mark.STALLED, true);
+      boolean _ =
+          excludes.test(
+              () -> {
+                stalls.increment();
+                byDepartures = departed;
+                trials.begin(now, settings);
+                cell.mark(Mark.STALLED, true);
+              });
     }
   }
 

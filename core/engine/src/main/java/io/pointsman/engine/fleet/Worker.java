@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * CapacityState}, {@link EngineShutdown}. Each sets its mark in the worker's {@link WorkerCell}
  * while it holds its lock, so a mark and its state change together. {@link WorkerLeases} changes
  * the states by the events of requests, one at a time and without a lock around them. If locks
- * nest, their order is health or breaker, probes, capacity, cell.
+ * nest, their order is health or breaker or stall, {@link EjectionLimit}, probes, capacity, cell.
  */
 public final class Worker {
   private final WorkerSpec spec;
@@ -69,7 +69,15 @@ public final class Worker {
         new CapacityState(cell, spec.weight(), settings.slowStart().toNanos(), fleetBornAt, ticker);
     probes = new ProbeState(cell, settings.health(), breaker, rest, capacity, ticker);
     leases =
-        new WorkerLeases(this, cell, breaker, shutdown, rest, probes, settings.stall(), ticker);
+        new WorkerLeases(
+            this,
+            cell,
+            breaker,
+            shutdown,
+            rest,
+            probes,
+            new StallLimits(settings.stall(), mark -> ejections.exclude(this, mark)),
+            ticker);
     exclusion = new Exclusion(this, cell);
     if (spec.maxInFlight() > 0) {
       cell.mark(Mark.LIMITED, true);

@@ -42,7 +42,7 @@ final class WorkerLeases {
       EngineShutdown shutdown,
       RestState rest,
       ProbeState probes,
-      StallSettings patience,
+      StallLimits stalls,
       Ticker ticker) {
     this.worker = worker;
     this.cell = cell;
@@ -51,7 +51,7 @@ final class WorkerLeases {
     this.rest = rest;
     this.probes = probes;
     this.ticker = ticker;
-    stall = new StallState(cell, counts, serviceTime, patience, ticker);
+    stall = new StallState(cell, counts, serviceTime, stalls, ticker);
     beganAt = ticker.nanos() - Long.MAX_VALUE / 2;
     lastPartAt = beganAt;
   }

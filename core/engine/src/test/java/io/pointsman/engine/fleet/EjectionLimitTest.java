@@ -68,6 +68,55 @@ class EjectionLimitTest {
     assertThat(fleet.fleet.ejections().refused()).isEqualTo(workers - most);
   }
 
+  /** Four clients leave the worker without a byte, within the time in which it should answer. */
+  private static void desert(TestFleet fleet, Worker worker) {
+    for (int i = 0; i < 4; i++) {
+      Lease lease = worker.tryLease(fleet.now(), 0, 0, (_, _) -> {});
+      fleet.clock.advance(Duration.ofSeconds(10));
+      if (lease != null) {
+        lease.clientLeft();
+        lease.ignored();
+      }
+    }
+  }
+
+  private static long stalled(TestFleet fleet) {
+    return fleet.fleet.snapshot().workers().stream().filter(Worker::stalled).count();
+  }
+
+  /** Clients, or a proxy without a key, could report it about each worker. */
+  @ParameterizedTest
+  @CsvSource({"0.5, 4, 2", "0.5, 3, 1", "0.5, 2, 1", "0.5, 1, 1", "0, 4, 0", "1, 4, 4"})
+  void isNotExceededByClientsThatLeave(double share, int workers, int most) {
+    TestFleet fleet = fleet(share, workers);
+    fleet.fleet.snapshot().workers().forEach(worker -> desert(fleet, worker));
+    assertThat(stalled(fleet)).isEqualTo(most);
+  }
+
+  @Test
+  void isNotExceededBySilence() {
+    TestFleet fleet = fleet(0.5, 4);
+    for (Worker worker : fleet.fleet.snapshot().workers()) {
+      Lease lease = worker.tryLease(fleet.now(), 0, 0, (_, _) -> {});
+      assertThat(lease).isNotNull();
+    }
+    fleet.clock.advance(Duration.ofMinutes(5));
+    fleet.fleet.checkStalls();
+    assertThat(stalled(fleet)).isEqualTo(2);
+  }
+
+  @Test
+  void stalledWorkersAndOpenBreakersCountTogether() {
+    TestFleet fleet = fleet(0.5, 4);
+    List<Worker> workers = fleet.fleet.snapshot().workers();
+    desert(fleet, workers.get(0));
+    workers.subList(1, 4).forEach(worker -> fail(fleet, worker));
+    assertThat(stalled(fleet)).isEqualTo(1);
+    assertThat(open(fleet)).isEqualTo(1);
+    desert(fleet, workers.get(3));
+    assertThat(workers.get(3).stalled()).isFalse();
+  }
+
   @Test
   void countsEachModel() {
     TestFleet fleet = fleet(0.5, 4);

@@ -35,15 +35,28 @@ public final class LeasesApi {
       List.of("succeeded", "failed", "ignored", "refused", LEFT);
   private static final List<String> FAILURES = List.of("connect", "error", "timeout");
   private static final List<String> COUNTS = List.of("prompt", "cached", "completion");
+
+  /** Clients that left one worker without a byte, which exclude it. */
+  private static final int OPEN_DEPARTURES = 4;
+
   private static final long MOST_TOKENS = 1L << 40;
   private static final long LONGEST_TTL_MILLIS = 999_999_999_999_999L;
 
   private final Choices choices;
   private final FailureEvidence evidence;
 
+  /** Clients that left, as planes with a key report them. */
+  private final FailureEvidence departures;
+
+  /** The same of other callers: enough to find one hung worker. */
+  private final FailureEvidence openDepartures;
+
   public LeasesApi(DecisionService planes) {
     choices = planes.choices();
-    evidence = new FailureEvidence(choices.settings().failureShare());
+    double share = choices.settings().failureShare();
+    evidence = new FailureEvidence(share);
+    departures = new FailureEvidence(share);
+    openDepartures = new FailureEvidence(share, OPEN_DEPARTURES);
   }
 
   /** Adds its routes. */
@@ -84,15 +97,23 @@ public final class LeasesApi {
 
   private LocalResponse settle(String lease, JsonNode body, Caller.Kind caller) {
     String outcome = word("outcome", body.path("outcome"), ENDINGS);
-    EndReport report =
-        new EndReport(
-            tokens(body.path("tokens")), ttft(body.path("ttft_ms")), outcome.equals(LEFT));
+    boolean left = outcome.equals(LEFT);
+    TokenCounts tokens = tokens(body.path("tokens"));
+    Duration ttft = ttft(body.path("ttft_ms"));
     Outcome reported = ending(outcome, body);
+    FailureEvidence leaving = caller == Caller.Kind.PLANE ? departures : openDepartures;
+    boolean leftCounts = left && leaving.counts();
+    EndReport report = new EndReport(tokens, ttft, leftCounts);
     Outcome counted = counted(reported, caller);
     LeaseResult answer = choices.settle(lease, counted, report);
     ended(answer, reported, counted, caller);
+    if (answer.kind() == LeaseResult.Kind.DONE) {
+      leaving.ended();
+    } else if (leftCounts) {
+      leaving.back();
+    }
     ObjectNode done = Json.object().put("lease", lease).put("outcome", outcome);
-    if (!counted.equals(reported)) {
+    if (!counted.equals(reported) || left != leftCounts) {
       done.put("counted", false);
     }
     return told(answer, lease, done);

@@ -180,6 +180,30 @@ class LeasesApiTest {
     assertThat(worker.inFlight()).isZero();
   }
 
+  /** The worker of each lease counts departures of its own. Few of them count in all. */
+  @Test
+  void fewDeparturesThatOthersReportCount() throws Exception {
+    for (Caller.Kind caller : new Caller.Kind[] {Caller.Kind.OPEN, Caller.Kind.PLANE}) {
+      DecideFixture many =
+          new DecideFixture("round_robin", ExternalLeaseSettings.DEFAULTS).withWorkers(90);
+      int counted = 0;
+      for (int i = 0; i < 90; i++) {
+        String path = "/v1/leases/" + lease(many) + "/settle";
+        LocalResponse done = many.post(caller, path, "{\"outcome\":\"left\"}".getBytes(UTF_8));
+        assertThat(done.status()).isEqualTo(200);
+        counted += counts(done) ? 1 : 0;
+      }
+      long deserted = 0;
+      for (Worker each : many.fleet.snapshot().workers()) {
+        deserted += each.stallState().deserted();
+      }
+      assertThat(deserted).isEqualTo(counted);
+      int burst = caller == Caller.Kind.PLANE ? FailureEvidence.BURST : 4;
+      int share = (int) (90 * ExternalLeaseSettings.DEFAULTS.failureShare());
+      assertThat(counted).isBetween(burst, burst + share);
+    }
+  }
+
   /** Otherwise a proxy with invented leases could take all workers out. */
   @Test
   void onlyLeasesThatEndGiveCreditForFailures() throws Exception {
