@@ -3,11 +3,13 @@ package io.pointsman.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import java.time.Duration;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** A worker with an engine that shuts down, as its answers show, while its probes succeed. */
@@ -105,6 +107,56 @@ class EngineShutdownStateTest {
 
     assertThat(((Decision.Routed) decision).lease().worker()).isEqualTo(worker);
     assertThat(engine.decide(Requests.bare())).isInstanceOf(Decision.Rejected.class);
+  }
+
+  /** One request could cause the signs at each engine that it is tried on. */
+  @Test
+  void signsExcludeAtMostTheShareOfTheFleetThatFailuresDo() {
+    TestFleet limited = new TestFleet(FleetSettings.DEFAULTS);
+    List<Worker> workers =
+        Stream.of("a", "b", "c", "d").map(id -> limited.add(TestFleet.spec(id, "m"))).toList();
+    workers.forEach(Worker::shutsDown);
+
+    assertThat(workers).allMatch(Worker::shuttingDown);
+    assertThat(workers.stream().filter(each -> !each.eligible(limited.now()))).hasSize(2);
+    assertThat(limited.fleet.ejections().refused()).isEqualTo(2);
+    long sign = limited.now();
+    limited.clock.advance(Duration.ofMillis(1));
+    assertThat(workers.get(3).shuttingDownSince(sign)).isTrue();
+    assertThat(workers.get(3).shuttingDownSince(limited.now())).as("a later request").isFalse();
+    limited.lease(workers.get(3)).succeeded();
+    assertThat(workers.get(3).shuttingDown()).as("it has served a later request").isFalse();
+    assertThat(workers.get(0).shuttingDown()).isTrue();
+  }
+
+  /** A rolling restart: the first engine is back when the second one shuts down. */
+  @Test
+  void eachOfTwoEnginesThatShutDownInTurnIsExcluded() {
+    TestFleet limited = new TestFleet(FleetSettings.DEFAULTS);
+    Worker first = limited.add(TestFleet.spec("a", "m"));
+    Worker second = limited.add(TestFleet.spec("b", "m"));
+    for (Worker each : List.of(first, second)) {
+      each.shutsDown();
+      assertThat(each.eligible(limited.now())).isFalse();
+      while (each.health().healthy()) {
+        each.probed(false);
+      }
+      while (!each.health().healthy()) {
+        each.probed(true);
+      }
+      assertThat(each.shuttingDown()).isFalse();
+      assertThat(each.eligible(limited.now())).isTrue();
+    }
+    assertThat(limited.fleet.ejections().refused()).isZero();
+  }
+
+  @Test
+  void anOnlyWorkerMayBeExcluded() {
+    TestFleet limited = new TestFleet(FleetSettings.DEFAULTS);
+    Worker only = limited.add(TestFleet.spec("a", "m"));
+    only.shutsDown();
+
+    assertThat(only.eligible(limited.now())).isFalse();
   }
 
   @Test

@@ -5,9 +5,10 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Limit of the workers that circuit breakers and stalls exclude at once, for each model and role.
- * Beyond it a failing worker stays in service: the workers that failed first are out, the others
- * serve. Clients can cause the evidence, so it must not exclude a fleet. Any thread may use it.
+ * Limit of the workers that circuit breakers, stalls and signs of a shutdown exclude at once, for
+ * each model and role. Beyond it a failing worker stays in service: the workers that failed first
+ * are out, the others serve. Clients can cause the evidence, so it must not exclude a fleet. Any
+ * thread may use it.
  */
 public final class EjectionLimit {
   private volatile double share;
@@ -103,7 +104,9 @@ public final class EjectionLimit {
   }
 
   private static boolean excluded(Worker worker) {
-    return worker.breaker().state() != CircuitBreaker.State.CLOSED || worker.stalled();
+    return worker.breaker().state() != CircuitBreaker.State.CLOSED
+        || worker.stalled()
+        || worker.closing();
   }
 
   /** Takes back a worker with an open breaker, because no other worker is in service. */

@@ -3,7 +3,7 @@ package io.pointsman.engine.fleet;
 /**
  * The shutdown of a worker's engine, as its answers show it: it aborted requests, or reported that
  * it has ended. Its server may answer probes as healthy for some time. It ends with a restart, or
- * with a trial request that is answered. Safe for use by several threads.
+ * with a later request that is answered. Safe for use by several threads.
  */
 final class EngineShutdown {
   /** Time between two trial requests. */
@@ -15,6 +15,7 @@ final class EngineShutdown {
   /** Time for which aborts are expected after a client asked for them. */
   private static final long ON_REQUEST_NANOS = 60_000_000_000L;
 
+  private volatile boolean begun;
   private volatile boolean everAsked;
   private volatile long askedAt;
   private volatile long begunAt;
@@ -24,6 +25,17 @@ final class EngineShutdown {
   synchronized void begins(long now) {
     begunAt = now;
     triedAt = now;
+    begun = true;
+  }
+
+  /** Records that the engine serves again. */
+  void ends() {
+    begun = false;
+  }
+
+  /** Returns true from a sign of the shutdown to its end. */
+  boolean begun() {
+    return begun;
   }
 
   /** Records that a client asks the engine to abort requests. */

@@ -62,7 +62,7 @@ public final class Exclusion {
 
   /** Returns true if only the shutdown of its engine excludes it and an early trial is due. */
   public boolean triableWhileClosing(long now) {
-    return worker.shuttingDown()
+    return worker.closing()
         && worker.shutdown().trialDueEarly(now)
         && eligibleWithout(Mark.CLOSING, now);
   }

@@ -12,6 +12,7 @@ public final class ProbeState {
   private final WorkerCell cell;
   private final HealthState health;
   private final CircuitBreaker breaker;
+  private final EngineShutdown shutdown;
   private final RestState rest;
   private final CapacityState capacity;
   private final FailureSigns signs;
@@ -25,11 +26,13 @@ public final class ProbeState {
       WorkerCell cell,
       HealthSettings settings,
       CircuitBreaker breaker,
+      EngineShutdown shutdown,
       RestState rest,
       CapacityState capacity,
       Ticker ticker) {
     this.cell = cell;
     this.breaker = breaker;
+    this.shutdown = shutdown;
     this.rest = rest;
     this.capacity = capacity;
     health = new HealthState(settings, this::healthChanged);
@@ -53,7 +56,8 @@ public final class ProbeState {
     if (good) {
       refusing = false;
     }
-    if (before != HealthState.Status.HEALTHY && health.healthy() && cell.shows(Mark.CLOSING)) {
+    if (before != HealthState.Status.HEALTHY && health.healthy() && shutdown.begun()) {
+      shutdown.ends();
       cell.mark(Mark.CLOSING, false);
     }
     if (!recovered(wasOut) && good) {

@@ -24,6 +24,7 @@ public final class Worker {
   private final Ticker ticker;
   private final CircuitBreaker breaker;
   private final EngineShutdown shutdown = new EngineShutdown();
+  private final EjectionLimit ejections;
   private final RestState rest;
   private final CapacityState capacity;
   private final ProbeState probes;
@@ -57,6 +58,7 @@ public final class Worker {
       long fleetBornAt) {
     this.spec = spec;
     this.ticker = ticker;
+    this.ejections = ejections;
     cell = new WorkerCell(board, slot);
     limit = Eligibility.limit(spec);
     labels = spec.labels();
@@ -67,7 +69,7 @@ public final class Worker {
     rest = new RestState(cell, ticker);
     capacity =
         new CapacityState(cell, spec.weight(), settings.slowStart().toNanos(), fleetBornAt, ticker);
-    probes = new ProbeState(cell, settings.health(), breaker, rest, capacity, ticker);
+    probes = new ProbeState(cell, settings.health(), breaker, shutdown, rest, capacity, ticker);
     leases =
         new WorkerLeases(
             this,
@@ -331,11 +333,13 @@ public final class Worker {
   /**
    * Records that its engine shuts down or has ended, although its server may still answer. It gets
    * no new requests until its probes have failed and succeeded again, or a trial request was
-   * answered.
+   * answered. If the {@link EjectionLimit} does not admit that, it gets new requests all the time.
    */
   public synchronized void shutsDown() {
     shutdown.begins(ticker.nanos());
-    cell.mark(Mark.CLOSING, true);
+    if (!closing()) {
+      ejections.exclude(this, () -> cell.mark(Mark.CLOSING, true));
+    }
   }
 
   /** Records that a client asks its engine to abort requests. */
@@ -350,6 +354,19 @@ public final class Worker {
 
   /** Returns true if its engine shuts down, as its answers show. */
   public boolean shuttingDown() {
+    return shutdown.begun();
+  }
+
+  /**
+   * Returns true if its engine shuts down, and its answers have shown that at {@code placedAt} or
+   * later: a request that was placed then is lost. Later requests may be served.
+   */
+  public boolean shuttingDownSince(long placedAt) {
+    return shutdown.begun() && !shutdown.before(placedAt);
+  }
+
+  /** Returns true if the shutdown of its engine excludes it, except for trials. */
+  boolean closing() {
     return cell.shows(Mark.CLOSING);
   }
 

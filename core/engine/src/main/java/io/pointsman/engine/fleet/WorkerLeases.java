@@ -248,7 +248,8 @@ final class WorkerLeases {
         }
         probes.failureSigns().served();
         progressed(now);
-        if (answered && cell.shows(Mark.CLOSING) && shutdown.before(placedAt)) {
+        if (answered && shutdown.begun() && shutdown.before(placedAt)) {
+          shutdown.ends();
           cell.mark(Mark.CLOSING, false);
         }
         breaker.succeeded(probe);

@@ -255,7 +255,7 @@ final class Attempt extends WorkerCall {
     if (whole && reading != null) {
       reading.read(in);
       reading.ended();
-      if (aborts(reading.aborted(worker().shuttingDown()))) {
+      if (aborts(reading.aborted(worker().shuttingDownSince(lease.placedAt())))) {
         in.release();
         endUnanswered();
         return;
@@ -315,7 +315,7 @@ final class Attempt extends WorkerCall {
     }
     boolean produced = under.begun();
     EventKind kind = under.follow(in);
-    if (aborts(under.aborted(worker().shuttingDown()))) {
+    if (aborts(under.aborted(worker().shuttingDownSince(lease.placedAt())))) {
       endAborted(under, kind, in);
       return;
     }
@@ -594,7 +594,7 @@ final class Attempt extends WorkerCall {
    * after a longer silence, because an engine that drains may still compute its prompt.
    */
   private boolean engineGone(RelayedAnswer under, long silent) {
-    return worker().shuttingDown()
+    return worker().shuttingDownSince(lease.placedAt())
         || (silent > MOST_UNANSWERED_CLOSED_NANOS && closed())
         || (worker().refusing() && under.unsent() && retries.mayUseAnother(worker()));
   }

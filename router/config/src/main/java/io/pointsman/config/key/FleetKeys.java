@@ -205,11 +205,10 @@ public final class FleetKeys {
           "breaker.max-ejected-share",
           decimal(0, 1),
           BreakerSettings.DEFAULTS.maxEjectedShare(),
-          "Maximum share of the workers of a model that open breakers and stalls exclude at the same"
-              + " time. At least one may be excluded, but never the last one in service. Beyond the"
-              + " share, failing workers stay in service.",
-          "`0`: breakers and stalls exclude no worker. `1`: no limit; they can exclude all"
-              + " workers.");
+          "Maximum share of the workers of a model that open breakers, stalls and signs of a"
+              + " shutdown exclude at the same time. At least one may be excluded, but never the"
+              + " last one in service. Beyond the share, failing workers stay in service.",
+          "`0`: these exclude no worker. `1`: no limit; they can exclude all workers.");
 
   public static final Key<Boolean> STALL_ENABLED =
       Key.of(

@@ -84,6 +84,28 @@ final class EngineShutdownFaultsTest {
     }
   }
 
+  /** A rolling restart of the whole fleet: no client sees it. */
+  @Test
+  void eachOfTwoEnginesThatShutDownInTurnLosesNoAnswer() throws Exception {
+    try (Cluster cluster = cluster()) {
+      for (int i = 0; i < 2; i++) {
+        SimEngine engine = cluster.engine(i);
+        Map<RawClient, String> clients = send(cluster, false);
+        underWay(engine, cluster.worker(engine));
+        engine.terminate(0);
+        for (RawClient client : clients.keySet()) {
+          HttpAnswer answer = client.read();
+          assertThat(answer.status()).as(clients.get(client)).isEqualTo(200);
+          assertThat(answer.text()).doesNotContain("\"abort\"").contains("tokens\":" + TOKENS);
+          client.close();
+        }
+        engine.restart();
+        cluster.awaitAllServe();
+        cluster.awaitQuiet();
+      }
+    }
+  }
+
   /** Streams with tokens end with an error event, those without any come from another engine. */
   @Test
   void streamsAreServedInFullOrEndWithAnErrorEvent() throws Exception {
