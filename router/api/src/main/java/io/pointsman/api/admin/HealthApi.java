@@ -6,6 +6,7 @@ import io.pointsman.config.settings.HealthAnswer;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 import java.util.List;
@@ -69,9 +70,9 @@ public final class HealthApi {
   public void addTo(LocalRoutes.Builder routes) {
     routes.on("GET", "/liveness", _ -> LocalResponse.text(200, "OK"));
     routes.on("GET", "/readiness", _ -> readiness());
-    routes.on("GET", "/health", _ -> health());
+    routes.on("GET", "/health", request -> health(request.client()));
     routes.on("GET", "/livez", _ -> LocalResponse.text(200, "OK"));
-    routes.on("GET", "/readyz", _ -> ready());
+    routes.on("GET", "/readyz", request -> ready(request.client()));
     for (String path : List.of("/liveness", "/readiness", "/health", "/livez", "/readyz")) {
       routes.forAnyOrigin(path);
     }
@@ -143,13 +144,18 @@ public final class HealthApi {
 
   /** The answer to {@code GET /readyz}: whether at least one model can be served. */
   public LocalResponse ready() {
-    return serviceability.answer();
+    return serviceability.answer(_ -> true);
   }
 
-  private LocalResponse health() {
+  /** The same for a client, with the models that it may use. */
+  private LocalResponse ready(ClientIdentity client) {
+    return serviceability.answer(client::mayUse);
+  }
+
+  private LocalResponse health(ClientIdentity client) {
     return switch (answer.get()) {
       case LIVE -> healthOfRouter();
-      case READY -> ready();
+      case READY -> ready(client);
       case ALL -> healthOfWorkers();
     };
   }

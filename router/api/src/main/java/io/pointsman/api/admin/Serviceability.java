@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
 
 /** Finds out whether at least one model can be served, and the reasons if none can. */
 final class Serviceability {
@@ -36,8 +37,12 @@ final class Serviceability {
     this.holds = holds;
   }
 
-  /** 200 with the models that can be served; otherwise 503 with the reasons. */
-  LocalResponse answer() {
+  /**
+   * 200 with the models that can be served; otherwise 503 with the reasons.
+   *
+   * @param shown selects the models that the caller may see
+   */
+  LocalResponse answer(Predicate<String> shown) {
     FleetSnapshot now = fleet.snapshot();
     Workers able = Workers.of(now.workers());
     boolean serves = able.any(disagg);
@@ -46,7 +51,7 @@ final class Serviceability {
     body.put("status", ready ? "ready" : "not_ready");
     if (ready) {
       ArrayNode models = body.putArray("models");
-      able.models(disagg).stream().limit(MOST).forEach(models::add);
+      able.models(disagg).stream().filter(shown).limit(MOST).forEach(models::add);
       if (!serves) {
         body.put("note", "requests wait for a worker (queue.defer-without-worker)");
       }

@@ -11,6 +11,8 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.pd.rule.SplitSettings;
+import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.identity.ClientIdentity.Kind;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -174,6 +176,19 @@ class HealthApiTest {
     unprobed.sleep(false);
     admin.draining = true;
     assertThat(text(admin.get("/readyz"))).contains("the router is stopping");
+  }
+
+  @Test
+  void aClientSeesTheModelsThatItMayUse() throws Exception {
+    admin.fleet.learnModels(admin.healthyWorker("http://a:1"), Set.of("m", "m2", "other"));
+    ClientIdentity some = new ClientIdentity(Kind.KEY, "some", Set.of("m2", "m3"));
+    ClientIdentity all = new ClientIdentity(Kind.KEY, "all", Set.of());
+    assertThat(text(admin.get("/readyz", some)))
+        .isEqualTo("{\"status\":\"ready\",\"models\":[\"m2\"],\"total_workers\":1}");
+    assertThat(text(admin.get("/readyz", all))).contains("[\"m\",\"m2\",\"other\"]");
+    AdminFixture ready = answering(HealthAnswer.READY);
+    ready.fleet.learnModels(ready.healthyWorker("http://a:1"), Set.of("m", "m2"));
+    assertThat(text(ready.get("/health", some))).contains("\"models\":[\"m2\"]");
   }
 
   @Test
