@@ -6,6 +6,7 @@ import io.pointsman.proxy.http2.Http2FrontSettings;
 import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.proxy.tls.TlsProvider;
 import io.soabase.recordbuilder.core.RecordBuilder;
+import java.util.List;
 
 /**
  * The address of the listener and its event loops.
@@ -18,6 +19,8 @@ import io.soabase.recordbuilder.core.RecordBuilder;
  *     its own limit ({@code net.core.somaxconn})
  * @param maxConnections maximum number of connected clients; 0 means no limit. Further clients wait
  *     in the backlog. A few that are being accepted may exceed the limit
+ * @param hostNames names in {@code Host} under which clients reach the listener, besides local ones
+ *     and addresses; empty for the names that {@link io.pointsman.proxy.local.HostNames} describes
  * @param tls TLS of the clients' connections
  * @param tlsProvider implementation of TLS, also for the admin listener and for engines
  * @param http2 HTTP/2 of the clients' connections
@@ -30,6 +33,7 @@ public record ListenSettings(
     Transport transport,
     int backlog,
     int maxConnections,
+    List<String> hostNames,
     ServerTlsSettings tls,
     TlsProvider tlsProvider,
     Http2FrontSettings http2)
@@ -43,11 +47,13 @@ public record ListenSettings(
           Transport.AUTO,
           4096,
           0,
+          List.of(),
           ServerTlsSettings.OFF,
           TlsProvider.AUTO,
           Http2FrontSettings.DEFAULTS);
 
   public ListenSettings {
+    hostNames = List.copyOf(hostNames);
     requireNonNull(transport, "transport");
     requireNonNull(tls, "tls");
     requireNonNull(tlsProvider, "tlsProvider");
@@ -88,13 +94,11 @@ public record ListenSettings(
 
   /** Copy with another address. */
   public ListenSettings at(String host, int port) {
-    return new ListenSettings(
-        host, port, eventLoops, transport, backlog, maxConnections, tls, tlsProvider, http2);
+    return with().host(host).port(port).build();
   }
 
   /** Copy with another transport. */
   public ListenSettings over(Transport transport) {
-    return new ListenSettings(
-        host, port, eventLoops, transport, backlog, maxConnections, tls, tlsProvider, http2);
+    return with().transport(transport).build();
   }
 }

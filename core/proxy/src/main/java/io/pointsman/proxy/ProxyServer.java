@@ -24,6 +24,7 @@ import io.pointsman.proxy.body.BodyDecoder;
 import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.CallerCheck;
+import io.pointsman.proxy.local.HostNames;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.quota.ClientLimiter;
@@ -46,6 +47,7 @@ import io.pointsman.proxy.wire.ForwardedSettings;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.request.RequestReader;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -232,6 +234,7 @@ public final class ProxyServer implements AutoCloseable {
         context.routes(),
         context.admin(),
         context.callers(),
+        hosts(settings.listen()),
         context.listener(),
         context.tracer(),
         context.prompts(),
@@ -257,6 +260,11 @@ public final class ProxyServer implements AutoCloseable {
         new BodyBudget(limits.maxBufferedTotal() / HEAP_SHARE),
         new BodyDecoder(bodies, Runtime.getRuntime().availableProcessors()),
         settings.sseKeepalive());
+  }
+
+  private static HostNames hosts(ListenSettings listen) {
+    InetAddress address = new InetSocketAddress(listen.host(), 0).getAddress();
+    return new HostNames(listen.hostNames(), address != null && address.isLoopbackAddress());
   }
 
   /** Opens the listener for administrators and other proxies, in clear text. */

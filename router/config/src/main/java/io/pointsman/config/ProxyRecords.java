@@ -50,6 +50,7 @@ final class ProxyRecords {
             values.get(OperationKeys.TRANSPORT),
             values.get(FrontKeys.BACKLOG),
             values.get(FrontKeys.MAX_CONNECTIONS),
+            values.get(FrontKeys.HOST_NAMES),
             group("tls", () -> tls(values, ServerTlsKeys.CLIENTS)),
             values.get(ListenerKeys.TLS_PROVIDER),
             group("http2", () -> http2(values))),

@@ -7,6 +7,7 @@ import io.pointsman.proxy.local.AdminGuard;
 import io.pointsman.proxy.local.Caller;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.ClosedPaths;
+import io.pointsman.proxy.local.HostNames;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.loop.ServerContext;
@@ -16,6 +17,7 @@ import io.pointsman.proxy.settings.LimitSettings.Strictness;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.Paths;
+import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -50,6 +52,8 @@ final class Dispatcher {
       refuse(head, ProxyError.METHOD_NOT_ALLOWED, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
     } else if (client.admin()) {
       beginAdmin(head, found(plane().admin().routes(), head));
+    } else if (hostProblem(head) instanceof String problem) {
+      refuse(head, ProxyError.ORIGIN_REFUSED, problem, Map.of());
     } else if (plane().cors().preflight(head)) {
       preflight(head);
     } else if (strictness().methods() && StandardMethods.refusal(head) != null) {
@@ -64,6 +68,16 @@ final class Dispatcher {
         beginAdmin(head, found);
       }
     }
+  }
+
+  /** The problem with the request's Host; null if there is none. */
+  private @Nullable String hostProblem(RequestHead head) {
+    HostNames hosts = plane().hosts();
+    if (hosts.any() || !(client.channel().localAddress() instanceof InetSocketAddress local)) {
+      return null;
+    }
+    boolean keys = plane().callers().known(null) != CallerCheck.Verdict.ADMITTED;
+    return hosts.problem(head.first("host"), keys, local.getPort());
   }
 
   /** A route of the router, and the head with the spelling of the path that has it. */

@@ -2,7 +2,6 @@ package io.pointsman.proxy.local;
 
 import static java.util.Objects.requireNonNull;
 
-import io.netty.util.NetUtil;
 import io.pointsman.proxy.identity.KeyHolder;
 import io.pointsman.proxy.identity.KeyRing;
 import io.pointsman.proxy.identity.KeyRole;
@@ -14,8 +13,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,9 +30,6 @@ public final class AdminGuard {
   /** Headers that decide about a call, so it may have each of them once. */
   private static final Set<String> SINGLE =
       Set.of("host", "origin", "sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", KEY_HEADER);
-
-  /** An authority: a name, or an address in brackets; and a port, which may be empty. */
-  private static final Pattern AUTHORITY = Pattern.compile("(\\[[^\\]]*\\]|[^:\\[]*)(:[0-9]*)?");
 
   private static final String BEARER = "bearer ";
   private static final String BASIC = "basic ";
@@ -97,7 +91,9 @@ public final class AdminGuard {
     }
     String host = headers.first("host");
     if (host != null && !known(host)) {
-      return "host: " + shown(host) + " (expected: an address, localhost, or one of admin.names)";
+      return "host: "
+          + HostNames.shown(host)
+          + " (expected: an address, localhost, or one of admin.names)";
     }
     String site = headers.first("sec-fetch-site");
     boolean otherSite =
@@ -105,7 +101,7 @@ public final class AdminGuard {
     String origin = headers.first("origin");
     if ((otherSite && !(page && followsLink(headers))) || (origin != null && !own(origin, host))) {
       return "origin: "
-          + (origin == null ? "another site" : shown(origin))
+          + (origin == null ? "another site" : HostNames.shown(origin))
           + " (expected: a page of this listener, or of one of admin.names)";
     }
     return null;
@@ -131,27 +127,13 @@ public final class AdminGuard {
         && "document".equals(headers.first("sec-fetch-dest"));
   }
 
-  private static String shown(String text) {
-    String cut = text.length() <= 100 ? text : text.substring(0, 100) + "...";
-    return cut.replaceAll("[^ -~]", "?");
-  }
-
   /** True for an address, a local name, and a configured name; the port does not count. */
   private boolean known(String authority) {
-    String name = name(authority);
-    return isAddress(name)
+    String name = HostNames.name(authority);
+    return HostNames.isAddress(name)
         || name.equals("localhost")
         || name.endsWith(".localhost")
         || names.contains(name);
-  }
-
-  /** True for an address. IPv6 addresses are in brackets, without a zone. */
-  private static boolean isAddress(String name) {
-    return name.startsWith("[")
-        ? name.endsWith("]")
-            && name.indexOf('%') < 0
-            && NetUtil.isValidIpV6Address(name.substring(1, name.length() - 1))
-        : NetUtil.isValidIpV4Address(name);
   }
 
   /** True for the origin of the listener's own pages, and of pages of a configured name. */
@@ -161,18 +143,8 @@ public final class AdminGuard {
       return false;
     }
     String authority = origin.substring(scheme + 3).toLowerCase(Locale.ROOT);
-    return names.contains(name(authority))
+    return names.contains(HostNames.name(authority))
         || (host != null && authority.equals(host.strip().toLowerCase(Locale.ROOT)));
-  }
-
-  /** The name of an authority in lower case, without port and final dot; empty if it is invalid. */
-  private static String name(String authority) {
-    Matcher parts = AUTHORITY.matcher(authority.strip().toLowerCase(Locale.ROOT));
-    if (!parts.matches()) {
-      return "";
-    }
-    String name = parts.group(1);
-    return name.endsWith(".") ? name.substring(0, name.length() - 1) : name;
   }
 
   /**

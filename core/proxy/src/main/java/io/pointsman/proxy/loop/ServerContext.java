@@ -11,6 +11,7 @@ import io.pointsman.proxy.body.RequestEdits;
 import io.pointsman.proxy.identity.ClientOwner;
 import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.CallerCheck;
+import io.pointsman.proxy.local.HostNames;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.local.WorkerPins;
 import io.pointsman.proxy.quota.ClientLimiter;
@@ -33,6 +34,7 @@ import java.time.Duration;
  * State that all exchanges of the server share, across event loops. Its parts are immutable or
  * thread-safe.
  *
+ * @param hosts names under which clients reach the listener
  * @param bodies limit on the buffered bodies of requests
  * @param localBodies limit on the bodies on the heap, for endpoints of the router
  * @param decoder decoder of compressed bodies
@@ -43,6 +45,7 @@ public record ServerContext(
     LocalRoutes routes,
     AdminPaths admin,
     CallerCheck callers,
+    HostNames hosts,
     ProxyListener listener,
     RequestTracer tracer,
     PromptListener prompts,
@@ -94,6 +97,7 @@ public record ServerContext(
         routes,
         live.admin,
         live.callers,
+        hosts,
         listener,
         tracer,
         prompts,

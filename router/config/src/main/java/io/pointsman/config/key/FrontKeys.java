@@ -49,6 +49,19 @@ public final class FrontKeys {
               "`0`: the system chooses a free port, and the router prints it.")
           .flag("--port");
 
+  public static final Key<List<String>> HOST_NAMES =
+      Key.of(
+          "listen.host-names",
+          texts("<name>", "host names"),
+          ListenSettings.DEFAULTS.hostNames(),
+          "Host names by which clients call the router, besides addresses, `localhost`, names"
+              + " without a dot, and names in `.localhost`, `.local` and `.internal`. The router"
+              + " answers a request with another name in `Host` with 403. The metrics port has the"
+              + " same names.",
+          "An empty list: only a listener on the loopback without keys of clients refuses other"
+              + " names, if `Host` has its own port. A web page whose name resolves to the loopback"
+              + " sends that. A name that strangers control lets their web pages use the router.");
+
   public static final Key<Integer> BACKLOG =
       Key.of(
               "listen.backlog",
@@ -514,6 +527,7 @@ public final class FrontKeys {
     return List.of(
         HOST,
         PORT,
+        HOST_NAMES,
         BACKLOG,
         MAX_CONNECTIONS,
         MAX_CONNECTIONS_PER_ADDRESS,

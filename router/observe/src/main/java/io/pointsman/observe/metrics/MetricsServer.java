@@ -5,6 +5,7 @@ import com.sun.net.httpserver.HttpServer;
 import com.sun.net.httpserver.HttpsConfigurator;
 import com.sun.net.httpserver.HttpsParameters;
 import com.sun.net.httpserver.HttpsServer;
+import io.pointsman.proxy.local.HostNames;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.tls.ServerTls;
 import io.prometheus.metrics.expositionformats.ExpositionFormatWriter;
@@ -13,8 +14,10 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -48,15 +51,18 @@ public final class MetricsServer implements AutoCloseable {
 
   private final Supplier<LocalResponse> ready;
   private final Supplier<LocalResponse> readiness;
+  private final HostNames hosts;
 
   private MetricsServer(
       PrometheusRegistry registry,
       Supplier<LocalResponse> ready,
       Supplier<LocalResponse> readiness,
+      HostNames hosts,
       HttpServer server) {
     this.registry = registry;
     this.ready = ready;
     this.readiness = readiness;
+    this.hosts = hosts;
     this.server = server;
   }
 
@@ -86,8 +92,26 @@ public final class MetricsServer implements AutoCloseable {
       InetSocketAddress address,
       @Nullable ServerTls tls)
       throws IOException {
+    return open(metrics, ready, readiness, address, tls, List.of());
+  }
+
+  /**
+   * Opens the listener.
+   *
+   * @param hostNames names in {@code Host}, see {@link HostNames}
+   */
+  public static MetricsServer open(
+      RouterMetrics metrics,
+      Supplier<LocalResponse> ready,
+      Supplier<LocalResponse> readiness,
+      InetSocketAddress address,
+      @Nullable ServerTls tls,
+      List<String> hostNames)
+      throws IOException {
+    InetAddress bound = address.getAddress();
+    HostNames hosts = new HostNames(hostNames, bound != null && bound.isLoopbackAddress());
     HttpServer http = tls == null ? HttpServer.create(address, BACKLOG) : secure(address, tls);
-    MetricsServer server = new MetricsServer(metrics.registry(), ready, readiness, http);
+    MetricsServer server = new MetricsServer(metrics.registry(), ready, readiness, hosts, http);
     http.setExecutor(server.executor);
     http.createContext("/", server::handle);
     http.start();
@@ -126,6 +150,11 @@ public final class MetricsServer implements AutoCloseable {
   private void handle(HttpExchange exchange) throws IOException {
     try (exchange) {
       String method = exchange.getRequestMethod();
+      String problem = hosts.problem(exchange.getRequestHeaders().getFirst("Host"), false, port());
+      if (problem != null) {
+        answer(exchange, 403, "text/plain", bytes(problem + "\n"));
+        return;
+      }
       if (!method.equals("GET") && !method.equals("HEAD")) {
         answer(exchange, 405, "text/plain", bytes("method: " + method + " (expected: GET)\n"));
         return;

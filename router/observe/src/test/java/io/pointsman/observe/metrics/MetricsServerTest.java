@@ -117,6 +117,23 @@ class MetricsServerTest {
     assertThat(send("GET", "/readiness").body()).isEqualTo("older");
   }
 
+  /** The name of the page was made to resolve to the loopback. */
+  @Test
+  void aWebPageUnderItsOwnNameGetsNothing() throws Exception {
+    assertThat(statusFor("evil.example:" + server.port())).startsWith("HTTP/1.1 403 ");
+    assertThat(statusFor("localhost:" + server.port())).startsWith("HTTP/1.1 200 ");
+    assertThat(statusFor("metrics.example")).as("of a proxy").startsWith("HTTP/1.1 200 ");
+  }
+
+  private String statusFor(String host) throws IOException {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
+      socket.setSoTimeout(60_000);
+      String request = "GET /metrics HTTP/1.1\r\nhost: " + host + "\r\nconnection: close\r\n\r\n";
+      socket.getOutputStream().write(request.getBytes(US_ASCII));
+      return new String(socket.getInputStream().readAllBytes(), US_ASCII);
+    }
+  }
+
   @Test
   void withTlsFurtherConnectionsGetTheChangedCertificate(@TempDir Path directory) throws Exception {
     TestCertificate first = TestCertificate.make(directory, "first", "dns:localhost");

@@ -473,7 +473,8 @@ final class RouterAssembly {
               answers::ready,
               answers::readiness,
               new InetSocketAddress(host, port),
-              tlsOfMetrics());
+              tlsOfMetrics(),
+              config.proxy().listen().hostNames());
       control.push(server);
       return server;
     } catch (IOException e) {
