@@ -1,10 +1,7 @@
 package io.pointsman.observe.metrics;
 
-import com.sun.net.httpserver.HttpExchange;
-import com.sun.net.httpserver.HttpServer;
-import com.sun.net.httpserver.HttpsConfigurator;
-import com.sun.net.httpserver.HttpsParameters;
-import com.sun.net.httpserver.HttpsServer;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.QueryStringDecoder;
 import io.pointsman.proxy.local.HostNames;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.tls.ServerTls;
@@ -13,41 +10,28 @@ import io.prometheus.metrics.expositionformats.ExpositionFormats;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.Supplier;
-import javax.net.ssl.SSLParameters;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Serves {@code GET /metrics} and {@code GET /health} on a separate port. Scrapes then do not
- * compete with requests, and clients need no access to metrics. Uses virtual threads.
+ * compete with requests, and clients need no access to metrics. Answers on virtual threads.
  */
 public final class MetricsServer implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(MetricsServer.class);
-  private static final int BACKLOG = 16;
   private static final String TYPE = "content-type";
-
-  // Limits for all JDK HTTP servers of this process, in seconds and connections. By default they
-  // have none and read these properties once. Incomplete requests must not keep descriptors that
-  // client requests need.
-  static {
-    limit("sun.net.httpserver.maxReqTime", 5);
-    limit("sun.net.httpserver.maxRspTime", 30);
-    limit("jdk.httpserver.maxConnections", 256);
-  }
 
   private final PrometheusRegistry registry;
   private final ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
-  private final HttpServer server;
+  private final MetricsListener listener;
 
   private final Supplier<LocalResponse> ready;
   private final Supplier<LocalResponse> readiness;
@@ -58,12 +42,19 @@ public final class MetricsServer implements AutoCloseable {
       Supplier<LocalResponse> ready,
       Supplier<LocalResponse> readiness,
       HostNames hosts,
-      HttpServer server) {
+      InetSocketAddress address,
+      @Nullable ServerTls tls)
+      throws IOException {
     this.registry = registry;
     this.ready = ready;
     this.readiness = readiness;
     this.hosts = hosts;
-    this.server = server;
+    try {
+      listener = new MetricsListener(address, tls, executor, this::answer);
+    } catch (IOException e) {
+      executor.shutdownNow();
+      throw e;
+    }
   }
 
   /** Opens the listener in clear text. */
@@ -110,68 +101,42 @@ public final class MetricsServer implements AutoCloseable {
       throws IOException {
     InetAddress bound = address.getAddress();
     HostNames hosts = new HostNames(hostNames, bound != null && bound.isLoopbackAddress());
-    HttpServer http = tls == null ? HttpServer.create(address, BACKLOG) : secure(address, tls);
-    MetricsServer server = new MetricsServer(metrics.registry(), ready, readiness, hosts, http);
-    http.setExecutor(server.executor);
-    http.createContext("/", server::handle);
-    http.start();
-    return server;
-  }
-
-  private static HttpServer secure(InetSocketAddress address, ServerTls tls) throws IOException {
-    HttpsServer server = HttpsServer.create(address, BACKLOG);
-    SSLParameters same = tls.parameters();
-    server.setHttpsConfigurator(
-        new HttpsConfigurator(tls.context()) {
-          @Override
-          public void configure(HttpsParameters parameters) {
-            parameters.setSSLParameters(same);
-          }
-        });
-    return server;
+    return new MetricsServer(metrics.registry(), ready, readiness, hosts, address, tls);
   }
 
   public int port() {
-    return server.getAddress().getPort();
+    return listener.port();
   }
 
   @Override
   public void close() {
-    server.stop(0);
+    listener.close();
     executor.shutdownNow();
   }
 
-  private static void limit(String name, int value) {
-    if (System.getProperty(name) == null) {
-      System.setProperty(name, Integer.toString(value));
+  private LocalResponse answer(String method, String uri, HttpHeaders headers, int port) {
+    String problem = hosts.problem(headers.get("host"), false, port);
+    if (problem != null) {
+      return LocalResponse.text(403, problem + "\n");
     }
+    if (!method.equals("GET") && !method.equals("HEAD")) {
+      return LocalResponse.text(405, "method: " + method + " (expected: GET)\n");
+    }
+    return switch (path(uri)) {
+      case "/metrics" -> page(registry, headers.get("accept"));
+      case "/health", "/livez", "/liveness" -> LocalResponse.text(200, "OK\n");
+      case "/readyz" -> ready.get();
+      case "/readiness" -> readiness.get();
+      case String path -> LocalResponse.text(404, "path: " + path + " (expected: /metrics)\n");
+    };
   }
 
-  private void handle(HttpExchange exchange) throws IOException {
-    try (exchange) {
-      String method = exchange.getRequestMethod();
-      String problem = hosts.problem(exchange.getRequestHeaders().getFirst("Host"), false, port());
-      if (problem != null) {
-        answer(exchange, 403, "text/plain", bytes(problem + "\n"));
-        return;
-      }
-      if (!method.equals("GET") && !method.equals("HEAD")) {
-        answer(exchange, 405, "text/plain", bytes("method: " + method + " (expected: GET)\n"));
-        return;
-      }
-      switch (exchange.getRequestURI().getPath()) {
-        case "/metrics" -> scrape(exchange);
-        case "/health", "/livez", "/liveness" -> answer(exchange, 200, "text/plain", bytes("OK\n"));
-        case "/readyz" -> answer(exchange, ready.get());
-        case "/readiness" -> answer(exchange, readiness.get());
-        case String path ->
-            answer(exchange, 404, "text/plain", bytes("path: " + path + " (expected: /metrics)\n"));
-      }
+  private static String path(String uri) {
+    try {
+      return new QueryStringDecoder(uri).path();
+    } catch (IllegalArgumentException e) {
+      return uri;
     }
-  }
-
-  private void scrape(HttpExchange exchange) throws IOException {
-    answer(exchange, page(registry, exchange.getRequestHeaders().getFirst("Accept")));
   }
 
   /**
@@ -179,37 +144,16 @@ public final class MetricsServer implements AutoCloseable {
    *
    * @param accept the scraper's Accept header
    */
-  static LocalResponse page(PrometheusRegistry registry, @Nullable String accept)
-      throws IOException {
+  static LocalResponse page(PrometheusRegistry registry, @Nullable String accept) {
     ExpositionFormatWriter writer = Formats.ALL.findWriter(accept);
     ByteArrayOutputStream page = new ByteArrayOutputStream(16_384);
     try {
       writer.write(page, registry.scrape());
-    } catch (RuntimeException e) {
+    } catch (IOException | RuntimeException e) {
       log.error("the metrics cannot be written", e);
       return LocalResponse.text(500, "the metrics cannot be written: " + e + "\n");
     }
     return new LocalResponse(200, Map.of(TYPE, writer.getContentType()), page.toByteArray());
-  }
-
-  private static void answer(HttpExchange exchange, LocalResponse found) throws IOException {
-    answer(exchange, found.status(), found.headers().getOrDefault(TYPE, ""), found.body());
-  }
-
-  private static void answer(HttpExchange exchange, int status, String type, byte[] body)
-      throws IOException {
-    exchange.getResponseHeaders().set("Content-Type", type);
-    boolean head = exchange.getRequestMethod().equals("HEAD");
-    exchange.sendResponseHeaders(status, head ? -1 : body.length);
-    if (!head) {
-      try (OutputStream out = exchange.getResponseBody()) {
-        out.write(body);
-      }
-    }
-  }
-
-  private static byte[] bytes(String text) {
-    return text.getBytes(StandardCharsets.UTF_8);
   }
 
   /**

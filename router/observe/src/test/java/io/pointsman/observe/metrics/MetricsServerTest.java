@@ -15,6 +15,7 @@ import io.pointsman.proxy.tls.ClientTls;
 import io.pointsman.proxy.tls.ServerTls;
 import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.proxy.tls.TlsProvider;
+import io.pointsman.testkit.Await;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.TestCertificate;
 import java.io.EOFException;
@@ -33,6 +34,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLContext;
@@ -115,6 +117,67 @@ class MetricsServerTest {
     assertThat(send("GET", "/liveness").statusCode()).isEqualTo(200);
     assertThat(send("GET", "/readiness").statusCode()).isEqualTo(503);
     assertThat(send("GET", "/readiness").body()).isEqualTo("older");
+  }
+
+  private Socket connect(String from) throws IOException {
+    Socket socket = new Socket();
+    socket.bind(new InetSocketAddress(from, 0));
+    socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), server.port()));
+    socket.setSoTimeout(60_000);
+    return socket;
+  }
+
+  private boolean served(String from) {
+    try (Socket socket = connect(from)) {
+      String request = "GET /livez HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+      socket.getOutputStream().write(request.getBytes(US_ASCII));
+      return new String(socket.getInputStream().readAllBytes(), US_ASCII).contains(" 200 ");
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  /** As at the admin listener: one address cannot take all places, and idle ones make room. */
+  @Test
+  void idleConnectionsDoNotCloseThePort() throws Exception {
+    List<Socket> idle = new ArrayList<>();
+    try {
+      for (String from : List.of("127.0.0.2", "127.0.0.3")) {
+        for (int i = 0; i < MetricsListener.MOST_OF_ONE + 20; i++) {
+          idle.add(connect(from));
+        }
+        assertThat(from.endsWith("2") ? served("127.0.0.4") : true).as("another address").isTrue();
+      }
+      for (String from : List.of("127.0.0.2", "127.0.0.4")) {
+        Await.until("an idle connection makes room", () -> served(from));
+      }
+    } finally {
+      for (Socket each : idle) {
+        each.close();
+      }
+    }
+  }
+
+  /** A request that never ends, and the rest of an answer that nobody reads, have a bound. */
+  @Test
+  @Tag("full")
+  void aRequestThatDoesNotEndIsClosed() throws Exception {
+    try (Socket slow = connect("127.0.0.1")) {
+      slow.getOutputStream().write("GET /metrics HTTP/1.1\r\n".getBytes(US_ASCII));
+      assertThat(slow.getInputStream().readAllBytes()).isEmpty();
+    }
+  }
+
+  @Test
+  void requestsThatAreSentAheadAreAnsweredInOrder() throws Exception {
+    try (Socket socket = connect("127.0.0.1")) {
+      String first = "GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n";
+      String last = "GET /none HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+      socket.getOutputStream().write((first.repeat(20) + last).getBytes(US_ASCII));
+      String all = new String(socket.getInputStream().readAllBytes(), US_ASCII);
+      assertThat(all.split("HTTP/1.1 200 ", -1)).hasSize(21);
+      assertThat(all.indexOf("HTTP/1.1 404 ")).isGreaterThan(all.lastIndexOf("HTTP/1.1 200 "));
+    }
   }
 
   /** The name of the page was made to resolve to the loopback. */

@@ -1,0 +1,327 @@
+package io.pointsman.observe.metrics;
+
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.FullHttpRequest;
+import io.netty.handler.codec.http.FullHttpResponse;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpObjectAggregator;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpServerCodec;
+import io.netty.handler.codec.http.HttpServerKeepAliveHandler;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.flow.FlowControlHandler;
+import io.netty.handler.ssl.SslHandler;
+import io.netty.handler.ssl.SslHandshakeCompletionEvent;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import io.netty.util.concurrent.Future;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.tls.ServerTls;
+import io.pointsman.proxy.wire.ClientAddress;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The connections of the metrics port. It has an event loop of its own, so the loops of requests
+ * cannot hold up probes. At most {@link #MOST} connections are open, half of them of one address.
+ * If these are taken, a new one takes the place of the longest idle one. All fields and connections
+ * belong to the event loop.
+ */
+@SuppressWarnings("FutureReturnValueIgnored") // nobody waits for a close or a write
+final class MetricsListener implements AutoCloseable {
+  /** The answers to requests. May block. */
+  @FunctionalInterface
+  interface Endpoint {
+    LocalResponse answer(String method, String uri, HttpHeaders headers, int port);
+  }
+
+  /** Maximum number of connections. */
+  static final int MOST = 256;
+
+  /** Maximum number of connections of one address. */
+  static final int MOST_OF_ONE = MOST / 2;
+
+  private static final int BACKLOG = 16;
+  private static final int MOST_LINE = 4096;
+  private static final int MOST_HEADERS = 16_384;
+  private static final int MOST_BODY = 1024;
+
+  private static final Duration HANDSHAKE = Duration.ofSeconds(5);
+
+  /** Time for a request after its first byte. */
+  private static final Duration REQUEST = Duration.ofSeconds(5);
+
+  private static final Duration FIRST_BYTE = Duration.ofSeconds(10);
+  private static final Duration BETWEEN_REQUESTS = Duration.ofSeconds(30);
+  private static final Duration ANSWER = Duration.ofSeconds(30);
+
+  /** Idle time after which a connection may lose its place. */
+  private static final Duration EVICTABLE = Duration.ofSeconds(2);
+
+  private static final Duration CLOSING = Duration.ofSeconds(2);
+
+  private final EventLoopGroup loop =
+      new MultiThreadIoEventLoopGroup(
+          1, new DefaultThreadFactory("pointsman-metrics", true), NioIoHandler.newFactory());
+
+  private final Executor threads;
+  private final Endpoint endpoint;
+  private final @Nullable ServerTls tls;
+  private final Channel listener;
+  private final Map<String, Integer> ofAddresses = new HashMap<>();
+
+  /** Connections that may lose their place, the longest idle first. */
+  private final Set<Connection> evictable = new LinkedHashSet<>();
+
+  private int open;
+
+  /**
+   * Opens the port.
+   *
+   * @param threads runs the endpoint
+   * @param tls TLS of the connections; null: clear text
+   * @throws IOException if the address cannot be bound
+   */
+  MetricsListener(
+      InetSocketAddress address, @Nullable ServerTls tls, Executor threads, Endpoint endpoint)
+      throws IOException {
+    this.tls = tls;
+    this.threads = threads;
+    this.endpoint = endpoint;
+    ChannelFuture bound =
+        new ServerBootstrap()
+            .group(loop)
+            .channel(NioServerSocketChannel.class)
+            .option(ChannelOption.SO_BACKLOG, BACKLOG)
+            .option(ChannelOption.SO_REUSEADDR, true)
+            .childHandler(
+                new ChannelInitializer<Channel>() {
+                  @Override
+                  protected void initChannel(Channel channel) {
+                    accept(channel);
+                  }
+                })
+            .bind(address)
+            .awaitUninterruptibly();
+    listener = bound.channel();
+    if (!bound.isSuccess()) {
+      loop.shutdownGracefully(0, 0, TimeUnit.SECONDS);
+      throw new IOException("bind: " + address, bound.cause());
+    }
+  }
+
+  int port() {
+    return ((InetSocketAddress) listener.localAddress()).getPort();
+  }
+
+  @Override
+  public void close() {
+    listener.close().awaitUninterruptibly(CLOSING.toMillis());
+    loop.shutdownGracefully(0, 0, TimeUnit.SECONDS).awaitUninterruptibly(CLOSING.toMillis());
+  }
+
+  private void accept(Channel channel) {
+    String address = ClientAddress.group(channel.remoteAddress());
+    if (!hasPlace(address)) {
+      channel.close();
+      return;
+    }
+    open++;
+    ofAddresses.merge(address, 1, Integer::sum);
+    Connection connection = new Connection(channel, address);
+    channel.closeFuture().addListener(_ -> left(connection));
+    if (tls != null) {
+      SslHandler handler = tls.handler(channel.alloc());
+      handler.setHandshakeTimeout(HANDSHAKE.toMillis(), TimeUnit.MILLISECONDS);
+      channel.pipeline().addLast(handler);
+    }
+    channel
+        .pipeline()
+        .addLast(
+            connection.arrivals(),
+            new HttpServerCodec(MOST_LINE, MOST_HEADERS, MOST_BODY),
+            new HttpServerKeepAliveHandler(),
+            new HttpObjectAggregator(MOST_BODY, true),
+            new FlowControlHandler(),
+            connection);
+    connection.waits(FIRST_BYTE);
+  }
+
+  /** True if there is a place for one more of this address, possibly that of an idle one. */
+  private boolean hasPlace(String address) {
+    if (ofAddresses.getOrDefault(address, 0) >= MOST_OF_ONE) {
+      evict(each -> each.address.equals(address));
+    } else if (open >= MOST) {
+      evict(_ -> true);
+    }
+    return open < MOST && ofAddresses.getOrDefault(address, 0) < MOST_OF_ONE;
+  }
+
+  private void evict(Predicate<Connection> which) {
+    evictable.stream().filter(which).findFirst().ifPresent(Connection::close);
+  }
+
+  private void left(Connection connection) {
+    open--;
+    ofAddresses.computeIfPresent(connection.address, (_, count) -> count == 1 ? null : count - 1);
+    connection.clear();
+  }
+
+  /** One connection. It receives a request, waits for its answer, or waits for a request. */
+  private final class Connection extends ChannelInboundHandlerAdapter {
+    private final Channel channel;
+    private final String address;
+    private boolean receiving;
+    private boolean answering;
+    private @Nullable Future<?> end;
+    private @Nullable Future<?> eviction;
+
+    Connection(Channel channel, String address) {
+      this.channel = channel;
+      this.address = address;
+    }
+
+    /** The handler of arriving bytes, after their decryption. */
+    ChannelInboundHandlerAdapter arrivals() {
+      return new ChannelInboundHandlerAdapter() {
+        @Override
+        public void channelRead(ChannelHandlerContext context, Object bytes) {
+          arrived();
+          context.fireChannelRead(bytes);
+        }
+
+        @Override
+        public void userEventTriggered(ChannelHandlerContext context, Object event) {
+          if (event instanceof SslHandshakeCompletionEvent) {
+            shook(context);
+          }
+          context.fireUserEventTriggered(event);
+        }
+      };
+    }
+
+    private void shook(ChannelHandlerContext context) {
+      SslHandler handler = context.pipeline().get(SslHandler.class);
+      if (handler != null) {
+        ServerTls.refuseRenegotiation(handler.engine());
+      }
+    }
+
+    private void arrived() {
+      if (!receiving && !answering) {
+        receiving = true;
+        ends(REQUEST);
+      }
+    }
+
+    /** Waits for a request. */
+    void waits(Duration most) {
+      receiving = false;
+      answering = false;
+      ends(most);
+      eviction =
+          channel
+              .eventLoop()
+              .schedule(() -> evictable.add(this), EVICTABLE.toMillis(), TimeUnit.MILLISECONDS);
+    }
+
+    /** Closes the connection after a time, unless its state changes before. */
+    private void ends(Duration after) {
+      clear();
+      end = channel.eventLoop().schedule(this::close, after.toMillis(), TimeUnit.MILLISECONDS);
+    }
+
+    void clear() {
+      evictable.remove(this);
+      if (end != null) {
+        end.cancel(false);
+      }
+      if (eviction != null) {
+        eviction.cancel(false);
+      }
+    }
+
+    /** Closes the connection at once, without the messages of TLS. */
+    void close() {
+      evictable.remove(this);
+      channel.unsafe().close(channel.newPromise());
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext context, Object message) {
+      FullHttpRequest request = (FullHttpRequest) message;
+      try {
+        channel.config().setAutoRead(false);
+        answering = true;
+        ends(ANSWER);
+        if (request.decoderResult().isFailure()) {
+          close();
+          return;
+        }
+        String method = request.method().name();
+        String uri = request.uri();
+        HttpHeaders headers = request.headers().copy();
+        threads.execute(() -> answer(method, uri, headers));
+      } finally {
+        request.release();
+      }
+    }
+
+    /** Answers a request, on a thread of its own. */
+    private void answer(String method, String uri, HttpHeaders headers) {
+      try {
+        send(endpoint.answer(method, uri, headers, port()), method.equals("HEAD"));
+      } catch (RuntimeException | Error e) {
+        channel.eventLoop().execute(this::close);
+        throw e;
+      }
+    }
+
+    private void send(LocalResponse answer, boolean head) {
+      FullHttpResponse response =
+          new DefaultFullHttpResponse(
+              HttpVersion.HTTP_1_1,
+              HttpResponseStatus.valueOf(answer.status()),
+              head ? Unpooled.EMPTY_BUFFER : Unpooled.wrappedBuffer(answer.body()));
+      answer.headers().forEach((name, value) -> response.headers().set(name, value));
+      response.headers().setInt(HttpHeaderNames.CONTENT_LENGTH, answer.body().length);
+      channel
+          .writeAndFlush(response)
+          .addListener(
+              sent -> {
+                if (sent.isSuccess() && channel.isActive()) {
+                  waits(BETWEEN_REQUESTS);
+                  channel.config().setAutoRead(true);
+                } else {
+                  close();
+                }
+              });
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+      close();
+    }
+  }
+}
