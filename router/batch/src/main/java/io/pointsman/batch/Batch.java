@@ -81,6 +81,7 @@ record Batch(
   ObjectNode shown() {
     ObjectNode shown = json.deepCopy();
     shown.remove("total");
+    StoredClient.hide(shown);
     shown.put("status", status.word());
     ObjectNode counts = shown.putObject("request_counts");
     counts.put("total", total());

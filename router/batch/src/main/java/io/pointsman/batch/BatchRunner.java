@@ -37,6 +37,7 @@ final class BatchRunner {
   private final BatchStore store;
   private final BatchSettings settings;
   private final LineRequests requests;
+  private final BatchClients clients;
   private final InstantSource clock;
   private final OwnerPlaces running;
   private final CountDownLatch started = new CountDownLatch(1);
@@ -47,11 +48,13 @@ final class BatchRunner {
       BatchStore store,
       BatchSettings settings,
       LineRequests requests,
+      BatchClients clients,
       InstantSource clock,
       Owners owners) {
     this.store = store;
     this.settings = settings;
     this.requests = requests;
+    this.clients = clients;
     this.clock = clock;
     running = new OwnerPlaces(MOST_AT_ONCE, (int) owners.shareOf(MOST_AT_ONCE));
   }
@@ -172,9 +175,11 @@ final class BatchRunner {
       try {
         started.await();
         running.enter(batch.owner());
+        clients.enter(batch);
         try {
           work();
         } finally {
+          clients.leave(batch);
           running.leave(batch.owner());
         }
       } catch (InterruptedException e) {

@@ -1,12 +1,16 @@
 package io.pointsman.batch;
 
 import io.pointsman.config.settings.BatchSettings;
+import io.pointsman.proxy.identity.KeyHolder;
+import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.InstantSource;
+import java.util.function.Function;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** The APIs for files and batches, with their store. */
 public final class BatchService implements AutoCloseable {
@@ -22,19 +26,23 @@ public final class BatchService implements AutoCloseable {
   private final BatchRunner runner;
   private final FilesApi files;
   private final BatchesApi batches;
+  private final BatchClients clients;
 
   private BatchService(
       BatchStore store,
       RouterCaller caller,
       BatchSettings settings,
+      BatchClients clients,
       InstantSource clock,
       Supplier<String> ids,
       Owners owners,
       Sleep sleep) {
     this.store = store;
     this.caller = caller;
-    LineRequests requests = new LineRequests(store, settings, caller, clock, sleep::millis);
-    runner = new BatchRunner(store, settings, requests, clock, owners);
+    this.clients = clients;
+    LineRequests requests =
+        new LineRequests(store, settings, caller, clients, clock, sleep::millis);
+    runner = new BatchRunner(store, settings, requests, clients, clock, owners);
     files = new FilesApi(store, settings, clock, ids, owners);
     batches = new BatchesApi(store, runner, clock, ids, owners);
   }
@@ -45,7 +53,8 @@ public final class BatchService implements AutoCloseable {
    * @param certificateFile file with the certificate of the router's port; empty: it has no TLS
    * @param keysConfirmed true if servers confirm the keys of clients
    * @param severalOwners true if keys or certificates tell clients apart
-   * @param ids source of unique ids: letters and digits
+   * @param keys the present holder of a key by its name; null if there is none
+   * @param ids source of unique ids that nobody can guess: letters and digits
    * @throws IOException if the directory cannot be used
    * @throws IllegalArgumentException if the file has no certificate
    */
@@ -54,6 +63,7 @@ public final class BatchService implements AutoCloseable {
       String certificateFile,
       boolean keysConfirmed,
       boolean severalOwners,
+      Function<String, @Nullable KeyHolder> keys,
       InstantSource clock,
       Supplier<String> ids,
       Sleep sleep)
@@ -61,7 +71,8 @@ public final class BatchService implements AutoCloseable {
     RouterCaller caller = new RouterCaller(settings.apiKey(), certificateFile);
     BatchStore store = BatchStore.open(Path.of(settings.directory()).toAbsolutePath());
     Owners owners = new Owners(keysConfirmed, severalOwners ? settings.maxShare() : 1);
-    return new BatchService(store, caller, settings, clock, ids, owners, sleep);
+    BatchClients clients = new BatchClients(ids, keys);
+    return new BatchService(store, caller, settings, clients, clock, ids, owners, sleep);
   }
 
   /** Adds its routes. */
@@ -73,6 +84,11 @@ public final class BatchService implements AutoCloseable {
   /** Uses another key for requests that begin later; empty: none. */
   public void useKey(String apiKey) {
     caller.use(apiKey);
+  }
+
+  /** The check of clients, which also knows the requests of batches. */
+  public CallerCheck around(CallerCheck callers) {
+    return clients.around(callers);
   }
 
   /**

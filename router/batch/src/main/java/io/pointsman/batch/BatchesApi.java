@@ -3,6 +3,7 @@ package io.pointsman.batch;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
@@ -114,11 +115,16 @@ final class BatchesApi {
     if (file == null) {
       return Answers.notFound("File", input);
     }
-    return create(file, endpoint, window, seconds, metadata);
+    return create(request.client(), file, endpoint, window, seconds, metadata);
   }
 
   private LocalResponse create(
-      StoredFile input, String endpoint, String window, long seconds, JsonNode metadata) {
+      ClientIdentity client,
+      StoredFile input,
+      String endpoint,
+      String window,
+      long seconds,
+      JsonNode metadata) {
     String owner = input.owner();
     if (store.openCount(null) >= MOST_OPEN) {
       return tooMany("batches: " + MOST_OPEN + " are not finished");
@@ -139,6 +145,7 @@ final class BatchesApi {
     }
     long now = clock.instant().getEpochSecond();
     Batch batch = Batch.create("batch_" + ids.get(), input, endpoint, window, now, now + seconds);
+    StoredClient.write(client, batch.json());
     if (metadata.isObject()) {
       batch.json().set("metadata", metadata);
     }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.config.settings.BatchSettings;
+import io.pointsman.proxy.quota.ClientLimit;
 import java.io.IOException;
 import java.net.http.HttpTimeoutException;
 import java.time.Duration;
@@ -23,6 +24,13 @@ final class LineRequests {
   /** Statuses of a fleet that has no room for the moment. Such requests wait. */
   private static final Set<Integer> PATIENT = Set.of(429, 503);
 
+  /**
+   * Limits of a client that end its requests. The others pass soon, so requests wait for them. A
+   * budget of the day may not return before the batch expires, and its client should learn that.
+   */
+  private static final Set<String> ENDING =
+      Set.of(ClientLimit.REQUESTS_PER_DAY.label(), ClientLimit.TOKENS_PER_DAY.label());
+
   private static final long LONGEST_WAIT = 60;
 
   /** A wait. */
@@ -33,6 +41,7 @@ final class LineRequests {
   private final BatchStore store;
   private final BatchSettings settings;
   private final LineCaller caller;
+  private final BatchClients clients;
   private final InstantSource clock;
   private final Sleeper sleeper;
 
@@ -43,11 +52,13 @@ final class LineRequests {
       BatchStore store,
       BatchSettings settings,
       LineCaller caller,
+      BatchClients clients,
       InstantSource clock,
       Sleeper sleeper) {
     this.store = store;
     this.settings = settings;
     this.caller = caller;
+    this.clients = clients;
     this.clock = clock;
     this.sleeper = sleeper;
     slots = new Semaphore(settings.parallelism(), true);
@@ -119,8 +130,11 @@ final class LineRequests {
       return new Attempt(null, "timeout", true);
     }
     try {
-      LineCaller.Answer answer = caller.post(batch.endpoint(), id(batch, number), body, limit);
-      return new Attempt(answer, "", PATIENT.contains(answer.status()));
+      LineCaller.Answer answer =
+          caller.post(batch.endpoint(), id(batch, number), clients.secret(batch), body, limit);
+      String reached = answer.limit();
+      boolean ends = reached != null && ENDING.contains(reached);
+      return new Attempt(answer, "", PATIENT.contains(answer.status()) && !ends);
     } catch (HttpTimeoutException e) {
       return new Attempt(null, "timeout", false);
     } catch (IOException e) {

@@ -2,6 +2,7 @@ package io.pointsman.batch;
 
 import static java.util.Objects.requireNonNull;
 
+import io.pointsman.proxy.reply.Rejections;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.URI;
@@ -56,7 +57,7 @@ final class RouterCaller implements LineCaller, AutoCloseable {
   }
 
   @Override
-  public Answer post(String path, String requestId, String body, Duration timeout)
+  public Answer post(String path, String requestId, String secret, String body, Duration timeout)
       throws IOException, InterruptedException {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(requireNonNull(router, "router").resolve(path))
@@ -64,6 +65,9 @@ final class RouterCaller implements LineCaller, AutoCloseable {
             .header("content-type", "application/json")
             .header("x-request-id", requestId)
             .POST(HttpRequest.BodyPublishers.ofString(body));
+    if (!secret.isEmpty()) {
+      request.header(BatchClients.HEADER, secret);
+    }
     String key = apiKey;
     if (!key.isEmpty()) {
       request.header("authorization", "Bearer " + key);
@@ -75,6 +79,7 @@ final class RouterCaller implements LineCaller, AutoCloseable {
       return new Answer(
           response.statusCode(),
           response.headers().firstValue("retry-after").orElse(null),
+          response.headers().firstValue(Rejections.LIMIT_HEADER).orElse(null),
           response.headers().firstValue("x-request-id").orElse(requestId),
           bytes.length > MOST_BYTES ? null : new String(bytes, StandardCharsets.UTF_8));
     }

@@ -6,11 +6,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.config.settings.BatchSettings;
 import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.identity.KeyHolder;
+import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalContent;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.request.RequestHeaders;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -20,10 +23,14 @@ import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
 
 /** The APIs over a store, with a scripted router. */
 @SuppressWarnings("StringConcatToTextBlock") // line ends matter
@@ -50,6 +57,18 @@ final class BatchRig implements AutoCloseable {
 
   private final BatchStore store;
   private final BatchRunner runner;
+
+  /** Holders of keys by their names. */
+  final Map<String, KeyHolder> keys = new ConcurrentHashMap<>();
+
+  private final BatchClients clients =
+      new BatchClients(() -> "secret" + IDS.incrementAndGet(), keys::get);
+
+  final ConcurrentLinkedQueue<String> secrets = new ConcurrentLinkedQueue<>();
+
+  /** Clients by which the router counts the requests that were sent. */
+  final ConcurrentLinkedQueue<Optional<ClientIdentity>> countedFor = new ConcurrentLinkedQueue<>();
+
   private final LocalRoutes routes;
   private static final AtomicInteger IDS = new AtomicInteger();
 
@@ -60,9 +79,9 @@ final class BatchRig implements AutoCloseable {
   BatchRig(Path directory, BatchSettings settings) throws IOException {
     store = BatchStore.open(directory);
     LineRequests requests =
-        new LineRequests(store, settings, this::call, this::instant, waits::add);
+        new LineRequests(store, settings, this::call, clients, this::instant, waits::add);
     Owners owners = new Owners(true, settings.maxShare());
-    runner = new BatchRunner(store, settings, requests, this::instant, owners);
+    runner = new BatchRunner(store, settings, requests, clients, this::instant, owners);
     LocalRoutes.Builder builder = LocalRoutes.builder();
     new FilesApi(store, settings, this::instant, BatchRig::id, owners).addTo(builder);
     new BatchesApi(store, runner, this::instant, BatchRig::id, owners).addTo(builder);
@@ -87,7 +106,7 @@ final class BatchRig implements AutoCloseable {
   }
 
   static LineCaller.Answer answer(int status, String body) {
-    return new LineCaller.Answer(status, null, "r", body);
+    return new LineCaller.Answer(status, null, null, "r", body);
   }
 
   /** Waits for an event, within a bound against hanging. */
@@ -96,10 +115,38 @@ final class BatchRig implements AutoCloseable {
   }
 
   private LineCaller.Answer call(
-      String path, String requestId, String body, java.time.Duration timeout)
+      String path, String requestId, String secret, String body, java.time.Duration timeout)
       throws IOException, InterruptedException {
+    secrets.add(secret);
+    countedFor.add(Optional.ofNullable(clientOf(secret)));
     sent.add(path + " " + body);
     return script.answer(body);
+  }
+
+  /** The client for which the router counts a request with this secret. */
+  @Nullable ClientIdentity clientOf(String secret) {
+    return clientOf(secret, ClientIdentity.UNKNOWN);
+  }
+
+  /**
+   * The same with a key of batches.
+   *
+   * @param sender the client by that key
+   */
+  @Nullable ClientIdentity clientOf(String secret, ClientIdentity sender) {
+    RequestHeaders headers =
+        new RequestHeaders() {
+          @Override
+          public @Nullable String first(String lowerCaseName) {
+            return lowerCaseName.equals(BatchClients.HEADER) ? secret : null;
+          }
+
+          @Override
+          public void forEach(BiConsumer<? super CharSequence, ? super CharSequence> each) {
+            each.accept(BatchClients.HEADER, secret);
+          }
+        };
+    return clients.around(CallerCheck.NONE).sentFor(headers, sender);
   }
 
   /** An answer of the API. */

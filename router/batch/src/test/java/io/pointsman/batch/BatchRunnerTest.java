@@ -2,18 +2,29 @@ package io.pointsman.batch;
 
 import static io.pointsman.batch.BatchRig.line;
 import static io.pointsman.batch.BatchRig.ok;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.proxy.identity.ClientIdentity;
+import io.pointsman.proxy.identity.ClientQuota;
+import io.pointsman.proxy.identity.ClientQuotas;
+import io.pointsman.proxy.identity.KeyHolder;
+import io.pointsman.proxy.identity.KeyRole;
+import io.pointsman.proxy.identity.Priority;
+import io.pointsman.testkit.Await;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -197,7 +208,7 @@ class BatchRunnerTest {
       rig.script =
           body ->
               switch (calls.incrementAndGet()) {
-                case 1 -> new LineCaller.Answer(429, "7", "r", "{}");
+                case 1 -> new LineCaller.Answer(429, "7", "requests_per_minute", "r", "{}");
                 case 2 -> throw new IOException("refused");
                 case 3, 4, 5 -> BatchRig.answer(503, "{}");
                 default -> ok("{}");
@@ -213,6 +224,22 @@ class BatchRunnerTest {
       assertThat(rig.sent).hasSize(3);
       assertThat(rig.content(done.path("error_file_id"))).contains("\"body\":\"oops\"");
       assertThat(done.path("output_file_id").isNull()).isTrue();
+    }
+  }
+
+  /** A request that waited for it could wait for a day. */
+  @Test
+  void aUsedBudgetOfTheDayEndsARequest() throws Exception {
+    try (BatchRig rig = new BatchRig(directory).started()) {
+      for (String limit : List.of("requests_per_day", "tokens_per_day")) {
+        rig.sent.clear();
+        rig.script = body -> new LineCaller.Answer(429, "7", limit, "r", "used up");
+        JsonNode done = rig.await(rig.batch(rig.file(line("a")), ""), "completed");
+        assertThat(counts(done)).isEqualTo("0+1/1");
+        assertThat(rig.content(done.path("error_file_id")))
+            .contains("\"status_code\":429", "used up");
+        assertThat(rig.sent).hasSize(1);
+      }
     }
   }
 
@@ -273,6 +300,104 @@ class BatchRunnerTest {
       assertThat(rig.call("DELETE", "/v1/files/" + file, new byte[0], Map.of()).status())
           .isEqualTo(200);
       assertThat(rig.get("/v1/batches?limit=1").json().path("data")).hasSize(1);
+    }
+  }
+
+  private static ClientIdentity alice(int requestsPerDay, @Nullable Priority priority) {
+    ClientQuota each = new ClientQuota(-1, 7, -1, -1, requestsPerDay, -1);
+    ClientQuota ofModel = new ClientQuota(-1, -1, 5, -1, -1, -1);
+    ClientQuotas quotas = new ClientQuotas(each, Map.of("m", ofModel));
+    return new ClientIdentity(ClientIdentity.Kind.CONFIRMED, "alice", Set.of(), quotas, priority);
+  }
+
+  @Test
+  void requestsCountForTheClientThatCreatedTheBatchAlsoAfterARestart() throws Exception {
+    ClientIdentity alice = alice(9, Priority.LOW);
+    try (BatchRig rig = new BatchRig(directory).started()) {
+      rig.client = alice;
+      JsonNode done = rig.await(rig.batch(rig.file(line("a")), ""), "completed");
+      assertThat(rig.countedFor).containsExactly(Optional.of(alice));
+      assertThat(done.toString()).doesNotContain("alice");
+    }
+    String waiting;
+    try (BatchRig rig = new BatchRig(directory)) {
+      rig.client = alice;
+      waiting = rig.batch(rig.file(line("b")), "");
+    }
+    try (BatchRig rig = new BatchRig(directory).started()) {
+      rig.client = alice;
+      rig.await(waiting, "completed");
+      assertThat(rig.countedFor).containsExactly(Optional.of(alice));
+    }
+  }
+
+  @Test
+  void aKeyHasItsPresentLimits() throws Exception {
+    try (BatchRig rig = new BatchRig(directory).started()) {
+      ClientIdentity stored = new ClientIdentity(ClientIdentity.Kind.KEY, "bob", Set.of());
+      ClientQuota less = new ClientQuota(1, -1, -1, -1, -1, -1);
+      ClientIdentity present =
+          new ClientIdentity(
+              stored.kind(), "bob", Set.of(), new ClientQuotas(less, Map.of()), null);
+      rig.client = stored;
+      rig.keys.put("bob", new KeyHolder(present, KeyRole.CLIENT));
+      rig.await(rig.batch(rig.file(line("a")), ""), "completed");
+      rig.keys.clear();
+      rig.await(rig.batch(rig.file(line("a")), ""), "completed");
+      assertThat(rig.countedFor).containsExactly(Optional.of(present), Optional.of(stored));
+    }
+  }
+
+  /** Nobody waits for a batch. */
+  @Test
+  void aBatchDoesNotPrecedeOthers() throws Exception {
+    try (BatchRig rig = new BatchRig(directory).started()) {
+      rig.client = alice(9, Priority.HIGH);
+      rig.await(rig.batch(rig.file(line("a")), ""), "completed");
+      assertThat(rig.countedFor).containsExactly(Optional.of(alice(9, Priority.NORMAL)));
+    }
+  }
+
+  /** The key of batches, and the client's key since its change, may have restrictions. */
+  @Test
+  void requestsHaveTheModelsOfBothKeys() throws Exception {
+    try (BatchRig rig = new BatchRig(directory).started()) {
+      rig.client = new ClientIdentity(ClientIdentity.Kind.KEY, "bob", Set.of());
+      List<Set<String>> found = new ArrayList<>();
+      rig.script =
+          body -> {
+            String secret = String.valueOf(rig.secrets.peek());
+            for (Set<String> ofBob : List.of(Set.<String>of(), Set.of("a", "b"), Set.of("c"))) {
+              for (Set<String> ofBatches : List.of(Set.<String>of(), Set.of("b", "d"))) {
+                rig.keys.put("bob", new KeyHolder(keyFor(ofBob), KeyRole.CLIENT));
+                found.add(
+                    requireNonNull(rig.clientOf(secret, keyFor(ofBatches)), "client").models());
+              }
+            }
+            return ok("{}");
+          };
+      rig.await(rig.batch(rig.file(line("a")), ""), "completed");
+      assertThat(found.subList(0, 5))
+          .containsExactly(Set.of(), Set.of("b", "d"), Set.of("a", "b"), Set.of("b"), Set.of("c"));
+      assertThat(found.getLast()).isNotEmpty().doesNotContain("b", "c", "d");
+    }
+  }
+
+  private static ClientIdentity keyFor(Set<String> models) {
+    return new ClientIdentity(ClientIdentity.Kind.KEY, "bob", models);
+  }
+
+  @Test
+  void aSecretNamesItsClientWhileTheBatchRuns() throws Exception {
+    try (BatchRig rig = new BatchRig(directory).started()) {
+      rig.client = alice(9, null);
+      String batch = rig.batch(rig.file(line("a")), "");
+      rig.await(batch, "completed");
+      assertThat(rig.secrets).hasSize(1);
+      String secret = rig.secrets.remove();
+      Await.until("the batch has ended", () -> rig.clientOf(secret) == null);
+      assertThat(rig.clientOf("invented")).isNull();
+      assertThat(rig.clientOf("")).isNull();
     }
   }
 

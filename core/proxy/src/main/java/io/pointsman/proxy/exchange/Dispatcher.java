@@ -1,6 +1,7 @@
 package io.pointsman.proxy.exchange;
 
 import io.netty.channel.Channel;
+import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.identity.KeyHolder;
 import io.pointsman.proxy.identity.KeyRole;
 import io.pointsman.proxy.local.AdminGuard;
@@ -197,9 +198,12 @@ final class Dispatcher {
   /**
    * Continues with a request of a permitted caller.
    *
+   * @param admitted the request, with the client by its key
    * @param admin the caller of an admin path; null for a path of clients
    */
-  void dispatch(RequestHead head, @Nullable Caller admin) {
+  void dispatch(RequestHead admitted, @Nullable Caller admin) {
+    ClientIdentity behind = plane().callers().sentFor(admitted, admitted.identity());
+    RequestHead head = behind == null ? admitted : admitted.onBehalfOf(behind);
     Found found = found(admin == null ? plane().routes() : plane().admin().routes(), head);
     if (found != null) {
       beginLocal(found.methods, found.head, admin == null ? Caller.OPEN : admin);

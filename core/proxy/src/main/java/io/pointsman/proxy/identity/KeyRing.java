@@ -22,6 +22,15 @@ public interface KeyRing {
   @Nullable KeyHolder holderOf(String key);
 
   /**
+   * The present holder with a name; null if it has no valid key any more. Must not block.
+   *
+   * @param name the name of a client by its key
+   */
+  default @Nullable KeyHolder holderNamed(String name) {
+    return null;
+  }
+
+  /**
    * True if there has been a key of this role since the start, valid or not. Its part then needs a
    * key: the loss of the last one must not open it to everybody.
    */

@@ -106,6 +106,17 @@ public interface CallerCheck {
   }
 
   /**
+   * The client for which the router itself sends an admitted request, for example one of a batch.
+   * The request then counts as that client's. Called on event loops; must neither block nor throw.
+   *
+   * @param sender the client by the key of the request
+   * @return null for a request of a client
+   */
+  default @Nullable ClientIdentity sentFor(RequestHeaders headers, ClientIdentity sender) {
+    return null;
+  }
+
+  /**
    * The value of {@code Authorization}, or the same for a key in {@code x-api-key}, as clients of
    * Anthropic send it; null if there is neither.
    */

@@ -1,5 +1,7 @@
 package io.pointsman.proxy.quota;
 
+import java.util.Locale;
+
 /** The limits of a client. A closed set, used as a metric label. */
 public enum ClientLimit {
   CONCURRENCY("requests in progress"),
@@ -13,6 +15,11 @@ public enum ClientLimit {
 
   ClientLimit(String text) {
     this.text = text;
+  }
+
+  /** The limit in headers and metrics, for example {@code requests_per_day}. */
+  public String label() {
+    return name().toLowerCase(Locale.ROOT);
   }
 
   /** The limit in messages. */

@@ -3,11 +3,15 @@ package io.pointsman.proxy.reply;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.RejectReason;
 import io.pointsman.proxy.admission.Admission;
+import io.pointsman.proxy.quota.ClientLimit;
 import io.pointsman.proxy.quota.QuotaAnswer;
 import org.jspecify.annotations.Nullable;
 
 /** Answers to requests without a worker. */
 public final class Rejections {
+  /** Header with the limit of a client that is reached: the name of a {@link ClientLimit}. */
+  public static final String LIMIT_HEADER = "x-pointsman-limit";
+
   private Rejections() {}
 
   public static ProxyError error(RejectReason reason) {
@@ -39,7 +43,10 @@ public final class Rejections {
     String detail =
         "rate limit reached: %s (limit %d); try again in %d s"
             .formatted(limited.limit().text(), limited.most(), seconds);
-    Reply reply = Reply.of(error(limited), detail).retryAfter(limited.nanos());
+    Reply reply =
+        Reply.of(error(limited), detail)
+            .retryAfter(limited.nanos())
+            .with(LIMIT_HEADER, limited.limit().label());
     for (String line : limited.headers().lines().toList()) {
       int colon = line.indexOf(": ");
       reply = reply.with(line.substring(0, colon), line.substring(colon + 2));

@@ -65,7 +65,12 @@ public final class RequestHead implements RequestHeaders {
 
   /** This head as received from this client. It hides a key of the router. */
   public RequestHead of(ClientIdentity known) {
-    return new RequestHead(this, uri, decoded, client, known);
+    return new RequestHead(this, uri, decoded, client, known, known.byKey());
+  }
+
+  /** This head of a request that the router sends for this client, with the router's own key. */
+  public RequestHead onBehalfOf(ClientIdentity other) {
+    return new RequestHead(this, uri, decoded, client, other, hidesKey);
   }
 
   /** Number of lines with {@code X-Request-Id}. */
@@ -86,6 +91,9 @@ public final class RequestHead implements RequestHeaders {
   private final @Nullable ClientAddress client;
 
   private final ClientIdentity identity;
+
+  /** True if the key is one of the router, which is not for workers. */
+  private final boolean hidesKey;
 
   /**
    * Takes the result of the parser for {@code source}, which is copied.
@@ -116,6 +124,7 @@ public final class RequestHead implements RequestHeaders {
     decoded = false;
     client = null;
     identity = ClientIdentity.UNKNOWN;
+    hidesKey = false;
   }
 
   private RequestHead(
@@ -123,7 +132,8 @@ public final class RequestHead implements RequestHeaders {
       String uri,
       boolean decoded,
       @Nullable ClientAddress client,
-      ClientIdentity identity) {
+      ClientIdentity identity,
+      boolean hidesKey) {
     bytes = from.bytes;
     lines = from.lines;
     names = from.names;
@@ -143,6 +153,7 @@ public final class RequestHead implements RequestHeaders {
     this.decoded = decoded;
     this.client = client;
     this.identity = identity;
+    this.hidesKey = hidesKey;
   }
 
   private RequestHead(Fault fault) {
@@ -164,6 +175,7 @@ public final class RequestHead implements RequestHeaders {
     decoded = false;
     client = null;
     identity = ClientIdentity.UNKNOWN;
+    hidesKey = false;
   }
 
   /** The head of a request that did not arrive in time. */
@@ -355,12 +367,12 @@ public final class RequestHead implements RequestHeaders {
 
   /** This head with another path and query string. */
   public RequestHead at(String otherUri) {
-    return new RequestHead(this, otherUri, decoded, client, identity);
+    return new RequestHead(this, otherUri, decoded, client, identity, hidesKey);
   }
 
   /** This head as received from a client with this address. */
   public RequestHead from(ClientAddress address, ClientIdentity known) {
-    return new RequestHead(this, uri, decoded, address, known);
+    return new RequestHead(this, uri, decoded, address, known, known.byKey());
   }
 
   /** Address of the client for workers; null if it is unknown. */
@@ -370,7 +382,7 @@ public final class RequestHead implements RequestHeaders {
 
   /** This head for the decoded body, without {@code Content-Encoding}. */
   public RequestHead decoded() {
-    return new RequestHead(this, uri, true, client, identity);
+    return new RequestHead(this, uri, true, client, identity, hidesKey);
   }
 
   /** Path and query string, percent-encoded as received. */
@@ -502,7 +514,7 @@ public final class RequestHead implements RequestHeaders {
   boolean hides(int line) {
     HeaderName name = names[line];
     return (decoded && name == HeaderName.CONTENT_ENCODING)
-        || (identity.byKey() && (name == HeaderName.AUTHORIZATION || name == HeaderName.API_KEY));
+        || (hidesKey && (name == HeaderName.AUTHORIZATION || name == HeaderName.API_KEY));
   }
 
   HeaderName name(int line) {

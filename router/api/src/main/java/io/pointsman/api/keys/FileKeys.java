@@ -86,9 +86,11 @@ public final class FileKeys implements CallerCheck, KeyRing {
    * The keys by the first bytes of their digests. A client cannot choose the digest of its key, so
    * the time of this lookup reveals nothing about other keys.
    */
-  private record Table(List<StoredKey> keys, Map<Long, List<Entry>> byStart) {
+  private record Table(
+      List<StoredKey> keys, Map<Long, List<Entry>> byStart, Map<String, Entry> byName) {
     static Table of(List<StoredKey> keys) {
       Map<Long, List<Entry>> byStart = new HashMap<>();
+      Map<String, Entry> byName = new HashMap<>();
       for (StoredKey key : keys) {
         byte[] digest = HexFormat.of().parseHex(key.hash());
         ClientIdentity identity =
@@ -98,11 +100,11 @@ public final class FileKeys implements CallerCheck, KeyRing {
                 Set.copyOf(key.models()),
                 key.quotas(),
                 key.priority());
-        byStart
-            .computeIfAbsent(start(digest), _ -> new ArrayList<>(1))
-            .add(new Entry(digest, key, new KeyHolder(identity, key.role())));
+        Entry entry = new Entry(digest, key, new KeyHolder(identity, key.role()));
+        byStart.computeIfAbsent(start(digest), _ -> new ArrayList<>(1)).add(entry);
+        byName.put(key.name(), entry);
       }
-      return new Table(keys, byStart);
+      return new Table(keys, byStart, byName);
     }
 
     static long start(byte[] digest) {
@@ -226,6 +228,12 @@ public final class FileKeys implements CallerCheck, KeyRing {
   @Override
   public @Nullable KeyHolder holderOf(String key) {
     Entry found = table.find(StoredKey.digest(key));
+    return found != null && found.key.validAt(clock.instant()) ? found.holder : null;
+  }
+
+  @Override
+  public @Nullable KeyHolder holderNamed(String name) {
+    Entry found = table.byName.get(name);
     return found != null && found.key.validAt(clock.instant()) ? found.holder : null;
   }
 

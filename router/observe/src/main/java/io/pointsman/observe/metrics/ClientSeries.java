@@ -56,7 +56,7 @@ final class ClientSeries {
 
   void limited(ClientIdentity client, ClientLimit limit) {
     String source = EngineMetrics.label(client.kind());
-    limited.labelValues(source, of(client).label, EngineMetrics.label(limit)).inc();
+    limited.labelValues(source, of(client).label, limit.label()).inc();
   }
 
   private Series of(ClientIdentity client) {

@@ -202,7 +202,7 @@ final class RouterAssembly {
     control.push(ofCallers);
     PromptListener prompts = core.prompts(metrics::kvTokens);
     RouterRoutes routes = new RouterRoutes(this);
-    LocalRoutes ofClients = routes.forClients();
+    LocalRoutes ofClients = routes.forClients(name -> ofCallers.present().ring().holderNamed(name));
     LocalRoutes ofAdmin = routes.forAdministrators(engine, ofCallers.callers(), prompts);
     admin = by -> RouterRoutes.admin(by, ofCallers.present(), ofAdmin, ofClients);
     ProxyContext context =
@@ -211,7 +211,7 @@ final class RouterAssembly {
             config.affinity(),
             ofClients,
             admin.apply(config),
-            ofCallers.present().callers(),
+            callers(ofCallers.present()),
             listener(),
             tracer,
             prompts,
@@ -239,6 +239,12 @@ final class RouterAssembly {
     measure(server);
     core.listen(metrics::kvEvents);
     return server;
+  }
+
+  /** The check of clients, which also knows the requests of batches. */
+  private CallerCheck callers(RouterKeys by) {
+    BatchService own = batches;
+    return own == null ? by.callers() : own.around(by.callers());
   }
 
   private ProxyListener listener() {
@@ -403,7 +409,7 @@ final class RouterAssembly {
         next.proxy().withListen(listen(next.proxy().listen(), server.listen())),
         next.affinity(),
         requireNonNull(admin).apply(next),
-        change.keys.callers());
+        callers(change.keys));
     if (!accessBefore.equals(next.access())) {
       warnOf(next.access());
     }

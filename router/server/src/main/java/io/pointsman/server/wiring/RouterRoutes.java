@@ -24,6 +24,7 @@ import io.pointsman.config.settings.AccessSettings;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.choice.Choices;
 import io.pointsman.plane.haproxy.SpoeListener;
+import io.pointsman.proxy.identity.KeyHolder;
 import io.pointsman.proxy.local.AdminPaths;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
@@ -35,6 +36,8 @@ import java.util.List;
 import java.util.Set;
 import java.util.UUID;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** The routes that a router answers itself: for clients, and for its admin listener. */
 final class RouterRoutes {
@@ -44,8 +47,12 @@ final class RouterRoutes {
     this.parts = parts;
   }
 
-  /** Builds the routes for clients that the router answers itself. */
-  LocalRoutes forClients() throws IOException {
+  /**
+   * Builds the routes for clients that the router answers itself.
+   *
+   * @param keys the present holder of a key by its name; null if there is none
+   */
+  LocalRoutes forClients(Function<String, @Nullable KeyHolder> keys) throws IOException {
     LocalRoutes.Builder routes = LocalRoutes.builder();
     HealthApi health = healthApi();
     parts.health = health;
@@ -64,7 +71,7 @@ final class RouterRoutes {
       parts.metrics.addTo(routes);
     }
     if (parts.config.batch().enabled()) {
-      BatchService batches = batches();
+      BatchService batches = batches(keys);
       parts.batches = batches;
       batches.addTo(routes);
     }
@@ -140,7 +147,7 @@ final class RouterRoutes {
   }
 
   /** Only this method loads the classes of the store. */
-  private BatchService batches() throws IOException {
+  private BatchService batches(Function<String, @Nullable KeyHolder> keys) throws IOException {
     boolean keysConfirmed = !parts.config.auth().validationUrls().isEmpty();
     boolean certificates = !parts.config.proxy().listen().tls().clientCaFile().isEmpty();
     BatchService opened =
@@ -149,6 +156,7 @@ final class RouterRoutes {
             parts.config.proxy().listen().tls().certificateFile(),
             keysConfirmed,
             keysConfirmed || certificates || parts.config.auth().ownKeys(),
+            keys,
             InstantSource.system(),
             () -> UUID.randomUUID().toString().replace("-", ""),
             Thread::sleep);
