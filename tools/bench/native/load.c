@@ -10,7 +10,7 @@
  *
  * Every body is a valid and distinct chat: one of a pool of texts with an id inserted. By default the id is at the start
  * of the first message. With --splice end it is at the end of the last one, so texts of one pool entry share a prefix.
- * Byte counts are those of bodies, without heads and chunk framing.
+ * With --key each request has it in the header Authorization. Byte counts are those of bodies, without heads and chunk framing.
  *
  * It prints "begin" at the start of the measurement and one line of JSON at its end. It then keeps its connections open
  * for --linger seconds, so other programs can be examined before. Errors are a wrong status, a short or malformed
@@ -160,7 +160,7 @@ static void read_options(int argc, char **argv) {
   }
   mode = (enum mode)given;
   known_options(argc, argv, 2, " --target --connections --seconds --warmup --ramp --size --message-bytes --pool --splice --rate"
-      " --chunks --gap-us --timeout --linger --sources --least-body ");
+      " --chunks --gap-us --timeout --linger --sources --least-body --key ");
   char host[64];
   snprintf(host, sizeof host, "%s", option(argc, argv, "--target", ""));
   char *colon = strchr(host, ':');
@@ -194,7 +194,7 @@ static void read_options(int argc, char **argv) {
   random_state = 42;
   pool = grow(NULL, (size_t)pool_size * sizeof *pool);
   for (int i = 0; i < pool_size; i++) {
-    prepare(&pool[i], mode >= SSE, size, message_bytes, !strcmp(splice, "end"), host);
+    prepare(&pool[i], mode >= SSE, size, message_bytes, !strcmp(splice, "end"), host, option(argc, argv, "--key", ""));
   }
   random_state = now_ns();
 }

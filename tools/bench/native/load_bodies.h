@@ -44,7 +44,7 @@ static size_t prose(char *out, size_t bytes) {
  * Prepares a chat with messages of about message_bytes each, the last one from the user. The body has exactly the given
  * size. The position of the id is the start of the first message, or the end of the last.
  */
-static void prepare(request *r, int stream, size_t size, size_t message_bytes, int splice_end, const char *host) {
+static void prepare(request *r, int stream, size_t size, size_t message_bytes, int splice_end, const char *host, const char *key) {
   char *body = grow(NULL, size + 1024);
   size_t at = (size_t)sprintf(body, "{\"model\":\"bench-model\",%s\"max_tokens\":16,\"messages\":[",
       stream ? "\"stream\":true," : "");
@@ -67,10 +67,11 @@ static void prepare(request *r, int stream, size_t size, size_t message_bytes, i
     at += (size_t)sprintf(body + at, "\"}");
   }
   at += (size_t)sprintf(body + at, "]}");
-  r->bytes = grow(NULL, at + 512);
+  r->bytes = grow(NULL, at + 512 + strlen(key));
   int head = sprintf(r->bytes,
       "POST /v1/chat/completions HTTP/1.1\r\nHost: %s\r\nUser-Agent: pointsman-bench\r\nAccept: */*\r\n"
-      "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n", host, at);
+      "%s%s%sContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n", host,
+      *key ? "Authorization: Bearer " : "", key, *key ? "\r\n" : "", at);
   memcpy(r->bytes + head, body, at);
   r->length = (size_t)head + at;
   r->body = at;

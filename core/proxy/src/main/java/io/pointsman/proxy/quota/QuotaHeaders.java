@@ -10,6 +10,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class QuotaHeaders {
   private static final String PREFIX = "x-ratelimit-";
+  private static final String LINE_END = "\r\n";
+
+  /** Usual length of all lines. */
+  private static final int LENGTH = 256;
+
   private static final long NANOS_PER_MILLI = 1_000_000;
   private static final long MILLIS_PER_SECOND = 1000;
   private static final long SECONDS_PER_MINUTE = 60;
@@ -19,31 +24,37 @@ final class QuotaHeaders {
 
   /** Header lines, each with its line break. */
   static String of(Map<ClientLimit, TokenBucket> buckets) {
-    return lines("requests", nearest(buckets, false)) + lines("tokens", nearest(buckets, true));
-  }
-
-  private static @Nullable TokenBucket nearest(
-      Map<ClientLimit, TokenBucket> buckets, boolean ofTokens) {
-    TokenBucket nearest = null;
+    TokenBucket requests = null;
+    TokenBucket tokens = null;
     for (Map.Entry<ClientLimit, TokenBucket> each : buckets.entrySet()) {
-      boolean asked = each.getKey().ofTokens() == ofTokens;
-      if (asked && (nearest == null || each.getValue().share() < nearest.share())) {
-        nearest = each.getValue();
+      if (each.getKey().ofTokens()) {
+        tokens = nearer(tokens, each.getValue());
+      } else {
+        requests = nearer(requests, each.getValue());
       }
     }
-    return nearest;
+    StringBuilder lines = new StringBuilder(LENGTH);
+    if (requests != null) {
+      append(lines, "requests", requests);
+    }
+    if (tokens != null) {
+      append(lines, "tokens", tokens);
+    }
+    return lines.toString();
   }
 
-  private static String lines(String unit, @Nullable TokenBucket bucket) {
-    return bucket == null
-        ? ""
-        : line("limit-" + unit, Integer.toString(bucket.most()))
-            + line("remaining-" + unit, Long.toString(bucket.remaining()))
-            + line("reset-" + unit, time(bucket.nanosToFull()));
+  private static TokenBucket nearer(@Nullable TokenBucket nearest, TokenBucket other) {
+    return nearest == null || other.share() < nearest.share() ? other : nearest;
   }
 
-  private static String line(String name, String value) {
-    return PREFIX + name + ": " + value + "\r\n";
+  private static void append(StringBuilder lines, String unit, TokenBucket bucket) {
+    name(lines, "limit-", unit).append(bucket.most()).append(LINE_END);
+    name(lines, "remaining-", unit).append(bucket.remaining()).append(LINE_END);
+    name(lines, "reset-", unit).append(time(bucket.nanosToFull())).append(LINE_END);
+  }
+
+  private static StringBuilder name(StringBuilder lines, String kind, String unit) {
+    return lines.append(PREFIX).append(kind).append(unit).append(": ");
   }
 
   /** A time such as {@code 120ms}, {@code 7s}, {@code 6m0s} or {@code 23h0m1s}, rounded up. */

@@ -6,7 +6,6 @@ import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.local.CallerCheck;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
-import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -249,9 +248,17 @@ public final class KeyValidation implements CallerCheck {
     if (authorization == null || authorization.length() > LONGEST_KEY) {
       return null;
     }
-    boolean bearer = authorization.toLowerCase(Locale.ROOT).startsWith(SCHEME);
+    boolean bearer = authorization.regionMatches(true, 0, SCHEME, 0, SCHEME.length());
     String key = bearer ? authorization.substring(SCHEME.length()).strip() : "";
-    boolean printable = key.chars().allMatch(c -> c > ' ' && c <= '~');
-    return key.isEmpty() || !printable ? null : key;
+    return key.isEmpty() || !printable(key) ? null : key;
+  }
+
+  private static boolean printable(String key) {
+    for (int i = 0; i < key.length(); i++) {
+      if (key.charAt(i) <= ' ' || key.charAt(i) > '~') {
+        return false;
+      }
+    }
+    return true;
   }
 }

@@ -42,6 +42,12 @@ public record StoredKey(
   public static final String PREFIX = "pmk-";
 
   private static final int KEY_BYTES = 32;
+
+  /**
+   * Only copied, because each request with a key needs one, and the search for one takes longer.
+   */
+  private static final MessageDigest SHA_256 = sha256();
+
   private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}");
   private static final Pattern HASH = Pattern.compile("[0-9a-f]{64}");
 
@@ -93,7 +99,16 @@ public record StoredKey(
 
   static byte[] digest(String key) {
     try {
-      return MessageDigest.getInstance("SHA-256").digest(key.getBytes(UTF_8));
+      MessageDigest digest = (MessageDigest) SHA_256.clone();
+      return digest.digest(key.getBytes(UTF_8));
+    } catch (CloneNotSupportedException e) {
+      throw new IllegalStateException(e); // those of the Java runtime can be copied
+    }
+  }
+
+  private static MessageDigest sha256() {
+    try {
+      return MessageDigest.getInstance("SHA-256");
     } catch (NoSuchAlgorithmException e) {
       throw new IllegalStateException(e); // each Java runtime has it
     }

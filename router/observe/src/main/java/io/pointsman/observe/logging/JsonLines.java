@@ -31,7 +31,8 @@ final class JsonLines extends LineEncoder {
 
   private static void value(StringBuilder line, KeyValuePair each) {
     if (each.value instanceof Number || each.value instanceof Boolean) {
-      line.append('"').append(each.key).append("\":").append(each.value);
+      line.append('"').append(each.key).append("\":");
+      plain(each.value, line);
     } else {
       member(line, each.key, LogText.of(String.valueOf(each.value)));
     }

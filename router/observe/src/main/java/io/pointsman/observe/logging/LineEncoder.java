@@ -15,6 +15,9 @@ abstract class LineEncoder extends EncoderBase<ILoggingEvent> {
   /** Maximum number of characters of a message; longer ones are cut. */
   private static final int MOST_CHARS = 8192;
 
+  /** Limit of numbers with one decimal place that are written without the JDK's conversion. */
+  private static final long MOST_TENTHS = 10_000_000;
+
   /** Maximum number of characters of the stack trace of a failure. */
   private static final int MOST_TRACE_CHARS = 65_536;
 
@@ -54,6 +57,18 @@ abstract class LineEncoder extends EncoderBase<ILoggingEvent> {
       trace.append("  ").append(LogText.of(line.strip(), MOST_CHARS)).append('\n');
     }
     return trace.toString();
+  }
+
+  /** Appends a number or truth value. The JDK takes long for a decimal number. */
+  static void plain(Object value, StringBuilder line) {
+    if (value instanceof Double number) {
+      long tenths = Math.round(number * 10);
+      if (tenths >= 0 && tenths < MOST_TENTHS && tenths / 10.0 == number) {
+        line.append(tenths / 10).append('.').append((char) ('0' + tenths % 10));
+        return;
+      }
+    }
+    line.append(value);
   }
 
   @Override

@@ -1,29 +1,28 @@
 package io.pointsman.observe.logging;
 
-import ch.qos.logback.classic.AsyncAppender;
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.classic.spi.LoggingEvent;
-import ch.qos.logback.core.Appender;
 import ch.qos.logback.core.OutputStreamAppender;
 import ch.qos.logback.core.encoder.Encoder;
 import io.pointsman.config.settings.LogSettings;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.LoggerFactory;
 
 /**
  * Configures the log: standard error and optional files. A separate thread writes each from a
  * limited queue, because a slow terminal, pipe or disk must not delay requests. A full queue drops
- * lines.
+ * lines ({@link LogQueue}).
  */
 public final class LogSetup implements AutoCloseable {
-  /** Maximum number of queued lines. */
-  private static final int QUEUE = 4096;
-
-  private static final int MOST_MILLIS_AT_END = 500;
+  private static final AtomicLong LOST = new AtomicLong();
 
   private final LoggerContext context;
 
@@ -66,18 +65,24 @@ public final class LogSetup implements AutoCloseable {
     };
   }
 
+  /**
+   * Lines since the start of the process that are not in an output: the queue was full, or the
+   * output could not be written.
+   */
+  public static long lostLines() {
+    return LOST.get();
+  }
+
   /** Starts logging to {@code out}; closing the log closes it. */
   static LogSetup start(LogSettings settings, OutputStream out) {
     LoggerContext context = (LoggerContext) LoggerFactory.getILoggerFactory();
-    OutputStreamAppender<ILoggingEvent> writer = new OutputStreamAppender<>();
-    writer.setContext(context);
-    writer.setEncoder(encoder(settings.format(), context));
-    writer.setOutputStream(out);
-    writer.start();
+    OutputStreamAppender<ILoggingEvent> lines = new OutputStreamAppender<>();
+    lines.setContext(context);
+    lines.setEncoder(encoder(settings.format(), context));
     Logger root = context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
     root.detachAndStopAllAppenders();
     root.setLevel(level(settings.level()));
-    root.addAppender(queued(writer, context));
+    root.addAppender(queued(new LogStream(lines, out), context));
     if (!settings.directory().isEmpty()) {
       Encoder<ILoggingEvent> encoder = encoder(settings.format(), context);
       root.addAppender(queued(LogFiles.in(settings.directory(), encoder, context), context));
@@ -87,14 +92,8 @@ public final class LogSetup implements AutoCloseable {
     return new LogSetup(context);
   }
 
-  private static AsyncAppender queued(Appender<ILoggingEvent> writer, LoggerContext context) {
-    AsyncAppender queue = new AsyncAppender();
-    queue.setContext(context);
-    queue.setQueueSize(QUEUE);
-    queue.setDiscardingThreshold(0);
-    queue.setNeverBlock(true);
-    queue.setMaxFlushTime(MOST_MILLIS_AT_END);
-    queue.addAppender(writer);
+  private static LogQueue queued(LogQueue.Output output, LoggerContext context) {
+    LogQueue queue = new LogQueue(output, context, LOST);
     queue.start();
     return queue;
   }
@@ -126,20 +125,18 @@ public final class LogSetup implements AutoCloseable {
     context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME).detachAndStopAllAppenders();
   }
 
+  /** Standard error, whose class in the JDK hides failures. */
   private static final class StandardError extends OutputStream {
+    private final OutputStream out = new FileOutputStream(FileDescriptor.err);
+
     @Override
-    public void write(int b) {
-      System.err.write(b);
+    public void write(int b) throws IOException {
+      out.write(b);
     }
 
     @Override
-    public void write(byte[] bytes, int offset, int length) {
-      System.err.write(bytes, offset, length);
-    }
-
-    @Override
-    public void flush() {
-      System.err.flush();
+    public void write(byte[] bytes, int offset, int length) throws IOException {
+      out.write(bytes, offset, length);
     }
   }
 }

@@ -1,5 +1,7 @@
 package io.pointsman.observe.logging;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.spi.LoggingEvent;
 import io.pointsman.config.settings.LogSettings;
 import io.pointsman.config.settings.LogSettings.Access;
 import io.pointsman.engine.env.LogText;
@@ -50,6 +52,9 @@ import org.slf4j.spi.LoggingEventBuilder;
  * </ul>
  */
 public final class RequestLines extends ForwardingListener {
+  private static final Logger LOG = LoggerFactory.getLogger(RequestLines.class);
+  private static final String NAME = RequestLines.class.getName();
+
   /** Maximum number of characters of a session id in a line. */
   private static final int LONGEST_ID = 256;
 
@@ -76,8 +81,7 @@ public final class RequestLines extends ForwardingListener {
 
   /** A listener with the lines of the settings. */
   public static RequestLines around(ProxyListener next, InstantSource clock, LogSettings settings) {
-    Logger log = LoggerFactory.getLogger(RequestLines.class);
-    return new RequestLines(next, clock, settings, log::info, RequestLines::write);
+    return new RequestLines(next, clock, settings, LOG::info, RequestLines::write);
   }
 
   /** Writes the lines of other settings from here on. Any thread. */
@@ -99,7 +103,15 @@ public final class RequestLines extends ForwardingListener {
   }
 
   private static void write(String message, List<KeyValuePair> values) {
-    LoggingEventBuilder line = LoggerFactory.getLogger(RequestLines.class).atInfo();
+    if (LOG instanceof ch.qos.logback.classic.Logger own) {
+      if (own.isInfoEnabled()) {
+        LoggingEvent event = new LoggingEvent(NAME, own, Level.INFO, message, null, null);
+        event.setKeyValuePairs(values);
+        own.callAppenders(event);
+      }
+      return;
+    }
+    LoggingEventBuilder line = LOG.atInfo();
     for (KeyValuePair each : values) {
       line = line.addKeyValue(each.key, each.value);
     }

@@ -2,6 +2,7 @@ package io.pointsman.observe.logging;
 
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import io.pointsman.engine.env.LogText;
+import java.time.Instant;
 import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeFormatterBuilder;
 import java.util.List;
@@ -12,16 +13,21 @@ import org.slf4j.event.KeyValuePair;
  * trace of a failure. Local time would make the JDK search every jar for time zones at the start.
  */
 final class TextLines extends LineEncoder {
-  private static final int MILLIS = 3;
+  private static final int NANOS_PER_MILLI = 1_000_000;
 
-  private final DateTimeFormatter time =
-      new DateTimeFormatterBuilder().appendInstant(MILLIS).toFormatter();
+  private final DateTimeFormatter seconds =
+      new DateTimeFormatterBuilder().appendInstant(0).toFormatter();
+
+  /** The last second, and its text without the zone. Its formatting takes as long as the rest. */
+  private long second = Long.MIN_VALUE;
+
+  private String secondText = "";
 
   @Override
   void write(ILoggingEvent event, StringBuilder line) {
     String name = event.getLoggerName();
     String level = event.getLevel().toString();
-    time.formatTo(event.getInstant(), line);
+    time(event.getInstant(), line);
     line.append(' ').append(level).repeat(' ', Math.max(1, 6 - level.length()));
     line.append(name, name.lastIndexOf('.') + 1, name.length());
     line.append(": ").append(message(event));
@@ -33,6 +39,17 @@ final class TextLines extends LineEncoder {
     }
   }
 
+  private void time(Instant time, StringBuilder line) {
+    if (time.getEpochSecond() != second) {
+      second = time.getEpochSecond();
+      String text = seconds.format(time);
+      secondText = text.substring(0, text.length() - 1);
+    }
+    int millis = time.getNano() / NANOS_PER_MILLI;
+    line.append(secondText).append(millis < 10 ? ".00" : millis < 100 ? ".0" : ".");
+    line.append(millis).append('Z');
+  }
+
   /** Appends the event's named values; texts with spaces or quotes are in quotes. */
   private static void values(ILoggingEvent event, StringBuilder line) {
     List<KeyValuePair> values = event.getKeyValuePairs();
@@ -40,14 +57,21 @@ final class TextLines extends LineEncoder {
       return;
     }
     for (KeyValuePair each : values) {
-      String text = LogText.of(String.valueOf(each.value));
-      boolean plain = text.chars().allMatch(c -> c != ' ' && c != '"' && c != '=');
       line.append(' ').append(each.key).append('=');
-      if (plain) {
-        line.append(text);
+      if (each.value instanceof Number || each.value instanceof Boolean) {
+        plain(each.value, line);
       } else {
-        line.append('"').append(text.replace("\\", "\\\\").replace("\"", "\\\"")).append('"');
+        text(LogText.of(String.valueOf(each.value)), line);
       }
+    }
+  }
+
+  private static void text(String text, StringBuilder line) {
+    boolean plain = text.indexOf(' ') < 0 && text.indexOf('"') < 0 && text.indexOf('=') < 0;
+    if (plain) {
+      line.append(text);
+    } else {
+      line.append('"').append(text.replace("\\", "\\\\").replace("\"", "\\\"")).append('"');
     }
   }
 }

@@ -23,6 +23,12 @@ enum ProcessMetric implements Metric {
       "Answered requests for the file of --trace-out, by result. dropped: the queue was full;"
           + " failed: the file could not be written.",
       "result"),
+  LOG_LINES_LOST(
+      Kind.COUNTER,
+      "pointsman_log_lines_lost_total",
+      "lines",
+      "Lines of the log that are missing in an output, because the output was too slow or could not"
+          + " be written."),
   PROCESS_CPU(
       Kind.COUNTER,
       "process_cpu_seconds_total",

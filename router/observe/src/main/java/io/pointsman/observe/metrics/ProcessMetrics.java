@@ -1,6 +1,7 @@
 package io.pointsman.observe.metrics;
 
 import com.sun.management.UnixOperatingSystemMXBean;
+import io.pointsman.observe.logging.LogSetup;
 import java.io.IOException;
 import java.lang.management.BufferPoolMXBean;
 import java.lang.management.GarbageCollectorMXBean;
@@ -22,6 +23,7 @@ final class ProcessMetrics {
    */
   static void register(Meters meters, String version) {
     meters.info(ProcessMetric.BUILD_INFO, version, System.getProperty("java.version", "unknown"));
+    meters.pulled(ProcessMetric.LOG_LINES_LOST, sink -> sink.put(LogSetup.lostLines()));
     process(meters);
     memory(meters);
     collections(meters);

@@ -85,15 +85,22 @@ class LogSetupTest {
                 .addKeyValue("status", 404)
                 .addKeyValue("path", "/a b\"c")
                 .addKeyValue("model", "x\ny")
+                .addKeyValue("ms", 1.1)
+                .addKeyValue("long", 1e9)
+                .addKeyValue("fine", 0.25)
+                .addKeyValue("back", -0.5)
                 .log("request");
     assertThat(lines(LogSettings.Level.INFO, LogSettings.Format.TEXT, work).getFirst())
-        .endsWith("LogSetupTest: request status=404 path=\"/a b\\\"c\" model=x\\u000ay");
+        .endsWith(
+            "LogSetupTest: request status=404 path=\"/a b\\\"c\" model=x\\u000ay ms=1.1"
+                + " long=1.0E9 fine=0.25 back=-0.5");
     JsonNode json =
         new ObjectMapper()
             .readTree(lines(LogSettings.Level.INFO, LogSettings.Format.JSON, work).getFirst());
     assertThat(json.path("message").asText()).isEqualTo("request");
     assertThat(json.path("status").isInt()).isTrue();
     assertThat(json.path("path").asText()).isEqualTo("/a b\"c");
+    assertThat(json.path("ms").asDouble()).isEqualTo(1.1);
   }
 
   @Test

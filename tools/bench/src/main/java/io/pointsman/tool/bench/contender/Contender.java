@@ -12,10 +12,23 @@ import java.util.Map;
  * @param version version for tables; empty if unknown
  * @param missing the reason if it cannot be started; empty if it can
  * @param render true if the engines answer its tokenization calls
+ * @param key key of each request to it; empty: none
  * @param launcher creates its command line
  */
 public record Contender(
-    String name, String body, String version, String missing, boolean render, Launcher launcher) {
+    String name,
+    String body,
+    String version,
+    String missing,
+    boolean render,
+    String key,
+    Launcher launcher) {
+
+  /** A contender that takes requests without a key. */
+  public Contender(
+      String name, String body, String version, String missing, boolean render, Launcher launcher) {
+    this(name, body, version, missing, render, "", launcher);
+  }
 
   /** Writes the configuration and creates the command line. */
   @FunctionalInterface

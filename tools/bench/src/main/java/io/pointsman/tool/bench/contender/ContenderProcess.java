@@ -26,13 +26,19 @@ public final class ContenderProcess implements AutoCloseable {
   private final ChildProcess process;
   private final StartParameters place;
   private final List<String> command;
+  private final String key;
   private final long startedNanos;
 
   private ContenderProcess(
-      ChildProcess process, StartParameters place, List<String> command, long startedNanos) {
+      ChildProcess process,
+      StartParameters place,
+      List<String> command,
+      String key,
+      long startedNanos) {
     this.process = process;
     this.place = place;
     this.command = command;
+    this.key = key;
     this.startedNanos = startedNanos;
   }
 
@@ -53,7 +59,7 @@ public final class ContenderProcess implements AutoCloseable {
     long started = System.nanoTime();
     ChildProcess process =
         ChildProcess.start(launch.command(), launch.environment(), pinned, output(directory));
-    return new ContenderProcess(process, place, launch.command(), started);
+    return new ContenderProcess(process, place, launch.command(), contender.key(), started);
   }
 
   public String url() {
@@ -91,6 +97,7 @@ public final class ContenderProcess implements AutoCloseable {
   public double awaitRouted(String body, Duration limit) throws IOException, InterruptedException {
     await(
         "POST /v1/chat/completions HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n"
+            + (key.isEmpty() ? "" : "Authorization: Bearer " + key + "\r\n")
             + "Connection: close\r\nContent-Length: "
             + body.getBytes(StandardCharsets.UTF_8).length
             + "\r\n\r\n"

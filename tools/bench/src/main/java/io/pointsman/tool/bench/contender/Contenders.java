@@ -14,6 +14,10 @@ import java.util.stream.Stream;
 /** All contenders, each with the command line of its users. */
 public final class Contenders {
   private static final String NOT_INSTALLED = "not installed (tools/bench/setup installs it)";
+
+  /** The client's key of contenders that need one. */
+  private static final String KEY = "pointsman-bench-key-of-a-client";
+
   private static final String READS_AND_FORWARDS = "parsed as JSON, written again";
 
   private final Path home;
@@ -53,6 +57,38 @@ public final class Contenders {
         smg(),
         litellm(),
         productionStack());
+  }
+
+  /**
+   * This router with measures for many clients, to compare with {@code pointsman}: keys with
+   * limits, and with a line of the log for each request.
+   */
+  public List<Contender> guarded() {
+    String launcher = home.resolve("pointsman").toString();
+    return List.of(
+        guarded("pointsman-keys", List.of(launcher), List.of()),
+        guarded("pointsman-guarded", List.of(launcher), List.of("--log-access", "all")));
+  }
+
+  /**
+   * This router with keys and limits for each client.
+   *
+   * @param start first words of the command line
+   * @param more further words
+   */
+  public static Contender guarded(String name, List<String> start, List<String> more) {
+    Launcher plain = pointsman(start, "cache_aware", Map.of()).launcher();
+    Launcher launcher =
+        place -> {
+          Launch launch = plain.launch(place);
+          Path keys = write(place, "keys.yaml", ProxyConfigs.keys(KEY));
+          List<String> line = new ArrayList<>(launch.command());
+          line.set(line.indexOf("--log-level") + 1, "info");
+          line.addAll(List.of("--auth-keys-file", keys.toString()));
+          line.addAll(more);
+          return new Launch(line, launch.environment());
+        };
+    return new Contender(name, "read once, forwarded as it came", "", "", false, KEY, launcher);
   }
 
   /**
@@ -296,7 +332,7 @@ public final class Contenders {
   }
 
   private static Contender rename(String name, boolean render, Contender c) {
-    return new Contender(name, c.body(), c.version(), c.missing(), render, c.launcher());
+    return new Contender(name, c.body(), c.version(), c.missing(), render, c.key(), c.launcher());
   }
 
   private static List<String> words(String line) {

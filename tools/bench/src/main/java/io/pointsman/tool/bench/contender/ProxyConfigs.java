@@ -1,5 +1,9 @@
 package io.pointsman.tool.bench.contender;
 
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -17,6 +21,33 @@ final class ProxyConfigs {
   static final String MODEL = "bench-model";
 
   private ProxyConfigs() {}
+
+  /** A file with one key of a client, whose limits of every kind are never reached. */
+  static String keys(String key) {
+    return """
+    keys:
+      - name: bench
+        role: client
+        hash: sha256:%s
+        limits:
+          concurrency: 1000000
+          requests-per-minute: 1000000000
+          prompt-tokens-per-minute: 1000000000
+          output-tokens-per-minute: 1000000000
+          requests-per-day: 1000000000
+          tokens-per-day: 1000000000
+    """
+        .formatted(sha256(key));
+  }
+
+  private static String sha256(String key) {
+    try {
+      MessageDigest digest = MessageDigest.getInstance("SHA-256");
+      return HexFormat.of().formatHex(digest.digest(key.getBytes(StandardCharsets.UTF_8)));
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException(e); // each Java runtime has it
+    }
+  }
 
   static String haproxy(StartParameters place) {
     return """

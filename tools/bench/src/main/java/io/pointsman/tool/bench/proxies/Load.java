@@ -24,6 +24,7 @@ final class Load {
 
   private final NativeTools tools;
   private final Duration measured;
+  private final String key;
 
   /** Actions during the measurement, on the thread that waits for the generator. */
   interface Window {
@@ -35,9 +36,15 @@ final class Load {
     void end() throws IOException;
   }
 
-  Load(NativeTools tools, Duration measured) {
+  /**
+   * Creates a generator.
+   *
+   * @param key key of each request; empty: none
+   */
+  Load(NativeTools tools, Duration measured, String key) {
     this.tools = tools;
     this.measured = measured;
+    this.key = key;
   }
 
   LoadResult run(Workload workload, int port, String cores, Duration warmup, Window window)
@@ -86,6 +93,9 @@ final class Load {
     add(line, "--warmup", warmup.toMillis() / 1000.0);
     add(line, "--seconds", measured.toMillis() / 1000.0);
     add(line, "--linger", LINGER);
+    if (!key.isEmpty()) {
+      add(line, "--key", key);
+    }
     if (shared) {
       add(line, "--splice", "end");
     }

@@ -43,8 +43,8 @@ public final class Proxies implements Callable<Integer> {
       split = ",",
       paramLabel = "<name>",
       description =
-          "Contenders, separated by commas; see --list. Default: all except the ones that ask"
-              + " the router for decisions.")
+          "Contenders, separated by commas; see --list. Default: all except the router with keys,"
+              + " and proxies that ask the router for decisions.")
   List<String> contenderNames = List.of();
 
   @Option(
@@ -106,7 +106,10 @@ public final class Proxies implements Callable<Integer> {
     this(
         Contenders.home(),
         new Contenders(Contenders.home()).all(),
-        new PlaneContenders(Contenders.home()).all());
+        Stream.concat(
+                new Contenders(Contenders.home()).guarded().stream(),
+                new PlaneContenders(Contenders.home()).all().stream())
+            .toList());
   }
 
   /**

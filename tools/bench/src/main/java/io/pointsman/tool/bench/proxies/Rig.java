@@ -74,7 +74,7 @@ final class Rig {
     try (NativeBackend backend = NativeBackend.start(tools, workload.workers(), forRig)) {
       backend.set(workload.chunks(), workload.gapMicros(), contender.render());
       if (contender.isDirect()) {
-        return load(workload, backend, backend.firstPort(), null, forRig, values);
+        return load(workload, backend, backend.firstPort(), null, forRig, "", values);
       }
       try (ContenderProcess router =
           ContenderProcess.start(
@@ -97,7 +97,8 @@ final class Rig {
               values.put(MeasuredMetric.RESIDENT, router.tree().residentMb());
               yield "";
             }
-            yield load(workload, backend, router.port(), router.tree(), forRig, values);
+            yield load(
+                workload, backend, router.port(), router.tree(), forRig, contender.key(), values);
           }
         };
       }
@@ -110,11 +111,12 @@ final class Rig {
       int port,
       @Nullable ProcessTree contender,
       String cores,
+      String key,
       Map<MeasuredMetric, Double> values)
       throws IOException, InterruptedException {
     RunWindow window = new RunWindow(contender, backend, workload);
     Duration before = warmup.of(contender != null && contender.hasJvm());
-    LoadResult result = new Load(tools, measured).run(workload, port, cores, before, window);
+    LoadResult result = new Load(tools, measured, key).run(workload, port, cores, before, window);
     fill(workload, result, window, contender != null, values);
     return result.problem();
   }

@@ -39,6 +39,7 @@ final class LoadGeneratorTest {
   private static final String OK =
       "HTTP/1.1 200 OK\r\nContent-Length: " + BODY.length() + "\r\n\r\n" + BODY;
 
+  private final Queue<String> heads = new ConcurrentLinkedQueue<>();
   private final Queue<String> bodies = new ConcurrentLinkedQueue<>();
 
   private static Workload workload(Workload.Kind kind, int size, int chunks) {
@@ -47,9 +48,14 @@ final class LoadGeneratorTest {
 
   /** Runs the generator against a server that answers every request with {@code answer}. */
   private LoadResult load(Workload workload, String answer, boolean close) throws Exception {
+    return load(workload, answer, close, "");
+  }
+
+  private LoadResult load(Workload workload, String answer, boolean close, String key)
+      throws Exception {
     NativeTools tools = NativeTools.build(BuiltRouter.home());
     // Long enough for a response on a busy machine.
-    Load load = new Load(tools, MEASURED);
+    Load load = new Load(tools, MEASURED, key);
     try (ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
       Thread.startVirtualThread(() -> accept(server, answer, close));
       return load.run(workload, server.getLocalPort(), "", Duration.ZERO, new NoWindow());
@@ -81,6 +87,7 @@ final class LoadGeneratorTest {
           }
           head.append((char) next);
         }
+        heads.add(head.toString());
         String length = head.toString().replaceAll("(?s).*Content-Length: (\\d+).*", "$1");
         bodies.add(new String(in.readNBytes(Integer.parseInt(length)), StandardCharsets.UTF_8));
         // The generator's clock: monotonic time in nanoseconds, with 19 digits.
@@ -106,6 +113,18 @@ final class LoadGeneratorTest {
     assertThat(new HashSet<>(bodies)).hasSameSizeAs(bodies);
     assertThat(new ObjectMapper().readTree(bodies.peek()).at("/messages/0/role").asText())
         .isEqualTo("user");
+  }
+
+  @Test
+  void aKeyIsInEachRequest() throws Exception {
+    assertThat(load(UNARY, OK, false, "secret").problem()).isEmpty();
+    assertThat(heads)
+        .hasSizeGreaterThan(3)
+        .allMatch(head -> head.contains("\r\nAuthorization: Bearer secret\r\n"));
+    heads.clear();
+
+    assertThat(load(UNARY, OK, false).problem()).isEmpty();
+    assertThat(heads).isNotEmpty().noneMatch(head -> head.contains("Authorization"));
   }
 
   @Test
@@ -148,7 +167,7 @@ final class LoadGeneratorTest {
   @Test
   void aPortWithoutListenerIsAnError() throws Exception {
     NativeTools tools = NativeTools.build(BuiltRouter.home());
-    Load load = new Load(tools, Duration.ofMillis(200));
+    Load load = new Load(tools, Duration.ofMillis(200), "");
     try (RefusedPort nobody = RefusedPort.open()) {
       LoadResult result = load.run(UNARY, nobody.port(), "", Duration.ZERO, new NoWindow());
 

@@ -1,9 +1,11 @@
 package io.pointsman.tool.bench.proxies;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.tool.bench.BuiltRouter;
 import io.pointsman.tool.bench.contender.Contender;
+import io.pointsman.tool.bench.contender.ContenderProcess;
 import io.pointsman.tool.bench.contender.Contenders;
 import io.pointsman.tool.bench.contender.PlaneContenders;
 import java.io.PrintWriter;
@@ -13,6 +15,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -24,6 +27,10 @@ import picocli.CommandLine;
  */
 final class ProxiesTest {
   private static final List<Contender> KNOWN = List.of(Contender.direct(), pointsman(), absent());
+
+  private static final Contender GUARDED =
+      Contenders.guarded(
+          "pointsman-guarded", BuiltRouter.command(), List.of("--log-access", "all"));
 
   private static final List<Contender> PLANES =
       new PlaneContenders(BuiltRouter.home(), BuiltRouter.command()).all();
@@ -51,7 +58,8 @@ final class ProxiesTest {
 
   private int run(String... arguments) {
     PrintWriter out = new PrintWriter(said, true);
-    return new CommandLine(new Proxies(BuiltRouter.home(), KNOWN, PLANES))
+    List<Contender> further = Stream.concat(PLANES.stream(), Stream.of(GUARDED)).toList();
+    return new CommandLine(new Proxies(BuiltRouter.home(), KNOWN, further))
         .setOut(out)
         .setErr(out)
         .execute(arguments);
@@ -121,6 +129,26 @@ final class ProxiesTest {
             MeasuredMetric.SENT_LATE_P99,
             MeasuredMetric.SENT_LATE_MAX)
         .hasEntrySatisfying(MeasuredMetric.DELAY_P50, delay -> assertThat(delay).isPositive());
+  }
+
+  /** Without the client's key, or beyond a limit, each answer would be an error. */
+  @Test
+  @Tag("full")
+  void theRouterWithKeysServesTheGenerator() throws Exception {
+    Measurement measurement = rig().measure(GUARDED, named("unary-2k"), 1);
+
+    assertThat(measurement.problem()).isEmpty();
+    assertThat(measurement.values())
+        .hasEntrySatisfying(MeasuredMetric.RATE, rate -> assertThat(rate).isPositive());
+    Contender keyless = new Contender("keyless", GUARDED.body(), "", "", false, GUARDED.launcher());
+    assertThatThrownBy(
+            () -> {
+              try (ContenderProcess router =
+                  ContenderProcess.start(keyless, List.of("http://127.0.0.1:1"), "", 1, 1)) {
+                router.awaitRouted("{}", Duration.ofSeconds(20));
+              }
+            })
+        .hasMessageContaining("not ready: HTTP/1.1 401");
   }
 
   /** Demands 5 million events per second, more than any machine can send. */
