@@ -1,11 +1,10 @@
 package io.pointsman.proxy.quota;
 
-import static java.util.Objects.requireNonNull;
-
 import io.pointsman.proxy.identity.ClientQuota;
 import java.time.Duration;
-import java.util.EnumMap;
-import java.util.Map;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The use of one client's limits for one model. Thread-safe. */
 final class ClientAccount {
@@ -13,7 +12,10 @@ final class ClientAccount {
   private static final Duration DAY = Duration.ofDays(1);
 
   private ClientQuota quota = ClientQuota.NONE;
-  private final Map<ClientLimit, TokenBucket> buckets = new EnumMap<>(ClientLimit.class);
+
+  /** In the order of their limits. */
+  private Allowance[] allowances = {};
+
   private int active;
 
   /** Takes the place of a request, or reports the limit that is reached longest. */
@@ -21,30 +23,30 @@ final class ClientAccount {
     if (!present.equals(quota)) {
       adopt(present, now);
     }
-    buckets.values().forEach(bucket -> bucket.fill(now));
-    ClientLimit reached = null;
+    Allowance reached = null;
     long longest = 0;
-    for (Map.Entry<ClientLimit, TokenBucket> each : buckets.entrySet()) {
-      long nanos = each.getValue().nanosTo((double) needed(each.getKey(), promptTokens));
+    for (Allowance each : allowances) {
+      each.bucket().fill(now);
+      long nanos = each.bucket().nanosTo((double) needed(each.limit(), promptTokens));
       if (nanos > longest) {
         longest = nanos;
-        reached = each.getKey();
+        reached = each;
       }
     }
     if (reached != null) {
-      int most = requireNonNull(buckets.get(reached), "bucket").most();
-      return new QuotaAnswer.Refused(reached, most, longest, QuotaHeaders.of(buckets));
+      return new QuotaAnswer.Refused(
+          reached.limit(), reached.bucket().most(), longest, QuotaHeaders.of(allowances));
     }
     if (quota.concurrency() > 0 && active >= quota.concurrency()) {
       return new QuotaAnswer.Refused(
-          ClientLimit.CONCURRENCY, quota.concurrency(), 0, QuotaHeaders.of(buckets));
+          ClientLimit.CONCURRENCY, quota.concurrency(), 0, QuotaHeaders.of(allowances));
     }
     active++;
-    take(ClientLimit.REQUESTS_PER_MINUTE, 1);
-    take(ClientLimit.REQUESTS_PER_DAY, 1);
-    take(ClientLimit.PROMPT_TOKENS_PER_MINUTE, promptTokens);
-    take(ClientLimit.TOKENS_PER_DAY, promptTokens);
-    return new QuotaAnswer.Admitted(this, promptTokens, quota.ofTokens(), QuotaHeaders.of(buckets));
+    for (Allowance each : allowances) {
+      each.bucket().take((double) taken(each.limit(), promptTokens));
+    }
+    return new QuotaAnswer.Admitted(
+        this, promptTokens, quota.ofTokens(), QuotaHeaders.of(allowances));
   }
 
   private static long needed(ClientLimit limit, long promptTokens) {
@@ -54,34 +56,67 @@ final class ClientAccount {
     };
   }
 
+  /** The amount that a request takes at its begin. */
+  private static long taken(ClientLimit limit, long promptTokens) {
+    return switch (limit) {
+      case REQUESTS_PER_MINUTE, REQUESTS_PER_DAY -> 1;
+      case PROMPT_TOKENS_PER_MINUTE, TOKENS_PER_DAY -> promptTokens;
+      case OUTPUT_TOKENS_PER_MINUTE, CONCURRENCY -> 0;
+    };
+  }
+
+  /** The amount that a request takes at its end. */
+  private static long taken(ClientLimit limit, long morePrompt, long output) {
+    return switch (limit) {
+      case PROMPT_TOKENS_PER_MINUTE -> morePrompt;
+      case OUTPUT_TOKENS_PER_MINUTE -> output;
+      case TOKENS_PER_DAY -> morePrompt + output;
+      case REQUESTS_PER_MINUTE, REQUESTS_PER_DAY, CONCURRENCY -> 0;
+    };
+  }
+
   private void adopt(ClientQuota next, long now) {
-    bucket(ClientLimit.REQUESTS_PER_MINUTE, next.requestsPerMinute(), MINUTE, now);
-    bucket(ClientLimit.REQUESTS_PER_DAY, next.requestsPerDay(), DAY, now);
-    bucket(ClientLimit.PROMPT_TOKENS_PER_MINUTE, next.promptTokensPerMinute(), MINUTE, now);
-    bucket(ClientLimit.OUTPUT_TOKENS_PER_MINUTE, next.outputTokensPerMinute(), MINUTE, now);
-    bucket(ClientLimit.TOKENS_PER_DAY, next.tokensPerDay(), DAY, now);
+    List<Allowance> made = new ArrayList<>();
+    for (ClientLimit limit : ClientLimit.values()) {
+      int most =
+          switch (limit) {
+            case REQUESTS_PER_MINUTE -> next.requestsPerMinute();
+            case REQUESTS_PER_DAY -> next.requestsPerDay();
+            case PROMPT_TOKENS_PER_MINUTE -> next.promptTokensPerMinute();
+            case OUTPUT_TOKENS_PER_MINUTE -> next.outputTokensPerMinute();
+            case TOKENS_PER_DAY -> next.tokensPerDay();
+            case CONCURRENCY -> 0; // counted apart
+          };
+      if (most > 0) {
+        made.add(allowance(limit, most, now));
+      }
+    }
+    allowances = made.toArray(Allowance[]::new);
     quota = next;
   }
 
-  private void bucket(ClientLimit limit, int most, Duration period, long now) {
-    TokenBucket former = buckets.get(limit);
-    if (most <= 0) {
-      buckets.remove(limit);
-    } else if (former == null || former.most() != most) {
-      TokenBucket made = new TokenBucket(most, period, now);
-      if (former != null) {
-        former.fill(now);
-        made.follow(former);
-      }
-      buckets.put(limit, made);
+  /** The allowance of a limit, with the use so far. */
+  private Allowance allowance(ClientLimit limit, int most, long now) {
+    Allowance former = former(limit);
+    if (former != null && former.bucket().most() == most) {
+      return former;
     }
+    boolean ofDay = limit == ClientLimit.REQUESTS_PER_DAY || limit == ClientLimit.TOKENS_PER_DAY;
+    TokenBucket bucket = new TokenBucket(most, ofDay ? DAY : MINUTE, now);
+    if (former != null) {
+      former.bucket().fill(now);
+      bucket.follow(former.bucket());
+    }
+    return Allowance.of(limit, bucket);
   }
 
-  private void take(ClientLimit limit, long amount) {
-    TokenBucket bucket = buckets.get(limit);
-    if (bucket != null) {
-      bucket.take((double) amount);
+  private @Nullable Allowance former(ClientLimit limit) {
+    for (Allowance each : allowances) {
+      if (each.limit() == limit) {
+        return each;
+      }
     }
+    return null;
   }
 
   /**
@@ -91,10 +126,10 @@ final class ClientAccount {
    */
   synchronized void leave(long morePrompt, long output, long now) {
     active--;
-    buckets.values().forEach(bucket -> bucket.fill(now));
-    take(ClientLimit.PROMPT_TOKENS_PER_MINUTE, morePrompt);
-    take(ClientLimit.OUTPUT_TOKENS_PER_MINUTE, output);
-    take(ClientLimit.TOKENS_PER_DAY, morePrompt + output);
+    for (Allowance each : allowances) {
+      each.bucket().fill(now);
+      each.bucket().take((double) taken(each.limit(), morePrompt, output));
+    }
   }
 
   /** True if a request is in progress. */
@@ -104,7 +139,12 @@ final class ClientAccount {
 
   /** True if a new account would have the same state. */
   synchronized boolean unused(long now) {
-    buckets.values().forEach(bucket -> bucket.fill(now));
-    return active == 0 && buckets.values().stream().allMatch(bucket -> bucket.share() >= 1);
+    for (Allowance each : allowances) {
+      each.bucket().fill(now);
+      if (each.bucket().share() < 1) {
+        return false;
+      }
+    }
+    return active == 0;
   }
 }

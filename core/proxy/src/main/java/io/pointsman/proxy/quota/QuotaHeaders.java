@@ -1,6 +1,5 @@
 package io.pointsman.proxy.quota;
 
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -9,9 +8,6 @@ import org.jspecify.annotations.Nullable;
  * requests, or on tokens, they show the one that is used most.
  */
 final class QuotaHeaders {
-  private static final String PREFIX = "x-ratelimit-";
-  private static final String LINE_END = "\r\n";
-
   /** Usual length of all lines. */
   private static final int LENGTH = 256;
 
@@ -23,53 +19,56 @@ final class QuotaHeaders {
   private QuotaHeaders() {}
 
   /** Header lines, each with its line break. */
-  static String of(Map<ClientLimit, TokenBucket> buckets) {
-    TokenBucket requests = null;
-    TokenBucket tokens = null;
-    for (Map.Entry<ClientLimit, TokenBucket> each : buckets.entrySet()) {
-      if (each.getKey().ofTokens()) {
-        tokens = nearer(tokens, each.getValue());
+  static String of(Allowance[] allowances) {
+    Allowance requests = null;
+    Allowance tokens = null;
+    for (Allowance each : allowances) {
+      if (each.limit().ofTokens()) {
+        tokens = nearer(tokens, each);
       } else {
-        requests = nearer(requests, each.getValue());
+        requests = nearer(requests, each);
       }
     }
+    if (requests == null && tokens == null) {
+      return "";
+    }
     StringBuilder lines = new StringBuilder(LENGTH);
-    if (requests != null) {
-      append(lines, "requests", requests);
-    }
-    if (tokens != null) {
-      append(lines, "tokens", tokens);
-    }
+    append(lines, requests);
+    append(lines, tokens);
     return lines.toString();
   }
 
-  private static TokenBucket nearer(@Nullable TokenBucket nearest, TokenBucket other) {
-    return nearest == null || other.share() < nearest.share() ? other : nearest;
+  private static Allowance nearer(@Nullable Allowance nearest, Allowance other) {
+    return nearest == null || other.bucket().share() < nearest.bucket().share() ? other : nearest;
   }
 
-  private static void append(StringBuilder lines, String unit, TokenBucket bucket) {
-    name(lines, "limit-", unit).append(bucket.most()).append(LINE_END);
-    name(lines, "remaining-", unit).append(bucket.remaining()).append(LINE_END);
-    name(lines, "reset-", unit).append(time(bucket.nanosToFull())).append(LINE_END);
+  private static void append(StringBuilder lines, @Nullable Allowance allowance) {
+    if (allowance != null) {
+      TokenBucket bucket = allowance.bucket();
+      lines.append(allowance.upToRest()).append(bucket.remaining());
+      appendTime(lines.append(allowance.upToReset()), bucket.nanosToFull());
+      lines.append("\r\n");
+    }
   }
 
-  private static StringBuilder name(StringBuilder lines, String kind, String unit) {
-    return lines.append(PREFIX).append(kind).append(unit).append(": ");
-  }
-
-  /** A time such as {@code 120ms}, {@code 7s}, {@code 6m0s} or {@code 23h0m1s}, rounded up. */
-  static String time(long nanos) {
+  /**
+   * Appends a time such as {@code 120ms}, {@code 7s}, {@code 6m0s} or {@code 23h0m1s}, rounded up.
+   */
+  static void appendTime(StringBuilder text, long nanos) {
     long millis = (nanos + NANOS_PER_MILLI - 1) / NANOS_PER_MILLI;
     if (millis < MILLIS_PER_SECOND) {
-      return millis + "ms";
+      text.append(millis).append("ms");
+      return;
     }
     long seconds = (millis + MILLIS_PER_SECOND - 1) / MILLIS_PER_SECOND;
     long minutes = seconds / SECONDS_PER_MINUTE;
     long hours = minutes / MINUTES_PER_HOUR;
-    String rest = seconds % SECONDS_PER_MINUTE + "s";
-    if (minutes == 0) {
-      return rest;
+    if (hours > 0) {
+      text.append(hours).append('h');
     }
-    return (hours == 0 ? "" : hours + "h") + minutes % MINUTES_PER_HOUR + "m" + rest;
+    if (minutes > 0) {
+      text.append(minutes % MINUTES_PER_HOUR).append('m');
+    }
+    text.append(seconds % SECONDS_PER_MINUTE).append('s');
   }
 }

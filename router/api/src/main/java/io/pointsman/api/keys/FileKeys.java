@@ -227,14 +227,16 @@ public final class FileKeys implements CallerCheck, KeyRing {
 
   @Override
   public @Nullable KeyHolder holderOf(String key) {
-    Entry found = table.find(StoredKey.digest(key));
-    return found != null && found.key.validAt(clock.instant()) ? found.holder : null;
+    return valid(table.find(StoredKey.digest(key)));
   }
 
   @Override
   public @Nullable KeyHolder holderNamed(String name) {
-    Entry found = table.byName.get(name);
-    return found != null && found.key.validAt(clock.instant()) ? found.holder : null;
+    return valid(table.byName.get(name));
+  }
+
+  private @Nullable KeyHolder valid(@Nullable Entry found) {
+    return found != null && found.key.validAt(clock) ? found.holder : null;
   }
 
   @Override

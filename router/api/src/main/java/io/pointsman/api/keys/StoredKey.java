@@ -9,6 +9,7 @@ import io.pointsman.proxy.identity.Priority;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.Base64;
 import java.util.HexFormat;
 import java.util.List;
@@ -114,8 +115,8 @@ public record StoredKey(
     }
   }
 
-  /** True if the key is valid at this time. */
-  boolean validAt(Instant now) {
-    return expires == null || now.isBefore(expires);
+  /** True if the key is valid at the time of the clock. */
+  boolean validAt(InstantSource clock) {
+    return expires == null || clock.instant().isBefore(expires);
   }
 }

@@ -4,19 +4,20 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.classic.spi.IThrowableProxy;
 import ch.qos.logback.classic.spi.ThrowableProxyUtil;
 import ch.qos.logback.core.encoder.EncoderBase;
+import io.pointsman.config.settings.LogSettings;
 import io.pointsman.engine.env.LogText;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.event.KeyValuePair;
 
 /** Encodes each event as lines in UTF-8, without header or footer. */
 abstract class LineEncoder extends EncoderBase<ILoggingEvent> {
   private static final byte[] NOTHING = {};
+  private static final int USUAL_CHARS = 512;
 
   /** Maximum number of characters of a message; longer ones are cut. */
   private static final int MOST_CHARS = 8192;
-
-  /** Limit of numbers with one decimal place that are written without the JDK's conversion. */
-  private static final long MOST_TENTHS = 10_000_000;
 
   /** Maximum number of characters of the stack trace of a failure. */
   private static final int MOST_TRACE_CHARS = 65_536;
@@ -59,21 +60,22 @@ abstract class LineEncoder extends EncoderBase<ILoggingEvent> {
     return trace.toString();
   }
 
-  /** Appends a number or truth value. The JDK takes long for a decimal number. */
-  static void plain(Object value, StringBuilder line) {
-    if (value instanceof Double number) {
-      long tenths = Math.round(number * 10);
-      if (tenths >= 0 && tenths < MOST_TENTHS && tenths / 10.0 == number) {
-        line.append(tenths / 10).append('.').append((char) ('0' + tenths % 10));
-        return;
-      }
+  /** Appends the named values of the event. */
+  static void values(ILoggingEvent event, StringBuilder line, LogSettings.Format format) {
+    if (event instanceof ValuesEvent of) {
+      line.append(of.values());
+      return;
     }
-    line.append(value);
+    List<KeyValuePair> values = event.getKeyValuePairs();
+    if (values != null) {
+      LineValues to = LineValues.to(line, format);
+      values.forEach(each -> to.addObject(each.key, each.value));
+    }
   }
 
   @Override
   public final byte[] encode(ILoggingEvent event) {
-    StringBuilder line = new StringBuilder(256);
+    StringBuilder line = new StringBuilder(USUAL_CHARS);
     write(event, line);
     return line.toString().getBytes(StandardCharsets.UTF_8);
   }

@@ -1,12 +1,8 @@
 package io.pointsman.observe.logging;
 
-import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.spi.LoggingEvent;
 import io.pointsman.config.settings.LogSettings;
 import io.pointsman.config.settings.LogSettings.Access;
-import io.pointsman.engine.env.LogText;
 import io.pointsman.engine.fleet.Role;
-import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.AffinityKey;
@@ -28,16 +24,12 @@ import io.pointsman.proxy.telemetry.RequestEvent.WorkerChosen;
 import io.pointsman.proxy.telemetry.RequestReport;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slf4j.event.KeyValuePair;
-import org.slf4j.spi.LoggingEventBuilder;
 
 /**
  * Lines of the log about requests. All events also go to another listener.
@@ -53,12 +45,14 @@ import org.slf4j.spi.LoggingEventBuilder;
  */
 public final class RequestLines extends ForwardingListener {
   private static final Logger LOG = LoggerFactory.getLogger(RequestLines.class);
-  private static final String NAME = RequestLines.class.getName();
 
   /** Maximum number of characters of a session id in a line. */
   private static final int LONGEST_ID = 256;
 
-  private static final double NANOS_PER_MILLI = 1e6;
+  /** Nanoseconds of a tenth of a millisecond. */
+  private static final long NANOS_PER_TENTH = 100_000;
+
+  private static final int USUAL_CHARS = 384;
   private static final List<String> READING = List.of("GET", "HEAD", "OPTIONS");
 
   /** Paths that change nothing but leases. */
@@ -67,11 +61,16 @@ public final class RequestLines extends ForwardingListener {
 
   /** Receiver of lines. */
   interface Sink {
-    /** Writes a line with named values. */
-    void write(String message, List<KeyValuePair> values);
+    /**
+     * Writes a line.
+     *
+     * @param values named values, in the form of {@link LineValues}
+     */
+    void write(String message, String values);
   }
 
   private final InstantSource clock;
+  private final LogSettings.Format format;
   private volatile LogSettings settings;
   private final Consumer<String> choices;
   private final Sink lines;
@@ -98,24 +97,20 @@ public final class RequestLines extends ForwardingListener {
     super(next);
     this.clock = clock;
     this.settings = settings;
+    format = settings.format();
     this.choices = choices;
     this.lines = lines;
   }
 
-  private static void write(String message, List<KeyValuePair> values) {
-    if (LOG instanceof ch.qos.logback.classic.Logger own) {
-      if (own.isInfoEnabled()) {
-        LoggingEvent event = new LoggingEvent(NAME, own, Level.INFO, message, null, null);
-        event.setKeyValuePairs(values);
-        own.callAppenders(event);
-      }
+  private static void write(String message, String values) {
+    if (!LOG.isInfoEnabled()) {
       return;
     }
-    LoggingEventBuilder line = LOG.atInfo();
-    for (KeyValuePair each : values) {
-      line = line.addKeyValue(each.key, each.value);
+    if (LOG instanceof ch.qos.logback.classic.Logger own) {
+      own.callAppenders(new ValuesEvent(own, message, values));
+    } else {
+      LOG.info("{}{}", message, values);
     }
-    line.log(message);
   }
 
   @Override
@@ -202,7 +197,7 @@ public final class RequestLines extends ForwardingListener {
 
   private void line(RequestReport report) {
     if (settings.access() != Access.OFF && (bad(report) || sampled())) {
-      lines.write("request", values(report));
+      lines.write("request", written(report).line.toString());
     }
   }
 
@@ -250,11 +245,13 @@ public final class RequestLines extends ForwardingListener {
   /**
    * @param missing number of lines of this kind that were not written before
    */
-  private static List<KeyValuePair> audited(RequestReport report, int missing) {
-    List<KeyValuePair> values = values(report);
-    add(values, "listener", report.request().admin() ? "admin" : "clients");
-    add(values, "not_logged", missing == 0 ? null : missing);
-    return values;
+  private String audited(RequestReport report, int missing) {
+    LineValues values = written(report);
+    values.add("listener", report.request().admin() ? "admin" : "clients");
+    if (missing > 0) {
+      values.add("not_logged", missing);
+    }
+    return values.line.toString();
   }
 
   /** The path without the query string, which may contain a key. */
@@ -263,48 +260,50 @@ public final class RequestLines extends ForwardingListener {
     return query < 0 ? report.request().uri() : report.request().uri().substring(0, query);
   }
 
-  private static List<KeyValuePair> values(RequestReport report) {
-    List<KeyValuePair> values = new ArrayList<>();
-    add(values, "client", report.request().client());
-    String identity = report.request().identity().name();
-    add(
-        values,
-        "identity",
-        identity.equals(report.request().client()) ? null : LogText.of(identity));
-    add(values, "method", LogText.of(report.request().method()));
-    add(values, "path", LogText.of(path(report)));
-    add(values, "status", report.result().status());
-    String model = report.model();
-    add(values, "model", model == null ? null : LogText.of(model));
+  private LineValues written(RequestReport report) {
+    LineValues values = LineValues.to(new StringBuilder(USUAL_CHARS), format);
+    ClientRequest request = report.request();
+    values.add("client", request.client());
+    String identity = request.identity().name();
+    if (!identity.equals(request.client())) {
+      values.add("identity", identity);
+    }
+    values.add("method", request.method());
+    values.add("path", path(report));
+    values.add("status", report.result().status());
+    values.add("model", report.model());
     Worker worker = report.worker();
-    add(values, "worker", worker == null ? null : worker.id());
-    add(values, "attempts", report.attempts() > 1 ? report.attempts() : null);
-    add(values, "stream", report.result().streamed() ? true : null);
-    add(values, "reason", report.result().clientLeft() ? "client_left" : report.result().reason());
-    add(values, "bytes_in", report.traffic().bytesIn());
-    add(values, "bytes_out", report.traffic().bytesOut());
-    Usage usage = report.traffic().usage();
-    add(values, "prompt_tokens", known(usage.promptTokens()));
-    add(values, "cached_tokens", known(usage.cachedTokens()));
-    add(values, "completion_tokens", known(usage.completionTokens()));
-    add(values, "head_ms", millis(report.times().head()));
-    add(values, "first_byte_ms", millis(report.times().firstByte()));
-    add(values, "total_ms", millis(report.times().end()));
-    add(values, "request", LogText.of(report.request().id()));
+    if (worker != null) {
+      values.add("worker", worker.id());
+    }
+    if (report.attempts() > 1) {
+      values.add("attempts", report.attempts());
+    }
+    if (report.result().streamed()) {
+      values.add("stream", true);
+    }
+    values.add("reason", report.result().clientLeft() ? "client_left" : report.result().reason());
+    values.add("bytes_in", report.traffic().bytesIn());
+    values.add("bytes_out", report.traffic().bytesOut());
+    count(values, "prompt_tokens", report.traffic().usage().promptTokens());
+    count(values, "cached_tokens", report.traffic().usage().cachedTokens());
+    count(values, "completion_tokens", report.traffic().usage().completionTokens());
+    time(values, "head_ms", report.times().head());
+    time(values, "first_byte_ms", report.times().firstByte());
+    time(values, "total_ms", report.times().end());
+    values.add("request", request.id());
     return values;
   }
 
-  private static @Nullable Integer known(int count) {
-    return count < 0 ? null : count;
+  private static void count(LineValues values, String name, int count) {
+    if (count >= 0) {
+      values.add(name, count);
+    }
   }
 
-  private static @Nullable Double millis(long nanos) {
-    return nanos == RequestReport.NEVER ? null : Math.round(nanos / NANOS_PER_MILLI * 10) / 10.0;
-  }
-
-  private static void add(List<KeyValuePair> values, String name, @Nullable Object value) {
-    if (value != null && !value.equals("")) {
-      values.add(new KeyValuePair(name, value));
+  private static void time(LineValues values, String name, long nanos) {
+    if (nanos != RequestReport.NEVER) {
+      values.addTenths(name, (Math.max(0, nanos) + NANOS_PER_TENTH / 2) / NANOS_PER_TENTH);
     }
   }
 

@@ -1,12 +1,10 @@
 package io.pointsman.observe.logging;
 
 import ch.qos.logback.classic.spi.ILoggingEvent;
-import io.pointsman.engine.env.LogText;
+import io.pointsman.config.settings.LogSettings;
 import java.time.Instant;
 import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeFormatterBuilder;
-import java.util.List;
-import org.slf4j.event.KeyValuePair;
 
 /**
  * Formats events as text: time in UTC with milliseconds, level, class and message, then the stack
@@ -31,7 +29,7 @@ final class TextLines extends LineEncoder {
     line.append(' ').append(level).repeat(' ', Math.max(1, 6 - level.length()));
     line.append(name, name.lastIndexOf('.') + 1, name.length());
     line.append(": ").append(message(event));
-    values(event, line);
+    values(event, line, LogSettings.Format.TEXT);
     line.append('\n');
     String trace = trace(event);
     if (trace != null) {
@@ -48,30 +46,5 @@ final class TextLines extends LineEncoder {
     int millis = time.getNano() / NANOS_PER_MILLI;
     line.append(secondText).append(millis < 10 ? ".00" : millis < 100 ? ".0" : ".");
     line.append(millis).append('Z');
-  }
-
-  /** Appends the event's named values; texts with spaces or quotes are in quotes. */
-  private static void values(ILoggingEvent event, StringBuilder line) {
-    List<KeyValuePair> values = event.getKeyValuePairs();
-    if (values == null) {
-      return;
-    }
-    for (KeyValuePair each : values) {
-      line.append(' ').append(each.key).append('=');
-      if (each.value instanceof Number || each.value instanceof Boolean) {
-        plain(each.value, line);
-      } else {
-        text(LogText.of(String.valueOf(each.value)), line);
-      }
-    }
-  }
-
-  private static void text(String text, StringBuilder line) {
-    boolean plain = text.indexOf(' ') < 0 && text.indexOf('"') < 0 && text.indexOf('=') < 0;
-    if (plain) {
-      line.append(text);
-    } else {
-      line.append('"').append(text.replace("\\", "\\\\").replace("\"", "\\\"")).append('"');
-    }
   }
 }

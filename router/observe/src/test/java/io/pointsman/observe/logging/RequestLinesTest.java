@@ -3,6 +3,8 @@ package io.pointsman.observe.logging;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.config.settings.LogSettings;
 import io.pointsman.config.settings.LogSettings.Access;
 import io.pointsman.engine.fleet.Fleet;
@@ -25,6 +27,8 @@ import io.pointsman.proxy.telemetry.RequestReport.ReportedResult;
 import io.pointsman.proxy.telemetry.RequestReport.ReportedTimes;
 import io.pointsman.proxy.telemetry.RequestReport.ReportedTraffic;
 import io.pointsman.request.Endpoint;
+import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -34,6 +38,7 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 class RequestLinesTest {
   private static final ClientIdentity ALICE =
@@ -173,10 +178,37 @@ class RequestLinesTest {
   void aRequestLeavesOneLineWithItsValues() {
     assertThat(written(Access.ALL, 1, report("GET", "/v1/x?key=secret", 404, "none")))
         .containsExactly(
-            "request[client=\"10.1.2.3\", identity=\"alice\", method=\"GET\", path=\"/v1/x\","
-                + " status=\"404\", model=\"m\\u000ax\", reason=\"none\", bytes_in=\"-1\","
-                + " bytes_out=\"-1\", prompt_tokens=\"7\", completion_tokens=\"3\","
-                + " total_ms=\"12.3\", request=\"r-1\"]");
+            "request client=10.1.2.3 identity=alice method=GET path=/v1/x status=404"
+                + " model=m\\u000ax reason=none bytes_in=-1 bytes_out=-1 prompt_tokens=7"
+                + " completion_tokens=3 total_ms=12.3 request=r-1");
+  }
+
+  /** From the report to the bytes of the log. */
+  @Test
+  @ResourceLock("log")
+  void aLineHasTheSameValuesInBothFormats() throws Exception {
+    RequestReport report = report("GET", "/v1/a b\"c", 404, "none");
+    String start = "RequestLines: request client=10.1.2.3 identity=alice method=GET ";
+    assertThat(logged(LogSettings.Format.TEXT, report))
+        .contains(start + "path=\"/v1/a b\\\"c\" status=404 model=m\\u000ax reason=none")
+        .endsWith(" total_ms=12.3 request=r-1\n");
+    JsonNode json = new ObjectMapper().readTree(logged(LogSettings.Format.JSON, report));
+    assertThat(json.path("message").asText()).isEqualTo("request");
+    assertThat(json.path("thread").asText()).isEqualTo(Thread.currentThread().getName());
+    assertThat(json.path("path").asText()).isEqualTo("/v1/a b\"c");
+    assertThat(json.path("model").asText()).isEqualTo("m\\u000ax");
+    assertThat(json.path("status").isInt()).isTrue();
+    assertThat(json.path("total_ms").asDouble()).isEqualTo(12.3);
+  }
+
+  private static String logged(LogSettings.Format format, RequestReport report) {
+    LogSettings all =
+        new LogSettings(LogSettings.Level.INFO, format, "", false, Access.ALL, 1, false);
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    try (LogSetup _ = LogSetup.start(all, out)) {
+      RequestLines.around(ProxyListener.NONE, CLOCK, all).on(new RequestEnded(report));
+    }
+    return out.toString(StandardCharsets.UTF_8);
   }
 
   @Test
@@ -221,8 +253,7 @@ class RequestLinesTest {
   @Test
   void changesAndRefusedKeysAreAudited() {
     assertThat(written(Access.OFF, 1, report("POST", "/add_worker?url=x", 200, "")).getFirst())
-        .startsWith(
-            "audit[client=\"10.1.2.3\", identity=\"alice\", method=\"POST\", path=\"/add_worker\"");
+        .startsWith("audit client=10.1.2.3 identity=alice method=POST path=/add_worker status=");
     assertThat(written(Access.OFF, 1, report("GET", "/v1/models", 401, "invalid_api_key")))
         .hasSize(1);
     assertThat(
@@ -253,7 +284,7 @@ class RequestLinesTest {
     assertThat(written(Access.OFF, 1, reports))
         .hasSize(41)
         .last(STRING)
-        .contains("path=\"/add_worker\"", "listener=\"admin\"");
+        .contains(" path=/add_worker ", " listener=admin");
   }
 
   @Test
