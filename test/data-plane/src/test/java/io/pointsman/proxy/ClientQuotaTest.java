@@ -249,6 +249,59 @@ class ClientQuotaTest {
     }
   }
 
+  private static final String DONE = "{\"type\":\"response.done\",\"response\":" + USED + "}";
+
+  /** Sends a message with counts, then four bytes of the client back. */
+  private static final EngineScript SOCKET =
+      (request, connection) -> {
+        connection.send(
+            "HTTP/1.1 101 Switching Protocols\r\n"
+                + "Upgrade: websocket\r\n"
+                + "Connection: Upgrade\r\n\r\n");
+        connection.send("\u0081" + (char) DONE.length() + DONE);
+        connection.send(connection.receive(4));
+        connection.close();
+      };
+
+  private static final String UPGRADE =
+      "GET /v1/realtime HTTP/1.1\r\nhost: r\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+          + "Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n";
+
+  @Test
+  void tokensOfAWebSocketCountWhileItIsOpen() throws Exception {
+    try (ProxyRig rig = rig(OUTPUT_OF_60);
+        ScriptedEngine engine = ScriptedEngine.start(SOCKET)) {
+      rig.worker(engine.url());
+      WireClient socket = rig.connect().send(UPGRADE);
+      assertThat(socket.head().status()).isEqualTo(101);
+      assertThat(socket.text(2 + DONE.length())).endsWith(DONE);
+      assertThat(rig.ask(ProxyRig.post(CHAT, HI)).status()).isEqualTo(429);
+      clock.advance(Duration.ofSeconds(1));
+      assertThat(socket.send("ping").text(4)).isEqualTo("ping");
+      assertThat(socket.atEnd()).isTrue();
+      ProxyRig.await("ended", () -> rig.server().running() == 0);
+      // The end does not charge them again.
+      WireClient second = rig.connect().send(UPGRADE);
+      assertThat(second.head().status()).isEqualTo(101);
+      second.close();
+    }
+  }
+
+  /** Nobody reads the counts in a compressed message. */
+  @Test
+  void messagesOfAWebSocketAreNotCompressedWhileTheirTokensCount() throws Exception {
+    for (ClientQuota quota : List.of(OUTPUT_OF_60, new ClientQuota(0, 9, 0, 0, 0, 0))) {
+      try (ProxyRig rig = rig(quota);
+          ScriptedEngine engine = ScriptedEngine.start(SOCKET)) {
+        rig.worker(engine.url());
+        WireClient socket = rig.connect().send(UPGRADE);
+        assertThat(engine.awaitRequest().header("sec-websocket-extensions"))
+            .isEqualTo(quota.equals(OUTPUT_OF_60) ? null : "permessage-deflate");
+        socket.close();
+      }
+    }
+  }
+
   @Test
   void aRequestThatNoWorkerServesCostsNoTokens() throws Exception {
     try (ProxyRig rig = rig(new ClientQuota(0, 0, 10, 0, 0, 0))) {

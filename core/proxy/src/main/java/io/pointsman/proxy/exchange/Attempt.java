@@ -315,6 +315,9 @@ final class Attempt extends WorkerCall {
     }
     boolean produced = under.begun();
     EventKind kind = under.follow(in);
+    if (tunnel && reader != null) {
+      context.quota().used(reader.usage(), state.plane().ticker().nanos());
+    }
     if (aborts(under.aborted(worker().shuttingDownSince(lease.placedAt())))) {
       endAborted(under, kind, in);
       return;

@@ -12,7 +12,7 @@ import io.pointsman.request.RequestFacts;
  * @param retries the permission of further attempts
  * @param countsTokens true if a limit of the client or the order of the queue needs the answer's
  *     token counts
- * @param charged true if a limit of the client needs them, also of an answer that is not complete
+ * @param quota the request's place in the limits of its client
  */
 record AttemptContext(
     ExchangeParts parts,
@@ -21,4 +21,9 @@ record AttemptContext(
     RequestSender sender,
     Retries retries,
     boolean countsTokens,
-    boolean charged) {}
+    RequestQuota quota) {
+  /** True if a limit of the client needs the counts, also of an answer that is not complete. */
+  boolean charged() {
+    return quota.countsTokens();
+  }
+}

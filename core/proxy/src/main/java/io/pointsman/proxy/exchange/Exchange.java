@@ -356,7 +356,7 @@ final class Exchange
               new RequestSender(parts, read, upload, charged),
               new Retries(parts, read.facts().model(), handler.candidates()),
               counts,
-              charged);
+              intake.quota());
       context = made;
     }
     return made;

@@ -1,5 +1,6 @@
 package io.pointsman.proxy.exchange;
 
+import io.pointsman.engine.fleet.Usage;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.quota.ChargedResponses;
 import io.pointsman.proxy.quota.QuotaAnswer;
@@ -15,6 +16,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class RequestQuota {
   private QuotaAnswer.Admitted place = QuotaAnswer.UNLIMITED;
+
+  /** Tokens that were charged before the end. */
+  private long prompt;
+
+  private long output;
 
   /** Id of the stored response that the request is for; null for other requests. */
   private @Nullable String stored;
@@ -50,23 +56,37 @@ final class RequestQuota {
     return place.ofTokens();
   }
 
+  /**
+   * Charges the tokens that a WebSocket has used so far. It may stay open for hours, so its end is
+   * too late.
+   */
+  void used(Usage total, long now) {
+    long morePrompt = Math.max(0, total.promptTokens() - prompt);
+    long moreOutput = Math.max(0, total.completionTokens() - output);
+    if (morePrompt > 0 || moreOutput > 0) {
+      prompt += morePrompt;
+      output += moreOutput;
+      place.spend(morePrompt, moreOutput, now);
+    }
+  }
+
   /** Ends the request. */
   void end(ExchangeReport report, ChargedResponses charged, long now) {
     QuotaAnswer.Admitted ending = place;
     place = QuotaAnswer.UNLIMITED;
-    long prompt = report.promptTokens(ending.promptTokens());
-    long output = report.outputTokens();
+    long promptLeft = report.promptTokens(ending.promptTokens()) - prompt;
+    long outputLeft = report.outputTokens() - output;
     String read = stored;
     if (read != null) {
       // The prompt was charged with the request that created the response.
       boolean again = report.counted() && !charged.first(read);
-      ending.end(0, again ? 0 : output, now);
+      ending.end(0, again ? 0 : outputLeft, now);
       return;
     }
     String created = report.created();
     if (created != null && ending.ofTokens() && report.counted()) {
       charged.first(created);
     }
-    ending.end(prompt, output, now);
+    ending.end(promptLeft, outputLeft, now);
   }
 }

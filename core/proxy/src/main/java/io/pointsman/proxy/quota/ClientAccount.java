@@ -126,6 +126,11 @@ final class ClientAccount {
    */
   synchronized void leave(long morePrompt, long output, long now) {
     active--;
+    spend(morePrompt, output, now);
+  }
+
+  /** Takes tokens beyond those of the begin. */
+  synchronized void spend(long morePrompt, long output, long now) {
     for (Allowance each : allowances) {
       each.bucket().fill(now);
       each.bucket().take((double) taken(each.limit(), morePrompt, output));

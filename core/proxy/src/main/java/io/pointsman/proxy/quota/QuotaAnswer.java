@@ -19,6 +19,13 @@ public sealed interface QuotaAnswer {
   record Admitted(
       @Nullable ClientAccount account, long promptTokens, boolean ofTokens, String headers)
       implements QuotaAnswer {
+    /** Takes tokens of a request that goes on. */
+    public void spend(long prompt, long output, long now) {
+      if (account != null) {
+        account.spend(prompt, output, now);
+      }
+    }
+
     /**
      * Ends the request.
      *

@@ -10,6 +10,7 @@ import io.pointsman.request.Endpoint;
 import io.pointsman.request.event.EngineEnd;
 import io.pointsman.request.usage.AnswerScanner;
 import io.pointsman.request.usage.AnswerScanner.Form;
+import io.pointsman.request.usage.WebSocketUsage;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -29,6 +30,9 @@ public final class AnswerReader implements ChunkFraming.Contents {
   /** Null if the events are not counted. */
   private final @Nullable EventCounter events;
 
+  /** Null if the answer is not a WebSocket. */
+  private final @Nullable WebSocketUsage socket;
+
   private AnswerReader(
       ResponseHead head,
       String method,
@@ -38,12 +42,13 @@ public final class AnswerReader implements ChunkFraming.Contents {
     this.scanner = scanner;
     this.scratch = scratch;
     events = counts && head.eventStream() ? new EventCounter() : null;
+    socket = head.switchesToWebSocket() ? new WebSocketUsage() : null;
     framing = new BodyFraming(head, method);
   }
 
   /**
    * Returns null if there is nothing to read: an error, a compressed body, or an answer without
-   * signs of an abort and without an observer.
+   * signs of an abort and without an observer. A WebSocket has counts only.
    *
    * @param head head of the answer, valid during this call
    * @param method method of the request
@@ -58,6 +63,10 @@ public final class AnswerReader implements ChunkFraming.Contents {
       boolean observed,
       boolean charged,
       IntFunction<byte[]> scratch) {
+    if (head.switchesToWebSocket()) {
+      AnswerScanner unused = new AnswerScanner(Form.COUNTS);
+      return observed ? new AnswerReader(head, method, unused, false, scratch) : null;
+    }
     // In other text the model's words could look like signs.
     Form form = head.json() || head.eventStream() ? form(endpoint) : Form.COUNTS;
     boolean wanted = observed || form != Form.COUNTS;
@@ -109,7 +118,9 @@ public final class AnswerReader implements ChunkFraming.Contents {
   public void read(ByteBuf in) {
     int from = in.readerIndex();
     int to = in.writerIndex();
-    if (framing.kind() == Kind.CHUNKED) {
+    if (socket != null) {
+      content(in, from, to - from);
+    } else if (framing.kind() == Kind.CHUNKED) {
       framing.chunks().read(in, from, to, this);
     } else {
       int end = framing.scan(in, from, to);
@@ -128,6 +139,10 @@ public final class AnswerReader implements ChunkFraming.Contents {
       bytes = scratch.apply(length);
       start = 0;
       in.getBytes(from, bytes, 0, length);
+    }
+    if (socket != null) {
+      socket.read(bytes, start, start + length);
+      return;
     }
     boolean found = scanner.aborted();
     scanner.read(bytes, start, start + length);
@@ -190,6 +205,6 @@ public final class AnswerReader implements ChunkFraming.Contents {
 
   /** The token counts so far. */
   public Usage usage() {
-    return scanner.usage();
+    return socket == null ? scanner.usage() : socket.usage();
   }
 }

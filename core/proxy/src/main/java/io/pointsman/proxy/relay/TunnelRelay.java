@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Relay of the bytes that a worker sends after it has switched to the WebSocket protocol. It
- * forwards them unread up to the end of the connection. Belongs to the event loop.
+ * forwards them unchanged up to the end of the connection. Belongs to the event loop.
  */
 public final class TunnelRelay implements Relay {
   private static final String SWITCH = "connection: Upgrade\r\nupgrade: websocket\r\n\r\n";

@@ -40,7 +40,7 @@ public record HeadChanges(List<Header> headers, boolean plain) {
   boolean replaces(HeaderName name) {
     return switch (name) {
       case REQUEST_ID -> has(Header.REQUEST_ID);
-      case ACCEPT_ENCODING -> plain;
+      case ACCEPT_ENCODING, WEBSOCKET_EXTENSIONS -> plain;
       default -> false;
     };
   }

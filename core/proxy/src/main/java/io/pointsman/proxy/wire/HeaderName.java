@@ -33,6 +33,9 @@ enum HeaderName {
   TRAILER("trailer", true),
   TRANSFER_ENCODING("transfer-encoding", true),
   UPGRADE("upgrade", true),
+
+  /** Among others, the compression of a WebSocket's messages. */
+  WEBSOCKET_EXTENSIONS("sec-websocket-extensions", false),
   OTHER("", false);
 
   /** Beginnings of the names of {@link #ORDER}. */
@@ -111,6 +114,7 @@ enum HeaderName {
       case 17 -> is(bytes, from, to, TRANSFER_ENCODING, FORWARDED_PROTO);
       case 19 -> is(bytes, from, to, PROXY_AUTHORIZATION);
       case 20 -> is(bytes, from, to, RANK);
+      case 24 -> is(bytes, from, to, WEBSOCKET_EXTENSIONS);
       default -> OTHER;
     };
   }
