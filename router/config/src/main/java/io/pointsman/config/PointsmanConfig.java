@@ -128,6 +128,7 @@ public record PointsmanConfig(
             .workers(next.workers)
             .modelAliases(next.modelAliases)
             .discovery(next.discovery)
+            .kubernetes(next.kubernetes)
             .policy(next.policy)
             .policies(next.policies)
             .models(next.models)

@@ -41,7 +41,7 @@ import org.slf4j.LoggerFactory;
  * have no pod by Deployments and StatefulSets. An informer per role lists and watches the objects.
  * Its callbacks only signal a change; a separate thread then compares the pods with the fleet. It
  * starts even if the API does not answer; until then there are no pods. During an outage the known
- * pods stay.
+ * pods stay. A discovery with other settings may continue with the workers of a closed one.
  */
 public final class PodDiscovery implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(PodDiscovery.class);
@@ -50,6 +50,7 @@ public final class PodDiscovery implements AutoCloseable {
   private static final int FIRST_RETRY_MILLIS = 250;
 
   private final KubernetesClient client;
+  private final KubernetesSettings settings;
   private final Map<Role, SharedIndexInformer<Pod>> ofPods = new EnumMap<>(Role.class);
   private final Map<Role, SharedIndexInformer<Service>> ofServices = new EnumMap<>(Role.class);
   private final Map<Role, SharedIndexInformer<EndpointSlice>> ofSlices = new EnumMap<>(Role.class);
@@ -62,12 +63,10 @@ public final class PodDiscovery implements AutoCloseable {
   private final Semaphore changed = new Semaphore(0);
   private volatile boolean closed;
 
-  /** Belongs to the discovery thread. */
+  /** Guarded by this, like the following fields. */
   private boolean reportedAway;
 
-  /** Belong to the discovery thread. */
   private Set<String> reportedModels = Set.of();
-
   private Map<String, String> reportedAliases = Map.of();
 
   /** Receives news about the cluster, on the discovery thread. */
@@ -93,6 +92,7 @@ public final class PodDiscovery implements AutoCloseable {
       ApiOutage outageOfWorkloads,
       Listener listener) {
     this.client = client;
+    this.settings = settings;
     this.pods = pods;
     this.outage = outage;
     this.outageOfWorkloads = outageOfWorkloads;
@@ -119,19 +119,19 @@ public final class PodDiscovery implements AutoCloseable {
   }
 
   /**
-   * Starts the discovery, without waiting for the API.
+   * A discovery that does nothing before {@link #begin}.
    *
    * @param sources the sources of the fleet's workers
    * @throws IllegalArgumentException if the configuration of the cluster is unusable
    */
-  public static PodDiscovery start(
+  public static PodDiscovery open(
       KubernetesSettings settings,
       Fleet fleet,
       WorkerSources sources,
       Ticker ticker,
       Listener listener) {
     try {
-      return beginWith(
+      return openWith(
           new KubernetesClientBuilder().withConfig(config(settings)).build(),
           settings,
           new PodFleet(fleet, sources, new PodWorkers(settings)),
@@ -142,8 +142,8 @@ public final class PodDiscovery implements AutoCloseable {
     }
   }
 
-  /** Owns the client. It closes the client with the discovery, or if the start fails. */
-  private static PodDiscovery beginWith(
+  /** Owns the client. It closes the client with the discovery, or if this method fails. */
+  private static PodDiscovery openWith(
       KubernetesClient client,
       KubernetesSettings settings,
       PodFleet pods,
@@ -151,24 +151,21 @@ public final class PodDiscovery implements AutoCloseable {
       Listener listener) {
     try {
       String url = client.getMasterUrl().toString();
-      PodDiscovery discovery =
-          new PodDiscovery(
-              client,
-              settings,
-              pods,
-              new ApiOutage(
-                  url,
-                  settings.find().name().toLowerCase(Locale.ROOT),
-                  "the workers stay unchanged until it answers",
-                  ticker),
-              new ApiOutage(
-                  url,
-                  "deployments and statefulsets",
-                  "the models without pods stay unchanged until it answers",
-                  ticker),
-              listener);
-      discovery.begin(settings);
-      return discovery;
+      return new PodDiscovery(
+          client,
+          settings,
+          pods,
+          new ApiOutage(
+              url,
+              settings.find().name().toLowerCase(Locale.ROOT),
+              "the workers stay unchanged until it answers",
+              ticker),
+          new ApiOutage(
+              url,
+              "deployments and statefulsets",
+              "the models without pods stay unchanged until it answers",
+              ticker),
+          listener);
     } catch (RuntimeException e) {
       client.close();
       throw e;
@@ -201,15 +198,31 @@ public final class PodDiscovery implements AutoCloseable {
         : objects.inNamespace(namespace).withLabelSelector(labels).runnableInformer(0);
   }
 
-  private void begin(KubernetesSettings settings) {
-    ofPods.forEach((role, informer) -> begin(role, informer, settings));
-    ofServices.forEach((role, informer) -> begin(role, informer, settings));
-    ofSlices.forEach((role, informer) -> begin(role, informer, settings));
-    workloads.informers().forEach(informer -> begin(informer, outageOfWorkloads));
-    Thread.ofVirtual().name("kubernetes-discovery").start(this::run);
+  /**
+   * Continues with the workers of a closed discovery. They stay until this one has listed all its
+   * objects; workers that both have stay the same workers. Call it before {@link #begin}.
+   */
+  public synchronized PodDiscovery after(PodDiscovery before) {
+    synchronized (before) {
+      pods.after(before.pods);
+      reportedAway = before.reportedAway;
+      reportedModels = before.reportedModels;
+      reportedAliases = before.reportedAliases;
+    }
+    return this;
   }
 
-  private <T> void begin(Role role, SharedIndexInformer<T> informer, KubernetesSettings settings) {
+  /** Starts the discovery, without waiting for the API. */
+  public PodDiscovery begin() {
+    ofPods.forEach(this::begin);
+    ofServices.forEach(this::begin);
+    ofSlices.forEach(this::begin);
+    workloads.informers().forEach(informer -> begin(informer, outageOfWorkloads));
+    Thread.ofVirtual().name("kubernetes-discovery").start(this::run);
+    return this;
+  }
+
+  private <T> void begin(Role role, SharedIndexInformer<T> informer) {
     log.info(
         "watching {} {} with {} in {}, API {}",
         role.name().toLowerCase(Locale.ROOT),
@@ -243,11 +256,14 @@ public final class PodDiscovery implements AutoCloseable {
     }
   }
 
-  private void round() {
+  private synchronized void round() {
+    if (closed) {
+      return;
+    }
     try {
       // Waits until all informers have all their pods. Otherwise pods of another role could take
       // the place of missing ones.
-      if (all(each -> each.hasSynced()) && !closed) {
+      if (all(each -> each.hasSynced())) {
         pods.follow(listed(ofPods), listed(ofServices), listed(ofSlices));
         report();
       }
@@ -309,10 +325,27 @@ public final class PodDiscovery implements AutoCloseable {
     return outage.away();
   }
 
+  /** Ends the interest of a closed discovery in its workers and names. */
+  public synchronized void leave() {
+    pods.follow(Map.of());
+    if (reportedAway) {
+      listener.away(false);
+    }
+    if (!reportedModels.isEmpty()) {
+      listener.models(Set.of());
+    }
+    if (!reportedAliases.isEmpty()) {
+      listener.aliases(Map.of());
+    }
+  }
+
   /** Stops the discovery. Its workers stay in the fleet. */
   @Override
   public void close() {
-    closed = true;
+    synchronized (this) {
+      // A round in progress ends before; it changes nothing afterwards.
+      closed = true;
+    }
     changed.release();
     informers().forEach(SharedIndexInformer::stop);
     workloads.informers().forEach(SharedIndexInformer::stop);

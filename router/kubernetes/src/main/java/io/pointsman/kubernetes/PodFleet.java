@@ -42,6 +42,9 @@ final class PodFleet {
 
   private static final WorkerSource SELF = WorkerSource.KUBERNETES;
 
+  /** The name in specs that are compared without their names. */
+  private static final String ANY_NAME = "any";
+
   /** Slices with IPv4 first, in an order that does not change. */
   private static final Comparator<EndpointSlice> BY_TYPE =
       Comparator.comparing((EndpointSlice slice) -> "FQDN".equals(slice.getAddressType()))
@@ -79,6 +82,16 @@ final class PodFleet {
     this.fleet = fleet;
     this.sources = sources;
     this.workers = workers;
+  }
+
+  /**
+   * Takes over the workers that another instance has added or shared. Those that the next pods
+   * include stay the same workers, also under another name, for example after a second port.
+   */
+  void after(PodFleet before) {
+    own.putAll(before.own);
+    joined.putAll(before.joined);
+    knownOtherwise.addAll(before.knownOtherwise);
   }
 
   /** Follows pods that serve complete requests. */
@@ -145,17 +158,45 @@ final class PodFleet {
                     wanted.putIfAbsent(each.spec().id(), new Wanted(each.spec(), each.ready())));
       }
     }
+    rename(wanted);
     removeWhatIsNot(wanted);
     leaveWhatIsNot(wanted);
     add(missing(wanted.values().stream().filter(Wanted::ready).map(Wanted::spec).toList()));
   }
 
+  /** Keeps a worker whose spec has another name; the worker itself keeps its name. */
+  private void rename(Map<String, Wanted> wanted) {
+    Map<WorkerSpec, String> missing = new HashMap<>();
+    wanted.forEach(
+        (id, each) -> {
+          if (!own.containsKey(id)) {
+            missing.put(each.spec().withId(ANY_NAME), id);
+          }
+        });
+    if (missing.isEmpty()) {
+      return;
+    }
+    for (String id : List.copyOf(own.keySet())) {
+      Own each = own.get(id);
+      String now =
+          each == null || wanted.containsKey(id)
+              ? null
+              : missing.remove(each.wanted().withId(ANY_NAME));
+      Wanted renamed = now == null ? null : wanted.get(now);
+      if (each != null && now != null && renamed != null) {
+        own.remove(id);
+        own.put(now, new Own(renamed.spec(), each.worker()));
+      }
+    }
+  }
+
   private void removeWhatIsNot(Map<String, Wanted> wanted) {
-    Iterator<Own> all = own.values().iterator();
+    Iterator<Map.Entry<String, Own>> all = own.entrySet().iterator();
     while (all.hasNext()) {
-      Own each = all.next();
+      Map.Entry<String, Own> entry = all.next();
+      Own each = entry.getValue();
       Worker worker = each.worker();
-      Wanted now = wanted.get(worker.id());
+      Wanted now = wanted.get(entry.getKey());
       boolean busy = !worker.left() && worker.inFlight() > 0;
       if (now != null && now.spec().equals(each.wanted()) && (now.ready() || busy)) {
         drain(worker, !now.ready() && !sources.heldByOthers(SELF, worker));

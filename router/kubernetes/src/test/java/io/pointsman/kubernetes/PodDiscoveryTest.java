@@ -85,7 +85,8 @@ class PodDiscoveryTest {
   }
 
   private PodDiscovery start(KubernetesSettings settings, Fleet fleet) {
-    return PodDiscovery.start(settings, fleet, new WorkerSources(fleet), clock::nanos, heard);
+    return PodDiscovery.open(settings, fleet, new WorkerSources(fleet), clock::nanos, heard)
+        .begin();
   }
 
   /** Opens the cluster and waits until its pods are watched. */
@@ -430,5 +431,72 @@ class PodDiscoveryTest {
     await("aliases", () -> heard.aliases.equals(Map.of("gpt-4", "llama", "fast", "llama")));
     cluster.delete("one");
     await("no alias", () -> heard.aliases.isEmpty());
+  }
+
+  @Test
+  void anotherDiscoveryKeepsTheWorkersOfTheFirst() {
+    cluster.put(Pods.labelled(Pods.ready("one", "10.0.0.1"), "role", "serve"));
+    cluster.put(Pods.ready("two", "10.0.0.2"));
+    WorkerSources sources = new WorkerSources(fleet);
+    cluster.open();
+    PodDiscovery first = open(PodSelector.of(Map.of("app", "vllm")), sources).begin();
+    started.add(first);
+    awaitWorkers("a/one", "a/two");
+    Worker kept = fleet.snapshot().worker("a/one");
+
+    first.close();
+    started.add(open(PodSelector.of(Map.of("role", "serve")), sources).after(first).begin());
+
+    awaitWorkers("a/one");
+    assertThat(fleet.snapshot().worker("a/one")).isSameAs(kept);
+  }
+
+  @Test
+  void workersOfTheFirstStayUntilTheApiAnswersTheOther() {
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    WorkerSources sources = new WorkerSources(fleet);
+    cluster.open();
+    PodDiscovery first = open(PodSelector.of(Map.of("app", "vllm")), sources).begin();
+    started.add(first);
+    awaitWorkers("a/one");
+    cluster.refuse(503);
+
+    first.close();
+    PodDiscovery second =
+        open(PodSelector.of(Map.of("app", "other")), sources).after(first).begin();
+    started.add(second);
+
+    awaitAway(second);
+    assertThat(ids()).containsExactly("a/one");
+    cluster.refuse(0);
+    awaitWorkers();
+  }
+
+  @Test
+  void aClosedDiscoveryLeavesItsWorkersAndNames() {
+    cluster.open();
+    cluster.put(Pods.annotated(Pods.ready("one", "10.0.0.1"), "pointsman.io/model", "llama"));
+    cluster.put(deployment("llama", "org/llama", 0));
+    PodDiscovery first = start(settings(KubernetesSettings.Find.PODS, true), fleet);
+    started.add(first);
+    awaitWorkers("a/one");
+    await("llama", () -> heard.models.equals(Set.of("org/llama")));
+
+    first.close();
+    first.leave();
+
+    assertThat(ids()).isEmpty();
+    assertThat(heard.models).isEmpty();
+  }
+
+  @Test
+  void aDiscoveryThatNeverBeganCanBeClosed() {
+    open(PodSelector.of(Map.of("app", "vllm")), new WorkerSources(fleet)).close();
+    assertThat(cluster.openWatches()).isZero();
+  }
+
+  private PodDiscovery open(PodSelector selector, WorkerSources sources) {
+    KubernetesSettings settings = new KubernetesSettings(selector, "a", 8000, 1, cluster.url());
+    return PodDiscovery.open(settings, fleet, sources, clock::nanos, heard);
   }
 }

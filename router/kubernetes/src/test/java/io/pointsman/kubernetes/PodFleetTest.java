@@ -303,4 +303,41 @@ class PodFleetTest {
     sources.release(WorkerSource.CONFIGURATION, "a/one");
     assertThat(ids(fleet)).isEmpty();
   }
+
+  @Test
+  void workersStayUnderOtherSettingsThatFindThemToo() {
+    WorkerSources sources = new WorkerSources(fleet);
+    PodFleet before = new PodFleet(fleet, sources, new PodWorkers(SETTINGS));
+    Pod one = Pods.ready("one", "10.0.0.1");
+    Pod two = Pods.ready("two", "10.0.0.2");
+    before.follow(List.of(one, two));
+    Worker kept = worker("a/one");
+
+    PodFleet next = new PodFleet(fleet, sources, new PodWorkers(SETTINGS));
+    next.after(before);
+    assertThat(ids(fleet)).containsExactly("a/one", "a/two");
+    next.follow(List.of(one));
+
+    assertThat(ids(fleet)).containsExactly("a/one");
+    assertThat(worker("a/one")).isSameAs(kept);
+  }
+
+  @Test
+  void aWorkerStaysWhenItsPodGetsASecondPort() {
+    WorkerSources sources = new WorkerSources(fleet);
+    PodFleet before = new PodFleet(fleet, sources, new PodWorkers(SETTINGS));
+    Pod one = Pods.ready("one", "10.0.0.1");
+    before.follow(List.of(one));
+    Worker kept = worker("a/one");
+
+    PodFleet next =
+        new PodFleet(fleet, sources, new PodWorkers(SETTINGS.withPorts(List.of("8000", "8001"))));
+    next.after(before);
+    next.follow(List.of(one));
+    assertThat(ids(fleet)).containsExactly("a/one", "a/one:8001");
+    assertThat(worker("a/one")).isSameAs(kept);
+
+    next.follow(List.of());
+    assertThat(ids(fleet)).isEmpty();
+  }
 }

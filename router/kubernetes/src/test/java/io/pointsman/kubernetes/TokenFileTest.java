@@ -82,8 +82,9 @@ class TokenFileTest {
         new KubernetesSettings(PodSelector.of(Map.of("app", "vllm")), "default", 8000, 1, "");
     Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
     try (PodDiscovery _ =
-        PodDiscovery.start(
-            settings, fleet, new WorkerSources(fleet), clock::nanos, PodDiscovery.Listener.NONE)) {
+        PodDiscovery.open(
+                settings, fleet, new WorkerSources(fleet), clock::nanos, PodDiscovery.Listener.NONE)
+            .begin()) {
       Await.until("the token is sent", () -> seen.contains("Bearer first"));
       Files.writeString(directory.resolve("token"), "second");
       Await.until("the new token is sent", () -> seen.contains("Bearer second"));

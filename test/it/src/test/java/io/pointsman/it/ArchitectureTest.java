@@ -268,8 +268,8 @@ final class ArchitectureTest {
             .should()
             .dependOnClassesThat()
             .resideInAPackage("io.fabric8.."));
-    assertThat(callersOf("io.pointsman.kubernetes.PodDiscovery", "start"))
-        .containsExactly("io.pointsman.server.wiring.Discovery.start");
+    assertThat(callersOf("io.pointsman.kubernetes.PodDiscovery", "open"))
+        .containsExactly("io.pointsman.server.wiring.Discovery.prepared");
   }
 
   @Test

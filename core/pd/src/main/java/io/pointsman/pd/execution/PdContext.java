@@ -15,8 +15,8 @@ import io.pointsman.pd.rule.SplitSettings;
 import io.pointsman.pd.telemetry.GuardedListener;
 import io.pointsman.pd.telemetry.SplitListener;
 import io.pointsman.proxy.handler.ClientExchange;
-import java.util.Map;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * @param conversations detection of the turns of a conversation
  * @param namesWorkers true if answers name the workers and the rule in headers; may change
  * @param dice random numbers for the ids of handovers
- * @param labels labels of the workers of a role, for messages
+ * @param labels labels of the workers of a role, for messages; empty without labels; may change
  */
 public record PdContext(
     RoutingEngine engine,
@@ -41,7 +41,7 @@ public record PdContext(
     Conversations conversations,
     BooleanSupplier namesWorkers,
     RandomSource dice,
-    Map<Role, String> labels) {
+    Function<Role, String> labels) {
   public PdContext {
     requireNonNull(engine, "engine");
     requireNonNull(router, "router");
@@ -53,7 +53,7 @@ public record PdContext(
     requireNonNull(room, "room");
     requireNonNull(conversations, "conversations");
     requireNonNull(dice, "dice");
-    labels = Map.copyOf(labels);
+    requireNonNull(labels, "labels");
   }
 
   /**

@@ -303,7 +303,7 @@ final class PdHandler implements RequestHandler, Waits {
     if (!absent || refused.missing() == Role.REGULAR) {
       return "";
     }
-    String labels = plane.labels().getOrDefault(refused.missing(), "");
+    String labels = plane.labels().apply(refused.missing());
     return "no "
         + refused.missing().name().toLowerCase(Locale.ROOT)
         + " worker is available"

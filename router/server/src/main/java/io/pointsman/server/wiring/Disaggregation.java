@@ -31,7 +31,6 @@ import io.pointsman.pd.telemetry.SplitListener;
 import io.pointsman.request.AffinitySettings;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.function.BooleanSupplier;
@@ -123,6 +122,7 @@ final class Disaggregation {
    *
    * @param affinity headers for conversations and their owners
    * @param namesWorkers true if responses name the serving worker
+   * @param labels labels of the workers of a role, for messages
    */
   PdContext plane(
       RoutingEngine engine,
@@ -130,7 +130,7 @@ final class Disaggregation {
       AffinitySettings affinity,
       BooleanSupplier namesWorkers,
       RandomSource dice,
-      Map<Role, String> labels) {
+      Function<Role, String> labels) {
     Conversations detected = new Conversations(affinity);
     conversations = detected;
     return new PdContext(

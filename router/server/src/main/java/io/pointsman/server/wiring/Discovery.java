@@ -10,49 +10,107 @@ import io.pointsman.kubernetes.PodDiscovery;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Starts pod discovery. Separate from the router's assembly; a router without Kubernetes then loads
- * none of its classes.
+ * Discovery of pods, whose settings may change at run time. Separate from the router's assembly; a
+ * router without Kubernetes then loads none of its classes. Thread-safe.
  */
-final class Discovery {
-  private Discovery() {}
+final class Discovery implements AutoCloseable {
+  private final Fleet fleet;
+  private final WorkerSources sources;
+  private final Ticker ticker;
+  private final DiscoveryTally tally;
+  private final Consumer<Set<String>> expected;
+  private final Consumer<Map<String, String>> aliases;
+
+  /** The settings in use. Guarded by this, like the following field. */
+  private KubernetesSettings present = KubernetesSettings.DEFAULTS;
+
+  /** Null without discovery of pods. */
+  private @Nullable PodDiscovery running;
 
   /**
-   * Starts discovery.
+   * Does nothing before {@link #use}.
    *
    * @param expected receives the models that may have no worker
    * @param aliases receives the models by alias
-   * @throws IllegalArgumentException if the cluster's configuration is invalid
    */
-  static AutoCloseable start(
-      KubernetesSettings settings,
+  Discovery(
       Fleet fleet,
       WorkerSources sources,
       Ticker ticker,
       DiscoveryTally tally,
       Consumer<Set<String>> expected,
       Consumer<Map<String, String>> aliases) {
-    return PodDiscovery.start(
-        settings,
-        fleet,
-        sources,
-        ticker,
-        new PodDiscovery.Listener() {
-          @Override
-          public void away(boolean away) {
-            tally.failing(WorkerSource.KUBERNETES, "kubernetes", away);
-          }
+    this.fleet = fleet;
+    this.sources = sources;
+    this.ticker = ticker;
+    this.tally = tally;
+    this.expected = expected;
+    this.aliases = aliases;
+  }
 
-          @Override
-          public void models(Set<String> models) {
-            expected.accept(models);
-          }
+  /**
+   * The discovery by these settings, before it begins; null if they are those in use, or if they
+   * find no pods. Changes nothing.
+   *
+   * @throws IllegalArgumentException if the cluster's configuration is invalid
+   */
+  synchronized @Nullable PodDiscovery prepared(KubernetesSettings next) {
+    return next.equals(present) || !next.enabled()
+        ? null
+        : PodDiscovery.open(next, fleet, sources, ticker, new Reports());
+  }
 
-          @Override
-          public void aliases(Map<String, String> modelsByAlias) {
-            aliases.accept(modelsByAlias);
-          }
-        });
+  /**
+   * Uses these settings in place of earlier ones. The earlier workers stay until the API has listed
+   * the objects of the new settings.
+   *
+   * @param prepared the discovery by these settings, from {@link #prepared}
+   */
+  synchronized void use(KubernetesSettings next, @Nullable PodDiscovery prepared) {
+    if (next.equals(present)) {
+      return;
+    }
+    present = next;
+    PodDiscovery before = running;
+    if (before != null) {
+      before.close();
+    }
+    running = prepared;
+    if (prepared != null) {
+      PodDiscovery following = before == null ? prepared : prepared.after(before);
+      following.begin();
+    } else if (before != null) {
+      before.leave();
+    }
+  }
+
+  /** Ends the discovery. The workers stay. */
+  @Override
+  public synchronized void close() {
+    PodDiscovery last = running;
+    if (last != null) {
+      last.close();
+    }
+  }
+
+  /** Passes on what the discovery finds. */
+  private final class Reports implements PodDiscovery.Listener {
+    @Override
+    public void away(boolean away) {
+      tally.failing(WorkerSource.KUBERNETES, "kubernetes", away);
+    }
+
+    @Override
+    public void models(Set<String> models) {
+      expected.accept(models);
+    }
+
+    @Override
+    public void aliases(Map<String, String> modelsByAlias) {
+      aliases.accept(modelsByAlias);
+    }
   }
 }

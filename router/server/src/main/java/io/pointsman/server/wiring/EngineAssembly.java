@@ -35,6 +35,7 @@ import io.pointsman.engine.policy.Insight;
 import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.kubernetes.PodDiscovery;
 import io.pointsman.observe.capture.TraceCapture;
 import io.pointsman.observe.decisions.FallbackJournal;
 import io.pointsman.proxy.telemetry.PromptListener;
@@ -87,6 +88,9 @@ final class EngineAssembly {
 
   /** Workers from a file and from DNS. */
   private final OtherSources otherSources;
+
+  /** Workers from a Kubernetes cluster. */
+  private final Discovery cluster;
 
   /** Addresses of workers' names, for probes and requests. */
   final NameTable names;
@@ -185,6 +189,14 @@ final class EngineAssembly {
     tls.prepare(config.workers());
     fleet.listen(snapshot -> tls.follow(snapshot.workers().stream().map(Worker::spec).toList()));
     otherSources = new OtherSources(config.disagg(), sources, tls, ticker, discovery);
+    cluster =
+        new Discovery(
+            fleet,
+            sources,
+            ticker,
+            discovery,
+            this::expect,
+            modelsByAlias -> onAliases.accept(modelsByAlias));
     client = new EngineClient(config.controlKeys(), ticker, names::await, tls);
     prober = new Prober(fleet, config.probes(), client, ticker, dice);
     loads =
@@ -244,12 +256,29 @@ final class EngineAssembly {
   }
 
   /**
-   * Builds the policies of a changed configuration. Changes nothing that is in use.
+   * The parts of a changed configuration that can fail, before it is applied.
    *
-   * @throws IllegalArgumentException if a policy cannot be created
+   * @param policies null: those in force
+   * @param pods another discovery of pods, which has not begun; null: none
    */
-  RolePolicies.Built rebuilt(PointsmanConfig next) {
-    return builder.rebuilt(next);
+  record Change(RolePolicies.@Nullable Built policies, @Nullable PodDiscovery pods) {}
+
+  /**
+   * Prepares a change. Changes nothing that is in use.
+   *
+   * @throws IllegalArgumentException if a policy cannot be created, or a cluster cannot be used
+   */
+  Change prepared(PointsmanConfig next, boolean samePolicies) {
+    RolePolicies.Built rebuilt = samePolicies ? null : builder.rebuilt(next);
+    return new Change(rebuilt, cluster.prepared(next.kubernetes()));
+  }
+
+  /** Drops a change that is not applied. */
+  void drop(Change change) {
+    PodDiscovery pods = change.pods;
+    if (pods != null) {
+      pods.close();
+    }
   }
 
   /** The insights of policies that predict, each once. */
@@ -381,13 +410,14 @@ final class EngineAssembly {
   }
 
   /** Takes over the parts of a changed configuration that do not belong to policies. */
-  void follow(PointsmanConfig next) {
+  void follow(PointsmanConfig next, Change change) {
     Duration before = present.engineLoad();
     present = next;
     if (!before.equals(next.engineLoad())) {
       askLoads(next.engineLoad());
     }
     otherSources.use(next.discovery());
+    cluster.use(next.kubernetes(), change.pods);
   }
 
   /** Asks engines for their load at this interval; 0: never. */
@@ -422,16 +452,7 @@ final class EngineAssembly {
     opened.push(() -> askLoads(Duration.ZERO));
     opened.push(otherSources);
     otherSources.use(config.discovery());
-    if (config.kubernetes().enabled()) {
-      opened.push(
-          Discovery.start(
-              config.kubernetes(),
-              fleet,
-              sources,
-              ticker,
-              discovery,
-              this::expect,
-              modelsByAlias -> onAliases.accept(modelsByAlias)));
-    }
+    opened.push(cluster);
+    cluster.use(config.kubernetes(), cluster.prepared(config.kubernetes()));
   }
 }

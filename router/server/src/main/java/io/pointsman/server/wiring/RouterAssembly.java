@@ -57,7 +57,6 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Deque;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -282,27 +281,22 @@ final class RouterAssembly {
             config.affinity(),
             () -> config.proxy().headers().workerHeader(),
             dice,
-            labelsOfRoles());
+            this::labels);
     metrics.splitWaiting(plane.room()::waiting);
     return state -> new PdHandlers(state, plane);
   }
 
   /** Labels by which an operator finds the workers of a role. */
-  private Map<Role, String> labelsOfRoles() {
-    Map<Role, String> labels = new EnumMap<>(Role.class);
-    for (Role role : Role.values()) {
-      String found =
-          config.kubernetes().finds(role)
-              ? config.kubernetes().selector(role).toString()
-              : config.workers().stream()
-                  .filter(worker -> worker.role() == role && !worker.labels().isEmpty())
-                  .map(worker -> new TreeMap<>(worker.labels()).toString())
-                  .distinct()
-                  .limit(MOST_LABELS)
-                  .collect(joining(", "));
-      labels.put(role, found);
-    }
-    return labels;
+  private String labels(Role role) {
+    PointsmanConfig by = config;
+    return by.kubernetes().finds(role)
+        ? by.kubernetes().selector(role).toString()
+        : by.workers().stream()
+            .filter(worker -> worker.role() == role && !worker.labels().isEmpty())
+            .map(worker -> new TreeMap<>(worker.labels()).toString())
+            .distinct()
+            .limit(MOST_LABELS)
+            .collect(joining(", "));
   }
 
   /** Adds the metrics; those of several policies are summed. */
@@ -344,23 +338,30 @@ final class RouterAssembly {
   /**
    * The parts of a changed configuration that can fail, before it is applied.
    *
-   * @param policies null: those in force
+   * @param core those of the part that chooses workers
    * @param keys keys of callers; the same object if they are unchanged
    */
-  record Prepared(RolePolicies.@Nullable Built policies, RouterKeys keys) {}
+  record Prepared(EngineAssembly.Change core, RouterKeys keys) {}
 
   /**
    * Prepares a change. Changes nothing.
    *
-   * @throws IllegalArgumentException if a policy, or a file or variable of keys cannot be used
+   * @throws IllegalArgumentException if a policy, a cluster, or a file or variable of keys cannot
+   *     be used
    */
   Prepared prepared(PointsmanConfig next, boolean samePolicies) {
-    RolePolicies.Built policies = samePolicies ? null : core.rebuilt(next);
-    return new Prepared(policies, requireNonNull(keys).prepared(config, next));
+    RouterKeys ofCallers = requireNonNull(keys).prepared(config, next);
+    try {
+      return new Prepared(core.prepared(next, samePolicies), ofCallers);
+    } catch (RuntimeException e) {
+      requireNonNull(keys).drop(ofCallers);
+      throw e;
+    }
   }
 
   /** Drops a change that is not applied. */
   void drop(Prepared change) {
+    core.drop(change.core);
     requireNonNull(keys).drop(change.keys);
   }
 
@@ -372,7 +373,7 @@ final class RouterAssembly {
 
   /** Takes over the changes that {@link PointsmanConfig#withLive} admits, except workers. */
   void use(PointsmanConfig next, Prepared change, ProxyServer server) {
-    RolePolicies.Built rebuilt = change.policies;
+    RolePolicies.Built rebuilt = change.core.policies();
     AccessSettings accessBefore = config.access();
     config = next;
     requireNonNull(keys).use(change.keys);
@@ -386,7 +387,7 @@ final class RouterAssembly {
         new WorkerNetworks(next.access().workerNetworks()), next.access().keyOrigins());
     core.prober.configure(next.probes());
     metrics.expect(next.engine().expectedModels());
-    core.follow(next);
+    core.follow(next, change.core);
     membership.use(next.admin());
     traced.accept(next.tracing());
     observers.log().use(next.decisions());

@@ -29,7 +29,6 @@ import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -91,7 +90,7 @@ final class SplitRig implements AutoCloseable {
             new Conversations(AffinitySettings.DEFAULT),
             () -> true,
             ScriptedRandomSource.seeded(3)::roll,
-            Map.of(Role.PREFILL, "model=pre"));
+            role -> role == Role.PREFILL ? "model=pre" : "");
     return state -> new PdHandlers(state, plane);
   }
 

@@ -1,6 +1,7 @@
 package io.pointsman.it.compat;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
@@ -14,6 +15,9 @@ import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.KubernetesKeys;
+import io.pointsman.config.key.RoutingKeys;
+import io.pointsman.config.settings.PodSelector;
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.it.support.HttpAnswer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.WaitFor;
@@ -62,25 +66,35 @@ class VllmRouterDiscoveryTest {
     engine.close();
   }
 
-  private Router router() {
+  private ConfigValues values(String role) {
     String flags =
-        "--port 0 --prometheus-port 0 --service-discovery --selector app=vllm role=serve"
+        "--port 0 --prometheus-port 0 --service-discovery --selector app=vllm role="
+            + role
             + " --service-discovery-namespace team --service-discovery-port "
             + URI.create(engine.url()).getPort();
     ConfigValues values = VllmRouterLauncher.translate(List.of(flags.split(" ", -1)), Map.of());
     values.set(KubernetesKeys.URL, api.url("/").replaceAll("/$", ""));
     values.set(FleetKeys.HEALTH_FIRST_RETRY, Duration.ofMillis(10));
-    return Router.start(PointsmanConfig.from(values), "test");
+    values.set(FleetKeys.MAX_WORKERS, 1);
+    return values;
+  }
+
+  private Router router() {
+    return Router.start(PointsmanConfig.from(values("serve")), "test");
   }
 
   /** A pod with its engine at the loopback address. */
   private static Pod pod(String ready) {
+    return pod("engine-0", "serve", ready);
+  }
+
+  private static Pod pod(String name, String role, String ready) {
     return new PodBuilder()
         .withNewMetadata()
         .withNamespace("team")
-        .withName("engine-0")
+        .withName(name)
         .addToLabels("app", "vllm")
-        .addToLabels("role", "serve")
+        .addToLabels("role", role)
         .endMetadata()
         .withNewStatus()
         .withPhase("Running")
@@ -115,6 +129,34 @@ class VllmRouterDiscoveryTest {
       pods.resource(pod("True")).delete();
       WaitFor.until("the pod is gone", LIMIT, () -> router.fleet().snapshot().workers().isEmpty());
       assertThat(chat(router).status()).isEqualTo(503);
+    }
+  }
+
+  @Test
+  void aReloadChangesTheSelectorOfPods() throws Exception {
+    pods.resource(pod("True")).create();
+    try (Router router = router()) {
+      WaitFor.until("the pod serves", LIMIT, () -> serves(router));
+      PointsmanConfig before = PointsmanConfig.from(values("serve"));
+      ConfigValues others = values("other");
+
+      ConfigValues tooMany = values("other");
+      tooMany.set(RoutingKeys.WORKERS, List.of(WorkerSpec.of("http://127.0.0.1:1")));
+      assertThatThrownBy(() -> router.change(before, PointsmanConfig.from(tooMany)))
+          .isInstanceOf(IllegalStateException.class);
+      assertThat(chat(router).header("x-pointsman-worker")).isEqualTo("team/engine-0");
+
+      router.change(before, PointsmanConfig.from(others));
+      WaitFor.until("the pod is left", LIMIT, () -> router.fleet().snapshot().workers().isEmpty());
+      assertThat(chat(router).status()).isEqualTo(503);
+
+      pods.resource(pod("engine-1", "other", "True")).create();
+      WaitFor.until("the other pod serves", LIMIT, () -> serves(router));
+      assertThat(chat(router).header("x-pointsman-worker")).isEqualTo("team/engine-1");
+
+      ConfigValues none = values("other").set(KubernetesKeys.SELECTOR, PodSelector.NONE);
+      router.change(PointsmanConfig.from(others), PointsmanConfig.from(none));
+      assertThat(router.fleet().snapshot().workers()).isEmpty();
     }
   }
 }
