@@ -27,7 +27,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Subscribes to the KV events of all present and future workers of a fleet and passes them to a
  * feed. Finds the publishers of each engine again at intervals, and changes the subscriptions
- * accordingly. One thread polls the fleet; each query and each source has its own virtual thread.
+ * accordingly. The settings may change; sources that they find again stay open. One thread polls
+ * the fleet; each query and each source has its own virtual thread.
  */
 public final class KvEvents implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(KvEvents.class);
@@ -58,11 +59,11 @@ public final class KvEvents implements AutoCloseable {
     private volatile long dueAt;
     private volatile @Nullable List<SourceSpec> found;
 
-    /** Owned by the querying thread; at most one exists at a time. */
-    private volatile int failures;
+    /** Guarded by the outer object. */
+    private int failures;
 
-    /** True if the absence of publishers was logged. Owned by the querying thread. */
-    private volatile boolean saidNone;
+    /** True if the absence of publishers was logged. Guarded by the outer object. */
+    private boolean saidNone;
 
     /** Written by the polling thread. */
     private volatile List<KvSource> sources = List.of();
@@ -73,14 +74,18 @@ public final class KvEvents implements AutoCloseable {
     }
   }
 
-  private final KvEventSettings settings;
   private final Fleet fleet;
   private final KvFeed feed;
-  private final SourceFinder finder;
+  private final Question question;
+  private final Predicate<String> hosts;
   private final KvSource.Shared shared;
   private final Ticker ticker;
   private final Semaphore places = new Semaphore(MOST_AT_ONCE);
   private final Map<Worker, Watch> watches = new ConcurrentHashMap<>();
+
+  /** Replaced as a whole, with the lock. */
+  private volatile Rules rules;
+
   private @Nullable Rounds rounds;
   private boolean closed;
 
@@ -99,14 +104,15 @@ public final class KvEvents implements AutoCloseable {
       KvEventTally tally,
       Ticker ticker,
       InstantSource clock) {
-    this.settings = settings;
     this.fleet = fleet;
     this.feed = feed;
     this.ticker = ticker;
-    finder = new SourceFinder(settings, question::ask, hosts);
+    this.question = question;
+    this.hosts = hosts;
+    rules = new Rules(settings, new SourceFinder(settings, question::ask, hosts));
     shared =
         new KvSource.Shared(
-            settings.limits(),
+            () -> rules.settings().limits(),
             tally,
             ticker,
             clock,
@@ -119,9 +125,31 @@ public final class KvEvents implements AutoCloseable {
     return this;
   }
 
+  /** The settings in force, with their finder. */
+  private record Rules(KvEventSettings settings, SourceFinder finder) {}
+
+  /**
+   * Uses other settings. Each engine is asked at once by them; sources that stay the same stay
+   * open. {@code OFF} ends all sources. A limit on messages applies to later connections.
+   */
+  public synchronized void use(KvEventSettings next) {
+    if (next.equals(rules.settings())) {
+      return;
+    }
+    rules = new Rules(next, new SourceFinder(next, question::ask, hosts));
+    if (next.mode() == KvEventSettings.Mode.OFF) {
+      leaveAll();
+    }
+    long now = ticker.nanos();
+    for (Watch watch : watches.values()) {
+      watch.found = null;
+      watch.dueAt = now;
+    }
+  }
+
   /** Polls the fleet once. */
   synchronized void look() {
-    if (closed) {
+    if (closed || rules.settings().mode() == KvEventSettings.Mode.OFF) {
       return;
     }
     long now = ticker.nanos();
@@ -180,23 +208,37 @@ public final class KvEvents implements AutoCloseable {
   }
 
   private void ask(Worker worker, Watch watch) {
+    Rules by = rules;
     try {
-      List<SourceSpec> found = finder.find(worker);
-      sayIfNone(worker, watch, found.isEmpty());
-      watch.found = found;
-      watch.failures = 0;
-      watch.dueAt = ticker.nanos() + settings.refresh().toNanos();
+      found(worker, watch, by, by.finder().find(worker));
     } catch (IOException | RuntimeException e) {
+      failed(worker, watch, by, e);
+    } finally {
+      watch.asking = false;
+      places.release();
+    }
+  }
+
+  /** Records sources, unless the settings have changed since the question; it is then repeated. */
+  private synchronized void found(Worker worker, Watch watch, Rules by, List<SourceSpec> specs) {
+    if (by == rules) {
+      sayIfNone(worker, watch, specs.isEmpty());
+      watch.found = specs;
+      watch.failures = 0;
+      watch.dueAt = ticker.nanos() + by.settings().refresh().toNanos();
+    }
+  }
+
+  private synchronized void failed(Worker worker, Watch watch, Rules by, Exception failure) {
+    if (by == rules) {
       int failures = watch.failures + 1;
       watch.failures = failures;
       watch.dueAt = ticker.nanos() + RETRY.toNanos();
       if (failures == MOST_FAILURES) {
         watch.found = List.of();
-        log.warn("KV events of {}: no publishers found, asking again: {}", worker, LogText.of(e));
+        log.warn(
+            "KV events of {}: no publishers found, asking again: {}", worker, LogText.of(failure));
       }
-    } finally {
-      watch.asking = false;
-      places.release();
     }
   }
 
@@ -205,7 +247,7 @@ public final class KvEvents implements AutoCloseable {
    * probably expects events.
    */
   private void sayIfNone(Worker worker, Watch watch, boolean none) {
-    if (none && !watch.saidNone && settings.mode() == KvEventSettings.Mode.AUTO) {
+    if (none && !watch.saidNone && rules.settings().mode() == KvEventSettings.Mode.AUTO) {
       log.warn("KV events of {}: the engine reports no publishers", worker);
     }
     watch.saidNone = none;
@@ -246,6 +288,10 @@ public final class KvEvents implements AutoCloseable {
     if (begun != null) {
       begun.close();
     }
+    leaveAll();
+  }
+
+  private void leaveAll() {
     watches.values().forEach(watch -> watch.sources.forEach(KvSource::close));
     watches.clear();
   }

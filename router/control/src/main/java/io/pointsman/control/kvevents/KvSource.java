@@ -29,6 +29,7 @@ import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -51,14 +52,19 @@ final class KvSource implements AutoCloseable {
   /**
    * Dependencies that all sources share.
    *
+   * @param limitsInForce the limits; may change
    * @param readAhead see {@link Replay#readAhead}
    */
   record Shared(
-      KvEventLimits limits,
+      Supplier<KvEventLimits> limitsInForce,
       KvEventTally tally,
       Ticker ticker,
       InstantSource clock,
-      Semaphore readAhead) {}
+      Semaphore readAhead) {
+    KvEventLimits limits() {
+      return limitsInForce.get();
+    }
+  }
 
   /** Kinds of warnings about a publisher; each kind is logged at most once per 30 s. */
   private enum Complaint {

@@ -41,8 +41,7 @@ final class Replay {
 
   private final ZmqAddress endpoint;
   private final AddressRotation addresses;
-  private final int mostBytes;
-  private final Duration patience;
+  private final KvSource.Shared shared;
   private final Ticker ticker;
   private final Semaphore readAhead;
 
@@ -134,8 +133,7 @@ final class Replay {
   Replay(ZmqAddress endpoint, AddressRotation addresses, KvSource.Shared shared) {
     this.endpoint = endpoint;
     this.addresses = addresses;
-    mostBytes = shared.limits().messageBytes();
-    patience = shared.limits().replayPatience();
+    this.shared = shared;
     ticker = shared.ticker();
     readAhead = shared.readAhead();
   }
@@ -149,9 +147,13 @@ final class Replay {
     return new Semaphore((int) Math.min(MOST_READ_AHEAD, heap / HEAP_PARTS));
   }
 
+  private Duration patience() {
+    return shared.limits().replayPatience();
+  }
+
   /** Time by the ticker at which a replay that begins now must have ended. */
   long deadline() {
-    return ticker.nanos() + 10 * patience.toNanos();
+    return ticker.nanos() + 10 * patience().toNanos();
   }
 
   /**
@@ -166,7 +168,7 @@ final class Replay {
    */
   boolean ask(ZmtpClient client, long from, long deadline, Sink sink) throws IOException {
     addresses.connect(client);
-    client.patience((int) patience.toMillis());
+    client.patience((int) patience().toMillis());
     client.send(List.of(NOTHING, ByteBuffer.allocate(Long.BYTES).putLong(from).array()));
     try (ReadAhead batches = new ReadAhead(sink, readAhead)) {
       boolean complete;
@@ -198,7 +200,7 @@ final class Replay {
         return true;
       }
       if (!batches.any()) {
-        client.patience((int) Math.min(patience.toMillis(), PAUSE.toMillis()));
+        client.patience((int) Math.min(patience().toMillis(), PAUSE.toMillis()));
       }
       if (!batches.add(seq, frames.getLast())) {
         return false;
@@ -208,6 +210,6 @@ final class Replay {
   }
 
   ZmtpClient client() {
-    return new ZmtpClient(ZmtpClient.Kind.DEALER, mostBytes);
+    return new ZmtpClient(ZmtpClient.Kind.DEALER, shared.limits().messageBytes());
   }
 }

@@ -86,7 +86,7 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
   private final Question question;
   private final Readers readers;
   private final Ticker ticker;
-  private final TokenTally tally = new TokenTally();
+  private final TokenTally tally;
   private final BlockingQueue<Prompt> waiting;
   private final AtomicLong waitingBytes = new AtomicLong();
   private final Map<Worker, TokenQueryState> states = new ConcurrentHashMap<>();
@@ -108,6 +108,7 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
    * @param texts receives the token ids
    * @param useful true if there are KV events to compare token ids with
    * @param readers compute the routing keys of the beginnings of prompts
+   * @param tally counts the results of all prompts
    */
   public TokenAsker(
       TokenSettings settings,
@@ -116,6 +117,7 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
       BooleanSupplier useful,
       Question question,
       Readers readers,
+      TokenTally tally,
       Ticker ticker) {
     this.settings = settings;
     this.fleet = fleet;
@@ -123,6 +125,7 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
     this.useful = useful;
     this.question = question;
     this.readers = readers;
+    this.tally = tally;
     this.ticker = ticker;
     waiting = new ArrayBlockingQueue<>(settings.queue());
     lookedAt = ticker.nanos() - LOOK_NANOS;
@@ -134,11 +137,6 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
       threads.add(Thread.ofVirtual().name("token-ids-" + i).start(this::run));
     }
     return this;
-  }
-
-  /** Results of all prompts. */
-  public TokenTally tally() {
-    return tally;
   }
 
   @Override

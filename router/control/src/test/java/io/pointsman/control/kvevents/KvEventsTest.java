@@ -7,7 +7,9 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import com.sun.management.HotSpotDiagnosticMXBean;
 import com.sun.management.UnixOperatingSystemMXBean;
+import io.pointsman.config.settings.KvEventLimits;
 import io.pointsman.config.settings.KvEventSettings;
+import io.pointsman.config.settings.KvEventSettings.Mode;
 import io.pointsman.control.kvevents.KvEventTally.Count;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
@@ -28,6 +30,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -341,6 +344,46 @@ class KvEventsTest {
         Await.until("a block", () -> listening.feed.blocks(worker, 0).size() == 1);
         listening.awaitLive(worker);
       }
+    }
+  }
+
+  @Test
+  void sourcesThatStayAreKeptWhenTheSettingsChange() throws Exception {
+    try (SimEngine engine = SimEngine.start(config(EventOptions.of(EventFormat.VLLM)));
+        Listening listening = Listening.byAsking()) {
+      Worker worker = listening.add(engine.url(), Map.of());
+      listening.awaitLive(worker);
+      ask(engine, "m", "1,2,3,4,5,6,7,8,9", "");
+      Await.until("two blocks", () -> listening.feed.blocks(worker, 0).size() == 2);
+
+      listening.events.use(
+          new KvEventSettings(
+              Mode.AUTO, "", "", "", 1, Duration.ofMillis(100), KvEventLimits.DEFAULTS));
+      listening.awaitAskedAgain();
+      listening.awaitAskedAgain();
+      assertThat(listening.tally.of(Count.CONNECTS)).isEqualTo(1);
+      assertThat(listening.tally.of(Count.RESETS_GONE)).isZero();
+      assertThat(listening.feed.blocks(worker, 0)).hasSize(2);
+
+      listening.events.use(Listening.settings(Mode.STATIC, ""));
+      listening.await(Count.RESETS_GONE, 1);
+      assertThat(listening.feed.blocks(worker, 0)).isEmpty();
+    }
+  }
+
+  @Test
+  void subscriptionsEndAndBeginAgain() throws Exception {
+    try (SimEngine engine = SimEngine.start(config(EventOptions.of(EventFormat.VLLM)));
+        Listening listening = Listening.byAsking()) {
+      Worker worker = listening.add(engine.url(), Map.of());
+      listening.awaitLive(worker);
+
+      listening.events.use(Listening.settings(Mode.OFF, ""));
+      assertThat(listening.tally.of(Count.RESETS_GONE)).isEqualTo(1);
+      assertThat(listening.feed.live(worker, 0)).isFalse();
+
+      listening.events.use(Listening.settings(Mode.AUTO, ""));
+      listening.awaitLive(worker);
     }
   }
 }

@@ -64,6 +64,12 @@ final class Listening implements AutoCloseable {
         url + " asked again", () -> asked.stream().filter(each -> each.equals(url)).count() >= 2);
   }
 
+  /** Waits until each engine is asked once more. */
+  void awaitAskedAgain() {
+    int before = asked.size();
+    Await.until("asked again", () -> asked.size() > before);
+  }
+
   /** Makes the router fail on the next batch. */
   void breakOnce() {
     broken.set(true);

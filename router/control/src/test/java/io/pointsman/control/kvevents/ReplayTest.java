@@ -48,7 +48,7 @@ class ReplayTest {
         endpoint,
         new AddressRotation(endpoint, InetAddress::getAllByName),
         new KvSource.Shared(
-            Listening.LIMITS,
+            () -> Listening.LIMITS,
             new KvEventTally(),
             new SystemTicker(),
             InstantSource.system(),

@@ -82,6 +82,8 @@ final class TokenAskerTest {
     return new Answer(200, text.getBytes(UTF_8));
   }
 
+  private final TokenTally tally = new TokenTally();
+
   private TokenAsker asker() {
     return asker(new TokenSettings(true, 0.01, 2, 4, Duration.ofSeconds(1), 8 << 20));
   }
@@ -99,6 +101,7 @@ final class TokenAskerTest {
                   return engine.answer(worker.id(), path);
                 },
                 readers,
+                tally,
                 clock::nanos)
             .start();
     running = asker;
@@ -147,10 +150,9 @@ final class TokenAskerTest {
     return send(asker, worker, Endpoint.CHAT_COMPLETIONS, chat("", "Be brief.", question));
   }
 
-  private static void await(TokenAsker asker, Result result, long count) {
+  private void await(Result result, long count) {
     Await.until(
-        () -> count + " " + result + ", not " + asker.tally().of(result),
-        () -> asker.tally().of(result) >= count);
+        () -> count + " " + result + ", not " + tally.of(result), () -> tally.of(result) >= count);
   }
 
   private int known(RequestFacts facts) {
@@ -164,7 +166,7 @@ final class TokenAskerTest {
     worker("http://b:1");
     TokenAsker asker = asker();
     RequestFacts facts = sendChat(asker, worker, "One?");
-    await(asker, Result.LEARNED, 1);
+    await(Result.LEARNED, 1);
     assertThat(known(facts)).isEqualTo(IDS);
     assertThat(asker.wants(facts)).isFalse();
     assertThat(asked).containsExactly("a:1/v1/chat/completions/render");
@@ -176,7 +178,7 @@ final class TokenAskerTest {
     Worker worker = worker("http://a:1");
     TokenAsker asker = asker();
     sendChat(asker, worker, "One?");
-    await(asker, Result.LEARNED, 1);
+    await(Result.LEARNED, 1);
     RequestFacts next =
         facts(
             Endpoint.CHAT_COMPLETIONS, chat("", "Be brief.", "One?", "Yes.", "Two? ".repeat(100)));
@@ -216,7 +218,7 @@ final class TokenAskerTest {
     TokenAsker asker = asker();
     send(asker, worker, Endpoint.CHAT_COMPLETIONS, chat(member, "Be brief.", "One?"));
     sendChat(asker, worker, "Last.");
-    await(asker, Result.LEARNED, 1);
+    await(Result.LEARNED, 1);
     assertThat(asked).hasSize(1);
   }
 
@@ -229,7 +231,7 @@ final class TokenAskerTest {
             + "\"image_url\":{\"url\":\"data:x\"}}]}]}";
     send(asker, worker, Endpoint.CHAT_COMPLETIONS, image);
     sendChat(asker, worker, "Last.");
-    await(asker, Result.LEARNED, 1);
+    await(Result.LEARNED, 1);
     assertThat(asked).hasSize(1);
   }
 
@@ -243,10 +245,10 @@ final class TokenAskerTest {
                 : NO_ROUTE;
     TokenAsker asker = asker();
     RequestFacts first = sendChat(asker, worker, "One?");
-    await(asker, Result.LEARNED, 1);
+    await(Result.LEARNED, 1);
     assertThat(known(first)).isEqualTo(IDS);
     sendChat(asker, worker, "Two?");
-    await(asker, Result.LEARNED, 2);
+    await(Result.LEARNED, 2);
     assertThat(asked)
         .containsExactly("a:1/v1/chat/completions/render", "a:1/tokenize", "a:1/tokenize");
   }
@@ -258,7 +260,7 @@ final class TokenAskerTest {
     TokenAsker asker = asker();
     String tools = "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}],";
     send(asker, worker, Endpoint.CHAT_COMPLETIONS, chat(tools, "Be brief.", "One?"));
-    await(asker, Result.NO_ENGINE, 1);
+    await(Result.NO_ENGINE, 1);
     assertThat(asked).containsExactly("a:1/v1/chat/completions/render");
   }
 
@@ -268,14 +270,14 @@ final class TokenAskerTest {
     TokenAsker asker = asker();
     engine = (_, _) -> json("{\"token_ids\":[1,2],\"features\":{\"mm_hashes\":{}}}");
     sendChat(asker, worker, "One?");
-    await(asker, Result.UNUSABLE, 1);
+    await(Result.UNUSABLE, 1);
     engine =
         (_, path) -> path.equals("/tokenize") ? json("{\"count\":3,\"tokens\":[1,2]}") : NO_ROUTE;
     sendChat(asker, worker, "Two?");
-    await(asker, Result.UNUSABLE, 2);
+    await(Result.UNUSABLE, 2);
     engine = (_, _) -> json("{\"token_ids\":[1,\"two\"]");
     send(asker, worker, Endpoint.COMPLETIONS, "{\"model\":\"m\",\"prompt\":\"Three\"}");
-    await(asker, Result.UNUSABLE, 3);
+    await(Result.UNUSABLE, 3);
     assertThat(texts.bytes()).isEqualTo(new KnownTexts(8 << 20, clock::nanos).bytes());
   }
 
@@ -292,13 +294,13 @@ final class TokenAskerTest {
         };
     TokenAsker asker = asker();
     sendChat(asker, broken, "One?");
-    await(asker, Result.FAILED, 1);
+    await(Result.FAILED, 1);
     sendChat(asker, broken, "Two?");
-    await(asker, Result.LEARNED, 1);
+    await(Result.LEARNED, 1);
     engine = TokenAskerTest::rendering;
     clock.advance(Duration.ofMillis(1001));
     sendChat(asker, broken, "Three?");
-    await(asker, Result.LEARNED, 2);
+    await(Result.LEARNED, 2);
     assertThat(asked.stream().map(each -> each.substring(0, 3)))
         .containsExactly("a:1", "b:1", "a:1");
   }
@@ -310,11 +312,11 @@ final class TokenAskerTest {
     TokenAsker asker = asker();
     for (int i = 0; i < 9; i++) {
       sendChat(asker, broken, "Question " + i);
-      await(asker, Result.FAILED, i + 1);
+      await(Result.FAILED, i + 1);
       long rest = Math.min(60, 1L << i);
       clock.advance(Duration.ofSeconds(rest).minusMillis(1));
       sendChat(asker, broken, "Too early " + i);
-      await(asker, Result.NO_ENGINE, i + 1);
+      await(Result.NO_ENGINE, i + 1);
       clock.advance(Duration.ofMillis(1));
     }
   }
@@ -339,12 +341,12 @@ final class TokenAskerTest {
     for (int i = 2; i < 10; i++) {
       sendChat(asker, worker, "Question " + i);
     }
-    assertThat(asker.tally().of(Result.DROPPED)).isEqualTo(4);
+    assertThat(tally.of(Result.DROPPED)).isEqualTo(4);
     assertThat(asked).hasSize(2);
     hanging.countDown();
-    await(asker, Result.LEARNED, 6);
+    await(Result.LEARNED, 6);
     sendChat(asker, worker, "A longer question. ".repeat(100));
-    await(asker, Result.LEARNED, 7);
+    await(Result.LEARNED, 7);
   }
 
   @Test
@@ -356,16 +358,16 @@ final class TokenAskerTest {
     // left.
     for (int i = 1; i <= 3; i++) {
       sendChat(asker, worker, "Start " + i + "?");
-      await(asker, Result.LEARNED, i);
+      await(Result.LEARNED, i);
     }
     sendChat(asker, worker, "Four?");
-    await(asker, Result.LIMITED, 1);
+    await(Result.LIMITED, 1);
     clock.advance(Duration.ofMillis(18_700));
     sendChat(asker, worker, "Five?");
-    await(asker, Result.LIMITED, 2);
+    await(Result.LIMITED, 2);
     clock.advance(Duration.ofMillis(200));
     sendChat(asker, worker, "Six?");
-    await(asker, Result.LEARNED, 4);
+    await(Result.LEARNED, 4);
     assertThat(asked).hasSize(4);
   }
 
@@ -377,10 +379,10 @@ final class TokenAskerTest {
     clock.advance(Duration.ofHours(10));
     for (int i = 1; i <= 3; i++) {
       sendChat(asker, worker, "Late " + i + "?");
-      await(asker, Result.LEARNED, i);
+      await(Result.LEARNED, i);
     }
     sendChat(asker, worker, "Four?");
-    await(asker, Result.LIMITED, 1);
+    await(Result.LIMITED, 1);
   }
 
   @Test
@@ -390,9 +392,9 @@ final class TokenAskerTest {
     engine = taking(Duration.ofMillis(1_500));
     TokenAsker asker = asker();
     sendChat(asker, worker, "One?");
-    await(asker, Result.LEARNED, 1);
+    await(Result.LEARNED, 1);
     sendChat(asker, worker, "Two?");
-    await(asker, Result.LEARNED, 2);
+    await(Result.LEARNED, 2);
     assertThat(asked.stream().map(each -> each.substring(0, 3))).containsExactly("a:1", "b:1");
   }
 
@@ -402,7 +404,7 @@ final class TokenAskerTest {
     TokenAsker asker = asker();
     String question = "word ".repeat(300);
     sendChat(asker, worker, question);
-    await(asker, Result.LEARNED, 1);
+    await(Result.LEARNED, 1);
     assertThat(asker.wants(next(question, "Two?"))).isFalse();
     assertThat(asker.wants(next(question, question))).isTrue();
   }
@@ -417,10 +419,10 @@ final class TokenAskerTest {
     engine = (_, _) -> new Answer(400, new byte[0]);
     TokenAsker asker = asker();
     sendChat(asker, worker, "One?");
-    await(asker, Result.REFUSED, 1);
+    await(Result.REFUSED, 1);
     engine = TokenAskerTest::rendering;
     sendChat(asker, worker, "Two?");
-    await(asker, Result.LEARNED, 1);
+    await(Result.LEARNED, 1);
   }
 
   @Test
@@ -430,10 +432,10 @@ final class TokenAskerTest {
     String body = chat("", "Be brief.", "One?");
     RequestFacts facts = facts(Endpoint.CHAT_COMPLETIONS, body);
     asker.sent(facts, null, "Bearer a\r\nx: y", body.getBytes(UTF_8));
-    await(asker, Result.LEARNED, 1);
+    await(Result.LEARNED, 1);
     assertThat(keys).containsOnlyNulls();
     String other = body.replace("\"m\"", "\"other\"");
     asker.sent(facts(Endpoint.CHAT_COMPLETIONS, other), null, null, other.getBytes(UTF_8));
-    await(asker, Result.NO_ENGINE, 1);
+    await(Result.NO_ENGINE, 1);
   }
 }

@@ -295,8 +295,12 @@ public final class RouterMetrics {
     return this;
   }
 
-  /** Adds the results of token-id queries and lookups. Call once. */
-  public RouterMetrics kvTokens(TokenTally tally, KnownTexts texts) {
+  /**
+   * Adds the results of token-id queries and lookups. Call once.
+   *
+   * @param present the store of token ids; null while there is none
+   */
+  public RouterMetrics kvTokens(TokenTally tally, Supplier<@Nullable KnownTexts> present) {
     meters.pulled(
         KvMetric.KV_TOKEN_REQUESTS,
         sink -> {
@@ -307,13 +311,28 @@ public final class RouterMetrics {
     meters.pulled(
         KvMetric.KV_TEXTS,
         sink -> {
-          sink.put(texts.wholes(), "complete");
-          sink.put(texts.parts(), "partial");
-          sink.put(texts.unknown(), "unknown");
+          KnownTexts texts = present.get();
+          if (texts != null) {
+            sink.put(texts.wholes(), "complete");
+            sink.put(texts.parts(), "partial");
+            sink.put(texts.unknown(), "unknown");
+          }
         });
-    meters.pulled(KvMetric.KV_TEXTS_BYTES, sink -> sink.put(texts.bytes()));
-    meters.pulled(KvMetric.KV_TEXTS_MAX_BYTES, sink -> sink.put(texts.maxBytes()));
+    ofTexts(KvMetric.KV_TEXTS_BYTES, present, KnownTexts::bytes);
+    ofTexts(KvMetric.KV_TEXTS_MAX_BYTES, present, KnownTexts::maxBytes);
     return this;
+  }
+
+  private void ofTexts(
+      Metric metric, Supplier<@Nullable KnownTexts> present, ToLongFunction<KnownTexts> value) {
+    meters.pulled(
+        metric,
+        sink -> {
+          KnownTexts texts = present.get();
+          if (texts != null) {
+            sink.put(value.applyAsLong(texts));
+          }
+        });
   }
 
   /** Adds the results of the shadow policy. Call once. */

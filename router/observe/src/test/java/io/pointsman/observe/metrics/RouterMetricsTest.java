@@ -580,7 +580,8 @@ class RouterMetricsTest {
     metrics.heldLeases(choices());
     metrics.splitWaiting(() -> 0);
     metrics.kvEvents(hearing(), new KvEventTally());
-    metrics.kvTokens(new TokenTally(), new KnownTexts(1 << 20, clock::nanos));
+    KnownTexts texts = new KnownTexts(1 << 20, clock::nanos);
+    metrics.kvTokens(new TokenTally(), () -> texts);
     assertThat(metrics.meters().made()).containsExactlyInAnyOrderElementsOf(Metric.all());
     assertThat(scraped().value("pointsman_shadow_placements_total{result=\"differed\"}"))
         .isEqualTo(3);

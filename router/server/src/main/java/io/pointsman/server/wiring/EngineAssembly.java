@@ -1,5 +1,7 @@
 package io.pointsman.server.wiring;
 
+import static java.util.Objects.requireNonNull;
+
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.settings.WorkerNetworks;
 import io.pointsman.control.discovery.DiscoveryTally;
@@ -41,6 +43,7 @@ import io.pointsman.observe.decisions.FallbackJournal;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.upstream.EngineTls;
 import io.pointsman.proxy.upstream.NameTable;
+import io.pointsman.request.reader.Readers;
 import io.pointsman.server.scheduling.SystemScheduling;
 import java.io.IOException;
 import java.time.Duration;
@@ -54,6 +57,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -112,6 +116,12 @@ final class EngineAssembly {
 
   /** The KV index and the token ids of texts; the KV-event sources feed the index. */
   final KvKnowledge knowledge;
+
+  /** The token ids of texts. */
+  private final TextTokens tokens;
+
+  /** Null before {@link #listen}. */
+  private @Nullable KvSubscriptions subscriptions;
 
   /** Creates policies by name. */
   final PolicyClasses classes;
@@ -205,7 +215,8 @@ final class EngineAssembly {
     onModels((_, _) -> {});
     long kvBytes = config.policies().kvAware().maxIndexBytes();
     KvIndex index = new KvIndex(kvBytes, maxWorkers, ticker);
-    knowledge = new KvKnowledge(index, TokenAsking.texts(config, ticker));
+    tokens = new TextTokens(fleet, client, ticker, index, () -> new Readers(present.affinity()));
+    knowledge = new KvKnowledge(index, tokens);
     parts =
         new PolicyParts(
             ticker, dice, maxWorkers, config.policies(), knowledge, scheduling.largePages());
@@ -340,11 +351,14 @@ final class EngineAssembly {
   /**
    * Starts queries for token ids, if they are configured.
    *
-   * @param measure receives the metrics
+   * @param measure receives the metrics before the first query
    * @return the listener for prompts that are sent
    */
-  PromptListener prompts(BiConsumer<TokenTally, KnownTexts> measure) {
-    return TokenAsking.start(config, fleet, knowledge, client, ticker, opened, measure);
+  PromptListener prompts(BiConsumer<TokenTally, Supplier<@Nullable KnownTexts>> measure) {
+    opened.push(tokens);
+    tokens.measure(measure);
+    tokens.use(KvNeeds.tokens(config));
+    return tokens;
   }
 
   /** Creates external leases, which expire by themselves. */
@@ -357,7 +371,7 @@ final class EngineAssembly {
   /**
    * Starts the receivers of engines' messages.
    *
-   * @param measure receives the metrics of KV events
+   * @param measure receives the metrics of KV events before the first subscription
    * @throws IOException if an address cannot be bound
    */
   void listen(BiConsumer<KvEvents, KvEventTally> measure) throws IOException {
@@ -365,17 +379,12 @@ final class EngineAssembly {
       PeerListeners.open(
           config.peers(), two, fleet, config.fleet().maxWorkers(), ticker, origins, opened);
     }
-    if (TokenAsking.hears(config)) {
-      opened.push(
-          KvSubscriptions.start(
-              config.kvEvents(),
-              fleet,
-              knowledge.index(),
-              client,
-              origins::inNetworks,
-              ticker,
-              measure));
-    }
+    KvSubscriptions opening =
+        new KvSubscriptions(fleet, knowledge.index(), client, origins::inNetworks, ticker, measure);
+    subscriptions = opening;
+    opened.push(opening);
+    KvNeeds.warnOfUnused(null, config);
+    opening.use(KvNeeds.events(config));
   }
 
   private void lookAtFallbacks() {
@@ -411,11 +420,14 @@ final class EngineAssembly {
 
   /** Takes over the parts of a changed configuration that do not belong to policies. */
   void follow(PointsmanConfig next, Change change) {
-    Duration before = present.engineLoad();
+    PointsmanConfig before = present;
     present = next;
-    if (!before.equals(next.engineLoad())) {
+    if (!before.engineLoad().equals(next.engineLoad())) {
       askLoads(next.engineLoad());
     }
+    KvNeeds.warnOfUnused(before, next);
+    requireNonNull(subscriptions).use(KvNeeds.events(next));
+    tokens.use(KvNeeds.tokens(next));
     otherSources.use(next.discovery());
     cluster.use(next.kubernetes(), change.pods);
   }

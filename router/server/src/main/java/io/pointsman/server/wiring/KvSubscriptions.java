@@ -1,6 +1,7 @@
 package io.pointsman.server.wiring;
 
 import io.pointsman.config.settings.KvEventSettings;
+import io.pointsman.config.settings.KvEventSettings.Mode;
 import io.pointsman.control.health.EngineClient;
 import io.pointsman.control.kvevents.KvEventTally;
 import io.pointsman.control.kvevents.KvEvents;
@@ -10,31 +11,56 @@ import io.pointsman.engine.kv.KvFeed;
 import java.time.InstantSource;
 import java.util.function.BiConsumer;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Starts subscriptions to KV events. Separate from the router's assembly; a router without
- * subscriptions then loads no ZeroMQ classes.
+ * Subscriptions to KV events, which may begin, change and end at run time. Separate from the
+ * router's assembly; a router without subscriptions then loads none of their classes. Thread-safe.
  */
-final class KvSubscriptions {
-  private KvSubscriptions() {}
+final class KvSubscriptions implements AutoCloseable {
+  private final Fleet fleet;
+  private final KvFeed feed;
+  private final EngineClient client;
+  private final Predicate<String> hosts;
+  private final Ticker ticker;
+  private final BiConsumer<KvEvents, KvEventTally> measure;
+
+  /** Null before the first use of events. Guarded by this. */
+  private @Nullable KvEvents events;
 
   /**
-   * Starts the subscriptions.
-   *
    * @param feed receives the events
    * @param hosts hosts of publishers that an engine may name beside its own; may change
-   * @param measure receives the metrics before the start
+   * @param measure receives the metrics before the first subscription
    */
-  static AutoCloseable start(
-      KvEventSettings settings,
+  KvSubscriptions(
       Fleet fleet,
       KvFeed feed,
       EngineClient client,
       Predicate<String> hosts,
       Ticker ticker,
       BiConsumer<KvEvents, KvEventTally> measure) {
+    this.fleet = fleet;
+    this.feed = feed;
+    this.client = client;
+    this.hosts = hosts;
+    this.ticker = ticker;
+    this.measure = measure;
+  }
+
+  /** Uses these settings from here on; {@code OFF} ends all subscriptions. */
+  synchronized void use(KvEventSettings settings) {
+    KvEvents present = events;
+    if (present != null) {
+      present.use(settings);
+    } else if (settings.mode() != Mode.OFF) {
+      events = started(settings);
+    }
+  }
+
+  private KvEvents started(KvEventSettings settings) {
     KvEventTally tally = new KvEventTally();
-    KvEvents events =
+    KvEvents started =
         new KvEvents(
             settings,
             fleet,
@@ -44,7 +70,15 @@ final class KvSubscriptions {
             tally,
             ticker,
             InstantSource.system());
-    measure.accept(events, tally);
-    return events.start();
+    measure.accept(started, tally);
+    return started.start();
+  }
+
+  @Override
+  public synchronized void close() {
+    KvEvents last = events;
+    if (last != null) {
+      last.close();
+    }
   }
 }

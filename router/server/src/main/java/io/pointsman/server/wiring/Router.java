@@ -151,11 +151,6 @@ public final class Router implements AutoCloseable {
       throw new IllegalArgumentException("configuration: needs a restart");
     }
     boolean samePolicies = RolePolicies.same(before, next);
-    if (!samePolicies && !TokenAsking.heardAlready(config, next)) {
-      throw new IllegalArgumentException(
-          "policy: uses KV events (expected: a restart, because the router subscribes to them only"
-              + " at the start)");
-    }
     RouterAssembly.Prepared change = assembly.prepared(next, samePolicies);
     try {
       // Before the workers, because a new worker may accept only the new key.

@@ -8,6 +8,7 @@ import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.key.FleetKeys;
 import io.pointsman.config.key.FrontKeys;
 import io.pointsman.config.key.KvEventKeys;
+import io.pointsman.config.key.KvTokenKeys;
 import io.pointsman.config.key.OperationKeys;
 import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.config.settings.KvEventLimits;
@@ -63,18 +64,20 @@ class KvSubscriptionsTest {
   }
 
   private static Router router(String policy, String shadow, SimEngine... engines) {
-    ConfigValues values =
-        new ConfigValues()
-            .set(FrontKeys.PORT, 0)
-            .set(OperationKeys.METRICS_PORT, 0)
-            .set(FleetKeys.HEALTH_FIRST_RETRY, Duration.ofMillis(10))
-            .set(RoutingKeys.POLICY, policy)
-            .set(RoutingKeys.SHADOW_POLICY, shadow)
-            .set(KvEventKeys.MODE, KvEventSettings.Mode.AUTO)
-            .set(
-                RoutingKeys.WORKERS,
-                List.of(engines).stream().map(each -> WorkerSpec.of(each.url())).toList());
-    return Router.start(PointsmanConfig.from(values), "test");
+    return Router.start(PointsmanConfig.from(values(policy, shadow, engines)), "test");
+  }
+
+  private static ConfigValues values(String policy, String shadow, SimEngine... engines) {
+    return new ConfigValues()
+        .set(FrontKeys.PORT, 0)
+        .set(OperationKeys.METRICS_PORT, 0)
+        .set(FleetKeys.HEALTH_FIRST_RETRY, Duration.ofMillis(10))
+        .set(RoutingKeys.POLICY, policy)
+        .set(RoutingKeys.SHADOW_POLICY, shadow)
+        .set(KvEventKeys.MODE, KvEventSettings.Mode.AUTO)
+        .set(
+            RoutingKeys.WORKERS,
+            List.of(engines).stream().map(each -> WorkerSpec.of(each.url())).toList());
   }
 
   private void complete(String url, int first) throws IOException, InterruptedException {
@@ -184,9 +187,9 @@ class KvSubscriptionsTest {
             KvEventLimits.DEFAULTS);
     EngineClient client = new EngineClient(new EngineKeys("all", "prefill", "decode"), ticker);
     KvIndex index = new KvIndex(1 << 20, 16, ticker);
-    try (AutoCloseable _ =
-        KvSubscriptions.start(
-            settings, fleet, index, client, NETWORKS::contains, ticker, (_, _) -> {})) {
+    try (KvSubscriptions subscriptions =
+        new KvSubscriptions(fleet, index, client, NETWORKS::contains, ticker, (_, _) -> {})) {
+      subscriptions.use(settings);
       Await.until("three paths", () -> keys.size() >= 3);
     } finally {
       engine.stop(0);
@@ -205,5 +208,82 @@ class KvSubscriptionsTest {
           "no series", () -> !metrics(router).contains("pointsman_kv_event_sources{worker"));
       awaitMetric(router, "pointsman_kv_event_resets_total{reason=\"gone\"} 1");
     }
+  }
+
+  @Test
+  void subscriptionsFollowTheConfiguration() throws Exception {
+    try (SimEngine engine = engine(EventFormat.VLLM);
+        SimEngine other = engine(EventFormat.VLLM)) {
+      PointsmanConfig without = PointsmanConfig.from(values("round_robin", "none", engine, other));
+      PointsmanConfig with = PointsmanConfig.from(values("kv_aware", "none", engine, other));
+      try (Router router = Router.start(without, "test")) {
+        String live = "pointsman_kv_event_sources_live{worker=\"127.0.0.1:" + engine.port() + "\"}";
+        awaitMetric(
+            router, "pointsman_worker_healthy{worker=\"127.0.0.1:" + engine.port() + "\"} 1");
+        assertThat(metrics(router)).doesNotContain(live);
+
+        router.change(without, with);
+        awaitMetric(router, live + " 1");
+        // Bypasses the router, which can learn of it only from the engine.
+        complete(engine.url(), 1000);
+        awaitMetric(router, "pointsman_kv_index_blocks 12");
+        for (int i = 0; i < 4; i++) {
+          complete(router.url(), 1000);
+        }
+        assertThat(engine.state().requests().served()).isEqualTo(5);
+
+        PointsmanConfig slower =
+            PointsmanConfig.from(
+                values("kv_aware", "none", engine, other)
+                    .set(KvEventKeys.REFRESH, Duration.ofMillis(100))
+                    .set(KvEventKeys.MAX_MESSAGE, 1L << 20));
+        router.change(with, slower);
+        Thread.sleep(300);
+        assertThat(metrics(router))
+            .contains("pointsman_kv_index_blocks 12")
+            .contains("pointsman_kv_event_connects_total 2");
+
+        router.change(slower, without);
+        awaitMetric(router, "pointsman_kv_index_blocks 0");
+        assertThat(metrics(router)).doesNotContain(live);
+      }
+    }
+  }
+
+  @Test
+  void textsAreAskedForFromTheChangeOn() throws Exception {
+    try (SimEngine engine = engine(EventFormat.VLLM)) {
+      ConfigValues off = values("kv_aware", "none", engine).set(KvTokenKeys.ENABLED, false);
+      PointsmanConfig without = PointsmanConfig.from(off);
+      PointsmanConfig with = PointsmanConfig.from(values("kv_aware", "none", engine));
+      try (Router router = Router.start(without, "test")) {
+        awaitMetric(
+            router,
+            "pointsman_kv_event_sources_live{worker=\"127.0.0.1:" + engine.port() + "\"} 1");
+        completeText(router.url(), "first ");
+        assertThat(metrics(router)).doesNotContain("pointsman_kv_token_requests_total");
+
+        router.change(without, with);
+        completeText(router.url(), "second ");
+        awaitMetric(router, "pointsman_kv_token_requests_total{result=\"learned\"} 1");
+
+        router.change(with, without);
+        assertThat(metrics(router)).doesNotContain("pointsman_kv_texts_bytes");
+        completeText(router.url(), "third ");
+        assertThat(metrics(router))
+            .contains("pointsman_kv_token_requests_total{result=\"learned\"} 1");
+      }
+    }
+  }
+
+  private void completeText(String url, String word) throws IOException, InterruptedException {
+    String body = "{\"model\":\"m\",\"max_tokens\":1,\"prompt\":\"" + word.repeat(200) + "\"}";
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(url + "/v1/completions"))
+            .header("content-type", "application/json")
+            .POST(HttpRequest.BodyPublishers.ofString(body))
+            .build();
+    assertThat(http.send(request, HttpResponse.BodyHandlers.ofString()).statusCode())
+        .isEqualTo(200);
   }
 }

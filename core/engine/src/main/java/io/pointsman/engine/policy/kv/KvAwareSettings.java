@@ -27,6 +27,11 @@ public record KvAwareSettings(
     this(temperature, credits, maxIndexBytes, 1);
   }
 
+  /** Copy with another {@code maxIndexBytes}. */
+  public KvAwareSettings withMaxIndexBytes(long bytes) {
+    return new KvAwareSettings(temperature, credits, bytes, loadWeight);
+  }
+
   public KvAwareSettings {
     requireNonNull(credits, "credits");
     if (!(temperature >= 0 && temperature < Double.POSITIVE_INFINITY)) {
