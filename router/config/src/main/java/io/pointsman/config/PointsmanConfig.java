@@ -142,6 +142,7 @@ public record PointsmanConfig(
             .proxy(proxy.withLive(next.proxy))
             .probes(next.probes)
             .controlKeys(next.controlKeys)
+            .engineTls(next.engineTls)
             .admin(admin.withLive(next.admin))
             .decisions(next.decisions)
             .tracing(tracing.withLive(next.tracing))

@@ -64,8 +64,11 @@ class LiveConfigTest {
         "kubernetes: {selector: 'app=vllm'}",
         "kv-events: {mode: auto}",
         "kv-events: {mode: static, endpoint: 'tcp://*:5557', topic: x, ranks: 2}",
-        "kv-events: {refresh: 7s, max-message-bytes: 7MiB, max-events: 7, replay-timeout: 7s}",
+        "kv-events: {refresh: 7s, max-message-bytes: 7MiB, max-batch-events: 7, replay-timeout:"
+            + " 7s}",
         "kv-tokens: {enabled: false}",
+        "engine-tls: {ca-file: a.pem, certificate-file: b.pem, key-file: c.pem}",
+        "engine-tls: {server-name: a, insecure-skip-verify: true}",
         "kv-tokens: {share: 0.5, parallelism: 7, queue: 7, timeout: 7s, max-bytes: 7MiB}",
         "kv-aware: {temperature: 1}",
         "admin: {add-timeout: 7s}",

@@ -4,10 +4,13 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.pointsman.config.PointsmanConfig;
+import io.pointsman.config.YamlConfig;
 import io.pointsman.engine.fleet.HealthState;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.it.support.RunningRouter;
 import io.pointsman.it.support.WaitFor;
+import io.pointsman.server.wiring.Router;
 import io.pointsman.server.wiring.StartException;
 import io.pointsman.testkit.TestCertificate;
 import io.pointsman.testkit.engine.Faults;
@@ -18,6 +21,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -62,9 +66,12 @@ class EncryptedEnginesTest {
   }
 
   private static int chat(RunningRouter running) throws Exception {
+    return chat(running.port());
+  }
+
+  private static int chat(int port) throws Exception {
     HttpRequest request =
-        HttpRequest.newBuilder(
-                URI.create("http://127.0.0.1:" + running.port() + "/v1/chat/completions"))
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/v1/chat/completions"))
             .POST(HttpRequest.BodyPublishers.ofString("{\"model\":\"m\",\"messages\":[]}"))
             .build();
     try (HttpClient client = HttpClient.newHttpClient()) {
@@ -172,5 +179,95 @@ class EncryptedEnginesTest {
                         .formatted(file("router.crt"), none)))
         .isInstanceOf(StartException.class)
         .hasMessageContaining("PKCS#8");
+  }
+
+  private static PointsmanConfig config(String tls, String worker) {
+    String yaml =
+        PORTS
+            + "admin: {port: 0}\nhealth: {first-retry: 10ms, max-retry: 100ms}\n"
+            + tls
+            + "\nworkers: ["
+            + worker
+            + "]\n";
+    return PointsmanConfig.from(YamlConfig.parse("test", yaml));
+  }
+
+  private static String cas(String name) {
+    return "engine-tls: {ca-file: %s}".formatted(file(name));
+  }
+
+  private static void awaitHealthy(Router running, boolean healthy) {
+    WaitFor.until(
+        "healthy: " + healthy,
+        WaitFor.LONG,
+        () ->
+            running.fleet().snapshot().workers().getFirst().health().status()
+                == (healthy ? HealthState.Status.HEALTHY : HealthState.Status.UNHEALTHY));
+  }
+
+  private static int chat(Router running) throws Exception {
+    return chat(URI.create(running.url()).getPort());
+  }
+
+  @Test
+  void aReloadChangesTheTrustedCas() throws Exception {
+    Path broken = Files.writeString(file("broken.pem"), "no certificate");
+    try (ScriptedEngine engine = engine(local, null)) {
+      String worker = worker(engine, "localhost", "");
+      PointsmanConfig right = config(cas("local.crt"), worker);
+      try (Router running = Router.start(right, "test")) {
+        awaitHealthy(running, true);
+        assertThat(chat(running)).isEqualTo(200);
+
+        assertThatThrownBy(() -> running.change(right, config(cas("broken.pem"), worker)))
+            .isInstanceOf(IllegalArgumentException.class)
+            .hasMessageContaining("engine-tls.ca-file: " + broken);
+        engine.closeConnections();
+        assertThat(chat(running)).isEqualTo(200);
+
+        PointsmanConfig wrong = config(cas("named.crt"), worker);
+        running.change(right, wrong);
+        engine.closeConnections();
+        assertThat(chat(running)).isIn(502, 503);
+        awaitHealthy(running, false);
+
+        running.change(wrong, right);
+        awaitHealthy(running, true);
+        assertThat(chat(running)).isEqualTo(200);
+      }
+    }
+  }
+
+  @Test
+  void filesOfTlsAreReadAgain() throws Exception {
+    Path ca = Files.copy(file("named.crt"), file("rotated.crt"));
+    try (ScriptedEngine engine = engine(local, null);
+        Router running =
+            Router.start(config(cas("rotated.crt"), worker(engine, "localhost", "")), "test")) {
+      awaitHealthy(running, false);
+      Files.writeString(ca, "half a cert");
+      Files.copy(file("local.crt"), ca, StandardCopyOption.REPLACE_EXISTING);
+      awaitHealthy(running, true);
+      assertThat(chat(running)).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void aReloadThatFailsKeepsTheCas() throws Exception {
+    try (ScriptedEngine engine = engine(local, null)) {
+      String worker = worker(engine, "localhost", "");
+      PointsmanConfig right = config("max-workers: 1\n" + cas("local.crt"), worker);
+      PointsmanConfig tooMany =
+          config(
+              "max-workers: 1\n" + cas("named.crt"),
+              worker + ", 'http://127.0.0.1:1', 'http://127.0.0.1:2'");
+      try (Router running = Router.start(right, "test")) {
+        awaitHealthy(running, true);
+        assertThatThrownBy(() -> running.change(right, tooMany))
+            .isInstanceOf(IllegalStateException.class);
+        engine.closeConnections();
+        assertThat(chat(running)).isEqualTo(200);
+      }
+    }
   }
 }

@@ -25,7 +25,9 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.security.cert.CertPathBuilderException;
 import java.security.cert.CertificateException;
 import java.util.List;
@@ -102,8 +104,15 @@ class EngineTlsTest {
     }
   }
 
-  /** Opens a connection of an event loop, and reads until the server's byte, or its close. */
   private static int talk(EngineTls tls, WorkerSpec worker, ServerSocket server) throws Exception {
+    try (tls) {
+      return talkOn(tls, worker, server);
+    }
+  }
+
+  /** Opens a connection of an event loop, and reads until the server's byte, or its close. */
+  private static int talkOn(EngineTls tls, WorkerSpec worker, ServerSocket server)
+      throws Exception {
     EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     BlockingQueue<Integer> first = new LinkedBlockingQueue<>();
     try {
@@ -131,7 +140,6 @@ class EngineTlsTest {
       return first.take();
     } finally {
       loops.shutdownGracefully(0, 10, TimeUnit.SECONDS).sync();
-      tls.close();
     }
   }
 
@@ -265,5 +273,68 @@ class EngineTlsTest {
   void aKeyWithoutACertificateIsRefused() {
     assertThatThrownBy(() -> new EngineTlsSettings("", "", "key", "", false))
         .hasMessageContaining("keyFile: set without certificateFile");
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void laterConnectionsUseAChangeUntilItIsUndone(TlsProvider provider) throws Exception {
+    TestCertificate own = TestCertificate.make(directory, "chg" + provider, "dns:localhost");
+    TestCertificate other = TestCertificate.make(directory, "oth" + provider, "dns:localhost");
+    EngineTlsSettings trusting =
+        new EngineTlsSettings(own.certificate().toString(), "", "", "", false);
+    EngineTlsSettings foreign =
+        new EngineTlsSettings(other.certificate().toString(), "", "", "", false);
+    try (ServerSocket server = own.serverSocket(null);
+        EngineTls tls = tls(foreign, provider)) {
+      server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+      Thread.startVirtualThread(() -> answer(server));
+      WorkerSpec worker = WorkerSpec.of("https://localhost:" + server.getLocalPort());
+      assertThatThrownBy(() -> talkOn(tls, worker, server)).isInstanceOf(SSLException.class);
+
+      EngineTls.Change first = tls.prepared(trusting, List.of(worker));
+      assertThatThrownBy(() -> talkOn(tls, worker, server)).isInstanceOf(SSLException.class);
+      first.apply();
+      assertThat(talkOn(tls, worker, server)).isEqualTo('!');
+      first.undo();
+      assertThatThrownBy(() -> talkOn(tls, worker, server)).isInstanceOf(SSLException.class);
+
+      EngineTls.Change second = tls.prepared(trusting, List.of(worker));
+      second.apply();
+      second.finish();
+      assertThat(talkOn(tls, worker, server)).isEqualTo('!');
+      assertThat(shake(tls, server, "localhost")).startsWith("TLS");
+      EngineTls.Change same = tls.prepared(trusting, List.of(worker));
+      same.undo();
+      assertThat(talkOn(tls, worker, server)).isEqualTo('!');
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void changedFilesAreUsedIfTheyCanBe(TlsProvider provider) throws Exception {
+    TestCertificate own = TestCertificate.make(directory, "fil" + provider, "dns:localhost");
+    TestCertificate other = TestCertificate.make(directory, "alt" + provider, "dns:localhost");
+    Path file = Files.copy(own.certificate(), directory.resolve("watched" + provider));
+    EngineTlsSettings settings = new EngineTlsSettings(file.toString(), "", "", "", false);
+    try (ServerSocket server = own.serverSocket(null);
+        EngineTls tls = tls(settings, provider)) {
+      server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+      Thread.startVirtualThread(() -> answer(server));
+      WorkerSpec worker = WorkerSpec.of("https://localhost:" + server.getLocalPort());
+      tls.follow(List.of(worker));
+      assertThat(talkOn(tls, worker, server)).isEqualTo('!');
+
+      Files.writeString(file, "half");
+      tls.refresh();
+      assertThat(talkOn(tls, worker, server)).isEqualTo('!');
+      assertThatThrownBy(() -> tls.prepared(settings, List.of(worker)))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("engine-tls.ca-file: " + file);
+      assertThat(talkOn(tls, worker, server)).isEqualTo('!');
+
+      Files.copy(other.certificate(), file, StandardCopyOption.REPLACE_EXISTING);
+      tls.refresh();
+      assertThatThrownBy(() -> talkOn(tls, worker, server)).isInstanceOf(SSLException.class);
+    }
   }
 }

@@ -71,6 +71,9 @@ final class EngineAssembly {
   /** Maximum number of engines that are asked for their memory at a time after a change. */
   private static final int MOST_AT_ONCE = 32;
 
+  /** Pause between two looks at the files of TLS, of which there may be one for each worker. */
+  private static final Duration FILES_PAUSE = Duration.ofSeconds(3);
+
   private static final Duration LEASE_LOOK = Duration.ofMillis(50);
 
   final PointsmanConfig config;
@@ -271,21 +274,31 @@ final class EngineAssembly {
    *
    * @param policies null: those in force
    * @param pods another discovery of pods, which has not begun; null: none
+   * @param tls TLS to engines, with the present contents of its files
    */
-  record Change(RolePolicies.@Nullable Built policies, @Nullable PodDiscovery pods) {}
+  record Change(
+      RolePolicies.@Nullable Built policies, @Nullable PodDiscovery pods, EngineTls.Change tls) {}
 
   /**
    * Prepares a change. Changes nothing that is in use.
    *
-   * @throws IllegalArgumentException if a policy cannot be created, or a cluster cannot be used
+   * @throws IllegalArgumentException if a policy cannot be created, or a cluster or a file for TLS
+   *     cannot be used
    */
   Change prepared(PointsmanConfig next, boolean samePolicies) {
     RolePolicies.Built rebuilt = samePolicies ? null : builder.rebuilt(next);
-    return new Change(rebuilt, cluster.prepared(next.kubernetes()));
+    EngineTls.Change files = tls.prepared(next.engineTls(), next.workers());
+    try {
+      return new Change(rebuilt, cluster.prepared(next.kubernetes()), files);
+    } catch (RuntimeException e) {
+      files.undo();
+      throw e;
+    }
   }
 
   /** Drops a change that is not applied. */
   void drop(Change change) {
+    change.tls.undo();
     PodDiscovery pods = change.pods;
     if (pods != null) {
       pods.close();
@@ -430,6 +443,7 @@ final class EngineAssembly {
     tokens.use(KvNeeds.tokens(next));
     otherSources.use(next.discovery());
     cluster.use(next.kubernetes(), change.pods);
+    change.tls.finish();
   }
 
   /** Asks engines for their load at this interval; 0: never. */
@@ -460,6 +474,7 @@ final class EngineAssembly {
     opened.push(Rounds.start("fleet-journal", LOOK, new FleetJournal(fleet)::look));
     Duration ttl = config.proxy().upstream().nameTtl();
     opened.push(Rounds.start("names", ttl.compareTo(LOOK) < 0 ? LOOK : ttl, nameWorkers::look));
+    opened.push(Rounds.start("engine-tls-files", FILES_PAUSE, tls::refresh));
     askLoads(config.engineLoad());
     opened.push(() -> askLoads(Duration.ZERO));
     opened.push(otherSources);

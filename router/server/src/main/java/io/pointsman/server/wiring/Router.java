@@ -153,7 +153,8 @@ public final class Router implements AutoCloseable {
     boolean samePolicies = RolePolicies.same(before, next);
     RouterAssembly.Prepared change = assembly.prepared(next, samePolicies);
     try {
-      // Before the workers, because a new worker may accept only the new key.
+      // Before the workers, because a new worker may accept only the new key or certificate.
+      change.core().tls().apply();
       assembly.useEngineKeys(next, server);
       configureWorkers(before.workers(), next.workers());
     } catch (IllegalArgumentException | IllegalStateException e) {
