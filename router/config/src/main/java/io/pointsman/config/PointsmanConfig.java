@@ -148,7 +148,9 @@ public record PointsmanConfig(
             .tracing(tracing.withLive(next.tracing))
             .wakeSleeping(next.wakeSleeping)
             .engineLoad(next.engineLoad)
-            .log(next.log.with().format(log.format()).directory(log.directory()).build())
+            .log(next.log)
+            .shadowPolicy(next.shadowPolicy)
+            .capture(next.capture)
             .access(access.withLive(next.access))
             .batch(batch.withApiKey(next.batch.apiKey()));
     if (!batch.enabled() || auth.provesAs(next.auth)) {

@@ -59,6 +59,11 @@ public final class Fleet {
     listener.changed(snapshot);
   }
 
+  /** Ends the calls of a listener that was added with {@link #listen}. */
+  public synchronized void ignore(FleetListener listener) {
+    listeners.remove(listener);
+  }
+
   /** Calls {@code action} with the newest snapshot while the fleet cannot change. */
   public synchronized void exclusively(FleetListener action) {
     action.changed(snapshot);

@@ -6,6 +6,7 @@ import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetListener;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Lease;
@@ -40,7 +41,7 @@ import org.jspecify.annotations.Nullable;
  * tokens and ends are those of the real requests, so effects of another placement on them are not
  * visible.
  */
-public final class ShadowPolicy implements AnswerLearner {
+public final class ShadowPolicy implements AnswerLearner, AutoCloseable {
   /** Maximum weight of the queue, in units of 8 bytes: 16 MiB, mostly prompt hashes. */
   static final long MOST_WAITING = 2L << 20;
 
@@ -101,6 +102,8 @@ public final class ShadowPolicy implements AnswerLearner {
   /** The real requests in flight that are followed. */
   private final Set<Lease> followed = ConcurrentHashMap.newKeySet();
 
+  private final FleetListener follower = changed::set;
+  private volatile boolean closed;
   private final LongAdder dropped = new LongAdder();
   private final LongAdder failures = new LongAdder();
   private volatile ShadowReport report = ShadowReport.NOTHING;
@@ -140,12 +143,12 @@ public final class ShadowPolicy implements AnswerLearner {
     engine =
         new RoutingEngine(
             shadow.fleet(), setup, engineSettings, new Faults(), eventTime, parts.dice());
-    real.listen(changed::set);
+    real.listen(follower);
   }
 
   @Override
   public void placed(RoutingRequest request, Lease lease) {
-    if (request.pinnedWorker() != null || !request.tried().isEmpty()) {
+    if (closed || request.pinnedWorker() != null || !request.tried().isEmpty()) {
       return;
     }
     if (waiting.get() >= MOST_WAITING) {
@@ -168,6 +171,14 @@ public final class ShadowPolicy implements AnswerLearner {
     if (followed.remove(lease)) {
       put(new Event.Ended(lease, outcome, lease.usage(), ticker.nanos()));
     }
+  }
+
+  /** Ends the comparison. Requests in progress are no longer followed. */
+  @Override
+  public void close() {
+    closed = true;
+    real.ignore(follower);
+    followed.clear();
   }
 
   private void put(Event event) {

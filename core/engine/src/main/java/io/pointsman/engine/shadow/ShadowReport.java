@@ -28,5 +28,7 @@ public record ShadowReport(
     static final Side NOTHING = new Side(0, 0, 0, 0, 1);
   }
 
-  static final ShadowReport NOTHING = new ShadowReport(Side.NOTHING, Side.NOTHING, 0, 0, 0, 0);
+  /** Nothing was compared. */
+  public static final ShadowReport NOTHING =
+      new ShadowReport(Side.NOTHING, Side.NOTHING, 0, 0, 0, 0);
 }

@@ -6,25 +6,30 @@ import io.pointsman.config.key.RoutingKeys;
 import io.pointsman.engine.shadow.ShadowReport;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.reply.ProxyError;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** {@code GET /shadow}: compares the shadow policy with the active one. */
 public final class ShadowApi {
   /** Name for no shadow policy. */
   public static final String NONE = RoutingKeys.NO_SHADOW;
 
-  private final Supplier<ShadowReport> reports;
-  private final String active;
-  private final String shadow;
+  private final Supplier<@Nullable Comparison> comparisons;
 
   /**
+   * A comparison of two policies.
+   *
    * @param active name of the active policy
    * @param shadow name of the shadow policy
    */
-  public ShadowApi(Supplier<ShadowReport> reports, String active, String shadow) {
-    this.reports = reports;
-    this.active = active;
-    this.shadow = shadow;
+  public record Comparison(String active, String shadow, ShadowReport report) {}
+
+  /**
+   * @param comparisons the newest results; null while there is no shadow policy
+   */
+  public ShadowApi(Supplier<@Nullable Comparison> comparisons) {
+    this.comparisons = comparisons;
   }
 
   /** Adds its routes. */
@@ -33,10 +38,14 @@ public final class ShadowApi {
   }
 
   private LocalResponse report() {
-    ShadowReport report = reports.get();
+    Comparison compared = comparisons.get();
+    if (compared == null) {
+      return Json.error(ProxyError.NOT_FOUND, "shadow-policy: none (expected: a policy)");
+    }
+    ShadowReport report = compared.report;
     ObjectNode body = Json.object();
-    side(body.putObject("active"), active, report.acting());
-    side(body.putObject("shadow"), shadow, report.shadow());
+    side(body.putObject("active"), compared.active, report.acting());
+    side(body.putObject("shadow"), compared.shadow, report.shadow());
     body.put("agreed", report.agreed());
     body.put("refused", report.refused());
     body.put("dropped", report.dropped());

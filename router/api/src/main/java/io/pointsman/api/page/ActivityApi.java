@@ -36,10 +36,11 @@ public final class ActivityApi {
    * The parts of the router that the page shows.
    *
    * @param policy name of the policy; may change
-   * @param shadow name of the shadow policy; null if there is none
+   * @param shadow name of the shadow policy; null if there is none; may change
    * @param decides true if the decision service is on
    */
-  public record Parts(Supplier<String> policy, @Nullable String shadow, boolean decides) {}
+  public record Parts(
+      Supplier<String> policy, Supplier<@Nullable String> shadow, boolean decides) {}
 
   /**
    * @param misses cache misses of the policies that predict; empty without such a policy
@@ -68,7 +69,7 @@ public final class ActivityApi {
     Figures all = activity.recent();
     ObjectNode body = Json.object();
     body.put("policy", parts.policy.get());
-    body.put("shadow_policy", parts.shadow);
+    body.put("shadow_policy", parts.shadow.get());
     body.put("decides", parts.decides);
     body.put("seconds", rounded(all.seconds()));
     body.put("waiting", waiting.getAsInt());

@@ -58,7 +58,7 @@ class ActivityApiTest implements EngineListener {
 
   private JsonNode get(String path, @Nullable String shadow) throws Exception {
     LocalRoutes.Builder routes = LocalRoutes.builder();
-    ActivityApi.Parts parts = new ActivityApi.Parts(() -> "round_robin", shadow, true);
+    ActivityApi.Parts parts = new ActivityApi.Parts(() -> "round_robin", () -> shadow, true);
     new ActivityApi(fleet, activity, () -> misses, () -> 3, parts).addTo(routes);
     LocalRoutes.Methods methods = requireNonNull(routes.build().at(path));
     return new ObjectMapper()

@@ -15,12 +15,12 @@ import java.nio.file.Path;
  * The capture file and its rotation. A file that would grow too large is renamed with the suffix
  * {@code .1}, an existing {@code .1} becomes {@code .2}, and the oldest file is deleted. A file
  * that exists at the start is renamed too. A partly written batch is truncated away, because files
- * contain only whole lines. Confined to one thread.
+ * contain only whole lines. Confined to one thread, except {@link #limit}.
  */
 final class CaptureFiles implements AutoCloseable {
   private final Path path;
-  private final long maxBytes;
-  private final int count;
+  private volatile long maxBytes;
+  private volatile int count;
   private FileChannel out;
   private long length;
 
@@ -45,6 +45,12 @@ final class CaptureFiles implements AutoCloseable {
     } catch (IOException e) {
       throw new IOException("capture.file: cannot be written to: " + e, e);
     }
+  }
+
+  /** Uses other limits from the next line on. More files than {@code count} stay on the disk. */
+  void limit(long maxBytes, int count) {
+    this.maxBytes = maxBytes;
+    this.count = count;
   }
 
   /**

@@ -22,7 +22,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -32,7 +32,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Event loops only enqueue requests; a separate thread writes them. Requests that exceed the
  * queue or fail to be written are dropped and counted. Routing continues, and the capture resumes
- * when there is space again.
+ * when there is space again. A capture to another file can take over the requests in progress.
  */
 public final class TraceCapture implements AnswerLearner, AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(TraceCapture.class);
@@ -53,9 +53,11 @@ public final class TraceCapture implements AnswerLearner, AutoCloseable {
   private final Queue<CapturedRequest> line = new ConcurrentLinkedQueue<>();
   private final AtomicLong waiting = new AtomicLong();
   private final Map<Lease, Long> firstTokens = new ConcurrentHashMap<>();
-  private final LongAdder written = new LongAdder();
-  private final LongAdder dropped = new LongAdder();
-  private final LongAdder failed = new LongAdder();
+  private final CaptureTally tally;
+
+  /** Gets the requests that end later; null while there is none. */
+  private volatile @Nullable TraceCapture successor;
+
   private final CountDownLatch closed = new CountDownLatch(1);
   private final Thread writer;
 
@@ -67,13 +69,31 @@ public final class TraceCapture implements AnswerLearner, AutoCloseable {
   /**
    * Opens the file and starts the writer thread.
    *
+   * @param tally counts the requests
    * @throws IOException if the file cannot be written
    */
-  public TraceCapture(CaptureSettings settings, Ticker ticker) throws IOException {
+  public TraceCapture(CaptureSettings settings, Ticker ticker, CaptureTally tally)
+      throws IOException {
     this.ticker = ticker;
+    this.tally = tally;
     begun = ticker.nanos();
     files = new CaptureFiles(settings);
     writer = Thread.ofPlatform().daemon().name("pointsman-capture").start(this::write);
+  }
+
+  /** Uses other limits for the same file. */
+  public void limit(CaptureSettings settings) {
+    files.limit(settings.maxBytes(), settings.files());
+  }
+
+  /**
+   * Ends this capture. Requests that are in progress are written by the next one.
+   *
+   * @param next null: nothing is captured any longer
+   */
+  public void close(@Nullable TraceCapture next) {
+    successor = next;
+    close();
   }
 
   @Override
@@ -93,7 +113,19 @@ public final class TraceCapture implements AnswerLearner, AutoCloseable {
    */
   @Override
   public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
-    Long firstToken = firstTokens.remove(lease);
+    ended(request, lease, outcome, firstTokens.remove(lease));
+  }
+
+  private void ended(
+      RoutingRequest request, Lease lease, Outcome outcome, @Nullable Long firstToken) {
+    TraceCapture next = successor;
+    if (next != null) {
+      next.ended(request, lease, outcome, firstToken);
+      return;
+    }
+    if (closed.getCount() == 0) {
+      return;
+    }
     End end =
         switch (outcome) {
           case Outcome.Succeeded(boolean served) -> served ? End.OK : End.REFUSED;
@@ -105,7 +137,7 @@ public final class TraceCapture implements AnswerLearner, AutoCloseable {
     CapturedRequest captured =
         CapturedRequest.of(request, lease, end, begun, firstToken, ticker.nanos());
     if (waiting.get() >= MOST_WAITING) {
-      dropped.increment();
+      tally.addDropped();
       return;
     }
     waiting.addAndGet(weight(captured));
@@ -118,21 +150,6 @@ public final class TraceCapture implements AnswerLearner, AutoCloseable {
 
   @Override
   public void forget(Worker worker) {}
-
-  /** Number of requests written, including those in deleted files. */
-  public long written() {
-    return written.sum();
-  }
-
-  /** Number of requests dropped because the queue was full. */
-  public long dropped() {
-    return dropped.sum();
-  }
-
-  /** Number of requests lost to write errors. */
-  public long failed() {
-    return failed.sum();
-  }
 
   private void write() {
     try {
@@ -166,13 +183,13 @@ public final class TraceCapture implements AnswerLearner, AutoCloseable {
     }
     try {
       files.write(ByteBuffer.wrap(batch.toByteArray()));
-      written.add(batched);
+      tally.addWritten(batched);
       if (failing) {
         log.info("captured requests are written again");
       }
       failing = false;
     } catch (IOException e) {
-      failed.add(batched);
+      tally.addFailed(batched);
       if (!failing) {
         log.error("captured requests cannot be written: {}", LogText.of(e));
       }

@@ -6,7 +6,6 @@ import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.classic.spi.LoggingEvent;
 import ch.qos.logback.core.OutputStreamAppender;
-import ch.qos.logback.core.encoder.Encoder;
 import io.pointsman.config.settings.LogSettings;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -14,6 +13,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -26,8 +26,39 @@ public final class LogSetup implements AutoCloseable {
 
   private final LoggerContext context;
 
-  private LogSetup(LoggerContext context) {
+  /** The encoder of standard error. */
+  private final ChangingLines errors;
+
+  /** Guarded by this. */
+  private Files files;
+
+  /**
+   * The files in a directory.
+   *
+   * @param directory empty: no files
+   * @param appender null without files
+   */
+  private record Files(
+      String directory, ChangingLines lines, @Nullable LogQueue appender) {
+    /**
+     * Opens them, without use.
+     *
+     * @throws UncheckedIOException if the directory is not writable
+     */
+    static Files open(LogSettings settings, LoggerContext context) {
+      ChangingLines lines = encoder(settings.format(), context);
+      String directory = settings.directory();
+      return new Files(
+          directory,
+          lines,
+          directory.isEmpty() ? null : queued(LogFiles.in(directory, lines, context), context));
+    }
+  }
+
+  private LogSetup(LoggerContext context, ChangingLines errors, Files files) {
     this.context = context;
+    this.errors = errors;
+    this.files = files;
   }
 
   /**
@@ -39,10 +70,61 @@ public final class LogSetup implements AutoCloseable {
     return start(settings, new StandardError());
   }
 
-  /** Changes the minimum level. */
-  public static void setLevel(LogSettings.Level least) {
-    LoggerContext context = (LoggerContext) LoggerFactory.getILoggerFactory();
-    context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME).setLevel(level(least));
+  /** Other settings, before they are in use. */
+  public final class Change {
+    private final LogSettings settings;
+    private final Files next;
+
+    private Change(LogSettings settings, Files next) {
+      this.settings = settings;
+      this.next = next;
+    }
+
+    /** Uses them for later lines. */
+    public void apply() {
+      use(settings, next);
+    }
+
+    /** Closes the files that they alone have. */
+    public void drop() {
+      release(next);
+    }
+  }
+
+  /**
+   * Opens the files of other settings. Changes nothing that is in use.
+   *
+   * @throws IllegalArgumentException if the directory for files is not writable
+   */
+  public synchronized Change prepared(LogSettings next) {
+    try {
+      return new Change(
+          next, next.directory().equals(files.directory) ? files : Files.open(next, context));
+    } catch (UncheckedIOException e) {
+      throw new IllegalArgumentException("log.directory: cannot be written to: " + e.getCause(), e);
+    }
+  }
+
+  private synchronized void use(LogSettings settings, Files next) {
+    Logger root = context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
+    Files before = files;
+    files = next;
+    if (next != before && next.appender != null) {
+      root.addAppender(next.appender);
+    }
+    if (next != before && before.appender != null) {
+      root.detachAppender(before.appender);
+      before.appender.stop();
+    }
+    root.setLevel(level(settings.level()));
+    errors.use(settings.format());
+    next.lines.use(settings.format());
+  }
+
+  private synchronized void release(Files unused) {
+    if (unused != files && unused.appender != null) {
+      unused.appender.stop();
+    }
   }
 
   /**
@@ -76,20 +158,21 @@ public final class LogSetup implements AutoCloseable {
   /** Starts logging to {@code out}; closing the log closes it. */
   static LogSetup start(LogSettings settings, OutputStream out) {
     LoggerContext context = (LoggerContext) LoggerFactory.getILoggerFactory();
+    ChangingLines errors = encoder(settings.format(), context);
     OutputStreamAppender<ILoggingEvent> lines = new OutputStreamAppender<>();
     lines.setContext(context);
-    lines.setEncoder(encoder(settings.format(), context));
+    lines.setEncoder(errors);
     Logger root = context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
     root.detachAndStopAllAppenders();
     root.setLevel(level(settings.level()));
     root.addAppender(queued(new LogStream(lines, out), context));
-    if (!settings.directory().isEmpty()) {
-      Encoder<ILoggingEvent> encoder = encoder(settings.format(), context);
-      root.addAppender(queued(LogFiles.in(settings.directory(), encoder, context), context));
+    Files files = Files.open(settings, context);
+    if (files.appender != null) {
+      root.addAppender(files.appender);
     }
     context.getLogger("io.netty").setLevel(Level.WARN);
     context.getLogger("io.fabric8").setLevel(Level.ERROR);
-    return new LogSetup(context);
+    return new LogSetup(context, errors, files);
   }
 
   private static LogQueue queued(LogQueue.Output output, LoggerContext context) {
@@ -98,12 +181,8 @@ public final class LogSetup implements AutoCloseable {
     return queue;
   }
 
-  private static Encoder<ILoggingEvent> encoder(LogSettings.Format format, LoggerContext context) {
-    Encoder<ILoggingEvent> encoder =
-        switch (format) {
-          case TEXT -> new TextLines();
-          case JSON -> new JsonLines();
-        };
+  private static ChangingLines encoder(LogSettings.Format format, LoggerContext context) {
+    ChangingLines encoder = new ChangingLines(format);
     encoder.setContext(context);
     encoder.start();
     return encoder;

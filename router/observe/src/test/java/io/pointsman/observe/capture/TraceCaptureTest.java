@@ -45,6 +45,7 @@ class TraceCaptureTest implements EngineListener {
 
   @TempDir private Path directory;
   private final FakeClock clock = new FakeClock();
+  private final CaptureTally tally = new CaptureTally();
   private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
 
   private Path file() {
@@ -52,7 +53,8 @@ class TraceCaptureTest implements EngineListener {
   }
 
   private TraceCapture capture(long maxBytes, int files) throws IOException {
-    return new TraceCapture(new CaptureSettings(file().toString(), maxBytes, files), clock::nanos);
+    return new TraceCapture(
+        new CaptureSettings(file().toString(), maxBytes, files), clock::nanos, tally);
   }
 
   private RoutingEngine engine(TraceCapture capture) {
@@ -291,8 +293,8 @@ class TraceCaptureTest implements EngineListener {
       }
     }
 
-    assertThat(capture.written() + capture.dropped()).isEqualTo(2000);
-    assertThat(capture.failed()).isZero();
+    assertThat(tally.written() + tally.dropped()).isEqualTo(2000);
+    assertThat(tally.failed()).isZero();
     List<Path> files = new ArrayList<>();
     try (Stream<Path> found = Files.list(directory)) {
       found.forEach(files::add);
@@ -322,7 +324,7 @@ class TraceCaptureTest implements EngineListener {
   @Test
   void writeErrorsAreCounted() throws Exception {
     TraceCapture capture =
-        new TraceCapture(new CaptureSettings("/dev/full", LEAST, 1), clock::nanos);
+        new TraceCapture(new CaptureSettings("/dev/full", LEAST, 1), clock::nanos, tally);
     try (capture) {
       RoutingEngine engine = engine(capture);
       for (int i = 0; i < 10; i++) {
@@ -330,8 +332,8 @@ class TraceCaptureTest implements EngineListener {
       }
     }
 
-    assertThat(capture.failed()).isEqualTo(10);
-    assertThat(capture.written()).isZero();
+    assertThat(tally.failed()).isEqualTo(10);
+    assertThat(tally.written()).isZero();
   }
 
   @Test
@@ -349,9 +351,9 @@ class TraceCaptureTest implements EngineListener {
       lease.ignored();
     }
 
-    assertThat(capture.dropped()).isPositive();
-    assertThat(capture.dropped() + capture.failed()).isEqualTo(100);
-    assertThat(capture.written()).isZero();
+    assertThat(tally.dropped()).isPositive();
+    assertThat(tally.dropped() + tally.failed()).isEqualTo(100);
+    assertThat(tally.written()).isZero();
   }
 
   @Test
@@ -360,7 +362,8 @@ class TraceCaptureTest implements EngineListener {
             () ->
                 new TraceCapture(
                     new CaptureSettings(directory.resolve("no/where").toString(), LEAST, 1),
-                    clock::nanos))
+                    clock::nanos,
+                    tally))
         .isInstanceOf(IOException.class)
         .hasMessageStartingWith("capture.file: cannot be written to: ");
   }
@@ -374,6 +377,57 @@ class TraceCaptureTest implements EngineListener {
           .hasMessage("capture.file: " + file() + " is a directory (expected: a file)");
     }
     assertThat(kept).isDirectory();
+  }
+
+  @Test
+  void anotherCaptureWritesTheRequestsInProgress() throws Exception {
+    Path other = directory.resolve("other.jsonl");
+    TraceCapture first = capture(LEAST, 2);
+    RoutingEngine engine = engine(first);
+    place(engine, prompt(1, 4)).succeeded();
+    Lease inProgress = place(engine, prompt(2, 4));
+    inProgress.firstToken();
+
+    try (TraceCapture next =
+        new TraceCapture(new CaptureSettings(other.toString(), LEAST, 2), clock::nanos, tally)) {
+      first.close(next);
+      inProgress.succeeded();
+    }
+
+    assertThat(lines()).hasSize(1);
+    assertThat(Files.readAllLines(other)).hasSize(1);
+    assertThat(Files.readString(other))
+        .contains("\"end\":\"ok\"")
+        .doesNotContain("\"ttft_ms\":null");
+    assertThat(tally.written()).isEqualTo(2);
+  }
+
+  @Test
+  void requestsAfterTheEndOfTheCaptureAreNotKept() throws Exception {
+    TraceCapture capture = capture(LEAST, 2);
+    Lease inProgress = place(engine(capture), prompt(2, 4));
+    capture.close(null);
+
+    inProgress.succeeded();
+
+    assertThat(lines()).isEmpty();
+    assertThat(tally.written() + tally.dropped() + tally.failed()).isZero();
+  }
+
+  @Test
+  void anotherLimitCountsFromTheNextLineOn() throws Exception {
+    TraceCapture capture = capture(LEAST << 10, 3);
+    try (capture) {
+      RoutingEngine engine = engine(capture);
+      capture.limit(new CaptureSettings(file().toString(), LEAST, 3));
+      for (int i = 0; i < 2000; i++) {
+        place(engine, prompt(i, 10)).succeeded();
+      }
+    }
+
+    try (Stream<Path> files = Files.list(directory)) {
+      assertThat(files).hasSize(3);
+    }
   }
 
   @Override

@@ -202,4 +202,47 @@ class LogSetupTest {
         new LogSettings(LogSettings.Level.INFO, LogSettings.Format.TEXT, folder.toString());
     LogSetup.start(settings, new ByteArrayOutputStream()).close();
   }
+
+  @Test
+  void laterLinesHaveTheChangedFormatInAllOutputs(@TempDir Path folder) throws Exception {
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    Path first = folder.resolve("a");
+    Path second = folder.resolve("b");
+    try (LogSetup setup = LogSetup.start(settings(LogSettings.Format.TEXT, first), out)) {
+      log.info("one");
+      LogSetup.Change dropped = setup.prepared(settings(LogSettings.Format.JSON, second));
+      dropped.drop();
+      log.info("two");
+      setup.prepared(settings(LogSettings.Format.JSON, second)).apply();
+      log.info("three");
+      setup.prepared(settings(LogSettings.Format.TEXT, first)).apply();
+      log.info("four");
+    }
+    List<String> lines = out.toString(StandardCharsets.UTF_8).lines().toList();
+    assertThat(lines).hasSize(4);
+    assertThat(lines.get(1)).endsWith("INFO  LogSetupTest: two");
+    assertThat(lines.get(2)).startsWith("{").contains("\"three\"");
+    assertThat(Files.readAllLines(second.resolve("pointsman.log"))).containsExactly(lines.get(2));
+    assertThat(Files.readAllLines(first.resolve("pointsman.log")))
+        .containsExactly(lines.get(0), lines.get(1), lines.get(3));
+  }
+
+  @Test
+  void aDirectoryThatCannotBeWrittenChangesNothing(@TempDir Path folder) throws Exception {
+    Path file = Files.createFile(folder.resolve("file"));
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    try (LogSetup setup =
+        LogSetup.start(settings(LogSettings.Format.TEXT, folder.resolve("a")), out)) {
+      assertThatThrownBy(
+              () -> setup.prepared(settings(LogSettings.Format.JSON, file.resolve("below"))))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageStartingWith("log.directory: cannot be written to: ");
+      log.info("one");
+    }
+    assertThat(out.toString(StandardCharsets.UTF_8).strip()).endsWith("INFO  LogSetupTest: one");
+  }
+
+  private static LogSettings settings(LogSettings.Format format, Path folder) {
+    return new LogSettings(LogSettings.Level.INFO, format, folder.toString());
+  }
 }

@@ -26,14 +26,17 @@ final class Reload {
 
   private final Supplier<ConfigValues> source;
   private final Router router;
+  private final LogSetup written;
   private ConfigValues inForce;
   private PointsmanConfig present;
 
   /**
    * @param inForce configuration at the start
    * @param source reads the configuration
+   * @param written the log of the process
    */
-  Reload(ConfigValues inForce, Supplier<ConfigValues> source, Router router) {
+  Reload(ConfigValues inForce, Supplier<ConfigValues> source, Router router, LogSetup written) {
+    this.written = written;
     this.inForce = inForce;
     this.source = source;
     this.router = router;
@@ -60,8 +63,7 @@ final class Reload {
       List<Key<?>> changed = changed(inForce, next);
       addChangedFiles(config, changed);
       refuseWhatIsFixed(next, config, changed);
-      router.change(present, config);
-      LogSetup.setLevel(config.log().level());
+      change(config);
       inForce = next;
       present = config;
       List<String> paths = changed.stream().map(Key::path).toList();
@@ -78,6 +80,17 @@ final class Reload {
       String reason = String.valueOf(e.getMessage());
       return refused(List.of(reason), reason);
     }
+  }
+
+  private void change(PointsmanConfig config) {
+    LogSetup.Change lines = written.prepared(config.log());
+    try {
+      router.change(present, config);
+    } catch (RuntimeException e) {
+      lines.drop();
+      throw e;
+    }
+    lines.apply();
   }
 
   private static Outcome refused(List<String> problems, String message) {

@@ -18,7 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Consumer;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -38,7 +38,7 @@ public final class ServeRun {
    * @throws io.pointsman.server.wiring.StartException if the router cannot start
    */
   static int until(ConfigValues values, PrintWriter out) throws InterruptedException {
-    return until(values, _ -> {}, out);
+    return until(values, (_, _) -> {}, out);
   }
 
   /**
@@ -60,8 +60,8 @@ public final class ServeRun {
     try {
       return until(
           first,
-          router -> {
-            Reload reload = new Reload(first, again, router);
+          (router, written) -> {
+            Reload reload = new Reload(first, again, router, written);
             router.onReload(reload::run);
             Signals.onHangUp(reload::run);
             if (watch != null) {
@@ -92,7 +92,7 @@ public final class ServeRun {
       throws InterruptedException {
     Path file = launch.file();
     if (file == null) {
-      return until(launch.values(), _ -> launch.notes().forEach(log::info), out);
+      return until(launch.values(), (_, _) -> launch.notes().forEach(log::info), out);
     }
     FileWatch watch = new FileWatch(file);
     // Read again, because the file may have changed before the watch began.
@@ -102,10 +102,10 @@ public final class ServeRun {
     try {
       return until(
           first.values(),
-          router -> {
+          (router, written) -> {
             first.notes().forEach(log::info);
             router.showDynamicConfig(first.shown());
-            Reload reload = new Reload(first.values(), () -> values(source, read), router);
+            Reload reload = new Reload(first.values(), () -> values(source, read), router, written);
             Supplier<ReloadApi.Outcome> again =
                 () -> {
                   ReloadApi.Outcome outcome = reload.run();
@@ -134,16 +134,17 @@ public final class ServeRun {
     return next.values();
   }
 
-  private static int until(ConfigValues values, Consumer<Router> onStart, PrintWriter out)
+  private static int until(
+      ConfigValues values, BiConsumer<Router, LogSetup> onStart, PrintWriter out)
       throws InterruptedException {
     PointsmanConfig config = PointsmanConfig.from(values);
     CountDownLatch stop = new CountDownLatch(1);
-    try (LogSetup _ = startLog(config.log())) {
+    try (LogSetup written = startLog(config.log())) {
       Router router = Router.start(config, VersionCommand.version());
       try (router) {
         Signals.onFirst(stop::countDown);
         openJars();
-        onStart.accept(router);
+        onStart.accept(router, written);
         greet(router, config, out);
         WorkerNotes.of(values, config).forEach(log::warn);
         for (String flag : values.exposedFlags()) {

@@ -149,8 +149,8 @@ final class EngineAssembly {
   /** Prefill and decode on separate workers; null if disabled. */
   final @Nullable Disaggregation two;
 
-  /** Null if traffic is not captured. */
-  final @Nullable TraceCapture capture;
+  /** The capture of traffic. */
+  final Captures captures;
 
   /** Logs fallbacks of policies; null before the start. */
   private volatile @Nullable FallbackJournal fallbacks;
@@ -232,10 +232,9 @@ final class EngineAssembly {
     RolePolicies.Built first = builder.first(config);
     modelPolicies = first.names();
     policies = first.policies();
-    capture = config.capture().enabled() ? new TraceCapture(config.capture(), ticker) : null;
-    if (capture != null) {
-      opened.push(capture);
-    }
+    captures = new Captures(ticker);
+    opened.push(captures);
+    captures.use(config.capture(), captures.prepared(config.capture()));
   }
 
   /** The file with CA certificates that the environment names, unless the JVM has another. */
@@ -275,9 +274,13 @@ final class EngineAssembly {
    * @param policies null: those in force
    * @param pods another discovery of pods, which has not begun; null: none
    * @param tls TLS to engines, with the present contents of its files
+   * @param capture a capture to another file; null: none
    */
   record Change(
-      RolePolicies.@Nullable Built policies, @Nullable PodDiscovery pods, EngineTls.Change tls) {}
+      RolePolicies.@Nullable Built policies,
+      @Nullable PodDiscovery pods,
+      EngineTls.Change tls,
+      @Nullable TraceCapture capture) {}
 
   /**
    * Prepares a change. Changes nothing that is in use.
@@ -288,11 +291,18 @@ final class EngineAssembly {
   Change prepared(PointsmanConfig next, boolean samePolicies) {
     RolePolicies.Built rebuilt = samePolicies ? null : builder.rebuilt(next);
     EngineTls.Change files = tls.prepared(next.engineTls(), next.workers());
+    TraceCapture capture = null;
     try {
-      return new Change(rebuilt, cluster.prepared(next.kubernetes()), files);
-    } catch (RuntimeException e) {
+      capture = captures.prepared(next.capture());
+      return new Change(rebuilt, cluster.prepared(next.kubernetes()), files, capture);
+    } catch (IOException | RuntimeException e) {
       files.undo();
-      throw e;
+      if (capture != null) {
+        capture.close();
+      }
+      throw e instanceof RuntimeException unchecked
+          ? unchecked
+          : new IllegalArgumentException(String.valueOf(e.getMessage()), e);
     }
   }
 
@@ -302,6 +312,10 @@ final class EngineAssembly {
     PodDiscovery pods = change.pods;
     if (pods != null) {
       pods.close();
+    }
+    TraceCapture capture = change.capture;
+    if (capture != null) {
+      capture.close();
     }
   }
 
@@ -327,7 +341,7 @@ final class EngineAssembly {
     RoutingEngine created =
         new RoutingEngine(
             fleet,
-            captured(observed),
+            captures.around(observed),
             config.engine(),
             new WatchfulListener(listener, prober, explained),
             ticker,
@@ -353,12 +367,6 @@ final class EngineAssembly {
       engine.expect(models);
     }
     onExpected.accept(models);
-  }
-
-  /** The policies with the capture of traffic, if it is on. */
-  StagePolicies captured(StagePolicies observed) {
-    TraceCapture trace = capture;
-    return trace == null ? observed : observed.each(setup -> setup.withAnswers(trace));
   }
 
   /**
@@ -444,6 +452,7 @@ final class EngineAssembly {
     otherSources.use(next.discovery());
     cluster.use(next.kubernetes(), change.pods);
     change.tls.finish();
+    captures.use(next.capture(), change.capture);
   }
 
   /** Asks engines for their load at this interval; 0: never. */

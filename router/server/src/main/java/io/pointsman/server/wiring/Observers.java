@@ -1,5 +1,7 @@
 package io.pointsman.server.wiring;
 
+import static java.util.Objects.requireNonNull;
+
 import io.pointsman.api.decisions.DecisionsApi;
 import io.pointsman.api.decisions.ShadowApi;
 import io.pointsman.api.page.ActivityApi;
@@ -14,12 +16,8 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.CacheMissAttribution;
 import io.pointsman.engine.policy.Insight;
-import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
-import io.pointsman.engine.policy.cost.CostSettings;
-import io.pointsman.engine.shadow.ShadowPolicy;
 import io.pointsman.observe.activity.FleetActivity;
-import io.pointsman.observe.capture.TraceCapture;
 import io.pointsman.observe.decisions.DecisionLog;
 import io.pointsman.observe.metrics.RouterMetrics;
 import io.pointsman.proxy.local.LocalRoutes;
@@ -36,20 +34,14 @@ import org.jspecify.annotations.Nullable;
  * policies' learners and change nothing.
  */
 final class Observers {
-  /** Interval at which the shadow policy processes recorded events. */
-  private static final Duration SHADOW_PAUSE = Duration.ofMillis(10);
-
   /** Interval at which further decisions may be explained. */
   private static final Duration LOG_PAUSE = Duration.ofSeconds(1);
-
-  /** Memory in bytes for each of the two models that evaluate a shadow policy. */
-  private static final long SHADOW_BYTES = 32L << 20;
 
   private final PointsmanConfig config;
   private final DecisionLog log;
   private final FleetActivity activity;
   private volatile List<CacheMissAttribution> misses = List.of();
-  private @Nullable ShadowPolicy shadow;
+  private @Nullable Shadow shadow;
 
   /** Compares predictions with measurements; null before {@link #watch}. */
   private @Nullable AnswerLearner predictions;
@@ -90,16 +82,12 @@ final class Observers {
     control.push(Rounds.start("activity", FleetActivity.STEP, activity::sample));
     control.push(Rounds.start("decision-log", LOG_PAUSE, log::refill));
     measure(core, metrics);
-    TraceCapture capture = core.capture;
-    if (capture != null) {
-      metrics.capture(capture::written, capture::dropped, capture::failed);
-    }
-    ShadowPolicy second = shadow(core.fleet, core.classes::create, core.parts);
-    if (second != null) {
-      shadow = second;
-      metrics.shadow(second::report);
-      control.push(Rounds.start("shadow-policy", SHADOW_PAUSE, second::work));
-    }
+    core.captures.measure(
+        counts -> metrics.capture(counts::written, counts::dropped, counts::failed));
+    Shadow second = new Shadow(core, metrics::shadow);
+    shadow = second;
+    control.push(second);
+    second.use(second.prepared(config));
     return watched(core.policies);
   }
 
@@ -119,28 +107,12 @@ final class Observers {
   /** Adds the observers to policies. Call it after {@link #watch}. */
   StagePolicies watched(StagePolicies policies) {
     StagePolicies watched = policies.each(this::watched);
-    ShadowPolicy second = shadow;
-    return second == null ? watched : watched.each(setup -> setup.withAnswers(second));
+    return shadow().around(watched);
   }
 
-  /** Null if no shadow policy is configured. */
-  private @Nullable ShadowPolicy shadow(
-      Fleet fleet, BiFunction<String, PolicyParts, PolicySetup> create, PolicyParts parts) {
-    String name = config.shadowPolicy();
-    if (name.equals(ShadowApi.NONE)) {
-      return null;
-    }
-    CostSettings cost = config.policies().cost();
-    ShadowPolicy.Maker maker =
-        (copy, own) ->
-            new PreferredWorkers(copy, own.dice()).of(config).around(create.apply(name, own));
-    return new ShadowPolicy(
-        fleet,
-        config.fleet(),
-        new ShadowPolicy.Second(maker, name.equals(config.policy())),
-        parts,
-        config.engine(),
-        cost.withMaxBytes(Math.min(cost.maxBytes(), SHADOW_BYTES)));
+  /** The shadow policy. Call it after {@link #watch}. */
+  Shadow shadow() {
+    return requireNonNull(shadow);
   }
 
   /**
@@ -165,17 +137,14 @@ final class Observers {
       LocalRoutes.Builder routes, Fleet fleet, Supplier<String> policy, IntSupplier waiting) {
     OperatorPage.addTo(routes);
     new DecisionsApi(log, policyNames).addTo(routes);
-    ShadowPolicy second = shadow;
-    String shadowName = second == null ? null : config.shadowPolicy();
+    Shadow second = shadow();
     new ActivityApi(
             fleet,
             activity,
             () -> misses,
             waiting,
-            new ActivityApi.Parts(policy, shadowName, config.decide().enabled()))
+            new ActivityApi.Parts(policy, second::name, config.decide().enabled()))
         .addTo(routes);
-    if (second != null) {
-      new ShadowApi(second::report, config.policy(), config.shadowPolicy()).addTo(routes);
-    }
+    new ShadowApi(second::comparison).addTo(routes);
   }
 }

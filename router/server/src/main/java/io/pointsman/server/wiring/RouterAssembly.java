@@ -340,8 +340,9 @@ final class RouterAssembly {
    *
    * @param core those of the part that chooses workers
    * @param keys keys of callers; the same object if they are unchanged
+   * @param shadow the shadow policy; the same object if it is unchanged, null if there is none
    */
-  record Prepared(EngineAssembly.Change core, RouterKeys keys) {}
+  record Prepared(EngineAssembly.Change core, RouterKeys keys, Shadow.@Nullable Compared shadow) {}
 
   /**
    * Prepares a change. Changes nothing.
@@ -351,9 +352,12 @@ final class RouterAssembly {
    */
   Prepared prepared(PointsmanConfig next, boolean samePolicies) {
     RouterKeys ofCallers = requireNonNull(keys).prepared(config, next);
+    Shadow.Compared shadow = null;
     try {
-      return new Prepared(core.prepared(next, samePolicies), ofCallers);
+      shadow = observers.shadow().prepared(next);
+      return new Prepared(core.prepared(next, samePolicies), ofCallers, shadow);
     } catch (RuntimeException e) {
+      observers.shadow().drop(shadow);
       requireNonNull(keys).drop(ofCallers);
       throw e;
     }
@@ -362,6 +366,7 @@ final class RouterAssembly {
   /** Drops a change that is not applied. */
   void drop(Prepared change) {
     core.drop(change.core);
+    observers.shadow().drop(change.shadow);
     requireNonNull(keys).drop(change.keys);
   }
 
@@ -403,8 +408,9 @@ final class RouterAssembly {
       observers.measure(core, metrics);
       measurePolicies();
     }
+    observers.shadow().use(change.shadow);
     routing.use(
-        core.captured(observers.watched(core.policies)), next.engine(), core.keptLearners());
+        core.captures.around(observers.watched(core.policies)), next.engine(), core.keptLearners());
     // The start has computed a part of the listener's settings.
     server.use(
         next.proxy().withListen(listen(next.proxy().listen(), server.listen())),

@@ -1,7 +1,9 @@
 package io.pointsman.server.wiring;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.config.PointsmanConfig;
 import io.pointsman.config.YamlConfig;
@@ -9,6 +11,8 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.testkit.Await;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -165,6 +169,102 @@ class ChangedConfigTest {
 
     assertThat(chat(router, "m")).isEqualTo(200);
     assertThat(call("GET", decisions, "").body()).contains("\"reason\":");
+  }
+
+  @Test
+  void theShadowPolicyBeginsChangesAndEnds() throws Exception {
+    String common = "policy: round_robin\nworkers: ['" + one.url() + "', '" + two.url() + "']\n";
+    PointsmanConfig without = config(common);
+    Router router = started(without, 2);
+    String shadow = router.adminUrl() + "/shadow";
+    assertThat(call("GET", shadow, "").statusCode()).isEqualTo(404);
+
+    PointsmanConfig least = config(common + "shadow-policy: least_load\n");
+    router.change(without, least);
+    awaitShadow(router, "least_load", 0);
+    assertThat(chat(router, "m")).isEqualTo(200);
+    awaitShadow(router, "least_load", 1);
+
+    PointsmanConfig wrong = config(common + "shadow-policy: no.such.Policy\n");
+    assertThatThrownBy(() -> router.change(least, wrong))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("no.such.Policy");
+    awaitShadow(router, "least_load", 1);
+
+    PointsmanConfig other = config(common + "shadow-policy: random\n");
+    router.change(least, other);
+    awaitShadow(router, "random", 0);
+    assertThat(chat(router, "m")).isEqualTo(200);
+    awaitShadow(router, "random", 1);
+    String page = call("GET", router.adminUrl() + "/activity", "").body();
+    assertThat(page).contains("\"shadow_policy\":\"random\"");
+
+    router.change(other, without);
+    assertThat(call("GET", shadow, "").statusCode()).isEqualTo(404);
+    assertThat(chat(router, "m")).isEqualTo(200);
+  }
+
+  private void awaitShadow(Router router, String policy, int requests) {
+    Await.until(
+        policy + " after " + requests,
+        () -> {
+          try {
+            JsonNode report =
+                new ObjectMapper().readTree(call("GET", router.adminUrl() + "/shadow", "").body());
+            return report.path("shadow").path("policy").asText().equals(policy)
+                && report.path("shadow").path("requests").asInt() == requests;
+          } catch (Exception e) {
+            throw new IllegalStateException(e);
+          }
+        });
+  }
+
+  @Test
+  void theCaptureBeginsChangesItsFileAndEnds() throws Exception {
+    Path first = directory.resolve("first.jsonl");
+    Path second = directory.resolve("second.jsonl");
+    String common = "policy: round_robin\nworkers: ['" + one.url() + "']\n";
+    PointsmanConfig without = config(common);
+    Router router = started(without, 1);
+    assertThat(text(router, 1)).isEqualTo(200);
+
+    PointsmanConfig toFirst = config(common + "capture: {file: '" + first + "'}\n");
+    router.change(without, toFirst);
+    assertThat(text(router, 2)).isEqualTo(200);
+    Await.until("one line", () -> lines(first) == 1);
+
+    PointsmanConfig nowhere = config(common + "capture: {file: '" + first + "/below'}\n");
+    assertThatThrownBy(() -> router.change(toFirst, nowhere))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageStartingWith("capture.file: cannot be written to: ");
+    assertThat(text(router, 3)).isEqualTo(200);
+    Await.until("two lines", () -> lines(first) == 2);
+
+    PointsmanConfig toSecond = config(common + "capture: {file: '" + second + "'}\n");
+    router.change(toFirst, toSecond);
+    assertThat(text(router, 4)).isEqualTo(200);
+    Await.until("a line of the second", () -> lines(second) == 1);
+
+    router.change(toSecond, without);
+    assertThat(text(router, 5)).isEqualTo(200);
+    assertThat(lines(first)).isEqualTo(2);
+    assertThat(lines(second)).isEqualTo(1);
+  }
+
+  private int text(Router router, int number) throws Exception {
+    String body =
+        "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\""
+            + ("word" + number + " ").repeat(200)
+            + "\"}]}";
+    return call("POST", router.url() + CHAT, body).statusCode();
+  }
+
+  private static int lines(Path file) {
+    try {
+      return Files.exists(file) ? Files.readAllLines(file).size() : 0;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   @Test

@@ -150,6 +150,24 @@ final class ReloadTest {
 
   @Test
   @Tag("full")
+  void aReloadChangesTheFormatAndTheFilesOfTheLog() throws Exception {
+    Path file = configure("", first);
+    Path logs = directory.resolve("logs");
+    try (RouterProcess router = RouterProcess.start("--config", file.toString())) {
+      configure("log: {format: json, directory: '" + logs + "'}\n", first);
+      router.hangUp();
+      router.awaitOutput("\"message\":\"configuration reloaded");
+      assertThat(Files.readString(logs.resolve("pointsman.log")))
+          .contains("\"message\":\"configuration reloaded");
+      configure("log: {directory: '" + file + "/below'}\n", first);
+      router.hangUp();
+      router.awaitOutput("log.directory: cannot be written to: ");
+      router.verify();
+    }
+  }
+
+  @Test
+  @Tag("full")
   void aReloadAddsAWorkerThatTheApiRemoved() throws Exception {
     Path file = configure("", first, second);
     try (RouterProcess router = RouterProcess.start("--config", file.toString())) {

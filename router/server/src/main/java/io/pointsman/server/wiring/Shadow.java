@@ -1,0 +1,162 @@
+package io.pointsman.server.wiring;
+
+import io.pointsman.api.decisions.ShadowApi;
+import io.pointsman.config.PointsmanConfig;
+import io.pointsman.control.health.Rounds;
+import io.pointsman.engine.StagePolicies;
+import io.pointsman.engine.policy.cost.CostSettings;
+import io.pointsman.engine.shadow.ShadowPolicy;
+import io.pointsman.engine.shadow.ShadowReport;
+import java.time.Duration;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The shadow policy, which may begin, change and end at run time. A change of either policy begins
+ * the comparison again. Thread-safe.
+ */
+final class Shadow implements AutoCloseable {
+  /** Interval at which the shadow policy processes recorded events. */
+  private static final Duration PAUSE = Duration.ofMillis(10);
+
+  /** Memory in bytes for each of the two models that evaluate a shadow policy. */
+  private static final long MODEL_BYTES = 32L << 20;
+
+  private final EngineAssembly core;
+  private final Consumer<Supplier<ShadowReport>> measure;
+
+  /** Null without a shadow policy; replaced with the lock. */
+  private volatile @Nullable Compared running;
+
+  /** Guarded by this. */
+  private boolean measured;
+
+  /** A shadow policy with the names of both policies. */
+  static final class Compared {
+    private final PointsmanConfig by;
+    private final ShadowPolicy policy;
+    private @Nullable Rounds rounds;
+
+    private Compared(PointsmanConfig by, ShadowPolicy policy) {
+      this.by = by;
+      this.policy = policy;
+    }
+
+    private void begin() {
+      rounds = Rounds.start("shadow-policy", PAUSE, policy::work);
+    }
+
+    /** Ends the comparison. */
+    void close() {
+      policy.close();
+      Rounds begun = rounds;
+      if (begun != null) {
+        begun.close();
+      }
+    }
+  }
+
+  /**
+   * @param measure receives the metrics before the first comparison
+   */
+  Shadow(EngineAssembly core, Consumer<Supplier<ShadowReport>> measure) {
+    this.core = core;
+    this.measure = measure;
+  }
+
+  /**
+   * The comparison by a configuration; the one in use if it stays the same, null if there is none.
+   * It does not begin before {@link #use}.
+   *
+   * @throws IllegalArgumentException if the policy cannot be created
+   */
+  @Nullable Compared prepared(PointsmanConfig next) {
+    Compared present = running;
+    if (next.shadowPolicy().equals(ShadowApi.NONE)) {
+      return null;
+    }
+    return present != null && same(present.by, next) ? present : new Compared(next, created(next));
+  }
+
+  private static boolean same(PointsmanConfig one, PointsmanConfig other) {
+    return one.shadowPolicy().equals(other.shadowPolicy())
+        && one.policy().equals(other.policy())
+        && one.policies().equals(other.policies())
+        && one.tiers().equals(other.tiers())
+        && one.engine().equals(other.engine())
+        && one.fleet().equals(other.fleet());
+  }
+
+  private ShadowPolicy created(PointsmanConfig by) {
+    String name = by.shadowPolicy();
+    CostSettings cost = by.policies().cost();
+    ShadowPolicy.Maker maker =
+        (copy, own) ->
+            new PreferredWorkers(copy, own.dice()).of(by).around(core.classes.create(name, own));
+    return new ShadowPolicy(
+        core.fleet,
+        by.fleet(),
+        new ShadowPolicy.Second(maker, name.equals(by.policy())),
+        core.parts.with(by.policies()),
+        by.engine(),
+        cost.withMaxBytes(Math.min(cost.maxBytes(), MODEL_BYTES)));
+  }
+
+  /** Drops a comparison from {@link #prepared} that is not used. */
+  void drop(@Nullable Compared prepared) {
+    if (prepared != null && prepared != running) {
+      prepared.close();
+    }
+  }
+
+  /** Compares from here on with this one. {@link #around} then gives other policies. */
+  synchronized void use(@Nullable Compared next) {
+    Compared before = running;
+    if (next == before) {
+      return;
+    }
+    if (next != null) {
+      next.begin();
+      if (!measured) {
+        measured = true;
+        measure.accept(this::report);
+      }
+    }
+    running = next;
+    if (before != null) {
+      before.close();
+    }
+  }
+
+  private ShadowReport report() {
+    Compared present = running;
+    return present == null ? ShadowReport.NOTHING : present.policy.report();
+  }
+
+  /** The newest results; null without a shadow policy. */
+  ShadowApi.@Nullable Comparison comparison() {
+    Compared present = running;
+    return present == null
+        ? null
+        : new ShadowApi.Comparison(
+            present.by.policy(), present.by.shadowPolicy(), present.policy.report());
+  }
+
+  /** Name of the shadow policy; null if there is none. */
+  @Nullable String name() {
+    Compared present = running;
+    return present == null ? null : present.by.shadowPolicy();
+  }
+
+  /** The policies with the shadow policy as their observer, if there is one. */
+  StagePolicies around(StagePolicies policies) {
+    Compared present = running;
+    return present == null ? policies : policies.each(setup -> setup.withAnswers(present.policy));
+  }
+
+  @Override
+  public void close() {
+    use(null);
+  }
+}
