@@ -155,7 +155,9 @@ class LiveConfigTest {
     assertThat(changes(two, two + "session-affinity: soft")).isTrue();
     assertThat(changes(two, "disaggregation: {protocol: nixl, prefill-policy: random}")).isTrue();
     assertThat(changes(two, "disaggregation: {protocol: nixl, decode-policy: random}")).isTrue();
-    assertThat(changes(two, "disaggregation: {protocol: nixl, threshold: 7}")).isFalse();
+    assertThat(changes(two, "disaggregation: {protocol: nixl, threshold: 7}")).isTrue();
+    assertThat(changes(two, "disaggregation: {protocol: transparent}")).isTrue();
+    assertThat(changes(two, "disaggregation: {protocol: nixl, max-prefills: 7}")).isFalse();
     assertThat(changes("", two)).isFalse();
     assertThat(changes(two, "")).isFalse();
   }

@@ -15,6 +15,7 @@ import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.request.BodyVerdict;
 import io.pointsman.request.RequestFacts;
 import java.util.List;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -24,21 +25,48 @@ import org.jspecify.annotations.Nullable;
  */
 public final class PdHandlers implements RequestHandlers {
   private final LoopState state;
-  private final PdContext plane;
-  private final SplitTools tools;
-  private final SingleWorkerRequests wholes;
-  private final Traits traits;
+  private final Supplier<PdContext> contexts;
 
+  /** The context of the requests that begin at present. */
+  private PdContext plane;
+
+  private SplitTools tools;
+  private SingleWorkerRequests wholes;
+
+  /** For a context that stays the same. */
   public PdHandlers(LoopState state, PdContext plane) {
+    this(state, () -> plane);
+  }
+
+  /**
+   * @param contexts the context in force; may change, for requests that begin later
+   */
+  public PdHandlers(LoopState state, Supplier<PdContext> contexts) {
     this.state = state;
-    this.plane = plane;
+    this.contexts = contexts;
+    plane = contexts.get();
     tools = new SplitTools(plane.stages().maxReplyBytes(), plane.settings().lists());
     wholes = new SingleWorkerRequests(state, plane, tools);
-    traits = new Traits(plane.stages().decode(), true);
+  }
+
+  /** Uses the context in force. Requests in progress keep theirs. */
+  private void renew() {
+    PdContext next = contexts.get();
+    if (next == plane) {
+      return;
+    }
+    int replies = next.stages().maxReplyBytes();
+    boolean alike =
+        replies == plane.stages().maxReplyBytes()
+            && next.settings().lists().equals(plane.settings().lists());
+    tools = alike ? tools : tools.with(replies, next.settings().lists());
+    plane = next;
+    wholes = new SingleWorkerRequests(state, next, tools);
   }
 
   @Override
   public RequestHandler of(ClientExchange request) {
+    renew();
     RequestFacts read = request.request().facts();
     KeptBody body = mayBeSplit(read) ? request.request().body() : null;
     return new PdHandler(state, plane, tools, request, facts(read, body), body);
@@ -79,11 +107,12 @@ public final class PdHandlers implements RequestHandlers {
 
   @Override
   public Traits traits() {
-    return traits;
+    return new Traits(contexts.get().stages().decode(), true);
   }
 
   @Override
   public void toOwner(ClientExchange request, Lease lease) {
+    renew();
     wholes.sendToOwner(request, lease);
   }
 
@@ -94,6 +123,7 @@ public final class PdHandlers implements RequestHandlers {
   @Override
   public List<Role> rolesOfKeepers(
       @Nullable String owner, boolean generates, @Nullable String model) {
+    renew();
     Worker keeps = owner == null ? null : plane.engine().fleet().snapshot().worker(owner);
     if (keeps != null) {
       return List.of(keeps.spec().role());

@@ -28,7 +28,7 @@ public final class HealthApi {
   private final Fleet fleet;
   private final Membership membership;
   private final Supplier<HealthAnswer> answer;
-  private final DisaggSettings disagg;
+  private final Supplier<DisaggSettings> disagg;
   private final BooleanSupplier draining;
   private final BooleanSupplier holds;
   private final Serviceability serviceability;
@@ -36,7 +36,7 @@ public final class HealthApi {
 
   /**
    * @param answer meaning of the answer to {@code /health}; may change
-   * @param disagg roles that serve requests
+   * @param disagg roles that serve requests; may change
    * @param draining true while the router is stopping
    * @param holds true if requests can wait for a worker; the router is then ready without one
    */
@@ -44,7 +44,7 @@ public final class HealthApi {
       Fleet fleet,
       Membership membership,
       Supplier<HealthAnswer> answer,
-      DisaggSettings disagg,
+      Supplier<DisaggSettings> disagg,
       BooleanSupplier draining,
       BooleanSupplier holds) {
     this.holds = holds;
@@ -96,7 +96,7 @@ public final class HealthApi {
       body.put("reason", reason(stopping, healthy));
     }
     body.put("total_workers", workers.size());
-    if (disagg.enabled()) {
+    if (disagg.get().enabled()) {
       ofRole(body, workers, Role.PREFILL);
       ofRole(body, workers, Role.DECODE);
     }
@@ -112,8 +112,8 @@ public final class HealthApi {
     boolean decode = healthy(workers, Role.DECODE) > 0;
     return healthy(workers, Role.REGULAR) > 0
         || (prefill && decode)
-        || (decode && disagg.split().decodeServesWhole())
-        || (prefill && disagg.split().prefillServesWhole());
+        || (decode && disagg.get().split().decodeServesWhole())
+        || (prefill && disagg.get().split().prefillServesWhole());
   }
 
   private static String reason(boolean stopping, long healthy) {

@@ -14,6 +14,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 
 /** Finds out whether at least one model can be served, and the reasons if none can. */
 final class Serviceability {
@@ -21,7 +22,7 @@ final class Serviceability {
   private static final int MOST = 100;
 
   private final Fleet fleet;
-  private final DisaggSettings disagg;
+  private final Supplier<DisaggSettings> disagg;
   private final BooleanSupplier stopping;
   private final BooleanSupplier holds;
 
@@ -30,7 +31,10 @@ final class Serviceability {
    * @param holds true if requests can wait for a worker; the router is then ready without one
    */
   Serviceability(
-      Fleet fleet, DisaggSettings disagg, BooleanSupplier stopping, BooleanSupplier holds) {
+      Fleet fleet,
+      Supplier<DisaggSettings> disagg,
+      BooleanSupplier stopping,
+      BooleanSupplier holds) {
     this.fleet = fleet;
     this.disagg = disagg;
     this.stopping = stopping;
@@ -45,13 +49,13 @@ final class Serviceability {
   LocalResponse answer(Predicate<String> shown) {
     FleetSnapshot now = fleet.snapshot();
     Workers able = Workers.of(now.workers());
-    boolean serves = able.any(disagg);
+    boolean serves = able.any(disagg.get());
     boolean ready = (serves || holds.getAsBoolean()) && !stopping.getAsBoolean();
     ObjectNode body = Json.object();
     body.put("status", ready ? "ready" : "not_ready");
     if (ready) {
       ArrayNode models = body.putArray("models");
-      able.models(disagg).stream().filter(shown).limit(MOST).forEach(models::add);
+      able.models(disagg.get()).stream().filter(shown).limit(MOST).forEach(models::add);
       if (!serves) {
         body.put("note", "requests wait for a worker (queue.defer-without-worker)");
       }

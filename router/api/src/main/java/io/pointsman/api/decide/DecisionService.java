@@ -19,6 +19,7 @@ import io.pointsman.request.AffinitySettings;
 import io.pointsman.request.RequestFacts;
 import io.pointsman.request.reader.Readers;
 import java.util.Arrays;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -29,7 +30,7 @@ public final class DecisionService {
   private final Readers readers;
   private final Ticker ticker;
   private final RandomSource dice;
-  private final boolean decodeServesWhole;
+  private final BooleanSupplier decodeServesWhole;
   private final Supplier<AdmissionSettings> admission;
   private final @Nullable SplitPlaces split;
   private final PromptListener prompts;
@@ -38,7 +39,7 @@ public final class DecisionService {
 
   /**
    * @param affinity session and owner fields of requests; may change
-   * @param decodeServesWhole true if decode workers may serve whole requests
+   * @param decodeServesWhole true if decode workers may serve whole requests; may change
    * @param admission settings of the status for busy workers; may change
    * @param split chooses two workers for a request; null if one worker serves each request
    * @param quota limits of clients without own ones; may change
@@ -48,7 +49,7 @@ public final class DecisionService {
       RoutingEngine engine,
       Choices choices,
       Supplier<AffinitySettings> affinity,
-      boolean decodeServesWhole,
+      BooleanSupplier decodeServesWhole,
       Supplier<AdmissionSettings> admission,
       @Nullable SplitPlaces split,
       Supplier<ClientQuota> quota,
@@ -105,7 +106,7 @@ public final class DecisionService {
   /** The role of workers that serve a whole request for {@code model}. */
   Role roleOfWhole(@Nullable String model) {
     boolean decode =
-        decodeServesWhole
+        decodeServesWhole.getAsBoolean()
             && !engine.serves(Role.REGULAR, model)
             && engine.serves(Role.DECODE, model);
     return decode ? Role.DECODE : Role.REGULAR;

@@ -26,14 +26,26 @@ public final class SplitPlaces {
 
   private static final int KEPT = 16;
 
-  private final SplitChoices choices;
-  private final String protocol;
-  private final PromptLists lists;
+  /** Replaced as a whole. */
+  private volatile Rules rules;
+
   private final Fleet fleet;
   private final RequestIds ids;
 
-  /** Pool of readers; each has scratch memory. */
-  private final ArrayBlockingQueue<SplitFactsReader> idle = new ArrayBlockingQueue<>(KEPT);
+  /**
+   * The rules in force.
+   *
+   * @param idle pool of readers; each has scratch memory
+   */
+  private record Rules(
+      SplitChoices choices,
+      String protocol,
+      PromptLists lists,
+      ArrayBlockingQueue<SplitFactsReader> idle) {
+    Rules(SplitChoices choices, String protocol, PromptLists lists) {
+      this(choices, protocol, lists, new ArrayBlockingQueue<>(KEPT));
+    }
+  }
 
   /**
    * @param protocol configured name of the hand-over protocol
@@ -41,11 +53,14 @@ public final class SplitPlaces {
    */
   public SplitPlaces(
       SplitChoices choices, String protocol, PromptLists lists, Fleet fleet, RandomSource dice) {
-    this.choices = choices;
-    this.protocol = protocol;
-    this.lists = lists;
+    rules = new Rules(choices, protocol, lists);
     this.fleet = fleet;
     ids = new RequestIds(List.of(), dice);
+  }
+
+  /** Uses other rules for later choices; the parameters are those of the constructor. */
+  public void use(SplitChoices choices, String protocol, PromptLists lists) {
+    rules = new Rules(choices, protocol, lists);
   }
 
   /**
@@ -56,12 +71,13 @@ public final class SplitPlaces {
   record Placed(SplitChoice choice, SplitRequest request, String protocol) {}
 
   Placed choose(DecideQuestion question, RequestFacts facts, String owner) {
+    Rules by = rules;
     SplitRequest request =
         new SplitRequest(
             facts.model(),
             facts.prefix(),
             facts.affinity(),
-            facts(question, facts),
+            facts(by, question, facts),
             facts.fields());
     for (Worker worker : question.excluded(fleet.snapshot())) {
       request.whole().exclude(worker);
@@ -72,23 +88,23 @@ public final class SplitPlaces {
     SplitChoices.Asked asked = new SplitChoices.Asked(request, question.path, id(question));
     request.named(asked.id());
     if (question.dryRun) {
-      return new Placed(choices.preview(asked), request, protocol);
+      return new Placed(by.choices.preview(asked), request, by.protocol);
     }
     LeaseTerms hold = question.hold(owner);
-    SplitChoice choice = hold == null ? choices.point(asked) : choices.choose(asked, hold);
-    return new Placed(choice, request, protocol);
+    SplitChoice choice = hold == null ? by.choices.point(asked) : by.choices.choose(asked, hold);
+    return new Placed(choice, request, by.protocol);
   }
 
   /** Facts about splitting. A truncated body cannot be edited, so such a request is not split. */
-  private SplitFacts facts(DecideQuestion question, RequestFacts facts) {
+  private static SplitFacts facts(Rules by, DecideQuestion question, RequestFacts facts) {
     if (SplitFactsReader.promptless(facts)) {
       return SplitFacts.ofNoPrompt();
     }
-    SplitFactsReader lent = idle.poll();
-    SplitFactsReader reader = lent == null ? new SplitFactsReader(lists) : lent;
+    SplitFactsReader lent = by.idle.poll();
+    SplitFactsReader reader = lent == null ? new SplitFactsReader(by.lists) : lent;
     int length = question.truncated ? 0 : question.length;
     SplitFacts read = reader.read(facts.endpoint(), question.body, question.from, length, true);
-    idle.offer(reader);
+    by.idle.offer(reader);
     return read;
   }
 

@@ -104,7 +104,8 @@ final class AdminFixture {
     WorkersApi workers = new WorkersApi(fleet, membership, clock::nanos);
     workers.addTo(builder);
     new CordonApi(fleet, workers, clock::nanos, this::pass).addTo(builder);
-    new HealthApi(fleet, membership, settings::healthAnswer, disagg, () -> draining, () -> holds)
+    new HealthApi(
+            fleet, membership, settings::healthAnswer, () -> disagg, () -> draining, () -> holds)
         .addTo(builder);
     new RayProxyApi(fleet, settings.rayApplication(), () -> draining).addTo(builder);
     new ModelsApi(cards, () -> aliases).addTo(builder);

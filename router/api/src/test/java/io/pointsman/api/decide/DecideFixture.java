@@ -111,7 +111,7 @@ final class DecideFixture implements EngineListener {
             engine,
             choices,
             () -> AffinitySettings.DEFAULT,
-            true,
+            () -> true,
             () -> new AdmissionSettings(1, 0, Duration.ofSeconds(1), 503, 0, busyStatus),
             null,
             () -> ClientQuota.NONE,

@@ -87,18 +87,12 @@ public record DisaggSettings(
     }
   }
 
-  /** Copy with the parts of {@code next} that a running router can take over: the policies. */
+  /**
+   * The settings that a running router can take over: all of {@code next}, unless it switches
+   * disaggregation on or off.
+   */
   public DisaggSettings withLive(DisaggSettings next) {
-    return enabled() || next.enabled()
-        ? new DisaggSettings(
-            protocol,
-            next.prefillPolicy,
-            next.decodePolicy,
-            split,
-            protocols,
-            stages,
-            indexMaxBytes)
-        : next;
+    return enabled() == next.enabled() ? next : this;
   }
 
   public boolean enabled() {

@@ -35,39 +35,90 @@ import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Builds prefill and decode on separate workers from the configuration. */
+/**
+ * Builds prefill and decode on separate workers from the configuration. All settings but the
+ * addresses of its listeners may change; a request ends by the settings with which it began.
+ */
 final class Disaggregation {
   private static final Logger LOG = LoggerFactory.getLogger(Disaggregation.class);
 
-  private final DisaggSettings settings;
   private final PeerTable peers;
   private final NotificationTable notifications = new NotificationTable();
-  private final PdSetup protocol;
-  private final DecodeCaches held;
+  private final int maxWorkers;
   private final Ticker ticker;
 
+  /** The stages in use; replaced as a whole. */
+  private volatile Stages present;
+
   /** Null while the built-in proxy has none. */
-  private volatile @Nullable Conversations conversations;
+  private @Nullable Plane plane;
+
+  /** Null while no other proxy asks for choices. */
+  private @Nullable Places others;
+
+  /**
+   * The parts that the settings determine.
+   *
+   * @param held the prefixes that decode workers hold
+   */
+  record Stages(DisaggSettings settings, PdSetup protocol, DecodeCaches held) {}
 
   /** The workers of the last snapshot; written under the fleet's lock. */
-  private Set<Worker> present = Set.of();
+  private Set<Worker> known = Set.of();
 
   Disaggregation(DisaggSettings settings, Fleet fleet, int maxWorkers, Ticker ticker) {
-    this.settings = settings;
     this.ticker = ticker;
+    this.maxWorkers = maxWorkers;
     peers = new PeerTable(2 * maxWorkers);
-    protocol = Protocols.create(settings.protocol(), peers, settings.protocols(), ticker);
-    held = new DecodeCaches(settings.indexMaxBytes(), maxWorkers);
+    present =
+        new Stages(
+            settings, protocol(settings), new DecodeCaches(settings.indexMaxBytes(), maxWorkers));
     fleet.listen(this::follow);
+  }
+
+  private PdSetup protocol(DisaggSettings by) {
+    return Protocols.create(by.protocol(), peers, by.protocols(), ticker);
+  }
+
+  /**
+   * The stages by other settings, before they are in use. The protocol keeps what it has learned if
+   * its settings are the same, and so do the prefixes if their memory is.
+   */
+  Stages prepared(DisaggSettings next) {
+    Stages before = present;
+    DisaggSettings was = before.settings;
+    boolean sameProtocol =
+        next.protocol().equals(was.protocol()) && next.protocols().equals(was.protocols());
+    boolean sameMemory = next.indexMaxBytes() == was.indexMaxBytes();
+    return next.equals(was)
+        ? before
+        : new Stages(
+            next,
+            sameProtocol ? before.protocol : protocol(next),
+            sameMemory ? before.held : new DecodeCaches(next.indexMaxBytes(), maxWorkers));
+  }
+
+  /** Uses these stages for requests that begin later. */
+  synchronized void use(Stages next) {
+    present = next;
+    Plane ofProxy = plane;
+    if (ofProxy != null) {
+      ofProxy.use(next);
+    }
+    Places ofOthers = others;
+    if (ofOthers != null) {
+      ofOthers.use(next);
+    }
   }
 
   /** True if prefill workers report their engine ids by bootstrap servers. */
   boolean asksBootstrapServers() {
-    return settings.protocol().equals("mooncake");
+    return present.settings.protocol().equals("mooncake");
   }
 
   /** Transfer data of workers; written by all sources of such data. */
@@ -83,19 +134,18 @@ final class Disaggregation {
   /**
    * The policies of all roles: {@code regular} for whole requests, and those of the stages.
    *
-   * @param by names of the policies of the stages
    * @param forPrefill creates a prefill policy by name
    * @param forDecode creates a decode policy by name
    */
-  StagePolicies policies(
-      DisaggSettings by,
+  static StagePolicies policies(
+      Stages by,
       PolicySetup regular,
       Function<String, PolicySetup> forPrefill,
       Function<String, PolicySetup> forDecode) {
     return new StagePolicies(
         regular,
-        forPrefill.apply(by.prefillPolicy()),
-        forDecode.apply(by.decodePolicy()).with(held));
+        forPrefill.apply(by.settings.prefillPolicy()),
+        forDecode.apply(by.settings.decodePolicy()).with(by.held));
   }
 
   /**
@@ -103,17 +153,20 @@ final class Disaggregation {
    *
    * @param others creates all other policies
    */
-  PolicySetup decodePolicy(
-      String name, PolicyParts parts, BiFunction<String, PolicyParts, PolicySetup> others) {
+  static PolicySetup decodePolicy(
+      Stages by,
+      String name,
+      PolicyParts parts,
+      BiFunction<String, PolicyParts, PolicySetup> others) {
     if (!name.equals(JointPolicy.NAME)) {
       return others.apply(name, parts);
     }
-    if (!protocol.sendsMissing()) {
+    if (!by.protocol.sendsMissing()) {
       return others.apply("least_load", parts);
     }
-    int gap = settings.split().maxLoadGap();
+    int gap = by.settings.split().maxLoadGap();
     // The table learns cached prefixes under every policy.
-    PolicySetup joint = new PolicySetup(new JointPolicy(held, gap, parts.dice()), List.of());
+    PolicySetup joint = new PolicySetup(new JointPolicy(by.held, gap, parts.dice()), List.of());
     return Policies.withAffinity(joint, parts);
   }
 
@@ -123,69 +176,146 @@ final class Disaggregation {
    * @param affinity headers for conversations and their owners
    * @param namesWorkers true if responses name the serving worker
    * @param labels labels of the workers of a role, for messages
+   * @return the context in force; it changes with the settings
    */
-  PdContext plane(
+  synchronized Supplier<PdContext> plane(
       RoutingEngine engine,
       SplitListener listener,
       AffinitySettings affinity,
       BooleanSupplier namesWorkers,
       RandomSource dice,
       Function<Role, String> labels) {
-    Conversations detected = new Conversations(affinity);
-    conversations = detected;
-    return new PdContext(
-        engine,
-        new SplitRouter(engine, held, settings.split(), ticker),
-        settings.split(),
-        protocol,
-        settings.stages(),
-        notifications,
-        listener,
-        new WaitingRoom(settings.stages().maxWaiting()),
-        detected,
-        namesWorkers,
-        dice,
-        labels);
+    Plane opened =
+        new Plane(
+            present, engine, listener, new Conversations(affinity), namesWorkers, dice, labels);
+    plane = opened;
+    return () -> opened.context;
   }
 
-  /** Uses other headers for conversations that begin later. */
-  void use(AffinitySettings affinity) {
-    Conversations detected = conversations;
-    if (detected != null) {
-      detected.use(affinity);
+  /** The context of the built-in proxy, and the parts that stay when the settings change. */
+  private final class Plane {
+    private final RoutingEngine engine;
+    private final SplitListener listener;
+    private final Conversations conversations;
+    private final BooleanSupplier namesWorkers;
+    private final RandomSource dice;
+    private final Function<Role, String> labels;
+    private final WaitingRoom room;
+    private volatile PdContext context;
+
+    Plane(
+        Stages by,
+        RoutingEngine engine,
+        SplitListener listener,
+        Conversations conversations,
+        BooleanSupplier namesWorkers,
+        RandomSource dice,
+        Function<Role, String> labels) {
+      this.engine = engine;
+      this.listener = listener;
+      this.conversations = conversations;
+      this.namesWorkers = namesWorkers;
+      this.dice = dice;
+      this.labels = labels;
+      room = new WaitingRoom(by.settings.stages().maxWaiting());
+      context = made(by);
+    }
+
+    void use(Stages next) {
+      room.limit(next.settings.stages().maxWaiting());
+      context = made(next);
+    }
+
+    private PdContext made(Stages by) {
+      return new PdContext(
+          engine,
+          router(engine, by),
+          by.settings.split(),
+          by.protocol,
+          by.settings.stages(),
+          notifications,
+          listener,
+          room,
+          conversations,
+          namesWorkers,
+          dice,
+          labels);
     }
   }
 
-  /** Chooses two workers, for external proxies. */
-  SplitChoices choices(RoutingEngine engine, Choices choices, RandomSource dice) {
-    SplitRouter router = new SplitRouter(engine, held, settings.split(), ticker);
-    return new SplitChoices(choices, router, protocol.protocol(), dice);
+  private SplitRouter router(RoutingEngine engine, Stages by) {
+    return new SplitRouter(engine, by.held, by.settings.split(), ticker);
   }
 
-  /** The choices of {@link #choices}, for responses to other processes. */
-  SplitPlaces places(RoutingEngine engine, Choices choices, RandomSource dice) {
-    SplitChoices split = choices(engine, choices, dice);
-    return new SplitPlaces(
-        split, settings.protocol(), settings.split().lists(), engine.fleet(), dice);
+  /** Uses other headers for conversations that begin later. */
+  synchronized void use(AffinitySettings affinity) {
+    Plane ofProxy = plane;
+    if (ofProxy != null) {
+      ofProxy.conversations.use(affinity);
+    }
+  }
+
+  /** Chooses two workers, for external proxies, by the settings in force at this moment. */
+  SplitChoices choices(RoutingEngine engine, Choices choices, RandomSource dice) {
+    return choices(engine, choices, dice, present);
+  }
+
+  private SplitChoices choices(
+      RoutingEngine engine, Choices choices, RandomSource dice, Stages by) {
+    return new SplitChoices(choices, router(engine, by), by.protocol.protocol(), dice);
+  }
+
+  /**
+   * The choices of {@link #choices}, for responses to other processes; they follow the settings.
+   */
+  synchronized SplitPlaces places(RoutingEngine engine, Choices choices, RandomSource dice) {
+    Places opened = new Places(present, engine, choices, dice);
+    others = opened;
+    return opened.made;
+  }
+
+  /** The choices for other processes, and the parts that stay when the settings change. */
+  private final class Places {
+    private final RoutingEngine engine;
+    private final Choices choices;
+    private final RandomSource dice;
+    private final SplitPlaces made;
+
+    Places(Stages by, RoutingEngine engine, Choices choices, RandomSource dice) {
+      this.engine = engine;
+      this.choices = choices;
+      this.dice = dice;
+      made =
+          new SplitPlaces(
+              of(by), by.settings.protocol(), by.settings.split().lists(), engine.fleet(), dice);
+    }
+
+    private SplitChoices of(Stages by) {
+      return choices(engine, choices, dice, by);
+    }
+
+    void use(Stages next) {
+      made.use(of(next), next.settings.protocol(), next.settings.split().lists());
+    }
   }
 
   /** Called under the fleet's lock, one call at a time. */
   private void follow(FleetSnapshot snapshot) {
     Set<Worker> now = new HashSet<>(snapshot.workers());
-    for (Worker worker : present) {
+    for (Worker worker : known) {
       if (!now.contains(worker)) {
-        protocol.listeners().forEach(listener -> listener.forget(worker));
+        present.protocol.listeners().forEach(listener -> listener.forget(worker));
         if (snapshot.worker(worker.id()) == null) {
           peers.remove(worker.id());
         }
       }
     }
     for (Worker worker : now) {
-      if (!present.contains(worker)) {
+      if (!known.contains(worker)) {
         learn(worker);
       }
     }
-    present = now;
+    known = now;
   }
 
   private void learn(Worker worker) {

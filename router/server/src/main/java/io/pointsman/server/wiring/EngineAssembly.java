@@ -52,7 +52,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
@@ -68,9 +67,6 @@ import org.jspecify.annotations.Nullable;
 final class EngineAssembly {
   private static final Duration LOOK = Duration.ofSeconds(1);
 
-  /** Maximum number of engines that are asked for their memory at a time after a change. */
-  private static final int MOST_AT_ONCE = 32;
-
   /** Pause between two looks at the files of TLS, of which there may be one for each worker. */
   private static final Duration FILES_PAUSE = Duration.ofSeconds(3);
 
@@ -81,7 +77,7 @@ final class EngineAssembly {
   /** The configuration in force; {@link #config} is that of the start. */
   private volatile PointsmanConfig present;
 
-  private final KvCapacity capacity;
+  private final Capacities capacities;
   final Ticker ticker = new SystemTicker();
   final RandomSource dice = new ThreadRandomSource();
   final SystemScheduling scheduling;
@@ -125,6 +121,9 @@ final class EngineAssembly {
 
   /** Null before {@link #listen}. */
   private @Nullable KvSubscriptions subscriptions;
+
+  /** Null before {@link #listen}, and without prefill and decode workers. */
+  private @Nullable BootstrapServers bootstrap;
 
   /** Creates policies by name. */
   final PolicyClasses classes;
@@ -214,7 +213,8 @@ final class EngineAssembly {
     prober = new Prober(fleet, config.probes(), client, ticker, dice);
     loads =
         new EngineLoads(fleet, client::send, config.probes().timeout(), Thread::startVirtualThread);
-    capacity = new KvCapacity(client, config.probes().timeout());
+    KvCapacity capacity = new KvCapacity(client, config.probes().timeout());
+    capacities = new Capacities(fleet, capacity, () -> present);
     onModels((_, _) -> {});
     long kvBytes = config.policies().kvAware().maxIndexBytes();
     KvIndex index = new KvIndex(kvBytes, maxWorkers, ticker);
@@ -258,14 +258,8 @@ final class EngineAssembly {
     prober.onModels(
         (worker, models) -> {
           listener.accept(worker, models);
-          learnCapacity(worker);
+          capacities.learn(worker);
         });
-  }
-
-  private void learnCapacity(Worker worker) {
-    if (ConfiguredPolicies.needKvCapacity(present, worker.spec().role())) {
-      capacity.learn(worker);
-    }
   }
 
   /**
@@ -397,6 +391,10 @@ final class EngineAssembly {
    */
   void listen(BiConsumer<KvEvents, KvEventTally> measure) throws IOException {
     if (two != null) {
+      BootstrapServers servers = new BootstrapServers(fleet, two.peers(), ticker);
+      bootstrap = servers;
+      opened.push(servers);
+      askBootstrapServers();
       PeerListeners.open(
           config.peers(), two, fleet, config.fleet().maxWorkers(), ticker, origins, opened);
     }
@@ -422,20 +420,14 @@ final class EngineAssembly {
     builder.use(next, by);
     fallbacks = new FallbackJournal(insights());
     present = by;
-    Semaphore places = new Semaphore(MOST_AT_ONCE);
-    for (Worker worker : fleet.snapshot().workers()) {
-      if (worker.kvTokens() == 0) {
-        Thread.ofVirtual().name("kv-capacity").start(() -> learnCapacity(worker, places));
-      }
-    }
+    capacities.learnMissing();
+    askBootstrapServers();
   }
 
-  private void learnCapacity(Worker worker, Semaphore places) {
-    places.acquireUninterruptibly();
-    try {
-      learnCapacity(worker);
-    } finally {
-      places.release();
+  private void askBootstrapServers() {
+    BootstrapServers servers = bootstrap;
+    if (servers != null && two != null) {
+      servers.use(two.asksBootstrapServers());
     }
   }
 

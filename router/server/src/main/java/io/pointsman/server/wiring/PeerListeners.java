@@ -1,17 +1,12 @@
 package io.pointsman.server.wiring;
 
 import io.pointsman.config.settings.PeerSettings;
-import io.pointsman.control.health.EngineClient;
 import io.pointsman.control.names.WorkerOrigins;
-import io.pointsman.control.peers.Bootstrap;
 import io.pointsman.control.peers.NotificationListener;
 import io.pointsman.control.peers.Registrations;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
-import io.pointsman.engine.fleet.Role;
-import io.pointsman.proxy.upstream.EngineKeys;
 import java.io.IOException;
-import java.time.Duration;
 import java.util.Deque;
 
 /**
@@ -37,12 +32,6 @@ final class PeerListeners {
       WorkerOrigins origins,
       Deque<AutoCloseable> control)
       throws IOException {
-    if (two.asksBootstrapServers()) {
-      EngineClient client = new EngineClient(EngineKeys.NONE, ticker);
-      control.push(
-          new Bootstrap(fleet, two.peers(), (url, wait) -> asked(client, url, wait), ticker)
-              .start());
-    }
     if (!settings.registrationAddress().isEmpty()) {
       control.push(
           Registrations.open(
@@ -53,13 +42,5 @@ final class PeerListeners {
           NotificationListener.open(
               settings.notificationAddress(), two.notifications()::arrived, ticker));
     }
-  }
-
-  private static byte[] asked(EngineClient client, String url, Duration wait) throws IOException {
-    EngineClient.Answer answer = client.send(Role.PREFILL, "GET", url, wait);
-    if (!answer.good()) {
-      throw new IOException("status " + answer.status());
-    }
-    return answer.body();
   }
 }

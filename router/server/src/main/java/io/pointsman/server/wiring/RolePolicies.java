@@ -63,11 +63,17 @@ final class RolePolicies {
     private final StagePolicies policies;
     private final Map<String, String> names;
     private final Memories memories;
+    private final Disaggregation.@Nullable Stages stages;
 
-    private Built(StagePolicies policies, Map<String, String> names, Memories memories) {
+    private Built(
+        StagePolicies policies,
+        Map<String, String> names,
+        Memories memories,
+        Disaggregation.@Nullable Stages stages) {
       this.policies = policies;
       this.names = names;
       this.memories = memories;
+      this.stages = stages;
     }
 
     StagePolicies policies() {
@@ -127,6 +133,9 @@ final class RolePolicies {
   void use(Built next, PointsmanConfig by) {
     memories = next.memories;
     preferred.use(by);
+    if (two != null && next.stages != null) {
+      two.use(next.stages);
+    }
   }
 
   /** Learners of earlier policies that a later policy may take over. */
@@ -141,13 +150,17 @@ final class RolePolicies {
     PolicyParts ofRegular = parts.remembering(by.policies(), learned.regular);
     PolicySetup regular = tiers.around(classes.create(by.policy(), ofRegular));
     ModelPolicies models = new ModelPolicies(by, classes, parts, tiers, learned.ofModels);
-    StagePolicies made = ofRoles(by, regular, tiers, learned).with(models.setups());
-    return new Built(made, models.names(), learned);
+    Disaggregation.Stages stages = two == null ? null : two.prepared(by.disagg());
+    StagePolicies made = ofRoles(by, regular, tiers, learned, stages).with(models.setups());
+    return new Built(made, models.names(), learned, stages);
   }
 
   private StagePolicies ofRoles(
-      PointsmanConfig by, PolicySetup regular, Tiers tiers, Memories learned) {
-    Disaggregation stages = two;
+      PointsmanConfig by,
+      PolicySetup regular,
+      Tiers tiers,
+      Memories learned,
+      Disaggregation.@Nullable Stages stages) {
     if (stages == null) {
       return StagePolicies.same(regular);
     }
@@ -156,10 +169,10 @@ final class RolePolicies {
     PolicyParts ofPrefill =
         parts.remembering(by.policies().withAffinity(SessionAffinity.Mode.OFF), learned.prefill);
     PolicyParts ofDecode = parts.remembering(by.policies(), learned.decode);
-    return stages.policies(
-        by.disagg(),
+    return Disaggregation.policies(
+        stages,
         regular,
         name -> tiers.around(classes.create(name, ofPrefill)),
-        name -> tiers.around(stages.decodePolicy(name, ofDecode, classes::create)));
+        name -> tiers.around(Disaggregation.decodePolicy(stages, name, ofDecode, classes::create)));
   }
 }

@@ -64,6 +64,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -274,7 +275,7 @@ final class RouterAssembly {
   }
 
   private RequestHandlerFactory courses(Disaggregation two, RoutingEngine engine) {
-    PdContext plane =
+    Supplier<PdContext> contexts =
         two.plane(
             engine,
             metrics.splitListener(),
@@ -282,8 +283,8 @@ final class RouterAssembly {
             () -> config.proxy().headers().workerHeader(),
             dice,
             this::labels);
-    metrics.splitWaiting(plane.room()::waiting);
-    return state -> new PdHandlers(state, plane);
+    metrics.splitWaiting(() -> contexts.get().room().waiting());
+    return state -> new PdHandlers(state, contexts);
   }
 
   /** Labels by which an operator finds the workers of a role. */

@@ -84,7 +84,7 @@ final class RouterRoutes {
             parts.fleet,
             parts.membership,
             () -> parts.config.admin().healthAnswer(),
-            parts.config.disagg(),
+            () -> parts.config.disagg(),
             parts.draining::get,
             holds)
         .showing(parts.dynamicConfig::get);
@@ -169,14 +169,13 @@ final class RouterRoutes {
       throws IOException {
     Disaggregation two = parts.core.two;
     Choices choices = parts.core.choices(engine);
-    boolean decodes = two != null && parts.config.disagg().split().decodeServesWhole();
     SplitPlaces split = two == null ? null : two.places(engine, choices, parts.dice);
     DecisionService planes =
         new DecisionService(
             engine,
             choices,
             () -> parts.config.affinity(),
-            decodes,
+            () -> two != null && parts.config.disagg().split().decodeServesWhole(),
             () -> parts.config.proxy().admission(),
             split,
             () -> parts.config.proxy().limits().clients().quota(),

@@ -38,4 +38,17 @@ public record SplitTools(
         new TurnReader(),
         new BufferedBodies(MOST_HELD_BYTES));
   }
+
+  /** Copy with readers for other limits. Both count the same buffered bodies. */
+  public SplitTools with(int maxReplyBytes, PromptLists lists) {
+    return new SplitTools(
+        new SplitFactsReader(lists),
+        editor,
+        new ReplyReader(maxReplyBytes),
+        cached,
+        firstText,
+        chatText,
+        turns,
+        bodies);
+  }
 }

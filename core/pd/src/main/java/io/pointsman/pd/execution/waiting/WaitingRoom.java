@@ -49,7 +49,8 @@ public final class WaitingRoom {
     }
   }
 
-  private final int most;
+  /** Maximum number of waiting requests. Guarded by this. */
+  private int most;
 
   /** No queue is empty. Guarded by this. */
   private final Map<Line, SortedSet<Seat>> lines = new HashMap<>();
@@ -60,6 +61,11 @@ public final class WaitingRoom {
   private long numbers;
 
   public WaitingRoom(int most) {
+    this.most = most;
+  }
+
+  /** Admits at most this many further requests; those that wait already stay. */
+  public synchronized void limit(int most) {
     this.most = most;
   }
 
