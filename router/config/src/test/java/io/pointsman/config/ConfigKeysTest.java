@@ -414,4 +414,31 @@ class ConfigKeysTest {
   void thePageOfTheConfigurationMatchesTheRegistry() throws Exception {
     new GeneratedPage("reference/configuration.md").assertIs(ConfigPage.text());
   }
+
+  /** No third kind: a change is applied, or it is refused with a reason that the page lists. */
+  @Test
+  void everyKeyChangesWhileTheRouterRunsOrHasAReason() {
+    List<String> wrong = new ArrayList<>();
+    for (Key<?> key : ConfigKeys.all()) {
+      PointsmanConfig before = without(key);
+      PointsmanConfig after = PointsmanConfig.from(changed(key));
+      // A key without which the configuration is invalid has another address before.
+      boolean live = (before == null ? otherAddress(key) : before).canBecome(after);
+      if (live == (RestartReasons.of(key) != null)) {
+        wrong.add(key.path() + (live ? ": can change" : ": has no reason"));
+      }
+    }
+    assertThat(wrong).isEmpty();
+  }
+
+  private static PointsmanConfig otherAddress(Key<?> key) {
+    ConfigValues values = changed(key);
+    values.read(key, new Raw.Scalar("h:2", "test"));
+    return PointsmanConfig.from(values);
+  }
+
+  @Test
+  void theKeysThatNeedARestartAreOnThePageForOperators() throws Exception {
+    assertThat(new GeneratedPage("operate.md").text()).contains(RestartReasons.table());
+  }
 }

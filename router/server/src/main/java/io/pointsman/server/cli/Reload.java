@@ -4,6 +4,7 @@ import io.pointsman.api.admin.ReloadApi.Outcome;
 import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
+import io.pointsman.config.RestartReasons;
 import io.pointsman.config.key.AccessKeys;
 import io.pointsman.config.key.ConfigKeys;
 import io.pointsman.config.key.DecideKeys;
@@ -132,7 +133,10 @@ final class Reload {
     for (Key<?> key : changed) {
       if (!LiveKeys.canChange(present, inForce, key, next)) {
         problems.add(
-            key.path() + ": changed (expected: a restart, because it is read only at the start)");
+            key.path()
+                + ": changed (expected: a restart, because "
+                + RestartReasons.why(key)
+                + ")");
       }
     }
     if (problems.isEmpty()) {
