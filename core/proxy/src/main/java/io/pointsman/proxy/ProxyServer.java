@@ -144,7 +144,8 @@ public final class ProxyServer implements AutoCloseable {
                   new UpstreamPools(
                       own,
                       flushes,
-                      connecting(sockets, settings.upstream()),
+                      connecting(sockets),
+                      sockets::userTimeout,
                       settings.upstream(),
                       names,
                       context.tls(),
@@ -355,6 +356,7 @@ public final class ProxyServer implements AutoCloseable {
         next.listen().maxConnections(), next.limits().clients().maxConnections(), listener);
     made.faults().bodies().use(next.retry().poison());
     context.names().patience(next.upstream().connectTimeout());
+    context.names().ttl(next.upstream().nameTtl());
     onEachLoop(
         state -> {
           state.use(next.upstream());
@@ -394,10 +396,8 @@ public final class ProxyServer implements AutoCloseable {
     return bound.channel();
   }
 
-  private Bootstrap connecting(Sockets sockets, UpstreamSettings upstream) {
-    Bootstrap bootstrap = new Bootstrap().channel(sockets.connected()).handler(opened(_ -> {}));
-    sockets.userTimeout(bootstrap, upstream.tcpUserTimeout());
-    return bootstrap;
+  private Bootstrap connecting(Sockets sockets) {
+    return new Bootstrap().channel(sockets.connected()).handler(opened(_ -> {}));
   }
 
   /**

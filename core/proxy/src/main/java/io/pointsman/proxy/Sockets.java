@@ -111,12 +111,13 @@ record Sockets(
    * @param timeout zero for the system's own limits
    */
   void userTimeout(Bootstrap bootstrap, Duration timeout) {
-    if (timeout.isZero()) {
-      return;
-    }
-    int millis = Math.clamp(timeout.toMillis(), 1, Integer.MAX_VALUE);
-    int idle = Math.clamp(timeout.toSeconds() / 2, 1, MOST_KEEPALIVE_SECONDS);
-    int interval = Math.clamp(timeout.toSeconds() / 6, 1, MOST_KEEPALIVE_SECONDS);
+    // An option without a value is removed.
+    boolean none = timeout.isZero();
+    Integer millis = none ? null : Math.clamp(timeout.toMillis(), 1, Integer.MAX_VALUE);
+    Integer idle =
+        none ? null : (int) Math.clamp(timeout.toSeconds() / 2, 1, MOST_KEEPALIVE_SECONDS);
+    Integer interval =
+        none ? null : (int) Math.clamp(timeout.toSeconds() / 6, 1, MOST_KEEPALIVE_SECONDS);
     switch (transport) {
       case EPOLL ->
           bootstrap

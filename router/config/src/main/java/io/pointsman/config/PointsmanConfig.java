@@ -145,6 +145,7 @@ public record PointsmanConfig(
             .engineTls(next.engineTls)
             .admin(admin.withLive(next.admin))
             .decisions(next.decisions)
+            .decide(decide.withLive(next.decide))
             .tracing(tracing.withLive(next.tracing))
             .wakeSleeping(next.wakeSleeping)
             .engineLoad(next.engineLoad)

@@ -61,15 +61,7 @@ public final class RestartReasons {
             "admin.ray-application",
             "models.merged",
             "decide.enabled"));
-    keys.put(
-        "the table of leases is made at the start",
-        List.of(
-            "decide.max-leases",
-            "decide.max-share",
-            "decide.failure-share",
-            "decide.ttl",
-            "decide.max-ttl",
-            "decide.max-lifetime"));
+    keys.put("the table of leases is made at the start", List.of("decide.max-leases"));
     keys.put(
         "the store of files and batches is opened at the start",
         List.of(
@@ -88,9 +80,6 @@ public final class RestartReasons {
     keys.put(
         "the exporter is made at the start",
         List.of("tracing.enabled", "tracing.endpoint", "tracing.protocol", "tracing.service-name"));
-    keys.put(
-        "connections and names get it at the start",
-        List.of("pool.name-ttl", "pool.tcp-user-timeout"));
     return keys;
   }
 

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Choices {
   private final RoutingEngine engine;
-  private final ExternalLeaseSettings settings;
+  private volatile ExternalLeaseSettings settings;
   private final Ticker ticker;
   private final ExternalLeases leases;
 
@@ -40,6 +40,19 @@ public final class Choices {
     this.settings = requireNonNull(settings, "settings");
     this.ticker = requireNonNull(ticker, "ticker");
     leases = new ExternalLeases(settings, dice, ticker.nanos());
+  }
+
+  /**
+   * Uses other limits for later leases and renewals; open leases stay.
+   *
+   * @throws IllegalArgumentException if the maximum number of leases differs
+   */
+  public void use(ExternalLeaseSettings next) {
+    if (next.maxLeases() != settings.maxLeases()) {
+      throw new IllegalArgumentException("maxLeases: changed (expected: " + settings.maxLeases());
+    }
+    leases.use(next);
+    settings = next;
   }
 
   public ExternalLeaseSettings settings() {

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * locked.
  */
 final class ExternalLeases {
-  private final ExternalLeaseSettings settings;
+  private volatile ExternalLeaseSettings settings;
   private final ExternalLeaseTally tally = new ExternalLeaseTally();
   private final RandomSource dice;
   private final AtomicReferenceArray<@Nullable ExternalLease> places;
@@ -40,6 +40,11 @@ final class ExternalLeases {
 
   private static long farAfter(long now) {
     return now + Long.MAX_VALUE / 4;
+  }
+
+  /** Uses other limits for later leases and renewals, with the same maximum number. */
+  void use(ExternalLeaseSettings next) {
+    settings = next;
   }
 
   ExternalLeaseTally tally() {

@@ -39,7 +39,7 @@ public final class NameTable {
   private static final long UNKNOWN_NANOS = 1_000_000_000L;
 
   private final Lookup lookup;
-  private final long ttlNanos;
+  private volatile long ttlNanos;
   private volatile long patienceNanos;
   private final Ticker ticker;
   private final Executor threads;
@@ -67,6 +67,11 @@ public final class NameTable {
   /** Replaces the maximum wait for a lookup. Any thread. */
   public void patience(Duration next) {
     patienceNanos = next.toNanos();
+  }
+
+  /** Replaces the time for which an address is valid, also for addresses that are known. */
+  public void ttl(Duration next) {
+    ttlNanos = next.toNanos();
   }
 
   private static void startThread(Runnable task) {

@@ -8,7 +8,9 @@ import io.netty.channel.WriteBufferWaterMark;
 import io.netty.handler.ssl.SslHandler;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.flush.Flushes;
+import java.time.Duration;
 import java.util.Arrays;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** The connections of one event loop to all workers. Belongs to its event loop. */
@@ -18,6 +20,7 @@ public final class UpstreamPools {
   private UpstreamSettings settings;
   private final NameTable names;
   private final EngineTls tls;
+  private final BiConsumer<Bootstrap, Duration> userTimeout;
   private final Runnable onKept;
   private final Bootstrap bootstrap;
   private final EarlyBytes earlyBytes = new EarlyBytes();
@@ -26,12 +29,14 @@ public final class UpstreamPools {
 
   /**
    * @param sockets bootstrap with the transport's socket class and a handler for new sockets
+   * @param userTimeout sets {@link UpstreamSettings#tcpUserTimeout} for later connections
    * @param onKept called when a connection is kept; the caller then schedules {@link #sweep}
    */
   public UpstreamPools(
       EventLoop loop,
       Flushes flushes,
       Bootstrap sockets,
+      BiConsumer<Bootstrap, Duration> userTimeout,
       UpstreamSettings settings,
       NameTable names,
       EngineTls tls,
@@ -43,7 +48,9 @@ public final class UpstreamPools {
     this.tls = tls;
     this.onKept = onKept;
     idleNanos = settings.poolIdleTimeout().toNanos();
+    this.userTimeout = userTimeout;
     bootstrap = bootstrap(loop, sockets, settings);
+    userTimeout.accept(bootstrap, settings.tcpUserTimeout());
   }
 
   private static Bootstrap bootstrap(EventLoop loop, Bootstrap sockets, UpstreamSettings settings) {
@@ -71,6 +78,7 @@ public final class UpstreamPools {
     settings = next;
     idleNanos = next.poolIdleTimeout().toNanos();
     bootstrap.option(ChannelOption.CONNECT_TIMEOUT_MILLIS, connectMillis(next));
+    userTimeout.accept(bootstrap, next.tcpUserTimeout());
     for (UpstreamPool pool : bySlot) {
       if (pool != null && !sameKeys) {
         pool.use(next.keys());

@@ -45,11 +45,7 @@ public record UpstreamSettings(
    * the time for which names are valid stay.
    */
   public UpstreamSettings withLive(UpstreamSettings next) {
-    return next.with()
-        .maxHeadBytes(maxHeadBytes)
-        .nameTtl(nameTtl)
-        .tcpUserTimeout(tcpUserTimeout)
-        .build();
+    return next.with().maxHeadBytes(maxHeadBytes).build();
   }
 
   public UpstreamSettings {

@@ -350,6 +350,7 @@ public final class RelayFuzz {
                 LOOP.eventLoop(),
                 flushes,
                 new Bootstrap().channel(NioSocketChannel.class),
+                (_, _) -> {},
                 settings.upstream(),
                 names,
                 EngineTls.ofSystem(),

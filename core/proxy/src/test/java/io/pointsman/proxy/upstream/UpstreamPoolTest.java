@@ -35,6 +35,7 @@ class UpstreamPoolTest {
         channel.eventLoop(),
         new Flushes(channel.eventLoop()),
         new Bootstrap().channel(NioSocketChannel.class),
+        (_, _) -> {},
         settings,
         new NameTable(NameTable::ofSystem, Duration.ofSeconds(1), Duration.ofSeconds(1), () -> 0),
         EngineTls.ofSystem(),

@@ -1,5 +1,7 @@
 package io.pointsman.api.decide;
 
+import java.util.function.DoubleSupplier;
+
 /**
  * Decides if a failure or a departure that a proxy reports counts against the worker. Each lease
  * that ends gives the proxy a share of a failure, up to a burst, and each counted failure takes
@@ -9,22 +11,22 @@ final class FailureEvidence {
   /** Failures that count at once: more than a circuit breaker needs. */
   static final int BURST = 16;
 
-  private final double share;
+  private final DoubleSupplier share;
   private final int burst;
   private double left;
 
   /**
-   * @param share share of leases that may count as failures; 0: none
+   * @param share share of leases that may count as failures, 0: none; may change
    */
-  FailureEvidence(double share) {
+  FailureEvidence(DoubleSupplier share) {
     this(share, BURST);
   }
 
   /**
-   * @param share share of leases that may count; 0: none
+   * @param share share of leases that may count, 0: none; may change
    * @param burst number of reports that count at once
    */
-  FailureEvidence(double share, int burst) {
+  FailureEvidence(DoubleSupplier share, int burst) {
     this.share = share;
     this.burst = burst;
     left = burst;
@@ -32,7 +34,7 @@ final class FailureEvidence {
 
   /** Records the end of a lease. */
   synchronized void ended() {
-    left = Math.min(burst, left + share);
+    left = Math.min(burst, left + share.getAsDouble());
   }
 
   /** Takes back a failure that counted, because it was not one of a lease. */
@@ -42,7 +44,7 @@ final class FailureEvidence {
 
   /** True if a failure counts now. */
   synchronized boolean counts() {
-    if (share == 0 || left < 1) {
+    if (share.getAsDouble() == 0 || left < 1) {
       return false;
     }
     left -= 1;

@@ -21,6 +21,7 @@ import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.DoubleSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,7 +54,7 @@ public final class LeasesApi {
 
   public LeasesApi(DecisionService planes) {
     choices = planes.choices();
-    double share = choices.settings().failureShare();
+    DoubleSupplier share = () -> choices.settings().failureShare();
     evidence = new FailureEvidence(share);
     departures = new FailureEvidence(share);
     openDepartures = new FailureEvidence(share, OPEN_DEPARTURES);

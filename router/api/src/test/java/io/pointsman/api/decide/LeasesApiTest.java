@@ -244,7 +244,7 @@ class LeasesApiTest {
 
   @Test
   void onlyAShareOfAProxysFailuresCounts() {
-    FailureEvidence evidence = new FailureEvidence(0.5);
+    FailureEvidence evidence = new FailureEvidence(() -> 0.5);
     int counted = 0;
     for (int i = 0; i < 200; i++) {
       evidence.ended();
@@ -252,7 +252,7 @@ class LeasesApiTest {
     }
 
     assertThat(counted).isBetween(100, 116);
-    assertThat(new FailureEvidence(0).counts()).isFalse();
+    assertThat(new FailureEvidence(() -> 0).counts()).isFalse();
   }
 
   @Test

@@ -17,6 +17,21 @@ public record DecideSettings(boolean enabled, ExternalLeaseSettings hold, String
   public static final DecideSettings DEFAULTS =
       new DecideSettings(true, ExternalLeaseSettings.DEFAULTS, "");
 
+  /** Copy with the parts of {@code next} that can change at run time: most limits of leases. */
+  public DecideSettings withLive(DecideSettings next) {
+    ExternalLeaseSettings limits = next.hold;
+    return new DecideSettings(
+        enabled,
+        new ExternalLeaseSettings(
+            hold.maxLeases(),
+            limits.standardTtl(),
+            limits.maxTtl(),
+            limits.maxLifetime(),
+            limits.maxShare(),
+            limits.failureShare()),
+        spoeAddress);
+  }
+
   public DecideSettings {
     requireNonNull(hold, "hold");
     requireNonNull(spoeAddress, "spoeAddress");

@@ -14,6 +14,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Semaphore;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -51,7 +52,7 @@ public final class EngineLoads {
 
   private final Fleet fleet;
   private final EngineCall engines;
-  private final Duration timeout;
+  private final Supplier<Duration> timeout;
   private final Executor threads;
   private final Semaphore places = new Semaphore(PARALLELISM);
   private final Set<Worker> asked = ConcurrentHashMap.newKeySet();
@@ -61,10 +62,11 @@ public final class EngineLoads {
   private volatile boolean stopped;
 
   /**
-   * @param timeout maximum duration of a call
+   * @param timeout maximum duration of a call; may change
    * @param threads runs the calls, which block
    */
-  public EngineLoads(Fleet fleet, EngineCall engines, Duration timeout, Executor threads) {
+  public EngineLoads(
+      Fleet fleet, EngineCall engines, Supplier<Duration> timeout, Executor threads) {
     this.fleet = fleet;
     this.engines = engines;
     this.timeout = timeout;
@@ -96,7 +98,8 @@ public final class EngineLoads {
     places.acquireUninterruptibly();
     try {
       WorkerSpec spec = worker.spec();
-      EngineClient.Answer answer = engines.send(spec, "GET", spec.base() + "/metrics", timeout);
+      EngineClient.Answer answer =
+          engines.send(spec, "GET", spec.base() + "/metrics", timeout.get());
       ReportedLoad load =
           answer.good() ? read(new String(answer.body(), UTF_8), spec.rank()) : null;
       if (load != null) {

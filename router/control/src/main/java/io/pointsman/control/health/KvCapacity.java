@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.slf4j.Logger;
@@ -39,12 +40,12 @@ public final class KvCapacity {
   private static final Pattern BLOCKS = Pattern.compile("\\bnum_gpu_blocks=\"([0-9]{1,9})\"");
 
   private final EngineClient client;
-  private final Duration timeout;
+  private final Supplier<Duration> timeout;
 
   /**
-   * @param timeout time limit of each request
+   * @param timeout time limit of each request; may change
    */
-  public KvCapacity(EngineClient client, Duration timeout) {
+  public KvCapacity(EngineClient client, Supplier<Duration> timeout) {
     this.client = client;
     this.timeout = timeout;
   }
@@ -64,7 +65,7 @@ public final class KvCapacity {
   private long ask(Worker worker, String path) {
     try {
       EngineClient.Answer answer =
-          client.send(worker.spec(), "GET", worker.spec().base() + path, timeout);
+          client.send(worker.spec(), "GET", worker.spec().base() + path, timeout.get());
       boolean oneRank = worker.spec().rank() != WorkerSpec.NO_RANK;
       return answer.good() ? tokens(new String(answer.body(), UTF_8), oneRank) : 0;
     } catch (IOException | IllegalArgumentException e) {

@@ -11,8 +11,10 @@ import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.testkit.FakeClock;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 
 class EngineLoadsTest {
@@ -31,23 +33,35 @@ class EngineLoadsTest {
   private final FakeClock clock = new FakeClock();
   private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
   private final Map<String, String> pages = new ConcurrentHashMap<>();
+  private final List<Duration> limits = new CopyOnWriteArrayList<>();
+  private Duration timeout = Duration.ofSeconds(1);
   private final EngineLoads loads =
       new EngineLoads(
           fleet,
-          (_, _, url, _) -> {
+          (_, _, url, limit) -> {
+            limits.add(limit);
             String page = pages.get(url);
             if (page == null) {
               throw new IOException("nobody there");
             }
             return new EngineClient.Answer(200, page.getBytes(UTF_8));
           },
-          Duration.ofSeconds(1),
+          () -> timeout,
           Runnable::run);
 
   private Worker worker(String url) {
     Worker worker = fleet.add(WorkerSpec.of(url));
     worker.probed(true);
     return worker;
+  }
+
+  @Test
+  void aChangedTimeoutCountsForTheNextQuestion() {
+    worker("http://a:1");
+    loads.look();
+    timeout = Duration.ofSeconds(7);
+    loads.look();
+    assertThat(limits).containsExactly(Duration.ofSeconds(1), Duration.ofSeconds(7));
   }
 
   @Test

@@ -49,7 +49,8 @@ class KvCapacityTest {
       Worker worker =
           new Fleet(FleetSettings.DEFAULTS, new SystemTicker())
               .add(WorkerSpec.of("http://127.0.0.1:" + engine.getAddress().getPort()));
-      new KvCapacity(new EngineClient(EngineKeys.NONE, new SystemTicker()), Duration.ofSeconds(60))
+      new KvCapacity(
+              new EngineClient(EngineKeys.NONE, new SystemTicker()), () -> Duration.ofSeconds(60))
           .learn(worker);
 
       assertThat(worker.kvTokens()).isEqualTo(431_200);

@@ -32,6 +32,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
@@ -415,7 +416,7 @@ public final class RouterMetrics {
    *
    * @param keepsSessions true if sessions stay with their workers
    */
-  public RouterMetrics withVllmRouterNames(boolean keepsSessions) {
+  public RouterMetrics withVllmRouterNames(BooleanSupplier keepsSessions) {
     VllmRouterMetrics names =
         new VllmRouterMetrics(registry, fleet, policies, engine, tallies, proxy, keepsSessions);
     names.register(() -> queued.getAsLong());

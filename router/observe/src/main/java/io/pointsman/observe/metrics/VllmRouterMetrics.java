@@ -17,6 +17,7 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.DoubleBinaryOperator;
 import java.util.function.Function;
@@ -157,11 +158,11 @@ final class VllmRouterMetrics {
   private final EngineMetrics engine;
   private final WorkerTallies tallies;
   private final ProxyMetrics proxy;
-  private final boolean keepsSessions;
+  private final BooleanSupplier keepsSessions;
   private final VllmRouterRequests requests;
 
   /**
-   * @param keepsSessions true if sessions stay with their workers
+   * @param keepsSessions true if sessions stay with their workers; may change
    */
   VllmRouterMetrics(
       PrometheusRegistry registry,
@@ -170,7 +171,7 @@ final class VllmRouterMetrics {
       EngineMetrics engine,
       WorkerTallies tallies,
       ProxyMetrics proxy,
-      boolean keepsSessions) {
+      BooleanSupplier keepsSessions) {
     this.registry = registry;
     this.fleet = fleet;
     this.policies = policies;
@@ -200,7 +201,14 @@ final class VllmRouterMetrics {
     put(registry, MISSES, sink -> sink.put(engine.decided(PickReason.PREFIX_MISS)));
     put(registry, IMBALANCE, sink -> sink.put(engine.decided(PickReason.LOAD_IMBALANCE)));
     put(registry, PREFIX_DECISIONS, engine.stages()::prefixes);
-    put(registry, AFFINITY_DECISIONS, keepsSessions ? engine.stages()::sessions : _ -> {});
+    put(
+        registry,
+        AFFINITY_DECISIONS,
+        sink -> {
+          if (keepsSessions.getAsBoolean()) {
+            engine.stages().sessions(sink);
+          }
+        });
   }
 
   /** Counts a request at its end. */

@@ -20,6 +20,7 @@ import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestHeaders;
 import java.time.Duration;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
@@ -53,10 +54,14 @@ public final class Tracing implements RequestTracer, AutoCloseable {
   private final SpanQueue queue;
   private final ChangingSampler sampler;
   private volatile Set<String> excluded;
-  private final String policy;
+  private final Supplier<String> policy;
 
   private Tracing(
-      TracingSettings settings, Resource resource, SpanQueue queue, String policy, String version) {
+      TracingSettings settings,
+      Resource resource,
+      SpanQueue queue,
+      Supplier<String> policy,
+      String version) {
     this.queue = queue;
     this.policy = policy;
     excluded = Set.copyOf(settings.excludedPaths());
@@ -74,12 +79,16 @@ public final class Tracing implements RequestTracer, AutoCloseable {
   /**
    * Starts tracing, until closed.
    *
-   * @param policy name of the policy
+   * @param policy name of the policy; may change
    * @param instance distinguishes this router from others with the same service name
    * @param version version of the program
    */
   public static Tracing start(
-      TracingSettings settings, String policy, String instance, String version, Ticker ticker) {
+      TracingSettings settings,
+      Supplier<String> policy,
+      String instance,
+      String version,
+      Ticker ticker) {
     QUIET.setLevel(Level.OFF);
     return start(settings, exporter(settings), policy, instance, version, ticker);
   }
@@ -88,7 +97,7 @@ public final class Tracing implements RequestTracer, AutoCloseable {
   static Tracing start(
       TracingSettings settings,
       SpanExporter exporter,
-      String policy,
+      Supplier<String> policy,
       String instance,
       String version,
       Ticker ticker) {
@@ -149,7 +158,7 @@ public final class Tracing implements RequestTracer, AutoCloseable {
       builder.setAttribute(SpanKeys.ROUTE, route);
     }
     Span request = builder.startSpan();
-    return new TracedRequest(tracer, parent, request, known, path, policy);
+    return new TracedRequest(tracer, parent, request, known, path, policy.get());
   }
 
   /** The template of the path; empty for transparent paths, because their number is unlimited. */

@@ -72,7 +72,7 @@ class OtherNamesTest {
 
   @Test
   void vllmRouterNamesHaveThePolicyOfEachRole() {
-    metrics.withVllmRouterNames(false);
+    metrics.withVllmRouterNames(() -> false);
     placed(worker(Role.PREFILL, "http://p:1"));
     placed(worker(Role.DECODE, "http://d:1"));
 
@@ -86,7 +86,7 @@ class OtherNamesTest {
 
   @Test
   void refusalsArePdErrorsOnlyInASplitFleet() {
-    metrics.withVllmRouterNames(false);
+    metrics.withVllmRouterNames(() -> false);
     String errors = "vllm_router_pd_errors_total{error_type=\"server_selection\"}";
     worker(Role.REGULAR, "http://a:1");
     metrics.engineListener().rejected(RoutingRequest.builder().build(), RejectReason.UNKNOWN_MODEL);
@@ -274,7 +274,7 @@ class OtherNamesTest {
 
   @Test
   void vllmRouterNamesCountTheChangesOfABreaker() {
-    metrics.withVllmRouterNames(false);
+    metrics.withVllmRouterNames(() -> false);
     Worker worker = worker(Role.REGULAR, "http://a:1");
     String changes =
         "vllm_router_cb_state_transitions_total{from=\"%s\",to=\"%s\",worker=\"http://a:1\"}";
@@ -322,7 +322,7 @@ class OtherNamesTest {
 
   @Test
   void vllmRouterNamesHaveErrorsAndTimesOfRoutes() {
-    metrics.withVllmRouterNames(false);
+    metrics.withVllmRouterNames(() -> false);
     metrics.queue(() -> 3);
     Worker decode = worker(Role.DECODE, "http://d:1");
     TestReport chat = TestReport.served(Endpoint.CHAT_COMPLETIONS, 200);

@@ -296,7 +296,7 @@ class RouterMetricsTest {
    */
   @Test
   void aResendIsNoRetryUnderVllmRoutersNames() {
-    metrics.withVllmRouterNames(false);
+    metrics.withVllmRouterNames(() -> false);
     metrics.proxyListener().on(new RequestRetried(Endpoint.CHAT_COMPLETIONS, RetryReason.STALE));
     String retries = "vllm_router_retries_total{route=\"/v1/chat/completions\"}";
     assertThat(scraped().value("pointsman_retries_total{reason=\"stale\"}")).isEqualTo(1);
@@ -419,7 +419,7 @@ class RouterMetricsTest {
 
   @Test
   void vllmRouterNamesHaveTheSameValues() {
-    metrics.withVllmRouterNames(false);
+    metrics.withVllmRouterNames(() -> false);
     metrics.proxyListener().on(TestReport.served(Endpoint.CHAT_COMPLETIONS, 200).ended());
     metrics.proxyListener().on(TestReport.served(Endpoint.CHAT_COMPLETIONS, 400).ended());
     Lease running = lease(always(PickReason.PREFIX_MISS, 0), RoutingRequest.builder().build());
@@ -439,7 +439,7 @@ class RouterMetricsTest {
 
   @Test
   void workersWithOneUrlShareASeriesUnderVllmRoutersNames() {
-    metrics.withVllmRouterNames(false);
+    metrics.withVllmRouterNames(() -> false);
     Worker twin =
         fleet.add(
             new WorkerSpec(

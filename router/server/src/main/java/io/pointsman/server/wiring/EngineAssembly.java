@@ -142,8 +142,11 @@ final class EngineAssembly {
   /** The load that engines report. */
   private final EngineLoads loads;
 
-  /** Null while engines are not asked for their load. Guarded by this. */
-  private @Nullable Rounds loadRounds;
+  /** The questions to engines for their load. */
+  private final ChangingRounds loadRounds;
+
+  /** The looks at the addresses of names. */
+  private final ChangingRounds nameRounds;
 
   /** Prefill and decode on separate workers; null if disabled. */
   final @Nullable Disaggregation two;
@@ -156,6 +159,9 @@ final class EngineAssembly {
 
   /** The engine; null before it is created. */
   private volatile @Nullable RoutingEngine routing;
+
+  /** The leases of other proxies; null without them. */
+  private @Nullable Choices choices;
 
   private Consumer<Set<String>> onExpected = _ -> {};
   private Consumer<Map<String, String>> onAliases = _ -> {};
@@ -212,8 +218,11 @@ final class EngineAssembly {
     client = new EngineClient(config.controlKeys(), ticker, names::await, tls);
     prober = new Prober(fleet, config.probes(), client, ticker, dice);
     loads =
-        new EngineLoads(fleet, client::send, config.probes().timeout(), Thread::startVirtualThread);
-    KvCapacity capacity = new KvCapacity(client, config.probes().timeout());
+        new EngineLoads(
+            fleet, client::send, () -> present.probes().timeout(), Thread::startVirtualThread);
+    loadRounds = new ChangingRounds("engine-loads", loads::look);
+    nameRounds = new ChangingRounds("names", nameWorkers::look);
+    KvCapacity capacity = new KvCapacity(client, () -> present.probes().timeout());
     capacities = new Capacities(fleet, capacity, () -> present);
     onModels((_, _) -> {});
     long kvBytes = config.policies().kvAware().maxIndexBytes();
@@ -378,9 +387,10 @@ final class EngineAssembly {
 
   /** Creates external leases, which expire by themselves. */
   Choices choices(RoutingEngine engine) {
-    Choices choices = new Choices(engine, config.decide().hold(), ticker, new SecureRandomSource());
-    opened.push(Rounds.start("held-leases", LEASE_LOOK, choices::expireDue));
-    return choices;
+    Choices made = new Choices(engine, config.decide().hold(), ticker, new SecureRandomSource());
+    choices = made;
+    opened.push(Rounds.start("held-leases", LEASE_LOOK, made::expireDue));
+    return made;
   }
 
   /**
@@ -438,9 +448,14 @@ final class EngineAssembly {
     if (!before.engineLoad().equals(next.engineLoad())) {
       askLoads(next.engineLoad());
     }
+    Choices leases = choices;
+    if (leases != null) {
+      leases.use(next.decide().hold());
+    }
     KvNeeds.warnOfUnused(before, next);
     requireNonNull(subscriptions).use(KvNeeds.events(next));
     tokens.use(KvNeeds.tokens(next));
+    lookAtNames(next.proxy().upstream().nameTtl());
     otherSources.use(next.discovery());
     cluster.use(next.kubernetes(), change.pods);
     change.tls.finish();
@@ -448,17 +463,18 @@ final class EngineAssembly {
   }
 
   /** Asks engines for their load at this interval; 0: never. */
-  private synchronized void askLoads(Duration interval) {
-    if (loadRounds != null) {
-      loadRounds.close();
-      loadRounds = null;
-    }
+  private void askLoads(Duration interval) {
     if (interval.isPositive()) {
       loads.begin();
-      loadRounds = Rounds.start("engine-loads", interval, loads::look);
-    } else {
+    }
+    loadRounds.every(interval);
+    if (!interval.isPositive()) {
       loads.forget();
     }
+  }
+
+  private void lookAtNames(Duration ttl) {
+    nameRounds.every(ttl.compareTo(LOOK) < 0 ? LOOK : ttl);
   }
 
   /** Learners of earlier policies that a later policy may take over. */
@@ -473,8 +489,8 @@ final class EngineAssembly {
     opened.push(Rounds.start("cost-fallback", LOOK, this::lookAtFallbacks));
     opened.push(prober.start());
     opened.push(Rounds.start("fleet-journal", LOOK, new FleetJournal(fleet)::look));
-    Duration ttl = config.proxy().upstream().nameTtl();
-    opened.push(Rounds.start("names", ttl.compareTo(LOOK) < 0 ? LOOK : ttl, nameWorkers::look));
+    opened.push(nameRounds);
+    lookAtNames(config.proxy().upstream().nameTtl());
     opened.push(Rounds.start("engine-tls-files", FILES_PAUSE, tls::refresh));
     askLoads(config.engineLoad());
     opened.push(() -> askLoads(Duration.ZERO));

@@ -173,7 +173,8 @@ final class RouterAssembly {
 
   /** Only this method loads the classes for tracing. */
   private Tracing tracing(String version) {
-    Tracing tracing = Tracing.start(config.tracing(), config.policy(), instance(), version, ticker);
+    Tracing tracing =
+        Tracing.start(config.tracing(), () -> config.policy(), instance(), version, ticker);
     control.push(tracing);
     traced = tracing::use;
     metrics.spans(tracing::exported, tracing::failed, tracing::dropped);
@@ -312,7 +313,7 @@ final class RouterAssembly {
         .bodies(server.bodies());
     metrics.kvIndex(core.knowledge.index());
     if (config.metrics().vllmRouterNames()) {
-      metrics.withVllmRouterNames(config.policies().affinity() != SessionAffinity.Mode.OFF);
+      metrics.withVllmRouterNames(() -> config.policies().affinity() != SessionAffinity.Mode.OFF);
     }
     if (config.metrics().likeProductionStack()) {
       metrics.withProductionStackNames();
