@@ -1,11 +1,13 @@
 package io.pointsman.proxy;
 
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandler.Sharable;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.pointsman.proxy.wire.ClientAddress;
 import io.pointsman.proxy.wire.ForwardedSettings;
 import java.net.SocketAddress;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -17,8 +19,10 @@ import org.slf4j.LoggerFactory;
  * Limit on the number of connections, of all clients and of one. A connection beyond the limit of
  * one client is closed. At the limit of all it stops accepting; further clients wait in the listen
  * backlog until one disconnects. Idle clients therefore cannot use up the descriptors for
- * connections to workers. One per listener, in the listener's pipeline.
+ * connections to workers. One per listener, in the listener's pipeline. A listener at another
+ * address may follow it and shares the counts.
  */
+@Sharable
 @SuppressWarnings("FutureReturnValueIgnored") // a listener handles the close; nobody waits for it
 final class ConnectionLimit extends ChannelInboundHandlerAdapter {
   private static final Logger LOG = LoggerFactory.getLogger(ConnectionLimit.class);
@@ -31,6 +35,9 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
   private volatile int mostOfOne;
   private volatile ForwardedSettings forwarded;
   private final AtomicInteger open = new AtomicInteger();
+
+  /** The listeners that are open. */
+  private final Set<Channel> listeners = ConcurrentHashMap.newKeySet();
 
   /** Number of connections by client. */
   private final ConcurrentMap<String, Integer> ofClients = new ConcurrentHashMap<>();
@@ -70,9 +77,26 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
    * Replaces the limits, with the meaning of the constructor's. Open connections stay; below a
    * higher limit the listener accepts again. Any thread.
    */
-  void limit(int nextMost, int nextOfOne, Channel listener) {
+  void limit(int nextMost, int nextOfOne) {
     set(nextMost, nextOfOne);
+    listeners.forEach(this::accept);
+  }
+
+  /** Accepts clients of a listener, below the limit. Any thread. */
+  void accept(Channel listener) {
     listener.eventLoop().execute(() -> resume(listener));
+  }
+
+  @Override
+  public void channelActive(ChannelHandlerContext context) {
+    listeners.add(context.channel());
+    context.fireChannelActive();
+  }
+
+  @Override
+  public void channelInactive(ChannelHandlerContext context) {
+    listeners.remove(context.channel());
+    context.fireChannelInactive();
   }
 
   /** Replaces the proxies of many clients, for later connections. Any thread. */
@@ -114,7 +138,7 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
         .addListener(
             _ -> {
               leave(group);
-              left(listener);
+              left();
             });
     context.fireChannelRead(accepted);
   }
@@ -146,11 +170,13 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
   }
 
   /** Runs on the loop of the client that disconnected. */
-  private void left(Channel listener) {
+  private void left() {
     int connected = open.decrementAndGet();
-    if (connected == most - 1 && listener.isOpen()) {
-      // Runs after a pending stop; otherwise the stop would take effect last.
-      listener.eventLoop().execute(() -> resume(listener));
+    if (connected == most - 1) {
+      for (Channel listener : listeners) {
+        // Runs after a pending stop; otherwise the stop would take effect last.
+        accept(listener);
+      }
     }
   }
 

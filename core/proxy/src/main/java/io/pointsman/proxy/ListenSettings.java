@@ -82,7 +82,10 @@ public record ListenSettings(
   public ListenSettings withLive(ListenSettings next) {
     boolean offersSame = !tls.enabled() || next.http2.enabled() == http2.enabled();
     return with()
+        .host(next.host())
+        .port(next.port())
         .maxConnections(next.maxConnections)
+        .hostNames(next.hostNames)
         .http2(offersSame ? next.http2 : http2)
         .build();
   }

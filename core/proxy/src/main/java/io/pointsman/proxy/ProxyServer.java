@@ -102,8 +102,11 @@ public final class ProxyServer implements AutoCloseable {
   private final Sockets sockets;
   private final Map<EventExecutor, LoopState> states = new HashMap<>();
   private final FrontDoor door;
-  private final Channel listener;
+  private volatile Channel listener;
   private volatile @Nullable Channel adminListener;
+
+  /** Null before the admin listener is open. */
+  private @Nullable ConnectionLimit callersOfAdmin;
 
   /** Null before the admin listener is open. */
   private volatile @Nullable FrontDoor adminDoor;
@@ -156,7 +159,13 @@ public final class ProxyServer implements AutoCloseable {
               count));
     }
     this.sockets = sockets;
-    listener = bind(new InetSocketAddress(listen.host(), listen.port()), clients, "listen", door);
+    try {
+      listener = bind(listen.host(), listen.port(), clients, "listen", door).channel;
+    } catch (IOException e) {
+      channels.closeAndStopLoops();
+      throw e;
+    }
+    listener.config().setAutoRead(true);
     LOG.info("{} event loops, transport {}", count, sockets.transport());
   }
 
@@ -285,9 +294,12 @@ public final class ProxyServer implements AutoCloseable {
     ConnectionLimit callers =
         new ConnectionLimit(ADMINS, MOST_ADMIN_CONNECTIONS, 0, ForwardedSettings.DEFAULTS);
     plane.gate().adminFullIf(callers::full);
+    callersOfAdmin = callers;
     FrontDoor opened = FrontDoor.ofAdmin(tls, settings.listen().tlsProvider());
     try {
-      adminListener = bind(new InetSocketAddress(host, port), callers, "admin", opened);
+      Opened bound = bind(host, port, callers, "admin", opened);
+      adminListener = bound.channel;
+      bound.channel.config().setAutoRead(true);
     } catch (IOException e) {
       opened.close();
       throw e;
@@ -331,6 +343,7 @@ public final class ProxyServer implements AutoCloseable {
             new ServerContext.Live(
                 admin,
                 callers,
+                hosts(next.listen()),
                 next.limits(),
                 next.timeouts(),
                 next.headers(),
@@ -352,8 +365,7 @@ public final class ProxyServer implements AutoCloseable {
     settings = next;
     plane = made;
     door.use(next.listen().http2());
-    clients.limit(
-        next.listen().maxConnections(), next.limits().clients().maxConnections(), listener);
+    clients.limit(next.listen().maxConnections(), next.limits().clients().maxConnections());
     made.faults().bodies().use(next.retry().poison());
     context.names().patience(next.upstream().connectTimeout());
     context.names().ttl(next.upstream().nameTtl());
@@ -364,15 +376,72 @@ public final class ProxyServer implements AutoCloseable {
         });
   }
 
-  private Channel bind(
-      InetSocketAddress address, ConnectionLimit connections, String group, FrontDoor entrance)
+  /** A listener at another address. It accepts nothing before it is in use. */
+  public final class Opened {
+    private final Channel channel;
+
+    private Opened(Channel channel) {
+      this.channel = channel;
+    }
+
+    /** Replaces the listener for clients. The old one closes; its connections go on. */
+    public void useForClients() {
+      Channel before = listener;
+      listener = channel;
+      clients.accept(channel);
+      before.close().awaitUninterruptibly();
+    }
+
+    /** Replaces the admin listener. The old one closes; its connections go on. */
+    public void useForAdmin() {
+      Channel before = adminListener;
+      adminListener = channel;
+      channel.config().setAutoRead(true);
+      if (before != null) {
+        before.close().awaitUninterruptibly();
+      }
+    }
+
+    /** Closes it, because it does not come into use. */
+    public void drop() {
+      channel.close().awaitUninterruptibly();
+    }
+  }
+
+  /**
+   * Opens a listener for clients at another address, beside the present one.
+   *
+   * @throws IOException if the port cannot be bound
+   */
+  public Opened open(String host, int port) throws IOException {
+    return bind(host, port, clients, "listen", door);
+  }
+
+  /**
+   * Opens an admin listener at another address, beside the present one.
+   *
+   * @throws IOException if the port cannot be bound
+   */
+  public Opened openForAdmin(String host, int port) throws IOException {
+    FrontDoor entrance = adminDoor;
+    ConnectionLimit callers = callersOfAdmin;
+    if (entrance == null || callers == null) {
+      throw new IllegalStateException("admin: not open (expected: listenForAdmin before)");
+    }
+    return bind(host, port, callers, "admin", entrance);
+  }
+
+  private Opened bind(
+      String host, int port, ConnectionLimit connections, String group, FrontDoor entrance)
       throws IOException {
+    InetSocketAddress address = new InetSocketAddress(host, port);
     var bound =
         new ServerBootstrap()
             .group(loops)
             .channel(sockets.listening())
             .option(ChannelOption.SO_BACKLOG, settings.listen().backlog())
             .option(ChannelOption.SO_REUSEADDR, true)
+            .option(ChannelOption.AUTO_READ, false)
             .handler(connections)
             .childOption(ChannelOption.TCP_NODELAY, true)
             .childOption(ChannelOption.SO_KEEPALIVE, true)
@@ -381,9 +450,6 @@ public final class ProxyServer implements AutoCloseable {
             .bind(address)
             .awaitUninterruptibly();
     if (!bound.isSuccess()) {
-      if (group.equals("listen")) {
-        channels.closeAndStopLoops();
-      }
       throw new IOException(
           group
               + ": "
@@ -393,7 +459,7 @@ public final class ProxyServer implements AutoCloseable {
               + " (expected: a free port)",
           bound.cause());
     }
-    return bound.channel();
+    return new Opened(bound.channel());
   }
 
   private Bootstrap connecting(Sockets sockets) {

@@ -69,6 +69,23 @@ class SocketsTest {
   }
 
   @Test
+  void aLimitCanChangeAndEnd() {
+    Bootstrap bootstrap = new Bootstrap();
+    Sockets sockets =
+        new Sockets(
+            Transport.EPOLL,
+            _ -> null,
+            IoUringServerSocketChannel.class,
+            IoUringSocketChannel.class);
+    sockets.userTimeout(bootstrap, Duration.ofSeconds(30));
+    sockets.userTimeout(bootstrap, Duration.ofSeconds(60));
+    assertThat(bootstrap.config().options())
+        .containsEntry(EpollChannelOption.TCP_USER_TIMEOUT, 60_000);
+    sockets.userTimeout(bootstrap, Duration.ZERO);
+    assertThat(bootstrap.config().options()).isEmpty();
+  }
+
+  @Test
   void withoutAvailableRingsAnotherTransportIsUsed() {
     Sockets broken =
         new Sockets(

@@ -30,6 +30,7 @@ import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.policy.tier.TierSettings;
+import io.pointsman.proxy.ListenSettings;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.proxy.upstream.EngineTlsSettings;
@@ -139,7 +140,7 @@ public record PointsmanConfig(
             .affinity(next.affinity)
             .engine(next.engine)
             .fleet(fleet.withLive(next.fleet))
-            .proxy(proxy.withLive(next.proxy))
+            .proxy(liveProxy(next))
             .probes(next.probes)
             .controlKeys(next.controlKeys)
             .engineTls(next.engineTls)
@@ -150,6 +151,7 @@ public record PointsmanConfig(
             .wakeSleeping(next.wakeSleeping)
             .engineLoad(next.engineLoad)
             .log(next.log)
+            .metrics(metrics.withLive(next.metrics))
             .shadowPolicy(next.shadowPolicy)
             .capture(next.capture)
             .access(access.withLive(next.access))
@@ -158,6 +160,15 @@ public record PointsmanConfig(
       live.auth(next.auth);
     }
     return live.build();
+  }
+
+  /** With batches the address stays, because their requests go to it. */
+  private ProxySettings liveProxy(PointsmanConfig next) {
+    ProxySettings live = proxy.withLive(next.proxy);
+    ListenSettings address = proxy.listen();
+    return batch.enabled()
+        ? live.withListen(live.listen().at(address.host(), address.port()))
+        : live;
   }
 
   /** True if a running router can change from this configuration to {@code next}. */

@@ -14,6 +14,8 @@ public final class RestartReasons {
   /** Reasons of keys that cannot change under some configurations, by path. */
   private static final Map<String, String> SOMETIMES =
       Map.of(
+          "listen.host", "with batch.enabled, batches send their requests to the address",
+          "listen.port", "with batch.enabled, batches send their requests to the address",
           "http2.enabled", "the TLS of the listener offers the protocols from the start",
           "auth.keys-file", "with batch.enabled, files would change their owner",
           "auth.keys-env", "with batch.enabled, files would change their owner",
@@ -26,13 +28,7 @@ public final class RestartReasons {
     keys.put(
         "the socket is opened at the start",
         List.of(
-            "listen.host",
-            "listen.port",
             "listen.backlog",
-            "admin.host",
-            "admin.port",
-            "metrics.host",
-            "metrics.port",
             "decide.spoe-address",
             "disaggregation.registration-address",
             "disaggregation.notification-address"));

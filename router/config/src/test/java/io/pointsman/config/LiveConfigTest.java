@@ -44,6 +44,9 @@ class LiveConfigTest {
         "stall: {patience: 7s}",
         "slow-start: 7s",
         "admin: {port: 29001}",
+        "admin: {port: 7}",
+        "listen: {port: 7, host: '::1'}",
+        "metrics: {port: 7, host: '::1'}",
         "api-key: secret",
         "worker-api-keys: {'http://a:1': secret}",
         "health: {api-key: secret}",
@@ -107,13 +110,9 @@ class LiveConfigTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "listen: {port: 7}",
-        "listen: {host: '::1'}",
         "listen: {backlog: 7}",
         "max-workers: 7",
-        "metrics: {port: 7}",
         "kv-aware: {index-max-bytes: 7MiB}",
-        "admin: {port: 7}",
         "admin-tls: {certificate-file: a.pem, key-file: b.pem}",
         "batch: {enabled: true}",
         "tls: {certificate-file: a.pem, key-file: b.pem}",
@@ -131,6 +130,7 @@ class LiveConfigTest {
     String files = "batch: {enabled: true}\n";
     assertThat(changes(files, files + "auth: {keys-file: a.yaml}")).isFalse();
     assertThat(changes(files, files + "auth: {validation-urls: ['http://a:1']}")).isFalse();
+    assertThat(changes(files, files + "listen: {port: 7}")).isFalse();
     String keys = files + "auth: {keys-file: a.yaml}";
     assertThat(changes(keys, files + "auth: {keys-file: b.yaml, verdict-ttl: 7s}")).isTrue();
   }

@@ -181,7 +181,7 @@ class ChangedSettingsTest {
   @Test
   void fixedSettingsAreRefused() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS)) {
-      ProxySettings other = rig.settings().withListen(ListenSettings.DEFAULTS);
+      ProxySettings other = rig.settings().withListen(rig.settings().listen().withBacklog(7));
       assertThatIllegalArgumentException().isThrownBy(() -> use(rig, other));
     }
   }

@@ -98,6 +98,32 @@ class ConnectionLimitTest {
   }
 
   @Test
+  void aListenerAtAnotherAddressHasTheSameLimit() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport, settings(MOST, FLOOD));
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      List<WireClient> clients = connect(rig, MOST);
+      assertThat(clients.getLast().send(REQUEST).read().status()).isEqualTo(200);
+      Await.until("all are counted", () -> rig.server().clients() == MOST);
+      int old = rig.server().port();
+
+      ProxyServer.Opened dropped = rig.server().open("127.0.0.1", 0);
+      dropped.drop();
+      assertThat(rig.server().port()).isEqualTo(old);
+      rig.server().open("127.0.0.1", 0).useForClients();
+      assertThat(rig.server().port()).isNotEqualTo(old);
+
+      WireClient waiting = rig.connect().send(REQUEST);
+      for (int turn = 0; turn < TURNS; turn++) {
+        assertThat(clients.getFirst().send(REQUEST).read().status()).isEqualTo(200);
+      }
+      assertThat(rig.server().clients()).isEqualTo(MOST);
+      clients.getLast().close();
+      assertThat(waiting.read().status()).isEqualTo(200);
+    }
+  }
+
+  @Test
   void withoutALimitAllClientsAreServed() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport, settings(0, 0));
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {

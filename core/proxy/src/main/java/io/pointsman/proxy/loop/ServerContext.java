@@ -79,6 +79,7 @@ public record ServerContext(
   public record Live(
       AdminPaths admin,
       CallerCheck callers,
+      HostNames hosts,
       LimitSettings limits,
       TimeoutSettings timeouts,
       HeaderSettings headers,
@@ -97,7 +98,7 @@ public record ServerContext(
         routes,
         live.admin,
         live.callers,
-        hosts,
+        live.hosts,
         listener,
         tracer,
         prompts,

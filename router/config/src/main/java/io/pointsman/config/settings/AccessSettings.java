@@ -89,9 +89,9 @@ public record AccessSettings(
     }
   }
 
-  /** Copy with the parts of {@code next} that need no other socket. */
+  /** Copy with the parts of {@code next} that can change at run time: all but TLS. */
   public AccessSettings withLive(AccessSettings next) {
-    return next.with().host(host).port(port).tls(tls).build();
+    return next.with().tls(tls).build();
   }
 
   /** True if all callers of the admin listener need a certificate. */

@@ -35,13 +35,13 @@ public final class MetricsServer implements AutoCloseable {
 
   private final Supplier<LocalResponse> ready;
   private final Supplier<LocalResponse> readiness;
-  private final HostNames hosts;
+  private final Supplier<HostNames> hosts;
 
   private MetricsServer(
       PrometheusRegistry registry,
       Supplier<LocalResponse> ready,
       Supplier<LocalResponse> readiness,
-      HostNames hosts,
+      Supplier<HostNames> hosts,
       InetSocketAddress address,
       @Nullable ServerTls tls)
       throws IOException {
@@ -83,13 +83,13 @@ public final class MetricsServer implements AutoCloseable {
       InetSocketAddress address,
       @Nullable ServerTls tls)
       throws IOException {
-    return open(metrics, ready, readiness, address, tls, List.of());
+    return open(metrics, ready, readiness, address, tls, List::of);
   }
 
   /**
    * Opens the listener.
    *
-   * @param hostNames names in {@code Host}, see {@link HostNames}
+   * @param hostNames names in {@code Host} at present, see {@link HostNames}
    */
   public static MetricsServer open(
       RouterMetrics metrics,
@@ -97,10 +97,11 @@ public final class MetricsServer implements AutoCloseable {
       Supplier<LocalResponse> readiness,
       InetSocketAddress address,
       @Nullable ServerTls tls,
-      List<String> hostNames)
+      Supplier<List<String>> hostNames)
       throws IOException {
     InetAddress bound = address.getAddress();
-    HostNames hosts = new HostNames(hostNames, bound != null && bound.isLoopbackAddress());
+    boolean loopback = bound != null && bound.isLoopbackAddress();
+    Supplier<HostNames> hosts = () -> new HostNames(hostNames.get(), loopback);
     return new MetricsServer(metrics.registry(), ready, readiness, hosts, address, tls);
   }
 
@@ -115,7 +116,7 @@ public final class MetricsServer implements AutoCloseable {
   }
 
   private LocalResponse answer(String method, String uri, HttpHeaders headers, int port) {
-    String problem = hosts.problem(headers.get("host"), false, port);
+    String problem = hosts.get().problem(headers.get("host"), false, port);
     if (problem != null) {
       return LocalResponse.text(403, problem + "\n");
     }

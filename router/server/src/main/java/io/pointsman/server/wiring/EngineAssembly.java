@@ -37,7 +37,6 @@ import io.pointsman.engine.policy.Insight;
 import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
-import io.pointsman.kubernetes.PodDiscovery;
 import io.pointsman.observe.capture.TraceCapture;
 import io.pointsman.observe.decisions.FallbackJournal;
 import io.pointsman.proxy.telemetry.PromptListener;
@@ -272,32 +271,18 @@ final class EngineAssembly {
   }
 
   /**
-   * The parts of a changed configuration that can fail, before it is applied.
-   *
-   * @param policies null: those in force
-   * @param pods another discovery of pods, which has not begun; null: none
-   * @param tls TLS to engines, with the present contents of its files
-   * @param capture a capture to another file; null: none
-   */
-  record Change(
-      RolePolicies.@Nullable Built policies,
-      @Nullable PodDiscovery pods,
-      EngineTls.Change tls,
-      @Nullable TraceCapture capture) {}
-
-  /**
    * Prepares a change. Changes nothing that is in use.
    *
    * @throws IllegalArgumentException if a policy cannot be created, or a cluster or a file for TLS
    *     cannot be used
    */
-  Change prepared(PointsmanConfig next, boolean samePolicies) {
+  EngineChange prepared(PointsmanConfig next, boolean samePolicies) {
     RolePolicies.Built rebuilt = samePolicies ? null : builder.rebuilt(next);
     EngineTls.Change files = tls.prepared(next.engineTls(), next.workers());
     TraceCapture capture = null;
     try {
       capture = captures.prepared(next.capture());
-      return new Change(rebuilt, cluster.prepared(next.kubernetes()), files, capture);
+      return new EngineChange(rebuilt, cluster.prepared(next.kubernetes()), files, capture);
     } catch (IOException | RuntimeException e) {
       files.undo();
       if (capture != null) {
@@ -306,19 +291,6 @@ final class EngineAssembly {
       throw e instanceof RuntimeException unchecked
           ? unchecked
           : new IllegalArgumentException(String.valueOf(e.getMessage()), e);
-    }
-  }
-
-  /** Drops a change that is not applied. */
-  void drop(Change change) {
-    change.tls.undo();
-    PodDiscovery pods = change.pods;
-    if (pods != null) {
-      pods.close();
-    }
-    TraceCapture capture = change.capture;
-    if (capture != null) {
-      capture.close();
     }
   }
 
@@ -442,7 +414,7 @@ final class EngineAssembly {
   }
 
   /** Takes over the parts of a changed configuration that do not belong to policies. */
-  void follow(PointsmanConfig next, Change change) {
+  void follow(PointsmanConfig next, EngineChange change) {
     PointsmanConfig before = present;
     present = next;
     if (!before.engineLoad().equals(next.engineLoad())) {
@@ -457,9 +429,9 @@ final class EngineAssembly {
     tokens.use(KvNeeds.tokens(next));
     lookAtNames(next.proxy().upstream().nameTtl());
     otherSources.use(next.discovery());
-    cluster.use(next.kubernetes(), change.pods);
-    change.tls.finish();
-    captures.use(next.capture(), change.capture);
+    cluster.use(next.kubernetes(), change.pods());
+    change.tls().finish();
+    captures.use(next.capture(), change.capture());
   }
 
   /** Asks engines for their load at this interval; 0: never. */

@@ -1,13 +1,16 @@
 package io.pointsman.server.wiring;
 
+import static java.util.Objects.requireNonNull;
+
 import io.pointsman.api.admin.ReloadApi;
 import io.pointsman.batch.BatchService;
 import io.pointsman.config.PointsmanConfig;
+import io.pointsman.config.settings.AccessSettings;
+import io.pointsman.config.settings.MetricsSettings;
 import io.pointsman.control.names.NameWorkers;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
-import io.pointsman.observe.metrics.MetricsServer;
 import io.pointsman.proxy.ProxyServer;
 import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.proxy.upstream.EngineTls;
@@ -33,7 +36,6 @@ public final class Router implements AutoCloseable {
   private final Fleet fleet;
   private final EngineTls tls;
   private final ProxyServer server;
-  private final @Nullable MetricsServer metrics;
   private final Deque<AutoCloseable> control;
   private final AtomicBoolean draining;
   private final NameWorkers nameWorkers;
@@ -46,7 +48,7 @@ public final class Router implements AutoCloseable {
   /** Null without files and batches. */
   private final @Nullable BatchService batches;
 
-  private Router(RouterAssembly assembly, ProxyServer server, @Nullable MetricsServer metrics) {
+  private Router(RouterAssembly assembly, ProxyServer server) {
     this.assembly = assembly;
     config = assembly.config;
     fleet = assembly.fleet;
@@ -59,7 +61,6 @@ public final class Router implements AutoCloseable {
     dynamicConfig = assembly.dynamicConfig;
     batches = assembly.batches;
     this.server = server;
-    this.metrics = metrics;
   }
 
   /**
@@ -73,10 +74,10 @@ public final class Router implements AutoCloseable {
         control -> {
           RouterAssembly assembly = new RouterAssembly(config, version, control);
           ProxyServer server = assembly.openProxy();
-          MetricsServer metrics = assembly.openMetrics();
+          assembly.openMetrics();
           assembly.core.watch();
           control.remove(server);
-          Router router = new Router(assembly, server, metrics);
+          Router router = new Router(assembly, server);
           router.startBatches();
           return router;
         });
@@ -106,7 +107,7 @@ public final class Router implements AutoCloseable {
 
   /** The base URL for clients. */
   public String url() {
-    return url(scheme(), config.proxy().listen().host(), server.port());
+    return url(scheme(), assembly.config.proxy().listen().host(), server.port());
   }
 
   private String scheme() {
@@ -119,7 +120,8 @@ public final class Router implements AutoCloseable {
 
   /** The base URL of the admin listener. */
   public String adminUrl() {
-    return url(scheme(config.access().tls()), config.access().host(), server.adminPort());
+    AccessSettings access = assembly.config.access();
+    return url(scheme(access.tls()), access.host(), server.adminPort());
   }
 
   private static String url(String scheme, String host, int port) {
@@ -128,9 +130,9 @@ public final class Router implements AutoCloseable {
 
   /** The URL of the metrics; null if they are disabled. */
   public @Nullable String metricsUrl() {
-    return metrics == null
-        ? null
-        : url(scheme(config.metrics().tls()), config.metrics().host(), metrics.port()) + "/metrics";
+    MetricsSettings metrics = assembly.config.metrics();
+    int port = requireNonNull(assembly.listeners).metricsPort();
+    return port < 0 ? null : url(scheme(metrics.tls()), metrics.host(), port) + "/metrics";
   }
 
   public Fleet fleet() {

@@ -28,7 +28,6 @@ import io.pointsman.engine.policy.session.SessionAffinity;
 import io.pointsman.engine.policy.session.SessionTable;
 import io.pointsman.engine.prefix.PrefixIndex;
 import io.pointsman.observe.logging.RequestLines;
-import io.pointsman.observe.metrics.MetricsServer;
 import io.pointsman.observe.metrics.RouterMetrics;
 import io.pointsman.observe.tracing.Tracing;
 import io.pointsman.pd.execution.PdContext;
@@ -51,7 +50,6 @@ import io.pointsman.proxy.tls.ServerTlsSettings;
 import io.pointsman.proxy.tls.TlsProvider;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -113,6 +111,9 @@ final class RouterAssembly {
 
   /** Null before the routes are built. */
   @Nullable HealthApi health;
+
+  /** Null before all are open. */
+  @Nullable Listeners listeners;
 
   /** Null before the proxy is open. */
   private @Nullable CallerKeys keys;
@@ -343,22 +344,33 @@ final class RouterAssembly {
    * @param core those of the part that chooses workers
    * @param keys keys of callers; the same object if they are unchanged
    * @param shadow the shadow policy; the same object if it is unchanged, null if there is none
+   * @param listeners listeners at other addresses
    */
-  record Prepared(EngineAssembly.Change core, RouterKeys keys, Shadow.@Nullable Compared shadow) {}
+  record Prepared(
+      EngineChange core,
+      RouterKeys keys,
+      Shadow.@Nullable Compared shadow,
+      Listeners.Change listeners) {}
 
   /**
    * Prepares a change. Changes nothing.
    *
-   * @throws IllegalArgumentException if a policy, a cluster, or a file or variable of keys cannot
-   *     be used
+   * @throws IllegalArgumentException if a policy, a cluster, an address, or a file or variable of
+   *     keys cannot be used
    */
   Prepared prepared(PointsmanConfig next, boolean samePolicies) {
     RouterKeys ofCallers = requireNonNull(keys).prepared(config, next);
     Shadow.Compared shadow = null;
+    EngineChange ofCore = null;
     try {
       shadow = observers.shadow().prepared(next);
-      return new Prepared(core.prepared(next, samePolicies), ofCallers, shadow);
+      ofCore = core.prepared(next, samePolicies);
+      return new Prepared(
+          ofCore, ofCallers, shadow, requireNonNull(listeners).prepared(config, next));
     } catch (RuntimeException e) {
+      if (ofCore != null) {
+        ofCore.drop();
+      }
       observers.shadow().drop(shadow);
       requireNonNull(keys).drop(ofCallers);
       throw e;
@@ -367,7 +379,8 @@ final class RouterAssembly {
 
   /** Drops a change that is not applied. */
   void drop(Prepared change) {
-    core.drop(change.core);
+    change.listeners.drop();
+    change.core.drop();
     observers.shadow().drop(change.shadow);
     requireNonNull(keys).drop(change.keys);
   }
@@ -419,6 +432,7 @@ final class RouterAssembly {
         next.affinity(),
         requireNonNull(admin).apply(next),
         callers(change.keys));
+    requireNonNull(listeners).use(change.listeners);
     if (!accessBefore.equals(next.access())) {
       warnOf(next.access());
     }
@@ -466,7 +480,7 @@ final class RouterAssembly {
   /** TLS of the metrics port, which follows changed files; null in clear text. */
   private @Nullable ServerTls tlsOfMetrics() {
     ServerTlsSettings settings = config.metrics().tls();
-    if (!settings.enabled()) {
+    if (!settings.enabled() || !config.metrics().enabled()) {
       return null;
     }
     ServerTls opened = ServerTls.open("metrics-tls", settings, false, TlsProvider.JDK);
@@ -474,26 +488,17 @@ final class RouterAssembly {
     return opened;
   }
 
-  @Nullable MetricsServer openMetrics() throws IOException {
-    if (!config.metrics().enabled()) {
-      return null;
-    }
-    String host = config.metrics().host();
-    int port = config.metrics().port();
-    try {
-      HealthApi answers = requireNonNull(health);
-      MetricsServer server =
-          MetricsServer.open(
-              metrics,
-              answers::ready,
-              answers::readiness,
-              new InetSocketAddress(host, port),
-              tlsOfMetrics(),
-              config.proxy().listen().hostNames());
-      control.push(server);
-      return server;
-    } catch (IOException e) {
-      throw new IOException("metrics: " + host + ":" + port + " (expected: a free port)", e);
-    }
+  /** Opens the port of the metrics, if they are enabled. */
+  void openMetrics() throws IOException {
+    Listeners opened =
+        new Listeners(
+            metrics,
+            requireNonNull(health),
+            tlsOfMetrics(),
+            () -> config.proxy().listen().hostNames());
+    control.push(opened);
+    opened.follow(requireNonNull(proxy));
+    opened.openMetrics(config.metrics());
+    listeners = opened;
   }
 }

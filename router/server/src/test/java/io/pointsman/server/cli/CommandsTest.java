@@ -178,7 +178,7 @@ class CommandsTest {
         .contains("# note: workers a:1 and a:1/v1 have the same engine")
         .contains("  port: 81  # default: 30000\n")
         .contains("policy: random  # default: cost\n")
-        .contains("# a reload changes all of these but: listen.port, max-workers\n")
+        .contains("# a reload changes all of these but: max-workers\n")
         .doesNotContain("sse-keepalive");
     assertThat(YamlConfig.parse("printed", out.toString()).get(FrontKeys.PORT)).isEqualTo(81);
     out.getBuffer().setLength(0);

@@ -13,6 +13,9 @@ import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -22,6 +25,7 @@ import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
@@ -104,6 +108,66 @@ class ChangedConfigTest {
 
   private static long served(ScriptedEngine engine) {
     return engine.requests().stream().filter(each -> each.line().startsWith("POST ")).count();
+  }
+
+  @Test
+  void listenersMoveToOtherAddresses() throws Exception {
+    String workers = "policy: round_robin\nworkers: ['" + one.url() + "']\n";
+    PointsmanConfig before = config(workers);
+    Router router = started(before, 1);
+    List<String> old =
+        List.of(router.url(), router.adminUrl(), String.valueOf(router.metricsUrl()));
+    assertThat(call("GET", router.url() + "/health", "").statusCode()).isEqualTo(200);
+
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+      for (String group : List.of("listen", "admin", "metrics")) {
+        PointsmanConfig refused = moved(workers, group, taken.getLocalPort());
+        assertThatThrownBy(() -> router.change(before, refused))
+            .isInstanceOf(IllegalArgumentException.class)
+            .hasMessageContaining(":" + taken.getLocalPort() + " (expected: a free port)");
+      }
+    }
+    assertThat(router.url()).isEqualTo(old.getFirst());
+    assertThat(call("GET", router.url() + "/health", "").statusCode()).isEqualTo(200);
+
+    PointsmanConfig next = before;
+    for (String group : List.of("listen", "admin", "metrics")) {
+      int free;
+      try (ServerSocket found = new ServerSocket(0)) {
+        free = found.getLocalPort();
+      }
+      router.change(next, moved(workers, group, free));
+      next = moved(workers, group, free);
+      // The other listeners got "port 0" again, which is another address.
+      assertThat(port(router, group)).isEqualTo(free);
+      assertThat(call("GET", router.url() + "/health", "").statusCode()).isEqualTo(200);
+      assertThat(call("GET", router.adminUrl() + "/workers", "").statusCode()).isEqualTo(200);
+      assertThat(call("GET", String.valueOf(router.metricsUrl()), "").statusCode()).isEqualTo(200);
+    }
+    HttpClient fresh = HttpClient.newHttpClient();
+    for (String url : old) {
+      HttpRequest request = HttpRequest.newBuilder(URI.create(url)).build();
+      assertThatThrownBy(() -> fresh.send(request, HttpResponse.BodyHandlers.ofString()))
+          .isInstanceOf(ConnectException.class);
+    }
+  }
+
+  private static int port(Router router, String group) {
+    String url =
+        switch (group) {
+          case "listen" -> router.url();
+          case "admin" -> router.adminUrl();
+          default -> String.valueOf(router.metricsUrl());
+        };
+    return URI.create(url).getPort();
+  }
+
+  private static PointsmanConfig moved(String more, String group, int port) {
+    StringBuilder yaml = new StringBuilder("health: {first-retry: 10ms}\n" + more);
+    for (String each : List.of("listen", "admin", "metrics")) {
+      yaml.append(each + ": {port: " + (each.equals(group) ? port : 0) + "}\n");
+    }
+    return PointsmanConfig.from(YamlConfig.parse("test", yaml.toString()));
   }
 
   @Test
