@@ -114,10 +114,8 @@ record Sockets(
     // An option without a value is removed.
     boolean none = timeout.isZero();
     Integer millis = none ? null : Math.clamp(timeout.toMillis(), 1, Integer.MAX_VALUE);
-    Integer idle =
-        none ? null : (int) Math.clamp(timeout.toSeconds() / 2, 1, MOST_KEEPALIVE_SECONDS);
-    Integer interval =
-        none ? null : (int) Math.clamp(timeout.toSeconds() / 6, 1, MOST_KEEPALIVE_SECONDS);
+    Integer idle = none ? null : Math.clamp(timeout.toSeconds() / 2, 1, MOST_KEEPALIVE_SECONDS);
+    Integer interval = none ? null : Math.clamp(timeout.toSeconds() / 6, 1, MOST_KEEPALIVE_SECONDS);
     switch (transport) {
       case EPOLL ->
           bootstrap

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Limits of a client, as it sees them. */
-@SuppressWarnings("try") // tests may be interrupted
+@SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @Timeout(60)
 class ClientQuotaTest {
   private static final String CHAT = "/v1/chat/completions";

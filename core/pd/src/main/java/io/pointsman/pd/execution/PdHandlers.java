@@ -50,6 +50,7 @@ public final class PdHandlers implements RequestHandlers {
   }
 
   /** Uses the context in force. Requests in progress keep theirs. */
+  @SuppressWarnings("ReferenceEquality") // contexts are replaced as a whole
   private void renew() {
     PdContext next = contexts.get();
     if (next == plane) {

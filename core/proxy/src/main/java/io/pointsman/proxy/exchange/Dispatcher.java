@@ -47,13 +47,14 @@ final class Dispatcher {
   void begin(RequestHead received) {
     RequestHead head = client.origin().identified(received);
     RequestHead.Fault fault = head.fault();
+    String problem = fault == null && !client.admin() ? hostProblem(head) : null;
     if (fault != null) {
       refuse(head, error(fault), null);
     } else if (head.method().equals("TRACE") || head.method().equals("CONNECT")) {
       refuse(head, ProxyError.METHOD_NOT_ALLOWED, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
     } else if (client.admin()) {
       beginAdmin(head, found(plane().admin().routes(), head));
-    } else if (hostProblem(head) instanceof String problem) {
+    } else if (problem != null) {
       refuse(head, ProxyError.ORIGIN_REFUSED, problem, Map.of());
     } else if (plane().cors().preflight(head)) {
       preflight(head);

@@ -227,7 +227,8 @@ final class Intake implements BodyDecoder.Receiver {
     if (refused != null) {
       return refused;
     }
-    String owner = plane.owner(head);
+    String owner =
+        StoredResponse.concerns(endpoint, read) ? plane.owner(head) : ClientOwner.EVERYBODY;
     StoredResponse stored = StoredResponse.of(plane.owners(), endpoint, head, read, owner);
     refused = ofOwner(read, stored, owner);
     if (refused == null) {

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The names in {@code Host} under which clients reach a listener. The name of a web page can be
  * made to resolve to the listener's address; a browser then takes the listener for the page's own
- * site. Its requests have that name and the listener's port in {@code Host}. Immutable.
+ * site. Its requests have that name and the listener's port in {@code Host}. Thread-safe.
  *
  * <p>Without a list, the check applies on the loopback only, and if clients need no key. A request
  * with another port comes from a proxy, which passes the name and the port of its own.
@@ -31,6 +31,9 @@ public final class HostNames {
 
   private final List<String> names;
   private final boolean loopback;
+
+  /** The last authority without a problem. Most requests have the same one. */
+  private volatile String accepted = "";
 
   /**
    * @param names names besides local ones and addresses; if there are any, all others are refused
@@ -54,12 +57,15 @@ public final class HostNames {
    * @param port port of the listener
    */
   public @Nullable String problem(@Nullable String authority, boolean keys, int port) {
-    if (authority == null || (names.isEmpty() && (!loopback || keys))) {
+    if (authority == null
+        || authority.equals(accepted)
+        || (names.isEmpty() && (!loopback || keys))) {
       return null;
     }
     String name = name(authority);
     boolean known = isAddress(name) || isPrivate(name) || names.contains(name);
     if (known || (names.isEmpty() && !hasPort(authority, port))) {
+      accepted = authority;
       return null;
     }
     return "host: "

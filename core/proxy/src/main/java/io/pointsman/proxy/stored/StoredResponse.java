@@ -53,6 +53,35 @@ public final class StoredResponse {
     return previous == null ? null : new StoredResponse(owners, previous, client, false, false);
   }
 
+  /** True if a request creates a stored response or uses one. */
+  public static boolean concerns(Endpoint endpoint, RequestFacts facts) {
+    return switch (endpoint) {
+      case RESPONSES, RESPONSE_GET, RESPONSE_DELETE, RESPONSE_CANCEL, RESPONSE_INPUT_ITEMS -> true;
+      case CHAT_COMPLETIONS,
+          COMPLETIONS,
+          EMBEDDINGS,
+          RERANK,
+          SCORE,
+          POOLING,
+          CLASSIFY,
+          GENERATE,
+          TOKEN_GENERATE,
+          TOKENIZE,
+          DETOKENIZE,
+          MESSAGES,
+          MESSAGES_COUNT_TOKENS,
+          AUDIO_TRANSCRIPTIONS,
+          AUDIO_TRANSLATIONS,
+          AUDIO_SPEECH,
+          IMAGES_GENERATIONS,
+          IMAGES_EDITS,
+          IMAGES_VARIATIONS,
+          REALTIME,
+          TRANSPARENT ->
+          facts.responseId() != null;
+    };
+  }
+
   /**
    * True if the client may use the response.
    *

@@ -54,18 +54,27 @@ final class EngineContexts {
 
   private volatile boolean closed;
 
-  /**
-   * The contexts of one group of workers.
-   *
-   * @param digest digest of the files' contents
-   * @param jdk for sockets; for event loops too if there is no other
-   * @param openSsl for event loops; null: the JDK's
-   * @param closed true after {@link #close}
-   */
-  record Contexts(
-      String digest, SSLContext jdk, @Nullable SharedContext openSsl, AtomicBoolean closed) {
-    Contexts(String digest, SSLContext jdk, @Nullable SharedContext openSsl) {
-      this(digest, jdk, openSsl, new AtomicBoolean());
+  /** The contexts of one group of workers. Two configurations may share them. */
+  static final class Contexts {
+    /** Digest of the files' contents. */
+    private final String digest;
+
+    private final SSLContext jdk;
+
+    /** For event loops; null: the JDK's. */
+    private final @Nullable SharedContext openSsl;
+
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    private Contexts(String digest, SSLContext jdk, @Nullable SharedContext openSsl) {
+      this.digest = digest;
+      this.jdk = jdk;
+      this.openSsl = openSsl;
+    }
+
+    /** For sockets; for event loops too if there is no other. */
+    SSLContext jdk() {
+      return jdk;
     }
 
     /** A new engine; null if another thread has just closed the contexts. */
@@ -79,7 +88,6 @@ final class EngineContexts {
     }
 
     void close() {
-      // Two configurations may share them.
       if (openSsl != null && closed.compareAndSet(false, true)) {
         openSsl.close();
       }
@@ -143,6 +151,7 @@ final class EngineContexts {
   }
 
   /** Closes the contexts that the other configuration does not have. */
+  @SuppressWarnings("ReferenceEquality") // tests for the same object
   void closeExcept(EngineContexts other) {
     closed = true;
     contexts.forEach(
@@ -167,6 +176,7 @@ final class EngineContexts {
    * Reads the files again. Later connections use their contents; if new files cannot be used, the
    * earlier contexts stay. One thread at a time.
    */
+  @SuppressWarnings("ReferenceEquality") // tests for the same object
   void refresh() {
     Map<String, String> read = new HashMap<>();
     refused.keySet().retainAll(contexts.keySet());

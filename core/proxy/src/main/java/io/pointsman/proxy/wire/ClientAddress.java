@@ -45,8 +45,8 @@ public final class ClientAddress {
     trusted = address != null && settings.trusts(address);
     scheme = encrypted ? "https" : "http";
     lines =
-        ("x-forwarded-for: %s\r\nx-forwarded-proto: %s\r\nx-real-ip: %s\r\n"
-                .formatted(text, scheme, text))
+        "x-forwarded-for: %s\r\nx-forwarded-proto: %s\r\nx-real-ip: %s\r\n"
+            .formatted(text, scheme, text)
             .getBytes(US_ASCII);
     identity = address == null ? ClientIdentity.UNKNOWN : identity(plain(address));
   }

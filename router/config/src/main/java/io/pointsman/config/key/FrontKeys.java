@@ -59,8 +59,9 @@ public final class FrontKeys {
               + " answers a request with another name in `Host` with 403. The metrics port has the"
               + " same names.",
           "An empty list: only a listener on the loopback without keys of clients refuses other"
-              + " names, if `Host` has its own port. A web page whose name resolves to the loopback"
-              + " sends that. A name that strangers control lets their web pages use the router.");
+              + " names, if `Host` has its own port. A web page with a name that resolves to the"
+              + " loopback sends that. A name that strangers control lets their web pages use the"
+              + " router.");
 
   public static final Key<Integer> BACKLOG =
       Key.of(

@@ -112,7 +112,7 @@ public final class KvEvents implements AutoCloseable {
     rules = new Rules(settings, new SourceFinder(settings, question::ask, hosts));
     shared =
         new KvSource.Shared(
-            () -> rules.settings().limits(),
+            () -> rules.settings.limits(),
             tally,
             ticker,
             clock,
@@ -126,14 +126,22 @@ public final class KvEvents implements AutoCloseable {
   }
 
   /** The settings in force, with their finder. */
-  private record Rules(KvEventSettings settings, SourceFinder finder) {}
+  private static final class Rules {
+    private final KvEventSettings settings;
+    private final SourceFinder finder;
+
+    Rules(KvEventSettings settings, SourceFinder finder) {
+      this.settings = settings;
+      this.finder = finder;
+    }
+  }
 
   /**
    * Uses other settings. Each engine is asked at once by them; sources that stay the same stay
    * open. {@code OFF} ends all sources. A limit on messages applies to later connections.
    */
   public synchronized void use(KvEventSettings next) {
-    if (next.equals(rules.settings())) {
+    if (next.equals(rules.settings)) {
       return;
     }
     rules = new Rules(next, new SourceFinder(next, question::ask, hosts));
@@ -149,7 +157,7 @@ public final class KvEvents implements AutoCloseable {
 
   /** Polls the fleet once. */
   synchronized void look() {
-    if (closed || rules.settings().mode() == KvEventSettings.Mode.OFF) {
+    if (closed || rules.settings.mode() == KvEventSettings.Mode.OFF) {
       return;
     }
     long now = ticker.nanos();
@@ -210,7 +218,7 @@ public final class KvEvents implements AutoCloseable {
   private void ask(Worker worker, Watch watch) {
     Rules by = rules;
     try {
-      found(worker, watch, by, by.finder().find(worker));
+      found(worker, watch, by, by.finder.find(worker));
     } catch (IOException | RuntimeException e) {
       failed(worker, watch, by, e);
     } finally {
@@ -225,7 +233,7 @@ public final class KvEvents implements AutoCloseable {
       sayIfNone(worker, watch, specs.isEmpty());
       watch.found = specs;
       watch.failures = 0;
-      watch.dueAt = ticker.nanos() + by.settings().refresh().toNanos();
+      watch.dueAt = ticker.nanos() + by.settings.refresh().toNanos();
     }
   }
 
@@ -247,7 +255,7 @@ public final class KvEvents implements AutoCloseable {
    * probably expects events.
    */
   private void sayIfNone(Worker worker, Watch watch, boolean none) {
-    if (none && !watch.saidNone && rules.settings().mode() == KvEventSettings.Mode.AUTO) {
+    if (none && !watch.saidNone && rules.settings.mode() == KvEventSettings.Mode.AUTO) {
       log.warn("KV events of {}: the engine reports no publishers", worker);
     }
     watch.saidNone = none;

@@ -123,9 +123,6 @@ public final class TraceCapture implements AnswerLearner, AutoCloseable {
       next.ended(request, lease, outcome, firstToken);
       return;
     }
-    if (closed.getCount() == 0) {
-      return;
-    }
     End end =
         switch (outcome) {
           case Outcome.Succeeded(boolean served) -> served ? End.OK : End.REFUSED;

@@ -105,6 +105,7 @@ public final class LogSetup implements AutoCloseable {
     }
   }
 
+  @SuppressWarnings("ReferenceEquality") // the present files may stay in use
   private synchronized void use(LogSettings settings, Files next) {
     Logger root = context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
     Files before = files;
@@ -121,6 +122,7 @@ public final class LogSetup implements AutoCloseable {
     next.lines.use(settings.format());
   }
 
+  @SuppressWarnings("ReferenceEquality") // the present files stay in use
   private synchronized void release(Files unused) {
     if (unused != files && unused.appender != null) {
       unused.appender.stop();

@@ -72,8 +72,12 @@ final class MetricsListener implements AutoCloseable {
   /** Time for a request after its first byte. */
   private static final Duration REQUEST = Duration.ofSeconds(5);
 
-  private static final Duration FIRST_BYTE = Duration.ofSeconds(10);
-  private static final Duration BETWEEN_REQUESTS = Duration.ofSeconds(30);
+  /** Time between two requests after which a connection is closed. */
+  static final Duration IDLE = Duration.ofSeconds(30);
+
+  /** Part of that time within which the first byte comes. */
+  private static final int FIRST_BYTE_PART = 3;
+
   private static final Duration ANSWER = Duration.ofSeconds(30);
 
   /** Idle time after which a connection may lose its place. */
@@ -88,6 +92,7 @@ final class MetricsListener implements AutoCloseable {
   private final Executor threads;
   private final Endpoint endpoint;
   private final @Nullable ServerTls tls;
+  private final Duration idle;
   private final Channel listener;
   private final Map<String, Integer> ofAddresses = new HashMap<>();
 
@@ -101,12 +106,18 @@ final class MetricsListener implements AutoCloseable {
    *
    * @param threads runs the endpoint
    * @param tls TLS of the connections; null: clear text
+   * @param idle time between two requests after which a connection is closed
    * @throws IOException if the address cannot be bound
    */
   MetricsListener(
-      InetSocketAddress address, @Nullable ServerTls tls, Executor threads, Endpoint endpoint)
+      InetSocketAddress address,
+      @Nullable ServerTls tls,
+      Executor threads,
+      Endpoint endpoint,
+      Duration idle)
       throws IOException {
     this.tls = tls;
+    this.idle = idle;
     this.threads = threads;
     this.endpoint = endpoint;
     ChannelFuture bound =
@@ -165,7 +176,7 @@ final class MetricsListener implements AutoCloseable {
             new HttpObjectAggregator(MOST_BODY, true),
             new FlowControlHandler(),
             connection);
-    connection.waits(FIRST_BYTE);
+    connection.waits(idle.dividedBy(FIRST_BYTE_PART));
   }
 
   /** True if there is a place for one more of this address, possibly that of an idle one. */
@@ -311,7 +322,7 @@ final class MetricsListener implements AutoCloseable {
           .addListener(
               sent -> {
                 if (sent.isSuccess() && channel.isActive()) {
-                  waits(BETWEEN_REQUESTS);
+                  waits(idle);
                   channel.config().setAutoRead(true);
                 } else {
                   close();

@@ -50,7 +50,7 @@ public final class MetricsServer implements AutoCloseable {
     this.readiness = readiness;
     this.hosts = hosts;
     try {
-      listener = new MetricsListener(address, tls, executor, this::answer);
+      listener = new MetricsListener(address, tls, executor, this::answer, MetricsListener.IDLE);
     } catch (IOException e) {
       executor.shutdownNow();
       throw e;

@@ -23,12 +23,16 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A running router: fleet, engine, proxy and background tasks. The port opens before any worker is
  * healthy.
  */
 public final class Router implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(Router.class);
+
   /** Maximum wait for batches after the drain. */
   private static final Duration BATCHES_STOP = Duration.ofSeconds(10);
 
@@ -164,7 +168,17 @@ public final class Router implements AutoCloseable {
       assembly.drop(change);
       throw e;
     }
+    String addresses = addresses();
     assembly.use(next, change, server);
+    if (!addresses().equals(addresses)) {
+      log.info("the router listens on {}", addresses());
+    }
+  }
+
+  private String addresses() {
+    String ofMetrics = metricsUrl();
+    String withoutMetrics = url() + ", admin on " + adminUrl();
+    return ofMetrics == null ? withoutMetrics : withoutMetrics + ", metrics on " + ofMetrics;
   }
 
   /** Answers calls of the admin API for a reload. */

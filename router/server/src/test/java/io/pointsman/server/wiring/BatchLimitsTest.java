@@ -113,9 +113,9 @@ class BatchLimitsTest {
         auth: {keys-file: '%s'}
         batch: {enabled: true, directory: '%s', api-key: pmk-batches}
         workers: ['%s']
-        """;
-    return PointsmanConfig.from(
-        YamlConfig.parse("test", yaml.formatted(keys, directory.resolve("files"), engine.url())));
+        """
+            .formatted(keys, directory.resolve("files"), engine.url());
+    return PointsmanConfig.from(YamlConfig.parse("test", yaml));
   }
 
   private Path keys(String name, ClientQuota ofAlice) throws IOException {

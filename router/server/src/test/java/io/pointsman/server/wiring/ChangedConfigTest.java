@@ -119,7 +119,7 @@ class ChangedConfigTest {
         List.of(router.url(), router.adminUrl(), String.valueOf(router.metricsUrl()));
     assertThat(call("GET", router.url() + "/health", "").statusCode()).isEqualTo(200);
 
-    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       for (String group : List.of("listen", "admin", "metrics")) {
         PointsmanConfig refused = moved(workers, group, taken.getLocalPort());
         assertThatThrownBy(() -> router.change(before, refused))

@@ -238,9 +238,10 @@ class KvSubscriptionsTest {
                     .set(KvEventKeys.REFRESH, Duration.ofMillis(100))
                     .set(KvEventKeys.MAX_MESSAGE, 1L << 20));
         router.change(with, slower);
-        Thread.sleep(300);
+        complete(engine.url(), 5000);
+        awaitMetric(router, "pointsman_kv_index_blocks 24");
         assertThat(metrics(router))
-            .contains("pointsman_kv_index_blocks 12")
+            .contains("pointsman_kv_event_resets_total{reason=\"gone\"} 0")
             .contains("pointsman_kv_event_connects_total 2");
 
         router.change(slower, without);

@@ -140,7 +140,7 @@ class HandoverFieldsTest {
             + (chunked ? Integer.toHexString(first.length()) + "\r\n" : "")
             + first
             + (chunked ? "\r\n" : ""));
-    rig.await("placed", () -> rig.fleet().snapshot().workers().getFirst().inFlight() == 1);
+    ProxyRig.await("placed", () -> rig.fleet().snapshot().workers().getFirst().inFlight() == 1);
     client.send(
         chunked
             ? Integer.toHexString(second.length()) + "\r\n" + second + "\r\n0\r\n\r\n"
