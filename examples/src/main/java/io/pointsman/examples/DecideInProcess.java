@@ -67,13 +67,13 @@ public final class DecideInProcess {
             .formatted(model, text);
     RoutingRequest request = engine.read("POST", PATH, Map.of(), body.getBytes(UTF_8));
     return switch (engine.choices().choose(request, TTL)) {
-      case Choice.Held(Worker worker, String lease, _) -> {
+      case Choice.Leased(Worker worker, String lease, _) -> {
         Outcome outcome = send(worker, body);
         engine.choices().settle(lease, outcome, TokenCounts.NONE);
         yield worker.id() + ", " + request.result().reason() + ": " + outcome;
       }
       case Choice.Refused(var rejection) -> "nobody: " + rejection.reason();
-      case Choice.TooManyHeld _ -> "too many leases";
+      case Choice.TooManyLeases _ -> "too many leases";
       case Choice.IdTaken taken -> throw new IllegalStateException("no id was given: " + taken);
       case Choice.Pointed(Worker worker) -> throw new IllegalStateException("not held: " + worker);
     };

@@ -48,8 +48,8 @@ class DeferralTest {
           EngineSettings.DEFAULTS,
           events,
           fleet.clock::nanos,
-          fleet.dice);
-  private final Deferral holdBack = new Deferral(engine, SETTINGS, fleet.clock::nanos);
+          fleet.random);
+  private final Deferral deferral = new Deferral(engine, SETTINGS, fleet.clock::nanos);
   private final List<Guest> order = new ArrayList<>();
 
   private final class Guest implements Deferral.Guest {
@@ -81,26 +81,26 @@ class DeferralTest {
     }
   }
 
-  private Guest heldBack(int heldBlocks) {
+  private Guest deferred(int heldBlocks) {
     Guest guest = new Guest(TestFleet.MODEL);
     held.put(guest.request, heldBlocks);
-    assertThat(holdBack.decide(guest)).isNull();
+    assertThat(deferral.decide(guest)).isNull();
     return guest;
   }
 
   private void pass(Duration time) {
     fleet.clock.advance(time);
-    holdBack.wake();
+    deferral.wake();
   }
 
   @Test
   void requestIsDeferredWhileEveryWorkerIsFullAndDecidedWhenOneHasRoom() {
     waitMillis = 51;
-    Guest guest = heldBack(0);
+    Guest guest = deferred(0);
     pass(Duration.ofMillis(10));
 
     assertThat(order).isEmpty();
-    assertThat(holdBack.held()).isEqualTo(1);
+    assertThat(deferral.waiting()).isEqualTo(1);
     assertThat(events.routed).isEmpty();
 
     room = 1;
@@ -110,8 +110,8 @@ class DeferralTest {
     assertThat(guest.heldNanos).isEqualTo(Duration.ofMillis(20).toNanos());
     assertThat(guest.request.waits().firstPlacedAt() - guest.request.waits().askedAt())
         .isEqualTo(Duration.ofMillis(20).toNanos());
-    assertThat(holdBack.held()).isZero();
-    assertThat(holdBack.wakeAfterNanos()).isEqualTo(Deferral.NO_WAKE);
+    assertThat(deferral.waiting()).isZero();
+    assertThat(deferral.wakeAfterNanos()).isEqualTo(Deferral.NO_WAKE);
   }
 
   @Test
@@ -119,7 +119,7 @@ class DeferralTest {
     for (double wait : new double[] {0, 50, Double.NaN}) {
       waitMillis = wait;
 
-      assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isNotNull();
+      assertThat(deferral.decide(new Guest(TestFleet.MODEL))).isNotNull();
     }
     waitMillis = 1000;
     Deferral off = new Deferral(engine, SETTINGS.withBeyond(Duration.ZERO), fleet.clock::nanos);
@@ -130,9 +130,9 @@ class DeferralTest {
   @Test
   void requestsWithTheMostCachedBlocksGoFirst() {
     waitMillis = 1000;
-    Guest first = heldBack(1);
-    Guest second = heldBack(3);
-    Guest third = heldBack(1);
+    Guest first = deferred(1);
+    Guest second = deferred(3);
+    Guest third = deferred(1);
     room = 1;
     pass(Duration.ofMillis(10));
     assertThat(order).containsExactly(second);
@@ -145,90 +145,90 @@ class DeferralTest {
   @Test
   void afterTheLongestTimeARequestIsPlacedOnAFullWorker() {
     waitMillis = 1000;
-    Guest first = heldBack(0);
+    Guest first = deferred(0);
     fleet.clock.advance(Duration.ofSeconds(3));
-    heldBack(2);
+    deferred(2);
     pass(Duration.ofSeconds(2));
 
     assertThat(order).containsExactly(first);
     assertThat(first.decision).isInstanceOf(Decision.Routed.class);
-    assertThat(holdBack.held()).isEqualTo(1);
+    assertThat(deferral.waiting()).isEqualTo(1);
   }
 
   @Test
   void manyDeferralsInVainPlaceAllAndStopDeferralForAMinute() {
     waitMillis = 1000;
     for (int i = 0; i < 16; i++) {
-      heldBack(0);
+      deferred(0);
     }
     fleet.clock.advance(Duration.ofSeconds(3));
-    heldBack(0);
+    deferred(0);
     pass(Duration.ofSeconds(2));
     assertThat(order).hasSize(17);
-    assertThat(holdBack.held()).isZero();
+    assertThat(deferral.waiting()).isZero();
 
     fleet.clock.advance(Duration.ofSeconds(59));
-    assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+    assertThat(deferral.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
     fleet.clock.advance(Duration.ofSeconds(1));
-    heldBack(0);
+    deferred(0);
   }
 
   @Test
   void successfulDeferralsReduceTheCountOfDeferralsInVain() {
     waitMillis = 1000;
     for (int i = 0; i < 15; i++) {
-      heldBack(0);
+      deferred(0);
     }
     fleet.clock.advance(Duration.ofSeconds(3));
-    heldBack(0);
-    heldBack(0);
+    deferred(0);
+    deferred(0);
     pass(Duration.ofSeconds(2));
     room = 1;
     pass(Duration.ofMillis(10));
     pass(Duration.ofSeconds(5));
 
     assertThat(order).hasSize(17);
-    heldBack(0);
+    deferred(0);
   }
 
   @Test
   void singleDeferralsInVainCountToo() {
     waitMillis = 1000;
     for (int i = 0; i < 20; i++) {
-      if (holdBack.decide(new Guest(TestFleet.MODEL)) == null) {
+      if (deferral.decide(new Guest(TestFleet.MODEL)) == null) {
         pass(SETTINGS.longest());
       }
     }
 
-    assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+    assertThat(deferral.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
     fleet.clock.advance(Duration.ofMinutes(1));
-    heldBack(0);
+    deferred(0);
     pass(SETTINGS.longest());
 
-    assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+    assertThat(deferral.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
   }
 
   @Test
   void newRequestJoinsTheQueueEvenIfAWorkerHasRoom() {
     waitMillis = 1000;
-    Guest first = heldBack(0);
+    Guest first = deferred(0);
     room = 1;
-    heldBack(0);
+    deferred(0);
     pass(Duration.ofMillis(10));
 
     assertThat(order).containsExactly(first);
     waitMillis = Double.NaN;
-    assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+    assertThat(deferral.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
   }
 
   @Test
   void requestIsNotRefusedAsBusyWhileItMayStillWait() {
     waitMillis = 1000;
-    Guest guest = heldBack(0);
+    Guest guest = deferred(0);
     fleet.worker(0).rest(Duration.ofSeconds(4).toNanos());
     pass(Duration.ofMillis(10));
     assertThat(guest.decision).isNull();
-    assertThat(holdBack.held()).isEqualTo(1);
+    assertThat(deferral.waiting()).isEqualTo(1);
 
     fleet.worker(0).rest(Duration.ofHours(1).toNanos());
     pass(Duration.ofSeconds(5));
@@ -239,7 +239,7 @@ class DeferralTest {
     waitMillis = 1000;
     List<Guest> guests = new ArrayList<>();
     for (int i = 0; i < SETTINGS.most(); i++) {
-      guests.add(heldBack(0));
+      guests.add(deferred(0));
     }
     return guests;
   }
@@ -247,28 +247,28 @@ class DeferralTest {
   @Test
   void requestBeyondTheMaximumDisplacesTheFirst() {
     Guest first = most().getFirst();
-    Guest last = heldBack(0);
+    Guest last = deferred(0);
 
     assertThat(order).containsExactly(first);
     assertThat(first.decision).isInstanceOf(Decision.Routed.class);
-    assertThat(holdBack.held()).isEqualTo(SETTINGS.most());
-    assertThat(holdBack.leave(last)).isTrue();
+    assertThat(deferral.waiting()).isEqualTo(SETTINGS.most());
+    assertThat(deferral.leave(last)).isTrue();
   }
 
   @Test
   void displacedRequestsCountInVainByTheirShareOfTheLongestTime() {
     most();
     for (int i = 0; i < 100; i++) {
-      heldBack(0);
+      deferred(0);
     }
     fleet.clock.advance(Duration.ofMillis(4500));
     for (int i = 0; i < 18; i++) {
-      heldBack(0);
+      deferred(0);
     }
 
-    assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+    assertThat(deferral.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
     pass(Duration.ofMillis(10));
-    assertThat(holdBack.held()).isZero();
+    assertThat(deferral.waiting()).isZero();
   }
 
   @Test
@@ -276,8 +276,8 @@ class DeferralTest {
     most();
     Guest other = new Guest(null);
 
-    assertThat(holdBack.decide(other)).isInstanceOf(Decision.Routed.class);
-    assertThat(holdBack.held()).isEqualTo(SETTINGS.most());
+    assertThat(deferral.decide(other)).isInstanceOf(Decision.Routed.class);
+    assertThat(deferral.waiting()).isEqualTo(SETTINGS.most());
     assertThat(order).isEmpty();
   }
 
@@ -286,18 +286,18 @@ class DeferralTest {
     List<Guest> guests = most();
     fleet.worker(0).rest(Duration.ofSeconds(4).toNanos());
 
-    assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Rejected.class);
+    assertThat(deferral.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Rejected.class);
     assertThat(order).isEmpty();
-    assertThat(holdBack.leave(guests.getFirst())).isTrue();
+    assertThat(deferral.leave(guests.getFirst())).isTrue();
   }
 
   @Test
   void requestThatLeavesIsNotDecided() {
     waitMillis = 1000;
-    Guest guest = heldBack(0);
+    Guest guest = deferred(0);
 
-    assertThat(holdBack.leave(guest)).isTrue();
-    assertThat(holdBack.leave(guest)).isFalse();
+    assertThat(deferral.leave(guest)).isTrue();
+    assertThat(deferral.leave(guest)).isFalse();
     room = 1;
     pass(Duration.ofMillis(10));
     assertThat(order).isEmpty();
@@ -307,20 +307,20 @@ class DeferralTest {
   @Test
   void oneCallerWakesForAll() {
     waitMillis = 1000;
-    assertThat(holdBack.wakeAfterNanos()).isEqualTo(Deferral.NO_WAKE);
-    heldBack(0);
-    assertThat(holdBack.wakeAfterNanos()).isPositive();
-    heldBack(0);
-    assertThat(holdBack.wakeAfterNanos()).isEqualTo(Deferral.NO_WAKE);
+    assertThat(deferral.wakeAfterNanos()).isEqualTo(Deferral.NO_WAKE);
+    deferred(0);
+    assertThat(deferral.wakeAfterNanos()).isPositive();
+    deferred(0);
+    assertThat(deferral.wakeAfterNanos()).isEqualTo(Deferral.NO_WAKE);
 
-    holdBack.wake();
-    assertThat(holdBack.wakeAfterNanos()).isPositive();
+    deferral.wake();
+    assertThat(deferral.wakeAfterNanos()).isPositive();
   }
 
   @Test
   void allAreDecidedWhenNoWorkerIsLeft() {
     waitMillis = 1000;
-    Guest guest = heldBack(0);
+    Guest guest = deferred(0);
     for (int i = 0; i < 10; i++) {
       fleet.worker(0).probed(false);
     }

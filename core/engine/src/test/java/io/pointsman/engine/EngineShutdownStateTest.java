@@ -20,11 +20,11 @@ class EngineShutdownStateTest {
   private final RoutingEngine engine =
       new RoutingEngine(
           fleet.fleet,
-          new PolicySetup(pool -> (_, now) -> pool.random(now, List.of(), fleet.dice), List.of()),
+          new PolicySetup(pool -> (_, now) -> pool.random(now, List.of(), fleet.random), List.of()),
           EngineSettings.DEFAULTS,
           new RecordedEvents(),
           fleet.clock::nanos,
-          fleet.dice);
+          fleet.random);
 
   private boolean eligible() {
     return worker.eligible(fleet.now());

@@ -19,11 +19,11 @@ class LastResortTest {
   private final RoutingEngine engine =
       new RoutingEngine(
           fleet.fleet,
-          new PolicySetup(pool -> (_, now) -> pool.random(now, List.of(), fleet.dice), List.of()),
+          new PolicySetup(pool -> (_, now) -> pool.random(now, List.of(), fleet.random), List.of()),
           EngineSettings.DEFAULTS,
           events,
           fleet.clock::nanos,
-          fleet.dice);
+          fleet.random);
 
   private void open(Worker worker) {
     for (int i = 0; i < 10; i++) {

@@ -30,14 +30,14 @@ class ModelsOfWorkersTest {
 
   private RoutingEngine engine(UnknownModel unknown) {
     PolicyParts parts =
-        new PolicyParts(fleet.clock::nanos, fleet.dice, 64, PolicySettings.DEFAULTS);
+        new PolicyParts(fleet.clock::nanos, fleet.random, 64, PolicySettings.DEFAULTS);
     return new RoutingEngine(
         fleet.fleet,
         Policies.create("round_robin", parts),
         new EngineSettings(unknown),
         new RecordedEvents(),
         fleet.clock::nanos,
-        fleet.dice);
+        fleet.random);
   }
 
   private static RoutingRequest request(String model) {

@@ -29,7 +29,10 @@ class PoliciesOfModelsTest {
     return Policies.create(
         name,
         new PolicyParts(
-            fleet::now, fleet.dice, FleetSettings.DEFAULTS.maxWorkers(), PolicySettings.DEFAULTS));
+            fleet::now,
+            fleet.random,
+            FleetSettings.DEFAULTS.maxWorkers(),
+            PolicySettings.DEFAULTS));
   }
 
   private RoutingEngine engine(UnknownModel unknown) {
@@ -39,7 +42,7 @@ class PoliciesOfModelsTest {
         new EngineSettings(unknown),
         new RecordedEvents(),
         fleet::now,
-        fleet.dice);
+        fleet.random);
   }
 
   private record Placed(Worker worker, PickReason reason) {}

@@ -44,14 +44,14 @@ class RayRouterPropertiesTest {
             defaults.sessionTtl(),
             defaults.maxSessions());
     PolicyParts parts =
-        new PolicyParts(fleet::now, fleet.dice, FleetSettings.DEFAULTS.maxWorkers(), settings);
+        new PolicyParts(fleet::now, fleet.random, FleetSettings.DEFAULTS.maxWorkers(), settings);
     return new RoutingEngine(
         fleet.fleet,
         Policies.create(policy, parts),
         EngineSettings.DEFAULTS,
         new RecordedEvents(),
         fleet::now,
-        fleet.dice);
+        fleet.random);
   }
 
   private void replicas(int count, int maxOngoing) {

@@ -15,11 +15,11 @@ class RetryAfterTest {
   private final RoutingEngine engine =
       new RoutingEngine(
           fleet.fleet,
-          new PolicySetup(pool -> (_, now) -> pool.random(now, List.of(), fleet.dice), List.of()),
+          new PolicySetup(pool -> (_, now) -> pool.random(now, List.of(), fleet.random), List.of()),
           EngineSettings.DEFAULTS,
           new RecordedEvents(),
           fleet.clock::nanos,
-          fleet.dice);
+          fleet.random);
 
   private Worker limited(String id, int most) {
     return fleet.add(TestFleet.spec(id, TestFleet.MODEL).withMaxInFlight(most));

@@ -50,12 +50,12 @@ class RoutingEngineTest {
         settings,
         events,
         fleet.clock::nanos,
-        fleet.dice);
+        fleet.random);
   }
 
   private RoutingEngine leastLoad() {
     PolicyParts parts =
-        new PolicyParts(fleet.clock::nanos, fleet.dice, 64, PolicySettings.DEFAULTS);
+        new PolicyParts(fleet.clock::nanos, fleet.random, 64, PolicySettings.DEFAULTS);
     return engine(Policies.create("least_load", parts).policy());
   }
 

@@ -24,7 +24,7 @@ public final class TestFleet {
 
   public final FakeClock clock = new FakeClock();
   public final ScriptedRandomSource scripted = ScriptedRandomSource.seeded(7);
-  public final RandomSource dice = scripted::roll;
+  public final RandomSource random = scripted::roll;
   public final Fleet fleet;
 
   public TestFleet() {

@@ -152,7 +152,7 @@ final class FrontDoor {
     private @Nullable ClientConnection usual;
 
     /** The first bytes, a part of the preface of HTTP/2; null if there are none. */
-    private @Nullable ByteBuf held;
+    private @Nullable ByteBuf buffered;
 
     Choice(LoopState state, Http2FrontSettings settings) {
       this.state = state;
@@ -204,8 +204,8 @@ final class FrontDoor {
         ctx.fireChannelRead(msg);
         return;
       }
-      ByteBuf before = held;
-      held = null;
+      ByteBuf before = buffered;
+      buffered = null;
       ByteBuf all = bytes;
       if (before != null) {
         all = ctx.alloc().buffer(before.readableBytes() + bytes.readableBytes());
@@ -227,7 +227,7 @@ final class FrontDoor {
       } else if (whole) {
         toHttp2(ctx, all);
       } else {
-        held = all;
+        buffered = all;
         if (usual != null) {
           usual.bytesCame();
         }
@@ -265,8 +265,8 @@ final class FrontDoor {
 
     @Override
     public void handlerRemoved(ChannelHandlerContext ctx) {
-      ReferenceCountUtil.release(held);
-      held = null;
+      ReferenceCountUtil.release(buffered);
+      buffered = null;
     }
   }
 }

@@ -34,7 +34,7 @@ import io.pointsman.request.AffinitySettings;
  * @param edits changes to clients' bodies
  * @param pins choices of workers by clients
  * @param ticker clock of all timeouts; the same as the engine's
- * @param dice random numbers for the jitter of retries and for request ids
+ * @param random random numbers for the jitter of retries and for request ids
  * @param names addresses of workers' host names
  * @param tls TLS to workers; the same as that of the router's own calls
  * @param handlers factory of request handlers
@@ -51,7 +51,7 @@ public record ProxyContext(
     RequestEdits edits,
     WorkerPins pins,
     Ticker ticker,
-    RandomSource dice,
+    RandomSource random,
     NameTable names,
     EngineTls tls,
     RequestHandlerFactory handlers) {
@@ -67,7 +67,7 @@ public record ProxyContext(
     requireNonNull(edits, "edits");
     requireNonNull(pins, "pins");
     requireNonNull(ticker, "ticker");
-    requireNonNull(dice, "dice");
+    requireNonNull(random, "random");
     requireNonNull(names, "names");
     requireNonNull(tls, "tls");
     requireNonNull(handlers, "handlers");
@@ -80,7 +80,7 @@ public record ProxyContext(
       LocalRoutes routes,
       ProxyListener listener,
       Ticker ticker,
-      RandomSource dice) {
+      RandomSource random) {
     this(
         engine,
         affinity,
@@ -93,7 +93,7 @@ public record ProxyContext(
         RequestEdits.NONE,
         WorkerPins.NONE,
         ticker,
-        dice,
+        random,
         new NameTable(
             NameTable::ofSystem,
             UpstreamSettings.DEFAULTS.nameTtl(),

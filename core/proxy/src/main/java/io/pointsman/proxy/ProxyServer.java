@@ -95,7 +95,7 @@ public final class ProxyServer implements AutoCloseable {
 
   private final ProxyContext context;
   private volatile ProxySettings settings;
-  private volatile ServerContext plane;
+  private volatile ServerContext server;
   private final EventLoopGroup loops;
   private final OpenChannels channels;
   private final ConnectionLimit clients;
@@ -115,7 +115,7 @@ public final class ProxyServer implements AutoCloseable {
       throws IOException {
     this.settings = settings;
     this.context = context;
-    plane = plane(settings, context);
+    server = server(settings, context);
     ListenSettings listen = settings.listen();
     if (listen.tlsProvider() == TlsProvider.OPENSSL) {
       SslProvider _ = listen.tlsProvider().chosen(); // refused here if it cannot be loaded
@@ -132,7 +132,7 @@ public final class ProxyServer implements AutoCloseable {
             listen.maxConnections(),
             settings.limits().clients().maxConnections(),
             settings.headers().forwarded());
-    plane.gate().fullIf(clients::full);
+    server.gate().fullIf(clients::full);
     NameTable names = context.names();
     for (EventExecutor loop : loops) {
       EventLoop own = (EventLoop) loop;
@@ -140,7 +140,7 @@ public final class ProxyServer implements AutoCloseable {
       states.put(
           loop,
           new LoopState(
-              plane,
+              server,
               own,
               flushes,
               kept ->
@@ -236,7 +236,7 @@ public final class ProxyServer implements AutoCloseable {
     return state == null ? 0 : state.running();
   }
 
-  private static ServerContext plane(ProxySettings settings, ProxyContext context) {
+  private static ServerContext server(ProxySettings settings, ProxyContext context) {
     LimitSettings limits = settings.limits();
     BodyBudget bodies = new BodyBudget(limits.maxBufferedTotal());
     return new ServerContext(
@@ -256,12 +256,12 @@ public final class ProxyServer implements AutoCloseable {
         settings.headers(),
         new Cors(settings.cors(), context.routes().and(context.admin().routes())),
         settings.retry(),
-        new Backoff(settings.retry(), context.dice()),
+        new Backoff(settings.retry(), context.random()),
         new FaultRecords(settings.retry().poison(), context.ticker()),
         new Admissions(settings.admission(), context.ticker()),
         new ClientLimiter(context.ticker()),
-        new Deferral(context.engine(), settings.holdBack(), context.ticker()),
-        new RequestIds(settings.headers().requestIdHeaders(), context.dice()),
+        new Deferral(context.engine(), settings.deferral(), context.ticker()),
+        new RequestIds(settings.headers().requestIdHeaders(), context.random()),
         new ResponseOwners(
             STORED_RESPONSES,
             new StoredSearches(settings.limits().clients().searchesPerSecond(), context.ticker())),
@@ -293,7 +293,7 @@ public final class ProxyServer implements AutoCloseable {
   public void listenForAdmin(String host, int port, ServerTlsSettings tls) throws IOException {
     ConnectionLimit callers =
         new ConnectionLimit(ADMINS, MOST_ADMIN_CONNECTIONS, 0, ForwardedSettings.DEFAULTS);
-    plane.gate().adminFullIf(callers::full);
+    server.gate().adminFullIf(callers::full);
     callersOfAdmin = callers;
     FrontDoor opened = FrontDoor.ofAdmin(tls, settings.listen().tlsProvider());
     try {
@@ -334,9 +334,9 @@ public final class ProxyServer implements AutoCloseable {
     if (!before.withLive(next).equals(next)) {
       throw new IllegalArgumentException("settings: changed (expected: those of withLive)");
     }
-    ServerContext old = plane;
+    ServerContext old = server;
     boolean sameQueues = next.admission().equals(before.admission());
-    boolean sameDeferral = next.holdBack().equals(before.holdBack());
+    boolean sameDeferral = next.deferral().equals(before.deferral());
     boolean sameHeaders = next.headers().equals(before.headers());
     ServerContext made =
         old.with(
@@ -349,21 +349,21 @@ public final class ProxyServer implements AutoCloseable {
                 next.headers(),
                 new Cors(next.cors(), context.routes().and(context.admin().routes())),
                 next.retry(),
-                new Backoff(next.retry(), context.dice()),
+                new Backoff(next.retry(), context.random()),
                 sameQueues ? old.admissions() : new Admissions(next.admission(), context.ticker()),
                 sameDeferral
-                    ? old.holdBack()
-                    : new Deferral(context.engine(), next.holdBack(), context.ticker()),
+                    ? old.deferral()
+                    : new Deferral(context.engine(), next.deferral(), context.ticker()),
                 sameHeaders
                     ? old.requestIds()
-                    : new RequestIds(next.headers().requestIdHeaders(), context.dice()),
+                    : new RequestIds(next.headers().requestIdHeaders(), context.random()),
                 next.sseKeepalive()));
     made.bodies().limit(next.limits().maxBufferedTotal());
     made.localBodies().limit(next.limits().maxBufferedTotal() / HEAP_SHARE);
     made.owners().searches().limit(next.limits().clients().searchesPerSecond());
     clients.trust(next.headers().forwarded());
     settings = next;
-    plane = made;
+    server = made;
     door.use(next.listen().http2());
     clients.limit(next.listen().maxConnections(), next.limits().clients().maxConnections());
     made.faults().bodies().use(next.retry().poison());
@@ -546,27 +546,27 @@ public final class ProxyServer implements AutoCloseable {
 
   /** Number of requests that wait for admission. */
   public int queued() {
-    return plane.admissions().queued();
+    return server.admissions().queued();
   }
 
   /** Number of requests that are deferred because all workers are full. */
-  public int heldBack() {
-    return plane.holdBack().held();
+  public int deferred() {
+    return server.deferral().waiting();
   }
 
   /** Number of requests that wait because no worker is available. */
   public int awaitingWorker() {
-    return plane.holdBack().withoutWorker().waiting();
+    return server.deferral().withoutWorker().waiting();
   }
 
   /** The buffered bytes of request bodies, and their limit. */
   public BodyBudget bodies() {
-    return plane.bodies();
+    return server.bodies();
   }
 
   /** Memory of the requests after which engines failed. */
   public PoisonMemory poison() {
-    return plane.faults().bodies();
+    return server.faults().bodies();
   }
 
   /**
@@ -583,7 +583,7 @@ public final class ProxyServer implements AutoCloseable {
    * requests with a partly received head. Does not wait. Further calls have no effect.
    */
   public void beginDrain() {
-    plane.gate().stop();
+    server.gate().stop();
     Channel admin = adminListener;
     ChannelFuture adminClosed = admin == null ? null : admin.close();
     listener.close().awaitUninterruptibly();
@@ -595,7 +595,7 @@ public final class ProxyServer implements AutoCloseable {
     onEachLoop(_ -> {});
     // Set before the loops search for idle connections. The flag closes connections that become
     // idle later.
-    plane.gate().drain();
+    server.gate().drain();
     onEachLoop(LoopState::drain);
   }
 
@@ -609,7 +609,7 @@ public final class ProxyServer implements AutoCloseable {
     if (loops.isShuttingDown()) {
       return;
     }
-    plane.gate().stop();
+    server.gate().stop();
     await(settings.drainDelay());
     beginDrain();
     await(settings.drainTimeout().minus(settings.drainDelay()));
@@ -628,7 +628,7 @@ public final class ProxyServer implements AutoCloseable {
    */
   private void await(Duration most) {
     try {
-      plane.gate().await(most.toNanos());
+      server.gate().await(most.toNanos());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

@@ -30,7 +30,7 @@ public record ProxySettings(
     LimitSettings limits,
     TimeoutSettings timeouts,
     AdmissionSettings admission,
-    DeferralSettings holdBack,
+    DeferralSettings deferral,
     RetrySettings retry,
     UpstreamSettings upstream,
     HeaderSettings headers,
@@ -60,7 +60,7 @@ public record ProxySettings(
     requireNonNull(limits, "limits");
     requireNonNull(timeouts, "timeouts");
     requireNonNull(admission, "admission");
-    requireNonNull(holdBack, "holdBack");
+    requireNonNull(deferral, "deferral");
     requireNonNull(retry, "retry");
     requireNonNull(upstream, "upstream");
     requireNonNull(headers, "headers");

@@ -242,8 +242,8 @@ final class PromptReader {
   /** Adds a block only if the value differs from the engine's default. */
   private void end(Field field) {
     long value = json.value();
-    long telling = field == Field.ADD_GENERATION_PROMPT ? FALSE : TRUE;
-    if (value == telling) {
+    long deciding = field == Field.ADD_GENERATION_PROMPT ? FALSE : TRUE;
+    if (value == deciding) {
       blocks.addWeighted(BlockHash.member(field.hash(), value), 0);
     }
   }

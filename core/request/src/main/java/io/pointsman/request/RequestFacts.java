@@ -41,7 +41,7 @@ public record RequestFacts(
    * Maximum number of models in an error message. A fleet may have hundreds, and a proxy holds the
    * message in a buffer.
    */
-  private static final int MOST_TOLD = 20;
+  private static final int MOST_LISTED = 20;
 
   /** Value of {@code cutAfter} for a body that was read completely. */
   public static final int WHOLE = -1;
@@ -82,19 +82,19 @@ public record RequestFacts(
     if (named || !names || models.isEmpty()) {
       return null;
     }
-    String said = modelSpan.present() ? "not a string" : "missing";
+    String problem = modelSpan.present() ? "not a string" : "missing";
     String where = inQuery ? ", in the query" : "";
     if (cutAfter != WHOLE && !modelSpan.present()) {
-      said = "not in the first " + cutAfter + " bytes of the body";
+      problem = "not in the first " + cutAfter + " bytes of the body";
       where = ", there or in the header " + RequestReader.MULTIPLEXED;
     }
-    return "model: " + said + " (expected: one of " + some(models) + where + ")";
+    return "model: " + problem + " (expected: one of " + some(models) + where + ")";
   }
 
   private static String some(Set<String> models) {
-    String told = models.stream().limit(MOST_TOLD).collect(Collectors.joining(", "));
-    int others = models.size() - MOST_TOLD;
-    return others > 0 ? told + " and " + others + " others" : told;
+    String listed = models.stream().limit(MOST_LISTED).collect(Collectors.joining(", "));
+    int others = models.size() - MOST_LISTED;
+    return others > 0 ? listed + " and " + others + " others" : listed;
   }
 
   /**

@@ -22,16 +22,16 @@ public final class TurnReader {
    * The position in the next prompt directly after the answer.
    *
    * @param prompt routing key of the chat
-   * @param said text of the answer, escaped as in a JSON string
-   * @return null if {@code prompt} is empty, or {@code said} is empty or not a valid JSON string
+   * @param reply text of the answer, escaped as in a JSON string
+   * @return null if {@code prompt} is empty, or {@code reply} is empty or not a valid JSON string
    */
-  public @Nullable PrefixMark behind(PrefixBlocks prompt, byte[] said) {
+  public @Nullable PrefixMark behind(PrefixBlocks prompt, byte[] reply) {
     if (prompt.count() == 0) {
       return null;
     }
-    byte[] body = Arrays.copyOf(OPEN, OPEN.length + said.length + CLOSE.length);
-    System.arraycopy(said, 0, body, OPEN.length, said.length);
-    System.arraycopy(CLOSE, 0, body, OPEN.length + said.length, CLOSE.length);
+    byte[] body = Arrays.copyOf(OPEN, OPEN.length + reply.length + CLOSE.length);
+    System.arraycopy(reply, 0, body, OPEN.length, reply.length);
+    System.arraycopy(CLOSE, 0, body, OPEN.length + reply.length, CLOSE.length);
     BodyVerdict verdict = json.read(KeyFields.CHAT, body, 0, body.length, false);
     PrefixBlocks answer = json.prefix(prompt.saltBehind());
     json.release();

@@ -59,47 +59,47 @@ public final class JsonTexts {
   }
 
   /** The chat with cache marks, nulls, empty lists and empty texts at random places. */
-  static ObjectNode marked(ObjectNode chat, Random dice) {
+  static ObjectNode marked(ObjectNode chat, Random random) {
     ObjectNode copy = chat.deepCopy();
-    copy.forEach(value -> mark(value, dice));
+    copy.forEach(value -> mark(value, random));
     for (JsonNode message : copy.get("messages")) {
-      if (dice.nextBoolean()) {
+      if (random.nextBoolean()) {
         ((ObjectNode) message).put("refusal", "").putArray("annotations");
       }
     }
     return copy;
   }
 
-  private static void mark(JsonNode node, Random dice) {
-    node.forEach(inner -> mark(inner, dice));
-    if (node instanceof ObjectNode object && dice.nextBoolean()) {
+  private static void mark(JsonNode node, Random random) {
+    node.forEach(inner -> mark(inner, random));
+    if (node instanceof ObjectNode object && random.nextBoolean()) {
       object.putObject("cache_control").put("type", "ephemeral");
       object.putNull("nothing");
     }
   }
 
   /** The body as text, with members in random order and random white space. */
-  public static String write(JsonNode node, Random dice) {
+  public static String write(JsonNode node, Random random) {
     StringBuilder out = new StringBuilder();
-    write(node, dice, out);
+    write(node, random, out);
     return out.toString();
   }
 
-  private static void write(JsonNode node, Random dice, StringBuilder out) {
-    space(dice, out);
+  private static void write(JsonNode node, Random random, StringBuilder out) {
+    space(random, out);
     switch (node) {
       case ObjectNode object -> {
         List<String> names = new ArrayList<>();
         object.fieldNames().forEachRemaining(names::add);
-        Collections.shuffle(names, dice);
+        Collections.shuffle(names, random);
         out.append('{');
         for (String name : names) {
           separate(out, '{');
-          space(dice, out);
+          space(random, out);
           out.append(NODES.textNode(name));
-          space(dice, out);
+          space(random, out);
           out.append(':');
-          write(object.get(name), dice, out);
+          write(object.get(name), random, out);
         }
         out.append('}');
       }
@@ -107,13 +107,13 @@ public final class JsonTexts {
         out.append('[');
         for (JsonNode element : array) {
           separate(out, '[');
-          write(element, dice, out);
+          write(element, random, out);
         }
         out.append(' ').append(']');
       }
       default -> out.append(node);
     }
-    space(dice, out);
+    space(random, out);
   }
 
   private static void separate(StringBuilder out, char open) {
@@ -122,9 +122,11 @@ public final class JsonTexts {
     }
   }
 
-  private static void space(Random dice, StringBuilder out) {
-    if (dice.nextInt(4) == 0 && !out.isEmpty() && "{[".indexOf(out.charAt(out.length() - 1)) < 0) {
-      out.append(" \n\r\t".charAt(dice.nextInt(4)));
+  private static void space(Random random, StringBuilder out) {
+    if (random.nextInt(4) == 0
+        && !out.isEmpty()
+        && "{[".indexOf(out.charAt(out.length() - 1)) < 0) {
+      out.append(" \n\r\t".charAt(random.nextInt(4)));
     }
   }
 

@@ -39,8 +39,8 @@ class RequestReaderProperties {
   }
 
   @Property(tries = 300)
-  void factsEqualThoseOfATree(@ForAll("bodies") ObjectNode tree, @ForAll Random dice) {
-    String body = JsonTexts.write(tree, dice);
+  void factsEqualThoseOfATree(@ForAll("bodies") ObjectNode tree, @ForAll Random random) {
+    String body = JsonTexts.write(tree, random);
     RequestFacts facts = chat(body);
     assertThat(facts.body().kind()).isEqualTo(Kind.OBJECT);
     assertThat(facts.model()).isEqualTo(nonEmpty(tree.get("model")));
@@ -56,8 +56,8 @@ class RequestReaderProperties {
   }
 
   @Property(tries = 300)
-  void anArrayIsNotAnObject(@ForAll("bodies") ObjectNode tree, @ForAll Random dice) {
-    String array = JsonTexts.write(JsonTexts.MAPPER.createArrayNode().add(tree), dice);
+  void anArrayIsNotAnObject(@ForAll("bodies") ObjectNode tree, @ForAll Random random) {
+    String array = JsonTexts.write(JsonTexts.MAPPER.createArrayNode().add(tree), random);
     assertThat(chat(array).body().kind()).isEqualTo(Kind.NOT_OBJECT);
     assertThat(chat(array).model()).isNull();
   }
@@ -67,17 +67,17 @@ class RequestReaderProperties {
       @ForAll @Size(min = 1, max = 5)
           Map<@AlphaChars @StringLength(max = 3) String, @AlphaChars @StringLength(max = 3) String>
               members,
-      @ForAll Random dice) {
+      @ForAll Random random) {
     ObjectNode tree = JsonTexts.MAPPER.createObjectNode();
     members.forEach(
         (name, value) ->
             tree.putArray(name).add(value).add(7).add(true).addNull().addObject().put("a", 1));
-    StringBuilder text = new StringBuilder(JsonTexts.write(tree, dice));
-    int at = dice.nextInt(text.length());
-    if (dice.nextBoolean()) {
+    StringBuilder text = new StringBuilder(JsonTexts.write(tree, random));
+    int at = random.nextInt(text.length());
+    if (random.nextBoolean()) {
       text.deleteCharAt(at);
     } else {
-      text.insert(at, "{}[]:,\" x7".charAt(dice.nextInt(10)));
+      text.insert(at, "{}[]:,\" x7".charAt(random.nextInt(10)));
     }
     Kind expected = parse(text.toString()) == null ? Kind.MALFORMED : Kind.OBJECT;
     assertThat(chat(text.toString()).body().kind()).as(text.toString()).isEqualTo(expected);
@@ -85,51 +85,51 @@ class RequestReaderProperties {
 
   @Property(tries = 300)
   void theKeyDoesNotDependOnOrderSpaceOrSampling(
-      @ForAll("chats") ObjectNode tree, @ForAll Random dice) {
-    RequestFacts one = chat(JsonTexts.write(tree, dice));
+      @ForAll("chats") ObjectNode tree, @ForAll Random random) {
+    RequestFacts one = chat(JsonTexts.write(tree, random));
     ObjectNode tuned = tree.deepCopy().put("temperature", 0.3).put("n", 2).put("stream", true);
-    RequestFacts other = chat(JsonTexts.write(tuned, dice));
+    RequestFacts other = chat(JsonTexts.write(tuned, random));
     assertThat(blocks(other)).isEqualTo(blocks(one));
     assertThat(other.prefix()).usingRecursiveComparison().isEqualTo(one.prefix());
-    RequestFacts plain = read(Endpoint.TRANSPARENT, JsonTexts.write(tuned, dice));
+    RequestFacts plain = read(Endpoint.TRANSPARENT, JsonTexts.write(tuned, random));
     assertThat(blocks(plain)).isEqualTo(blocks(one));
   }
 
   @Property(tries = 300)
-  void theKeyDoesNotDependOnAbsentMembers(@ForAll("chats") ObjectNode tree, @ForAll Random dice) {
-    RequestFacts one = chat(JsonTexts.write(tree, dice));
-    RequestFacts other = chat(JsonTexts.write(JsonTexts.marked(tree, dice), dice));
+  void theKeyDoesNotDependOnAbsentMembers(@ForAll("chats") ObjectNode tree, @ForAll Random random) {
+    RequestFacts one = chat(JsonTexts.write(tree, random));
+    RequestFacts other = chat(JsonTexts.write(JsonTexts.marked(tree, random), random));
     assertThat(other.prefix()).usingRecursiveComparison().isEqualTo(one.prefix());
   }
 
   @Property(tries = 300)
   void anExtendedConversationSharesAllEarlierBlocks(
-      @ForAll("chats") ObjectNode tree, @ForAll("chats") ObjectNode more, @ForAll Random dice) {
+      @ForAll("chats") ObjectNode tree, @ForAll("chats") ObjectNode more, @ForAll Random random) {
     ObjectNode longer = tree.deepCopy();
     ((ArrayNode) longer.get("messages")).addAll((ArrayNode) more.get("messages"));
-    RequestFacts one = chat(JsonTexts.write(tree, dice));
-    RequestFacts other = chat(JsonTexts.write(longer, dice));
+    RequestFacts one = chat(JsonTexts.write(tree, random));
+    RequestFacts other = chat(JsonTexts.write(longer, random));
     assertThat(shared(one, other)).isEqualTo(one.prefix().count());
     assertThat(other.prefix().count()).isGreaterThan(one.prefix().count());
   }
 
   @Property(tries = 300)
   void aChangeOfTheFirstMessageSharesNothingOfTheMessages(
-      @ForAll("chats") ObjectNode tree, @ForAll Random dice) {
+      @ForAll("chats") ObjectNode tree, @ForAll Random random) {
     ObjectNode changed = tree.deepCopy();
     ((ObjectNode) changed.get("messages").get(0)).put("name", "other");
     ObjectNode toolsOnly = tree.deepCopy();
     toolsOnly.putArray("messages");
-    RequestFacts one = chat(JsonTexts.write(tree, dice));
-    RequestFacts other = chat(JsonTexts.write(changed, dice));
-    RequestFacts tools = chat(JsonTexts.write(toolsOnly, dice));
+    RequestFacts one = chat(JsonTexts.write(tree, random));
+    RequestFacts other = chat(JsonTexts.write(changed, random));
+    RequestFacts tools = chat(JsonTexts.write(toolsOnly, random));
     assertThat(shared(one, other)).isEqualTo(tools.prefix().count());
   }
 
   @Property(tries = 300)
-  void anotherModelSharesNothing(@ForAll("chats") ObjectNode tree, @ForAll Random dice) {
-    RequestFacts one = chat(JsonTexts.write(tree, dice));
-    RequestFacts other = chat(JsonTexts.write(tree.deepCopy().put("model", "m2"), dice));
+  void anotherModelSharesNothing(@ForAll("chats") ObjectNode tree, @ForAll Random random) {
+    RequestFacts one = chat(JsonTexts.write(tree, random));
+    RequestFacts other = chat(JsonTexts.write(tree.deepCopy().put("model", "m2"), random));
     assertThat(shared(one, other)).isZero();
     assertThat(one.prefix().count()).isPositive();
   }

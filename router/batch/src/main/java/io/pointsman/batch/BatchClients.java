@@ -107,12 +107,12 @@ final class BatchClients {
       }
 
       @Override
-      public Admission admission(@Nullable String authorization) {
+      public Admittance admission(@Nullable String authorization) {
         return others.admission(authorization);
       }
 
       @Override
-      public Admission askAdmission(String authorization) {
+      public Admittance askAdmission(String authorization) {
         return others.askAdmission(authorization);
       }
 

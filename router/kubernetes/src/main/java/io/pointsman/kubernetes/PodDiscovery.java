@@ -54,7 +54,7 @@ public final class PodDiscovery implements AutoCloseable {
   private final Map<Role, SharedIndexInformer<Pod>> ofPods = new EnumMap<>(Role.class);
   private final Map<Role, SharedIndexInformer<Service>> ofServices = new EnumMap<>(Role.class);
   private final Map<Role, SharedIndexInformer<EndpointSlice>> ofSlices = new EnumMap<>(Role.class);
-  private final Workloads workloads = new Workloads();
+  private final KubernetesWorkloads workloads = new KubernetesWorkloads();
   private final DeclaredModels names;
   private final PodFleet pods;
   private final ApiOutage outage;

@@ -35,14 +35,14 @@ class ConfirmedClientsTest {
     }
 
     @Override
-    public Admission admission(@Nullable String authorization) {
-      return keeps ? new Admission(Verdict.ADMITTED, TEAM) : Admission.of(Verdict.UNKNOWN);
+    public Admittance admission(@Nullable String authorization) {
+      return keeps ? new Admittance(Verdict.ADMITTED, TEAM) : Admittance.of(Verdict.UNKNOWN);
     }
 
     @Override
-    public Admission askAdmission(String authorization) {
+    public Admittance askAdmission(String authorization) {
       asked.incrementAndGet();
-      return new Admission(Verdict.ADMITTED, TEAM);
+      return new Admittance(Verdict.ADMITTED, TEAM);
     }
   }
 

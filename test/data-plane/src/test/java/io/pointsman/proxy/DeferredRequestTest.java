@@ -35,7 +35,7 @@ class DeferredRequestTest {
   @Parameter Transport transport = Transport.AUTO;
 
   private static ProxySettings most(int most, Duration longest) {
-    return ProxySettings.DEFAULTS.withHoldBack(new DeferralSettings(BEYOND, longest, most));
+    return ProxySettings.DEFAULTS.withDeferral(new DeferralSettings(BEYOND, longest, most));
   }
 
   /** Makes all workers full after each placement. */
@@ -46,7 +46,7 @@ class DeferredRequestTest {
 
   private static WireClient held(ProxyRig rig, String path, int before) throws Exception {
     WireClient client = rig.connect().send(ProxyRig.post(path, BODY));
-    ProxyRig.await(path + " is held back", () -> rig.server().heldBack() == before + 1);
+    ProxyRig.await(path + " is held back", () -> rig.server().deferred() == before + 1);
     return client;
   }
 
@@ -62,7 +62,7 @@ class DeferredRequestTest {
 
       rig.waitMillis = 0;
       assertThat(first.read().status()).isEqualTo(200);
-      assertThat(rig.server().heldBack()).isEqualTo(1);
+      assertThat(rig.server().deferred()).isEqualTo(1);
       rig.waitMillis = 0;
       assertThat(second.read().status()).isEqualTo(200);
 
@@ -95,7 +95,7 @@ class DeferredRequestTest {
 
       leaving.close();
       ProxyRig.await("its end is told", () -> rig.ended.size() == 1);
-      assertThat(rig.server().heldBack()).isEqualTo(1);
+      assertThat(rig.server().deferred()).isEqualTo(1);
       rig.waitMillis = 0;
 
       assertThat(staying.read().status()).isEqualTo(200);
@@ -116,7 +116,7 @@ class DeferredRequestTest {
       WireClient second = rig.connect().send(ProxyRig.post("/2", BODY));
 
       assertThat(first.read().status()).isEqualTo(200);
-      ProxyRig.await("/2 is held back", () -> rig.server().heldBack() == 1);
+      ProxyRig.await("/2 is held back", () -> rig.server().deferred() == 1);
       rig.waitMillis = 0;
       assertThat(second.read().status()).isEqualTo(200);
     }
@@ -143,7 +143,7 @@ class DeferredRequestTest {
       WireClient client = held(rig, "/1", 0);
       rig.server().beginDrain();
       Thread closing = Thread.ofVirtual().start(() -> rig.server().close());
-      assertThat(rig.server().heldBack()).isEqualTo(1);
+      assertThat(rig.server().deferred()).isEqualTo(1);
 
       rig.waitMillis = 0;
 
@@ -182,7 +182,7 @@ class DeferredRequestTest {
       clock.advance(TOTAL.plusSeconds(1));
 
       timeIsOver(client.read());
-      assertThat(rig.server().heldBack()).isZero();
+      assertThat(rig.server().deferred()).isZero();
       assertThat(rig.deferrals).containsExactly(false);
       assertThat(rig.outcomes).isEmpty();
       assertThat(rig.ended.getFirst().blame()).isEqualTo("ROUTER");
@@ -248,7 +248,7 @@ class DeferredRequestTest {
     WireClient first = held(rig, "/1", 0);
     WireClient second = held(rig, "/2", 1);
     first.close();
-    ProxyRig.await("the first is forgotten", () -> rig.server().heldBack() == 1);
+    ProxyRig.await("the first is forgotten", () -> rig.server().deferred() == 1);
     return second;
   }
 

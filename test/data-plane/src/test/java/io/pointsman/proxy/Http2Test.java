@@ -301,7 +301,7 @@ class Http2Test {
       }
       assertThat(client.answer(1).status()).isEqualTo("200");
       engine.join(Await.LONG);
-      assertThat(window.heldBackAt).isPositive().isLessThan(32L << 20);
+      assertThat(window.deferredAt).isPositive().isLessThan(32L << 20);
     }
   }
 
@@ -310,7 +310,7 @@ class Http2Test {
     private final Http2Wire client;
     private long ofStream = 65_535;
     private long ofConnection = 65_535;
-    long heldBackAt = -1;
+    long deferredAt = -1;
 
     Window(Http2Wire client) {
       this.client = client;
@@ -319,8 +319,8 @@ class Http2Test {
     /** Waits until the router grants bytes; the first time with nothing left, the worker reads. */
     void take(int bytes, CountDownLatch read, AtomicLong sent) throws Exception {
       while (ofStream < bytes || ofConnection < bytes) {
-        if (heldBackAt < 0 && client.quiet()) {
-          heldBackAt = sent.get();
+        if (deferredAt < 0 && client.quiet()) {
+          deferredAt = sent.get();
           read.countDown();
         }
         Frame frame = requireNonNull(client.next());

@@ -336,12 +336,12 @@ public final class ProxyRig implements AutoCloseable {
     }
 
     @Override
-    public Admission admission(@Nullable String authorization) {
+    public Admittance admission(@Nullable String authorization) {
       return callers.admission(authorization);
     }
 
     @Override
-    public Admission askAdmission(String authorization) {
+    public Admittance askAdmission(String authorization) {
       return callers.askAdmission(authorization);
     }
 

@@ -46,11 +46,11 @@ class ResponseRightsTest {
     }
 
     @Override
-    public Admission admission(@Nullable String authorization) {
+    public Admittance admission(@Nullable String authorization) {
       ClientIdentity client = authorization == null ? null : named.get(authorization);
       return client == null
-          ? Admission.of(known(authorization))
-          : new Admission(Verdict.ADMITTED, client);
+          ? Admittance.of(known(authorization))
+          : new Admittance(Verdict.ADMITTED, client);
     }
 
     @Override

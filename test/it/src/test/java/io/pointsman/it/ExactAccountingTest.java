@@ -56,8 +56,8 @@ final class ExactAccountingTest {
       this.share = share;
     }
 
-    static Deed draw(SplittableRandom dice) {
-      int roll = dice.nextInt(100);
+    static Deed draw(SplittableRandom random) {
+      int roll = random.nextInt(100);
       for (Deed deed : values()) {
         roll -= deed.share;
         if (roll < 0) {
@@ -162,13 +162,13 @@ final class ExactAccountingTest {
   }
 
   /** Sends one request and returns its ending. */
-  private static String act(int port, SplittableRandom dice) throws Exception {
-    Deed deed = Deed.draw(dice);
+  private static String act(int port, SplittableRandom random) throws Exception {
+    Deed deed = Deed.draw(random);
     try (RawClient client = RawClient.connect(port)) {
-      begin(client, deed, dice);
+      begin(client, deed, random);
       if (deed.leaves()) {
-        await(client, deed, dice);
-        if (dice.nextBoolean()) {
+        await(client, deed, random);
+        if (random.nextBoolean()) {
           client.reset();
         }
         return deed.name();
@@ -180,9 +180,10 @@ final class ExactAccountingTest {
     }
   }
 
-  private static void begin(RawClient client, Deed deed, SplittableRandom dice) throws IOException {
-    String prompt = "shared words of group " + dice.nextInt(20) + ", then " + dice.nextInt();
-    int tokens = 1 + dice.nextInt(30);
+  private static void begin(RawClient client, Deed deed, SplittableRandom random)
+      throws IOException {
+    String prompt = "shared words of group " + random.nextInt(20) + ", then " + random.nextInt();
+    int tokens = 1 + random.nextInt(30);
     switch (deed) {
       case STREAM, LEAVE_MID_STREAM ->
           client.send("POST", "/v1/chat/completions", chat(prompt, tokens, true));
@@ -194,8 +195,8 @@ final class ExactAccountingTest {
       case GET_MODELS -> client.send("GET", "/v1/models", "");
       case REFUSED_METHOD ->
           client.send(
-              dice.nextBoolean() ? "TRACE" : "OPTIONS",
-              dice.nextBoolean() ? "/v1/chat/completions" : "/some/where",
+              random.nextBoolean() ? "TRACE" : "OPTIONS",
+              random.nextBoolean() ? "/v1/chat/completions" : "/some/where",
               "");
       case NOT_JSON -> client.send("POST", "/v1/chat/completions", "{\"model\":");
       case UNKNOWN_MODEL -> client.send("POST", "/v1/completions", "{\"model\":\"nobody's\"}");
@@ -203,18 +204,19 @@ final class ExactAccountingTest {
           client.send("POST", "/v1/completions", completion(prompt, tokens + 100));
       case LEAVE_WITHIN_THE_BODY -> {
         byte[] body = completion(prompt, tokens).getBytes(StandardCharsets.UTF_8);
-        client.sendPart("POST", "/v1/completions", body, dice.nextInt(body.length));
+        client.sendPart("POST", "/v1/completions", body, random.nextInt(body.length));
       }
     }
   }
 
-  private static void await(RawClient client, Deed deed, SplittableRandom dice) throws IOException {
+  private static void await(RawClient client, Deed deed, SplittableRandom random)
+      throws IOException {
     switch (deed) {
       case LEAVE_MID_STREAM -> {
         client.readHead();
-        client.readSome(new byte[400], 1 + dice.nextInt(400));
+        client.readSome(new byte[400], 1 + random.nextInt(400));
       }
-      case LEAVE_BEFORE_HEADERS, LEAVE_WITHIN_THE_BODY -> WaitFor.pause(dice.nextInt(40));
+      case LEAVE_BEFORE_HEADERS, LEAVE_WITHIN_THE_BODY -> WaitFor.pause(random.nextInt(40));
       case STREAM,
           WHOLE,
           EMBEDDINGS,

@@ -20,7 +20,7 @@ final class RayQueues {
   private static final int MOST_AT_ONCE = 10_000_000;
 
   /** Maximum numbers of running and of waiting requests of a model. */
-  private record Line(int most, int waiting) {}
+  private record QueueLine(int most, int waiting) {}
 
   private final ConfigValues values;
 
@@ -35,7 +35,7 @@ final class RayQueues {
     List<ModelQueue> lines = new ArrayList<>();
     for (RayLlmConfig config : configs) {
       int status = fullStatus(config.deployment().at("backpressure_config"));
-      Line line = line(config, configs);
+      QueueLine line = line(config, configs);
       if (configs.size() == 1) {
         values.set(FrontKeys.QUEUE_FULL_STATUS, status);
       }
@@ -63,7 +63,7 @@ final class RayQueues {
   }
 
   /** The limits of a model; null if its requests never wait. */
-  private @Nullable Line line(RayLlmConfig config, List<RayLlmConfig> all) {
+  private @Nullable QueueLine line(RayLlmConfig config, List<RayLlmConfig> all) {
     RayNode queued = config.deployment().at("max_queued_requests");
     int most = queued.whole(-1, LONGEST).orElse(-1);
     boolean discovers = all.stream().anyMatch(each -> each.node().has("discovery"));
@@ -87,6 +87,6 @@ final class RayQueues {
       return null;
     }
     long running = workers.stream().mapToLong(WorkerSpec::maxInFlight).sum();
-    return new Line((int) Math.min(running, MOST_AT_ONCE), most < 0 ? LONGEST : most);
+    return new QueueLine((int) Math.min(running, MOST_AT_ONCE), most < 0 ? LONGEST : most);
   }
 }

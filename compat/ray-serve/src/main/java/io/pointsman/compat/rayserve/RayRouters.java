@@ -29,29 +29,31 @@ final class RayRouters {
    * @param policy the equivalent policy; empty if there is none
    * @param refusal reason for refusing the router, if there is no policy
    */
-  private record Router(String policy, String refusal, Arguments arguments) {
-    Router(String policy, Arguments arguments) {
+  private record RayRouter(String policy, String refusal, Arguments arguments) {
+    RayRouter(String policy, Arguments arguments) {
       this(policy, "", arguments);
     }
   }
 
-  private static final Map<String, Router> ROUTERS = new TreeMap<>();
+  private static final Map<String, RayRouter> ROUTERS = new TreeMap<>();
 
   static {
-    Router powerOfTwo = new Router(POWER_OF_TWO, (kwargs, _) -> kwargs.keys(List.of(), Map.of()));
-    Router prefix = new Router("cache_aware", RayRouters::prefix);
+    RayRouter powerOfTwo =
+        new RayRouter(POWER_OF_TWO, (kwargs, _) -> kwargs.keys(List.of(), Map.of()));
+    RayRouter prefix = new RayRouter("cache_aware", RayRouters::prefix);
     ROUTERS.put("PowerOfTwoChoicesRequestRouter", powerOfTwo);
     ROUTERS.put(
         "RoundRobinRouter",
-        new Router(ROUND_ROBIN, (kwargs, _) -> kwargs.keys(List.of(), Map.of())));
+        new RayRouter(ROUND_ROBIN, (kwargs, _) -> kwargs.keys(List.of(), Map.of())));
     ROUTERS.put("PrefixCacheAffinityRouter", prefix);
     ROUTERS.put("PrefixAwarePow2ReplicaRouter", prefix);
-    ROUTERS.put("ConsistentHashRouter", new Router("ray_consistent_hash", RayRouters::ring));
+    ROUTERS.put("ConsistentHashRouter", new RayRouter("ray_consistent_hash", RayRouters::ring));
     ROUTERS.put(
         "CapacityQueueRouter",
-        new Router("", "is not supported (nearest: PowerOfTwoChoicesRequestRouter)", (_, _) -> {}));
+        new RayRouter(
+            "", "is not supported (nearest: PowerOfTwoChoicesRequestRouter)", (_, _) -> {}));
     ROUTERS.put(
-        "KVAwareRouter", new Router(KV_AWARE, (kwargs, _) -> kwargs.keys(List.of(), Map.of())));
+        "KVAwareRouter", new RayRouter(KV_AWARE, (kwargs, _) -> kwargs.keys(List.of(), Map.of())));
   }
 
   private RayRouters() {}
@@ -69,7 +71,7 @@ final class RayRouters {
       return;
     }
     String name = simpleName(written.text());
-    Router router = ROUTERS.get(name);
+    RayRouter router = ROUTERS.get(name);
     if (!raysOwn(written.text()) && written.text().contains(".") && !written.text().contains(":")) {
       config.at("request_router_kwargs").keys(List.of(), Map.of());
       into.set(RoutingKeys.POLICY, written.text());

@@ -70,8 +70,8 @@ final class KvEventFlags {
     if (follows) {
       KvEventLabels.askOthers(values);
     }
-    Map<String, Map<String, String>> told = into.eventLabels();
-    for (Map.Entry<String, Map<String, String>> each : told.entrySet()) {
+    Map<String, Map<String, String>> added = into.eventLabels();
+    for (Map.Entry<String, Map<String, String>> each : added.entrySet()) {
       String problem =
           !follows
               ? "(expected: with kv_aware as --policy, --prefill-policy or --decode-policy)"
@@ -83,12 +83,12 @@ final class KvEventFlags {
             .add(into.eventFlags().get(each.getKey()) + ": " + each.getKey() + " " + problem);
       }
     }
-    return workers.stream().map(worker -> labelled(worker, told)).toList();
+    return workers.stream().map(worker -> labelled(worker, added)).toList();
   }
 
-  private static WorkerSpec labelled(WorkerSpec worker, Map<String, Map<String, String>> told) {
+  private static WorkerSpec labelled(WorkerSpec worker, Map<String, Map<String, String>> added) {
     Map<String, String> labels = new HashMap<>(worker.labels());
-    labels.putAll(told.getOrDefault(worker.url(), Map.of()));
+    labels.putAll(added.getOrDefault(worker.url(), Map.of()));
     return labels.equals(worker.labels()) ? worker : worker.withLabels(labels);
   }
 }

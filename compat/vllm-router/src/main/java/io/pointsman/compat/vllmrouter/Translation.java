@@ -166,8 +166,8 @@ public final class Translation {
         values.exposed(given.flag());
       }
     } catch (IllegalArgumentException e) {
-      String said = e.getMessage() == null ? shown : e.getMessage();
-      problems.add(given.flag() + (said.startsWith("[") ? "" : ": ") + said);
+      String reason = e.getMessage() == null ? shown : e.getMessage();
+      problems.add(given.flag() + (reason.startsWith("[") ? "" : ": ") + reason);
     }
   }
 

@@ -140,11 +140,11 @@ public final class VllmRouterLauncher {
    */
   private static void keysInFile(
       Map<String, String> environment, Path directory, Translation into) {
-    boolean told =
+    boolean given =
         environment.containsKey(KEY_VALIDATION)
             || !into.values().get(AdminKeys.VALIDATION_URLS).isEmpty()
             || into.own().has(AdminKeys.VALIDATION_URLS);
-    Path file = told ? null : EnvFile.setting(KEY_VALIDATION, directory);
+    Path file = given ? null : EnvFile.setting(KEY_VALIDATION, directory);
     if (file != null) {
       into.problems()
           .add(

@@ -233,7 +233,7 @@ class VllmRouterLauncherTest {
   void theFirstPauseAndOwnTimesMayBeZero() {
     PointsmanConfig config = launched("--retry-initial-backoff-ms 0 --defer-beyond 0");
     assertThat(config.proxy().retry().initialBackoff()).isZero();
-    assertThat(config.proxy().holdBack().beyond()).isZero();
+    assertThat(config.proxy().deferral().beyond()).isZero();
   }
 
   @Test

@@ -20,12 +20,12 @@ public final class Alternatives {
 
   private final RoutingEngine engine;
   private final Ticker ticker;
-  private final RandomSource dice;
+  private final RandomSource random;
 
-  public Alternatives(RoutingEngine engine, Ticker ticker, RandomSource dice) {
+  public Alternatives(RoutingEngine engine, Ticker ticker, RandomSource random) {
     this.engine = engine;
     this.ticker = ticker;
-    this.dice = dice;
+    this.random = random;
   }
 
   /**
@@ -74,7 +74,7 @@ public final class Alternatives {
     long now = ticker.nanos();
     int[] loads = new int[most];
     List<Worker> least = new ArrayList<>(most);
-    int i = dice.roll(pool.size());
+    int i = random.roll(pool.size());
     for (int n = 0; n < pool.size(); n++) {
       int load = pool.loadIfEligible(i, now, request.tried());
       boolean better = least.size() < most || load < loads[most - 1];

@@ -12,7 +12,7 @@ public sealed interface Choice {
    * @param lease id for confirming, renewing and settling
    * @param expiresInNanos nanoseconds until the lease expires, unless the proxy renews it
    */
-  record Held(Worker worker, String lease, long expiresInNanos) implements Choice {}
+  record Leased(Worker worker, String lease, long expiresInNanos) implements Choice {}
 
   /** A worker is chosen, without a lease. The request does not count as load. */
   record Pointed(Worker worker) implements Choice {}
@@ -25,7 +25,7 @@ public sealed interface Choice {
    *
    * @param retryAfterNanos nanoseconds until the next lease expires, unless one is settled earlier
    */
-  record TooManyHeld(long retryAfterNanos) implements Choice {}
+  record TooManyLeases(long retryAfterNanos) implements Choice {}
 
   /**
    * The id that the proxy requested for the lease is not available. No lease is held.

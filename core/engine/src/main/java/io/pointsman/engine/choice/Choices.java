@@ -32,14 +32,14 @@ public final class Choices {
 
   /**
    * @param ticker the engine's ticker
-   * @param dice makes lease ids impossible to guess; from a cryptographic generator
+   * @param random makes lease ids impossible to guess; from a cryptographic generator
    */
   public Choices(
-      RoutingEngine engine, ExternalLeaseSettings settings, Ticker ticker, RandomSource dice) {
+      RoutingEngine engine, ExternalLeaseSettings settings, Ticker ticker, RandomSource random) {
     this.engine = requireNonNull(engine, "engine");
     this.settings = requireNonNull(settings, "settings");
     this.ticker = requireNonNull(ticker, "ticker");
-    leases = new ExternalLeases(settings, dice, ticker.nanos());
+    leases = new ExternalLeases(settings, random, ticker.nanos());
   }
 
   /**
@@ -102,15 +102,15 @@ public final class Choices {
    * held.
    */
   public @Nullable Choice barred(LeaseTerms hold) {
-    NamedLeases.Claim claim = leases.claim(hold, ticker.nanos());
-    if (claim != NamedLeases.Claim.FREE) {
+    NamedLeases.IdClaim claim = leases.claim(hold, ticker.nanos());
+    if (claim != NamedLeases.IdClaim.FREE) {
       return taken(hold, claim);
     }
     return leases.full(hold.owner()) ? tooMany() : null;
   }
 
-  private static Choice taken(LeaseTerms hold, NamedLeases.Claim claim) {
-    return new Choice.IdTaken(String.valueOf(hold.id()), claim == NamedLeases.Claim.SETTLED);
+  private static Choice taken(LeaseTerms hold, NamedLeases.IdClaim claim) {
+    return new Choice.IdTaken(String.valueOf(hold.id()), claim == NamedLeases.IdClaim.SETTLED);
   }
 
   /** Holds the lease of a request that another proxy carries. If that fails, gives it back. */
@@ -124,9 +124,9 @@ public final class Choices {
     if (held == null) {
       return tooMany();
     }
-    NamedLeases.Claim claim = leases.named(held, ticker.nanos());
-    return claim == NamedLeases.Claim.FREE
-        ? new Choice.Held(lease.worker(), held.id(), hold.ttl().toNanos())
+    NamedLeases.IdClaim claim = leases.named(held, ticker.nanos());
+    return claim == NamedLeases.IdClaim.FREE
+        ? new Choice.Leased(lease.worker(), held.id(), hold.ttl().toNanos())
         : taken(hold, claim);
   }
 
@@ -147,7 +147,7 @@ public final class Choices {
 
   private Choice tooMany() {
     leases.tally().refuses();
-    return new Choice.TooManyHeld(leases.untilExpiry(ticker.nanos()));
+    return new Choice.TooManyLeases(leases.untilExpiry(ticker.nanos()));
   }
 
   /**

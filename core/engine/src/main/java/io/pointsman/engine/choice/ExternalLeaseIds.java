@@ -30,10 +30,10 @@ final class ExternalLeaseIds {
   private ExternalLeaseIds() {}
 
   /** A new secret. */
-  static String secret(RandomSource dice) {
+  static String secret(RandomSource random) {
     StringBuilder secret = new StringBuilder(SECRET_DIGITS);
     for (int i = 0; i < SECRET_DIGITS; i += DIGITS_PER_ROLL) {
-      int roll = dice.roll(BASE * BASE);
+      int roll = random.roll(BASE * BASE);
       secret.append(DIGITS.charAt(roll / BASE)).append(DIGITS.charAt(roll % BASE));
     }
     return secret.toString();

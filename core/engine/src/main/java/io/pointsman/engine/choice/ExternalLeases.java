@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 final class ExternalLeases {
   private volatile ExternalLeaseSettings settings;
   private final ExternalLeaseTally tally = new ExternalLeaseTally();
-  private final RandomSource dice;
+  private final RandomSource random;
   private final AtomicReferenceArray<@Nullable ExternalLease> places;
   private final NamedLeases named = new NamedLeases();
   private final AtomicLong next = new AtomicLong();
@@ -31,9 +31,9 @@ final class ExternalLeases {
   /** Lower bound of all expiry times in the future; may be too early. */
   private final AtomicLong firstExpiry;
 
-  ExternalLeases(ExternalLeaseSettings settings, RandomSource dice, long now) {
+  ExternalLeases(ExternalLeaseSettings settings, RandomSource random, long now) {
     this.settings = settings;
-    this.dice = dice;
+    this.random = random;
     places = new AtomicReferenceArray<>(Integer.highestOneBit(2 * settings.maxLeases() - 1) << 1);
     firstExpiry = new AtomicLong(farAfter(now));
   }
@@ -95,7 +95,7 @@ final class ExternalLeases {
           own.decrementAndGet();
           ended(outcome, tokens);
         };
-    String secret = ExternalLeaseIds.secret(dice);
+    String secret = ExternalLeaseIds.secret(random);
     long expiresAt = now + hold.ttl().toNanos();
     long latest = now + settings.maxLifetime().toNanos();
     while (true) {
@@ -121,18 +121,18 @@ final class ExternalLeases {
    * Checks whether the id requested by the proxy is free. A lease without such an id is always
    * free.
    */
-  NamedLeases.Claim claim(LeaseTerms hold, long now) {
-    return hold.id() == null ? NamedLeases.Claim.FREE : named.claim(hold.id(), now);
+  NamedLeases.IdClaim claim(LeaseTerms hold, long now) {
+    return hold.id() == null ? NamedLeases.IdClaim.FREE : named.claim(hold.id(), now);
   }
 
   /** Registers a lease under its proxy's id. If the id is not free, gives the lease back. */
-  NamedLeases.Claim named(ExternalLease held, long now) {
+  NamedLeases.IdClaim named(ExternalLease held, long now) {
     String name = held.name();
     if (name == null) {
-      return NamedLeases.Claim.FREE;
+      return NamedLeases.IdClaim.FREE;
     }
-    NamedLeases.Claim claim = named.add(name, held, now);
-    if (claim != NamedLeases.Claim.FREE) {
+    NamedLeases.IdClaim claim = named.add(name, held, now);
+    if (claim != NamedLeases.IdClaim.FREE) {
       held.settle(now, Outcome.IGNORED, EndReport.NONE);
     }
     if (places.get(place(held.sequence())) != held) {
@@ -182,16 +182,16 @@ final class ExternalLeases {
 
   LeaseResult settle(String id, long now, Outcome outcome, EndReport report) {
     ExternalLease held = LeaseTerms.isId(id) ? named.findToSettle(id, now) : find(id);
-    return said(held, now, (each, time) -> each.settle(time, outcome, report));
+    return applied(held, now, (each, time) -> each.settle(time, outcome, report));
   }
 
   /** An operation on a lease. */
-  private interface Word {
-    LeaseResult say(ExternalLease held, long now);
+  private interface Operation {
+    LeaseResult apply(ExternalLease held, long now);
   }
 
-  private LeaseResult with(String id, long now, Word word) {
-    return said(find(id), now, word);
+  private LeaseResult with(String id, long now, Operation operation) {
+    return applied(find(id), now, operation);
   }
 
   private @Nullable ExternalLease find(String id) {
@@ -206,8 +206,8 @@ final class ExternalLeases {
     return held != null && held.is(ExternalLeaseIds.secret(id)) ? held : null;
   }
 
-  private static LeaseResult said(@Nullable ExternalLease held, long now, Word word) {
-    return held == null || held.expire(now) ? LeaseResult.UNKNOWN : word.say(held, now);
+  private static LeaseResult applied(@Nullable ExternalLease held, long now, Operation operation) {
+    return held == null || held.expire(now) ? LeaseResult.UNKNOWN : operation.apply(held, now);
   }
 
   private void ended(Outcome outcome, TokenCounts tokens) {

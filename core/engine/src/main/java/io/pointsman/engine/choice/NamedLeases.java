@@ -16,7 +16,7 @@ final class NamedLeases {
   private final EarlyEnds early = new EarlyEnds();
 
   /** The state of an id. */
-  enum Claim {
+  enum IdClaim {
     FREE,
     /** A lease has the id, or had it and ended without settlement. */
     TAKEN,
@@ -24,24 +24,24 @@ final class NamedLeases {
     SETTLED
   }
 
-  Claim claim(String id, long now) {
+  IdClaim claim(String id, long now) {
     if (early.has(id, now)) {
-      return Claim.SETTLED;
+      return IdClaim.SETTLED;
     }
     ExternalLease held = leases.get(id);
-    return held == null ? Claim.FREE : held.settled() ? Claim.SETTLED : Claim.TAKEN;
+    return held == null ? IdClaim.FREE : held.settled() ? IdClaim.SETTLED : IdClaim.TAKEN;
   }
 
   /**
-   * Registers a lease under {@code id}. Unless the result is {@link Claim#FREE}, the caller must
+   * Registers a lease under {@code id}. Unless the result is {@link IdClaim#FREE}, the caller must
    * give the lease back.
    */
-  Claim add(String id, ExternalLease held, long now) {
+  IdClaim add(String id, ExternalLease held, long now) {
     ExternalLease before = leases.putIfAbsent(id, held);
     if (before != null) {
-      return before.settled() ? Claim.SETTLED : Claim.TAKEN;
+      return before.settled() ? IdClaim.SETTLED : IdClaim.TAKEN;
     }
-    return early.has(id, now) ? Claim.SETTLED : Claim.FREE;
+    return early.has(id, now) ? IdClaim.SETTLED : IdClaim.FREE;
   }
 
   /** Removes an ended lease. */

@@ -55,9 +55,9 @@ public final class Deferral {
     /**
      * Receives the decision; no further call follows.
      *
-     * @param heldNanos nanoseconds for which the request was deferred
+     * @param deferredNanos nanoseconds for which the request was deferred
      */
-    void decided(Decision decision, long heldNanos);
+    void decided(Decision decision, long deferredNanos);
 
     /** Reports that the decision failed; no further call follows. */
     void failed(RuntimeException fault);
@@ -67,8 +67,8 @@ public final class Deferral {
   private final DeferralSettings settings;
   private final Ticker ticker;
   private final double beyondMillis;
-  private final Lines lines;
-  private final AtomicInteger held = new AtomicInteger();
+  private final DeferralLines lines;
+  private final AtomicInteger waiting = new AtomicInteger();
   private final WorkerWaits waits;
 
   /** Guarded by this. */
@@ -85,7 +85,7 @@ public final class Deferral {
     this.settings = settings;
     this.ticker = ticker;
     beyondMillis = settings.beyond().toNanos() / 1e6;
-    lines = new Lines(settings.longest().toNanos());
+    lines = new DeferralLines(settings.longest().toNanos());
     waits = new WorkerWaits(settings);
   }
 
@@ -100,7 +100,7 @@ public final class Deferral {
     if (settings.off()) {
       return engine.decide(request);
     }
-    Line line = lines.find(request);
+    DeferralLine line = lines.find(request);
     int before = line == null ? 0 : line.size();
     boolean paused = line != null && line.paused(ticker.nanos());
     if (paused || (before == 0 && full())) {
@@ -112,7 +112,7 @@ public final class Deferral {
   }
 
   private boolean full() {
-    return held.get() >= settings.most();
+    return waiting.get() >= settings.most();
   }
 
   private synchronized boolean join(Guest guest) {
@@ -126,7 +126,7 @@ public final class Deferral {
     }
     request.waits().deferred(now);
     lines.of(request, now).add(guest, now);
-    held.incrementAndGet();
+    waiting.incrementAndGet();
     return true;
   }
 
@@ -134,7 +134,7 @@ public final class Deferral {
    * Places the first request of a queue to make room for a new one. If the new one were placed
    * instead, it would overtake all deferred requests, and its work would delay them.
    */
-  private void placeFirst(@Nullable Line line, long now) {
+  private void placeFirst(@Nullable DeferralLine line, long now) {
     if (line == null || line.size() == 0) {
       return;
     }
@@ -151,15 +151,15 @@ public final class Deferral {
    * @return false if it was not deferred: its callback was called or is about to be
    */
   public synchronized boolean leave(Guest guest) {
-    Line line = lines.find(guest.request());
+    DeferralLine line = lines.find(guest.request());
     return line != null && remove(line, guest);
   }
 
-  private boolean remove(Line line, Guest guest) {
+  private boolean remove(DeferralLine line, Guest guest) {
     if (!line.remove(guest)) {
       return false;
     }
-    held.decrementAndGet();
+    waiting.decrementAndGet();
     return true;
   }
 
@@ -169,8 +169,8 @@ public final class Deferral {
   }
 
   /** The number of deferred requests. */
-  public int held() {
-    return held.get();
+  public int waiting() {
+    return waiting.get();
   }
 
   /**
@@ -180,7 +180,7 @@ public final class Deferral {
    *     call
    */
   public synchronized long wakeAfterNanos() {
-    if (waking || held.get() == 0) {
+    if (waking || waiting.get() == 0) {
       return NO_WAKE;
     }
     waking = true;
@@ -194,7 +194,7 @@ public final class Deferral {
   public synchronized void wake() {
     waking = false;
     more = false;
-    for (Line line : lines.all()) {
+    for (DeferralLine line : lines.all()) {
       List<Guest> first = line.first(LOOKED);
       int before = line.size();
       look(line, first);
@@ -203,7 +203,7 @@ public final class Deferral {
     lines.sweep(ticker.nanos());
   }
 
-  private void look(Line line, List<Guest> first) {
+  private void look(DeferralLine line, List<Guest> first) {
     long now = ticker.nanos();
     List<Guest> fitting = new ArrayList<>();
     for (Guest guest : first) {
@@ -227,7 +227,7 @@ public final class Deferral {
   }
 
   /** Returns true if a worker has room, or if no worker is available at all. */
-  private boolean mayFit(Line line, Guest guest) {
+  private boolean mayFit(DeferralLine line, Guest guest) {
     RoutingRequest request = guest.request();
     try {
       return engine.preview(request) == null || !(request.result().waitMillis() > beyondMillis);
@@ -249,7 +249,7 @@ public final class Deferral {
    * @param last true if it may not wait further
    * @return true if a decision was made
    */
-  private boolean decide(Line line, Guest guest, double withinMillis, boolean last) {
+  private boolean decide(DeferralLine line, Guest guest, double withinMillis, boolean last) {
     RoutingRequest request = guest.request();
     try {
       Decision decision = engine.attemptWithin(request, withinMillis);
@@ -261,7 +261,7 @@ public final class Deferral {
       }
       long waited = line.waited(guest, ticker.nanos());
       remove(line, guest);
-      tell(guest, decision, waited);
+      report(guest, decision, waited);
       return true;
     } catch (RuntimeException e) {
       failed(line, guest, e);
@@ -278,9 +278,9 @@ public final class Deferral {
    * Gives the lease back if the guest cannot take the decision, for example because its thread has
    * ended.
    */
-  private static void tell(Guest guest, Decision decision, long heldNanos) {
+  private static void report(Guest guest, Decision decision, long deferredNanos) {
     try {
-      guest.decided(decision, heldNanos);
+      guest.decided(decision, deferredNanos);
     } catch (RuntimeException e) {
       if (decision instanceof Decision.Routed routed) {
         routed.lease().ignored();
@@ -288,7 +288,7 @@ public final class Deferral {
     }
   }
 
-  private void failed(Line line, Guest guest, RuntimeException fault) {
+  private void failed(DeferralLine line, Guest guest, RuntimeException fault) {
     if (remove(line, guest)) {
       try {
         guest.failed(fault);

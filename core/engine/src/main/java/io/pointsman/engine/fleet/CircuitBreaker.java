@@ -35,10 +35,10 @@ public final class CircuitBreaker {
     HALF_OPEN
   }
 
-  private record Change(State from, State to) {}
+  private record Transition(State from, State to) {}
 
   /** The breaker's answer to a request that is about to be placed. */
-  enum Admission {
+  enum TrialTurn {
     /** Not admitted now. */
     REFUSED,
     /** The breaker is closed; the request is an ordinary one. */
@@ -64,7 +64,7 @@ public final class CircuitBreaker {
   private final LongAdder opened = new LongAdder();
 
   /** Number of changes of state. Written under the lock. */
-  private final Map<Change, Integer> changes = new ConcurrentHashMap<>();
+  private final Map<Transition, Integer> changes = new ConcurrentHashMap<>();
 
   private long lastFailureAt;
   private int successes;
@@ -98,7 +98,7 @@ public final class CircuitBreaker {
 
   /** Number of changes from one state to another. */
   public int transitions(State from, State to) {
-    return changes.getOrDefault(new Change(from, to), 0);
+    return changes.getOrDefault(new Transition(from, to), 0);
   }
 
   /** Returns true if a request placed at {@code now} would be admitted. */
@@ -130,18 +130,18 @@ public final class CircuitBreaker {
   }
 
   /** Admits a request, as the probe if the breaker is not closed. */
-  synchronized Admission admit(long now) {
+  synchronized TrialTurn admit(long now) {
     if (!admits(now)) {
-      return Admission.REFUSED;
+      return TrialTurn.REFUSED;
     }
     if (state == State.CLOSED) {
-      return Admission.ADMITTED;
+      return TrialTurn.ADMITTED;
     }
     if (state == State.OPEN) {
       become(State.HALF_OPEN);
     }
     probing = true;
-    return Admission.PROBE;
+    return TrialTurn.PROBE;
   }
 
   void succeeded(boolean probe) {
@@ -258,7 +258,7 @@ public final class CircuitBreaker {
   }
 
   private void become(State next) {
-    changes.merge(new Change(state, next), 1, Integer::sum);
+    changes.merge(new Transition(state, next), 1, Integer::sum);
     // Before the probe's end: a reader that misses the probe must see the new state.
     state = next;
     probing = false;

@@ -225,7 +225,7 @@ public final class Fleet {
    * @param models empty if the worker reports none; it is then assumed to serve any model
    */
   public void learnModels(Worker worker, Set<String> models) {
-    learnModels(Map.of(worker, ServedModels.told(models)));
+    learnModels(Map.of(worker, ServedModels.reported(models)));
   }
 
   /** Records the models that workers report, as one change. */

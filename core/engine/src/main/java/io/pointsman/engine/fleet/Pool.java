@@ -139,15 +139,15 @@ public final class Pool {
    * Returns a uniformly random worker among those eligible and not in {@code tried}; null if there
    * is none.
    */
-  public @Nullable Worker random(long now, List<Worker> tried, RandomSource dice) {
+  public @Nullable Worker random(long now, List<Worker> tried, RandomSource random) {
     for (int i = 0; i < QUICK_ROLLS && workers.length > 0; i++) {
-      int index = dice.roll(workers.length);
+      int index = random.roll(workers.length);
       if (loadIfEligible(index, now, tried) != NOT_ELIGIBLE) {
         return workers[index];
       }
     }
     int eligible = eligible(now, tried);
-    return eligible == 0 ? null : nthWithLoad(NOT_ELIGIBLE - 1, dice.roll(eligible), now, tried);
+    return eligible == 0 ? null : nthWithLoad(NOT_ELIGIBLE - 1, random.roll(eligible), now, tried);
   }
 
   /**
@@ -181,9 +181,9 @@ public final class Pool {
    * Returns the eligible worker with the fewest requests in flight, random among equals; null if
    * there is none. Takes three passes over the dense cells; the last stops at the chosen worker.
    */
-  public @Nullable Worker leastLoaded(long now, List<Worker> tried, RandomSource dice) {
+  public @Nullable Worker leastLoaded(long now, List<Worker> tried, RandomSource random) {
     LoadRange range = loadRange(now, tried);
-    return range == null ? null : anyWithLoad(range, now, tried, dice);
+    return range == null ? null : anyWithLoad(range, now, tried, random);
   }
 
   /**
@@ -193,9 +193,9 @@ public final class Pool {
    * @param range a fresh result of {@link #loadRange}
    */
   public @Nullable Worker anyWithLoad(
-      LoadRange range, long now, List<Worker> tried, RandomSource dice) {
+      LoadRange range, long now, List<Worker> tried, RandomSource random) {
     int ties = countWithLoad(range.least(), now, tried);
-    return nthWithLoad(range.least(), ties <= 1 ? 0 : dice.roll(ties), now, tried);
+    return nthWithLoad(range.least(), ties <= 1 ? 0 : random.roll(ties), now, tried);
   }
 
   private int countWithLoad(int load, long now, List<Worker> tried) {

@@ -33,8 +33,8 @@ public record ServedModels(Set<String> names, Set<String> bases, boolean any) {
    *
    * @param names empty if the worker reports none
    */
-  public static ServedModels told(Set<String> names) {
-    return told(names, Set.of());
+  public static ServedModels reported(Set<String> names) {
+    return reported(names, Set.of());
   }
 
   /**
@@ -43,7 +43,7 @@ public record ServedModels(Set<String> names, Set<String> bases, boolean any) {
    * @param names empty if the worker reports none
    * @param adapters the names that it marks as adapters; others may count as adapters by their form
    */
-  public static ServedModels told(Set<String> names, Set<String> adapters) {
+  public static ServedModels reported(Set<String> names, Set<String> adapters) {
     return new ServedModels(names, bases(names, adapters), names.isEmpty());
   }
 

@@ -179,7 +179,7 @@ public final class StallState {
   }
 
   /** Admits a request to a stalled worker, or refuses it. */
-  StallTrials.Admission admit(long now) {
+  StallTrials.StallTurn admit(long now) {
     return trials.admit(now);
   }
 

@@ -39,20 +39,20 @@ final class StallTrials {
   }
 
   /** Admits a request: a permitted one, or the trial. */
-  synchronized Admission admit(long now) {
+  synchronized StallTurn admit(long now) {
     if (permitted.get() > 0) {
       permitted.decrementAndGet();
-      return Admission.PERMITTED;
+      return StallTurn.PERMITTED;
     }
     if (!due(now)) {
-      return Admission.REFUSED;
+      return StallTurn.REFUSED;
     }
     running = true;
-    return Admission.TRIAL;
+    return StallTurn.TRIAL;
   }
 
   /** Result of {@link #admit}. */
-  enum Admission {
+  enum StallTurn {
     REFUSED,
     PERMITTED,
     TRIAL

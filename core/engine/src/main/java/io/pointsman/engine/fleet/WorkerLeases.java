@@ -1,7 +1,7 @@
 package io.pointsman.engine.fleet;
 
 import io.pointsman.engine.env.Ticker;
-import io.pointsman.engine.fleet.CircuitBreaker.Admission;
+import io.pointsman.engine.fleet.CircuitBreaker.TrialTurn;
 import io.pointsman.engine.fleet.LoadBoard.Mark;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
@@ -109,20 +109,20 @@ final class WorkerLeases {
     if (before == REFUSED) {
       return null;
     }
-    Admission admission =
-        LoadBoard.has(before, Mark.BREAKER) ? breaker.admit(now) : Admission.ADMITTED;
+    TrialTurn admission =
+        LoadBoard.has(before, Mark.BREAKER) ? breaker.admit(now) : TrialTurn.ADMITTED;
     boolean taken = LoadBoard.has(before, Mark.CLOSING) && !shutdown.tryOnce(now);
-    if (cell.left() || taken || admission == Admission.REFUSED) {
-      if (admission == Admission.PROBE) {
+    if (cell.left() || taken || admission == TrialTurn.REFUSED) {
+      if (admission == TrialTurn.PROBE) {
         breaker.ignored(true);
       }
       cell.exit();
       return null;
     }
-    StallTrials.Admission trial =
-        LoadBoard.has(before, Mark.STALLED) ? stall.admit(now) : StallTrials.Admission.PERMITTED;
-    if (trial == StallTrials.Admission.REFUSED) {
-      breaker.ignored(admission == Admission.PROBE);
+    StallTrials.StallTurn trial =
+        LoadBoard.has(before, Mark.STALLED) ? stall.admit(now) : StallTrials.StallTurn.PERMITTED;
+    if (trial == StallTrials.StallTurn.REFUSED) {
+      breaker.ignored(admission == TrialTurn.PROBE);
       cell.exit();
       return null;
     }
@@ -136,8 +136,8 @@ final class WorkerLeases {
       stall.restart(now);
     }
     counts.placed(kind, promptTokens);
-    boolean probe = admission == Admission.PROBE;
-    boolean trialOfStall = trial == StallTrials.Admission.TRIAL;
+    boolean probe = admission == TrialTurn.PROBE;
+    boolean trialOfStall = trial == StallTrials.StallTurn.TRIAL;
     return new Lease(worker, kind, probe, trialOfStall, promptTokens, cachedTokens, now, listener);
   }
 

@@ -114,7 +114,7 @@ public final class KnownTexts implements TokenKeys {
   private final LongAdder whole = new LongAdder();
   private final LongAdder part = new LongAdder();
   private final LongAdder none = new LongAdder();
-  private final AtomicLong held = new AtomicLong();
+  private final AtomicLong usedBytes = new AtomicLong();
 
   /** Next table index for eviction; guarded by this. */
   private int hand;
@@ -157,7 +157,7 @@ public final class KnownTexts implements TokenKeys {
 
   /** Returns the longest beginning of a text with known ids; null if there is none. */
   private @Nullable Found look(PrefixBlocks text) {
-    if (held.get() == 0) {
+    if (usedBytes.get() == 0) {
       return null;
     }
     long[] hashes = text.hashes();
@@ -190,7 +190,7 @@ public final class KnownTexts implements TokenKeys {
 
   /** Returns true if all ids of exactly this prompt are known. */
   public boolean knows(PrefixBlocks text) {
-    Entry entry = held.get() == 0 || text.count() == 0 ? null : find(text.whole());
+    Entry entry = usedBytes.get() == 0 || text.count() == 0 ? null : find(text.whole());
     if (entry == null || entry.tokens == 0 || entry.stale(ticker.nanos())) {
       return false;
     }
@@ -295,10 +295,10 @@ public final class KnownTexts implements TokenKeys {
     Entry before = entries.get(chosen);
     if (before != null && before.text == entry.text) {
       // Replaced at once: a lookup must not miss a known text.
-      held.addAndGet(entry.bytes() - before.bytes());
+      usedBytes.addAndGet(entry.bytes() - before.bytes());
     } else {
       clear(chosen);
-      held.addAndGet(entry.bytes());
+      usedBytes.addAndGet(entry.bytes());
     }
     entries.setRelease(chosen, entry);
     texts.setRelease(chosen, entry.text);
@@ -334,7 +334,7 @@ public final class KnownTexts implements TokenKeys {
     if (there != null) {
       texts.setRelease(place, 0);
       entries.setRelease(place, null);
-      held.addAndGet(-there.bytes());
+      usedBytes.addAndGet(-there.bytes());
     }
   }
 
@@ -368,7 +368,7 @@ public final class KnownTexts implements TokenKeys {
 
   /** Current memory in bytes. */
   public long bytes() {
-    return held.get() + (long) texts.length() * (Long.BYTES + Integer.BYTES);
+    return usedBytes.get() + (long) texts.length() * (Long.BYTES + Integer.BYTES);
   }
 
   /** Maximum memory in bytes. */

@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.LongAdder;
 /** Counters of prompt lookups by result, since the start. Any thread may count and read. */
 public final class KvTally {
   /** The result of a lookup. */
-  public enum Outcome {
+  public enum LookupOutcome {
     /** An eligible worker held a part of the prompt. */
     HIT,
     /** No eligible worker held a part of the prompt. */
@@ -18,25 +18,25 @@ public final class KvTally {
     UNKNOWN_TOKENS
   }
 
-  private final Map<Outcome, LongAdder> counts = new EnumMap<>(Outcome.class);
+  private final Map<LookupOutcome, LongAdder> counts = new EnumMap<>(LookupOutcome.class);
 
   KvTally() {
-    for (Outcome outcome : Outcome.values()) {
+    for (LookupOutcome outcome : LookupOutcome.values()) {
       counts.put(outcome, new LongAdder());
     }
   }
 
   /** Counts one lookup. */
-  public void count(Outcome outcome) {
+  public void count(LookupOutcome outcome) {
     of(outcome).increment();
   }
 
   /** Number of lookups with this result. */
-  public long counted(Outcome outcome) {
+  public long counted(LookupOutcome outcome) {
     return of(outcome).sum();
   }
 
-  private LongAdder of(Outcome outcome) {
+  private LongAdder of(LookupOutcome outcome) {
     LongAdder count = counts.get(outcome);
     if (count == null) {
       throw new IllegalStateException(outcome + " has no sum");

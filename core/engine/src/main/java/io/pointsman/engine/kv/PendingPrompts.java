@@ -18,7 +18,7 @@ public final class PendingPrompts {
   private static final long MOST_NANOS = TimeUnit.MINUTES.toNanos(2);
 
   /** The prompts of one worker; the set is guarded by this. */
-  private static final class Line {
+  private static final class PromptLine {
     /** Leases without a first token, in the order of placement. */
     private final LinkedHashSet<Lease> leases = new LinkedHashSet<>();
 
@@ -36,13 +36,13 @@ public final class PendingPrompts {
     }
   }
 
-  private final AtomicReferenceArray<Line> bySlot;
+  private final AtomicReferenceArray<PromptLine> bySlot;
 
   /** Creates a table without pending prompts. */
   public PendingPrompts(int maxWorkers) {
     bySlot = new AtomicReferenceArray<>(maxWorkers);
     for (int slot = 0; slot < maxWorkers; slot++) {
-      bySlot.setPlain(slot, new Line());
+      bySlot.setPlain(slot, new PromptLine());
     }
   }
 

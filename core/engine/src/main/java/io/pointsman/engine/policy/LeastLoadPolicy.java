@@ -11,21 +11,21 @@ import org.jspecify.annotations.Nullable;
  * too.
  */
 public final class LeastLoadPolicy implements Policy {
-  private final RandomSource dice;
+  private final RandomSource random;
 
-  public LeastLoadPolicy(RandomSource dice) {
-    this.dice = dice;
+  public LeastLoadPolicy(RandomSource random) {
+    this.random = random;
   }
 
   @Override
   public Picker picker(Pool pool) {
-    return (request, now) -> pick(pool, request, now, dice);
+    return (request, now) -> pick(pool, request, now, random);
   }
 
   /** Picks by least load. Session policies also use it for requests without a session. */
   public static @Nullable Worker pick(
-      Pool pool, RoutingRequest request, long now, RandomSource dice) {
+      Pool pool, RoutingRequest request, long now, RandomSource random) {
     request.picked(PickResult.of(PickReason.LEAST_LOAD));
-    return pool.leastLoaded(now, request.tried(), dice);
+    return pool.leastLoaded(now, request.tried(), random);
   }
 }

@@ -32,7 +32,7 @@ public record PickResult(
     int matchedBlocks,
     int knownBlocks,
     boolean expectsHits,
-    KvTally.@Nullable Outcome lookup,
+    KvTally.@Nullable LookupOutcome lookup,
     double predictedMillis,
     double plainMillis,
     double waitMillis)

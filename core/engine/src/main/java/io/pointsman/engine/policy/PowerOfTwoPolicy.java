@@ -16,10 +16,10 @@ public final class PowerOfTwoPolicy implements Policy {
   /** Random draws that may hit an ineligible worker before the policy counts all eligible ones. */
   private static final int QUICK_DRAWS = 4;
 
-  private final RandomSource dice;
+  private final RandomSource random;
 
-  public PowerOfTwoPolicy(RandomSource dice) {
-    this.dice = dice;
+  public PowerOfTwoPolicy(RandomSource random) {
+    this.random = random;
   }
 
   @Override
@@ -33,8 +33,8 @@ public final class PowerOfTwoPolicy implements Policy {
   private @Nullable Worker pick(Pool pool, List<Worker> tried, long now) {
     int size = pool.size();
     for (int draws = 0; draws < QUICK_DRAWS && size > 1; draws++) {
-      int first = dice.roll(size);
-      int second = other(first, dice.roll(size - 1));
+      int first = random.roll(size);
+      int second = other(first, random.roll(size - 1));
       int firstLoad = pool.loadIfEligible(first, now, tried);
       int secondLoad = pool.loadIfEligible(second, now, tried);
       if (firstLoad != Pool.NOT_ELIGIBLE && secondLoad != Pool.NOT_ELIGIBLE) {
@@ -48,10 +48,10 @@ public final class PowerOfTwoPolicy implements Policy {
   private @Nullable Worker pickByRank(Pool pool, List<Worker> tried, long now) {
     int eligible = pool.eligible(now, tried);
     if (eligible < 2) {
-      return pool.random(now, tried, dice);
+      return pool.random(now, tried, random);
     }
-    int first = dice.roll(eligible);
-    int second = other(first, dice.roll(eligible - 1));
+    int first = random.roll(eligible);
+    int second = other(first, random.roll(eligible - 1));
     int firstAt = Pool.ABSENT;
     int secondAt = Pool.ABSENT;
     int firstLoad = Pool.NOT_ELIGIBLE;
@@ -71,7 +71,7 @@ public final class PowerOfTwoPolicy implements Policy {
       }
     }
     int best = firstLoad <= secondLoad ? firstAt : secondAt;
-    return best == Pool.ABSENT ? pool.random(now, tried, dice) : pool.worker(best);
+    return best == Pool.ABSENT ? pool.random(now, tried, random) : pool.worker(best);
   }
 
   /** Maps a draw among all indexes but {@code first} to an index. */

@@ -14,10 +14,10 @@ public final class PriorityPolicy implements Policy, ReadsRequest {
   private final Policy turns;
   private final Policy leastLoad;
 
-  public PriorityPolicy(PrioritySettings settings, RandomSource dice) {
+  public PriorityPolicy(PrioritySettings settings, RandomSource random) {
     this.settings = settings;
-    turns = new RoundRobinPolicy(dice);
-    leastLoad = new LeastLoadPolicy(dice);
+    turns = new RoundRobinPolicy(random);
+    leastLoad = new LeastLoadPolicy(random);
   }
 
   @Override

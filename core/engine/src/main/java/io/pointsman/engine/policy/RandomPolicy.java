@@ -7,21 +7,21 @@ import org.jspecify.annotations.Nullable;
 
 /** The policy {@code random}: a uniformly random eligible worker. */
 public final class RandomPolicy implements Policy {
-  private final RandomSource dice;
+  private final RandomSource random;
 
-  public RandomPolicy(RandomSource dice) {
-    this.dice = dice;
+  public RandomPolicy(RandomSource random) {
+    this.random = random;
   }
 
   @Override
   public Picker picker(Pool pool) {
-    return (request, now) -> pick(pool, request, now, dice);
+    return (request, now) -> pick(pool, request, now, random);
   }
 
   /** Picks at random. Hash policies also use it for requests without a key. */
   public static @Nullable Worker pick(
-      Pool pool, RoutingRequest request, long now, RandomSource dice) {
+      Pool pool, RoutingRequest request, long now, RandomSource random) {
     request.picked(PickResult.of(PickReason.RANDOM));
-    return pool.random(now, request.tried(), dice);
+    return pool.random(now, request.tried(), random);
   }
 }

@@ -15,15 +15,15 @@ import org.jspecify.annotations.Nullable;
  * A new picker starts at a random worker, so frequent fleet changes do not favour the first.
  */
 public final class RoundRobinPolicy implements Policy {
-  private final RandomSource dice;
+  private final RandomSource random;
 
-  public RoundRobinPolicy(RandomSource dice) {
-    this.dice = dice;
+  public RoundRobinPolicy(RandomSource random) {
+    this.random = random;
   }
 
   @Override
   public Picker picker(Pool pool) {
-    AtomicLong tickets = new AtomicLong(pool.isEmpty() ? 0 : dice.roll(pool.size()));
+    AtomicLong tickets = new AtomicLong(pool.isEmpty() ? 0 : random.roll(pool.size()));
     return (request, now) -> {
       request.picked(PickResult.of(PickReason.TURN));
       return draw(pool, tickets, request, now);
@@ -38,6 +38,6 @@ public final class RoundRobinPolicy implements Policy {
       }
     }
     // Other threads may have taken the tickets of all eligible workers.
-    return pool.random(now, request.tried(), dice);
+    return pool.random(now, request.tried(), random);
   }
 }

@@ -142,7 +142,7 @@ public final class ShadowPolicy implements AnswerLearner, AutoCloseable {
         policy.maker().make(shadow.fleet(), parts.shadow(eventTime, known, sameCaches));
     engine =
         new RoutingEngine(
-            shadow.fleet(), setup, engineSettings, new Faults(), eventTime, parts.dice());
+            shadow.fleet(), setup, engineSettings, new Faults(), eventTime, parts.random());
     real.listen(follower);
   }
 

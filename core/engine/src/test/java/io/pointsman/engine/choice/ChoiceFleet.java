@@ -39,7 +39,7 @@ final class ChoiceFleet implements EngineListener {
     PolicyParts parts =
         new PolicyParts(
             workers::now,
-            workers.dice,
+            workers.random,
             FleetSettings.DEFAULTS.maxWorkers(),
             PolicySettings.DEFAULTS);
     engine =
@@ -49,9 +49,9 @@ final class ChoiceFleet implements EngineListener {
             EngineSettings.DEFAULTS,
             this,
             workers::now,
-            workers.dice);
-    choices = new Choices(engine, settings, workers::now, workers.dice);
-    alternatives = new Alternatives(engine, workers::now, workers.dice);
+            workers.random);
+    choices = new Choices(engine, settings, workers::now, workers.random);
+    alternatives = new Alternatives(engine, workers::now, workers.random);
   }
 
   static ChoiceFleet of(String policy, int size) {
@@ -59,14 +59,14 @@ final class ChoiceFleet implements EngineListener {
   }
 
   /** Makes a choice that must be held. */
-  Choice.Held held(RoutingRequest request, Duration ttl) {
-    if (choices.choose(request, ttl) instanceof Choice.Held held) {
+  Choice.Leased held(RoutingRequest request, Duration ttl) {
+    if (choices.choose(request, ttl) instanceof Choice.Leased held) {
       return held;
     }
     throw new AssertionError("not held");
   }
 
-  Choice.Held held() {
+  Choice.Leased held() {
     return held(Requests.bare(), TTL);
   }
 

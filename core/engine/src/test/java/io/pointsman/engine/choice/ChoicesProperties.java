@@ -66,7 +66,7 @@ class ChoicesProperties {
     switch (step % 10) {
       case 0, 1, 2, 3 -> {
         Duration ttl = Duration.ofSeconds(1 + argument % 100);
-        if (fleet.choices.choose(Requests.bare(), ttl) instanceof Choice.Held held) {
+        if (fleet.choices.choose(Requests.bare(), ttl) instanceof Choice.Leased held) {
           known.add(new Known(held.lease(), now + ttl.toNanos()));
         } else {
           assertThat(fleet.choices.open()).isEqualTo(MOST);
@@ -151,7 +151,7 @@ class ChoicesProperties {
   private static void plane(
       ChoiceFleet fleet, SplittableRandom random, AtomicInteger chosen, AtomicInteger settled) {
     Duration ttl = Duration.ofMillis(1 + random.nextInt(3));
-    if (!(fleet.choices.choose(Requests.bare(), ttl) instanceof Choice.Held held)) {
+    if (!(fleet.choices.choose(Requests.bare(), ttl) instanceof Choice.Leased held)) {
       return;
     }
     chosen.incrementAndGet();

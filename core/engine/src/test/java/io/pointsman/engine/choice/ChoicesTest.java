@@ -32,8 +32,8 @@ class ChoicesTest {
   void aHeldLeaseIsLoadUntilItIsSettled() {
     ChoiceFleet fleet = ChoiceFleet.of("least_load", 2);
 
-    Choice.Held first = fleet.held();
-    Choice.Held second = fleet.held();
+    Choice.Leased first = fleet.held();
+    Choice.Leased second = fleet.held();
 
     assertThat(second.worker()).isNotEqualTo(first.worker());
     assertThat(fleet.inFlight()).isEqualTo(2);
@@ -51,14 +51,14 @@ class ChoicesTest {
     Worker worker = fleet.held().worker();
     for (int i = 0; i < 5; i++) {
       assertThat(worker.stalled()).isFalse();
-      Choice.Held held = fleet.held();
+      Choice.Leased held = fleet.held();
       fleet.pass(Duration.ofSeconds(6));
       fleet.choices.settle(
           held.lease(), Outcome.IGNORED, new EndReport(TokenCounts.NONE, null, true));
     }
     assertThat(worker.stalled()).isTrue();
 
-    Choice.Held next = fleet.held();
+    Choice.Leased next = fleet.held();
     fleet.choices.firstToken(next.lease());
     assertThat(worker.stalled()).isFalse();
   }
@@ -91,7 +91,7 @@ class ChoicesTest {
   @Test
   void aFailureCountsAgainstItsWorker() {
     ChoiceFleet fleet = ChoiceFleet.of("random", 1);
-    Choice.Held held = fleet.held();
+    Choice.Leased held = fleet.held();
 
     fleet.choices.settle(held.lease(), new Outcome.Failed(Failure.CONNECT), TokenCounts.NONE);
 
@@ -103,7 +103,7 @@ class ChoicesTest {
   @Test
   void aThousandAbandonedLeasesExpireAndNoneBeforeItsTime() {
     ChoiceFleet fleet = ChoiceFleet.of("least_load", 8);
-    List<Choice.Held> held = new ArrayList<>();
+    List<Choice.Leased> held = new ArrayList<>();
     for (int i = 0; i < 1000; i++) {
       held.add(fleet.held(Requests.bare(), Duration.ofMillis(1 + i)));
     }
@@ -173,7 +173,7 @@ class ChoicesTest {
   @Test
   void aFailingListenerBlocksNoLeaseAndNoOtherEnd() {
     ChoiceFleet fleet = new ChoiceFleet("random", 1, new ExternalLeaseSettings(8, TTL, TTL, TTL));
-    Choice.Held left = fleet.held();
+    Choice.Leased left = fleet.held();
     String settled = fleet.held().lease();
     fleet.held();
     fleet.held();
@@ -213,7 +213,7 @@ class ChoicesTest {
   @Test
   void aLeaseOnADepartedWorkerCannotBeConfirmed() {
     ChoiceFleet fleet = ChoiceFleet.of("random", 1);
-    Choice.Held held = fleet.held();
+    Choice.Leased held = fleet.held();
     fleet.workers.fleet.remove(held.worker().id());
 
     assertThat(fleet.choices.confirm(held.lease()).kind()).isEqualTo(Kind.WORKER_LEFT);
@@ -231,7 +231,7 @@ class ChoicesTest {
     lease(fleet.choices.choose(Requests.bare(), greedy));
 
     assertThat(fleet.choices.choose(Requests.bare(), greedy))
-        .isInstanceOf(Choice.TooManyHeld.class);
+        .isInstanceOf(Choice.TooManyLeases.class);
     LeaseTerms other = new LeaseTerms(TTL, null, "other");
     lease(fleet.choices.choose(Requests.bare(), other));
 
@@ -248,7 +248,7 @@ class ChoicesTest {
   }
 
   private static String lease(Choice choice) {
-    return ((Choice.Held) choice).lease();
+    return ((Choice.Leased) choice).lease();
   }
 
   @Test
@@ -260,7 +260,7 @@ class ChoicesTest {
     fleet.held();
 
     assertThat(fleet.choices.choose(Requests.bare(), TTL))
-        .isEqualTo(new Choice.TooManyHeld(Duration.ofSeconds(20).toNanos()));
+        .isEqualTo(new Choice.TooManyLeases(Duration.ofSeconds(20).toNanos()));
     assertThat(fleet.inFlight()).isEqualTo(3);
     assertThat(fleet.choices.tally().refused()).isEqualTo(1);
     fleet.choices.settle(first, Outcome.SUCCEEDED, TokenCounts.NONE);
@@ -409,7 +409,7 @@ class ChoicesTest {
   @Test
   void unreportedTokensAreNotCountedAsZero() {
     ChoiceFleet fleet = ChoiceFleet.of("random", 1);
-    TokenCounts promptAlone = new TokenCounts(100, TokenCounts.NOT_TOLD, 0);
+    TokenCounts promptAlone = new TokenCounts(100, TokenCounts.NOT_REPORTED, 0);
     fleet.choices.settle(fleet.held().lease(), Outcome.SUCCEEDED, promptAlone);
     fleet.choices.settle(fleet.held().lease(), Outcome.SUCCEEDED, new TokenCounts(100, 0, 7));
     fleet.choices.settle(fleet.held().lease(), Outcome.SUCCEEDED, TokenCounts.NONE);

@@ -41,7 +41,7 @@ class NamedLeasesTest {
   void aLeaseHasTheIdFromItsProxy() {
     assertThat(choose(ID))
         .isInstanceOfSatisfying(
-            Choice.Held.class,
+            Choice.Leased.class,
             held -> {
               assertThat(held.lease()).isEqualTo(ID);
               assertThat(held.expiresInNanos()).isEqualTo(TTL.toNanos());
@@ -85,7 +85,7 @@ class NamedLeasesTest {
     fleet.pass(EarlyEnds.KEPT.minus(NANO));
     assertThat(choose(ID)).isEqualTo(new Choice.IdTaken(ID, true));
     fleet.pass(NANO);
-    assertThat(choose(ID)).isInstanceOf(Choice.Held.class);
+    assertThat(choose(ID)).isInstanceOf(Choice.Leased.class);
   }
 
   @Test
@@ -94,7 +94,7 @@ class NamedLeasesTest {
       settle(id(i));
     }
 
-    assertThat(choose(id(0))).as("the first gave way").isInstanceOf(Choice.Held.class);
+    assertThat(choose(id(0))).as("the first gave way").isInstanceOf(Choice.Leased.class);
     assertThat(choose(id(1))).isInstanceOf(Choice.IdTaken.class);
     assertThat(choose(id(EarlyEnds.MOST))).isInstanceOf(Choice.IdTaken.class);
   }
@@ -105,7 +105,7 @@ class NamedLeasesTest {
         new ChoiceFleet("random", 1, new ExternalLeaseSettings(1, TTL, TTL, Duration.ofHours(1)));
     for (int i = 0; i < 3; i++) {
       assertThat(small.choices.choose(Requests.bare(), new LeaseTerms(TTL, id(i))))
-          .isInstanceOf(Choice.Held.class);
+          .isInstanceOf(Choice.Leased.class);
       small.choices.settle(id(i), Outcome.IGNORED, TokenCounts.NONE);
     }
 
@@ -113,7 +113,7 @@ class NamedLeasesTest {
         .as("still remembered")
         .isInstanceOf(Choice.IdTaken.class);
     assertThat(small.choices.choose(Requests.bare(), new LeaseTerms(TTL, id(0))))
-        .isInstanceOf(Choice.Held.class);
+        .isInstanceOf(Choice.Leased.class);
   }
 
   @ParameterizedTest

@@ -2,8 +2,8 @@ package io.pointsman.engine.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.engine.fleet.CircuitBreaker.Admission;
 import io.pointsman.engine.fleet.CircuitBreaker.State;
+import io.pointsman.engine.fleet.CircuitBreaker.TrialTurn;
 import io.pointsman.testkit.FakeClock;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -66,10 +66,10 @@ class CircuitBreakerProperties {
     }
 
     private void admit() {
-      Admission admission = breaker.admit(clock.nanos());
+      TrialTurn admission = breaker.admit(clock.nanos());
       assertThat(admission).isEqualTo(model.admit(clock.nanos()));
-      if (admission != Admission.REFUSED) {
-        underWay.add(admission == Admission.PROBE);
+      if (admission != TrialTurn.REFUSED) {
+        underWay.add(admission == TrialTurn.PROBE);
       }
     }
 
@@ -120,17 +120,17 @@ class CircuitBreakerProperties {
           || (state == State.HALF_OPEN && !probing);
     }
 
-    Admission admit(long now) {
+    TrialTurn admit(long now) {
       if (!admits(now)) {
-        return Admission.REFUSED;
+        return TrialTurn.REFUSED;
       }
       if (state == State.CLOSED) {
-        return Admission.ADMITTED;
+        return TrialTurn.ADMITTED;
       }
       goodProbes = state == State.OPEN ? 0 : goodProbes;
       state = State.HALF_OPEN;
       probing = true;
-      return Admission.PROBE;
+      return TrialTurn.PROBE;
     }
 
     void succeeded(boolean probe) {

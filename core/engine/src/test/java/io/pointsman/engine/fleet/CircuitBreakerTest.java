@@ -7,8 +7,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
-import io.pointsman.engine.fleet.CircuitBreaker.Admission;
 import io.pointsman.engine.fleet.CircuitBreaker.State;
+import io.pointsman.engine.fleet.CircuitBreaker.TrialTurn;
 import io.pointsman.testkit.FakeClock;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -52,7 +52,7 @@ class CircuitBreakerTest {
   private void halfOpen() {
     open();
     clock.advance(SETTINGS.openFor());
-    assertThat(breaker.admit(clock.nanos())).isEqualTo(Admission.PROBE);
+    assertThat(breaker.admit(clock.nanos())).isEqualTo(TrialTurn.PROBE);
   }
 
   /** An action on a breaker, with a name for the test report. */
@@ -182,18 +182,18 @@ class CircuitBreakerTest {
     off.failed(false, Failure.CONNECT, clock.nanos());
 
     assertThat(off.state()).isEqualTo(CLOSED);
-    assertThat(off.admit(clock.nanos())).isEqualTo(Admission.ADMITTED);
+    assertThat(off.admit(clock.nanos())).isEqualTo(TrialTurn.ADMITTED);
   }
 
   @Test
   void halfOpenAdmitsOneRequestAtATime() {
     halfOpen();
     assertThat(breaker.admits(clock.nanos())).isFalse();
-    assertThat(breaker.admit(clock.nanos())).isEqualTo(Admission.REFUSED);
+    assertThat(breaker.admit(clock.nanos())).isEqualTo(TrialTurn.REFUSED);
 
     breaker.succeeded(true);
-    assertThat(breaker.admit(clock.nanos())).isEqualTo(Admission.PROBE);
-    assertThat(breaker.admit(clock.nanos())).isEqualTo(Admission.REFUSED);
+    assertThat(breaker.admit(clock.nanos())).isEqualTo(TrialTurn.PROBE);
+    assertThat(breaker.admit(clock.nanos())).isEqualTo(TrialTurn.REFUSED);
   }
 
   @Test
@@ -201,7 +201,7 @@ class CircuitBreakerTest {
     halfOpen();
     breaker.ignored(true);
 
-    assertThat(breaker.admit(clock.nanos())).isEqualTo(Admission.PROBE);
+    assertThat(breaker.admit(clock.nanos())).isEqualTo(TrialTurn.PROBE);
   }
 
   @Test
@@ -213,7 +213,7 @@ class CircuitBreakerTest {
     breaker.failed(false, Failure.CONNECT, clock.nanos());
 
     assertThat(breaker.state()).isEqualTo(HALF_OPEN);
-    assertThat(breaker.admit(clock.nanos())).isEqualTo(Admission.REFUSED);
+    assertThat(breaker.admit(clock.nanos())).isEqualTo(TrialTurn.REFUSED);
   }
 
   @Test
@@ -223,7 +223,7 @@ class CircuitBreakerTest {
     breaker.admit(clock.nanos());
     breaker.succeeded(true);
 
-    assertThat(breaker.admit(clock.nanos())).isEqualTo(Admission.ADMITTED);
+    assertThat(breaker.admit(clock.nanos())).isEqualTo(TrialTurn.ADMITTED);
   }
 
   @Test

@@ -22,7 +22,7 @@ class CordonTest {
     assertThat(one.eligible(fleet.now())).isFalse();
     assertThat(one.draining()).isTrue();
     assertThat(one.tryLease(fleet.now(), 0, 0, (_, _) -> {})).isNull();
-    assertThat(fleet.pool().leastLoaded(fleet.now(), List.of(), fleet.dice)).isSameAs(other);
+    assertThat(fleet.pool().leastLoaded(fleet.now(), List.of(), fleet.random)).isSameAs(other);
     assertThat(one.inFlight()).isEqualTo(1);
     running.succeeded();
     assertThat(one.inFlight()).isZero();
@@ -47,7 +47,7 @@ class CordonTest {
   void loadsAreComparedByWeight() {
     one.weight(3);
     for (int i = 0; i < 400; i++) {
-      Worker chosen = fleet.pool().leastLoaded(fleet.now(), List.of(), fleet.dice);
+      Worker chosen = fleet.pool().leastLoaded(fleet.now(), List.of(), fleet.random);
       fleet.lease(requireNonNull(chosen));
     }
     assertThat(one.inFlight()).isBetween(297, 303);

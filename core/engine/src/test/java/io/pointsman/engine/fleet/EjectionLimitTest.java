@@ -153,11 +153,11 @@ class EjectionLimitTest {
     RoutingEngine engine =
         new RoutingEngine(
             fleet.fleet,
-            new PolicySetup(new LeastLoadPolicy(fleet.dice), List.of()),
+            new PolicySetup(new LeastLoadPolicy(fleet.random), List.of()),
             EngineSettings.DEFAULTS,
             new RecordedEvents(),
             fleet.clock::nanos,
-            fleet.dice);
+            fleet.random);
     assertThat(engine.decide(Requests.bare()))
         .isInstanceOfSatisfying(
             Decision.Routed.class, r -> assertThat(r.lease().worker()).isSameAs(second));

@@ -24,7 +24,7 @@ class PoolTest {
   }
 
   private Map<String, Integer> leastLoaded(int times, List<Worker> tried) {
-    return count(times, () -> pool.leastLoaded(fleet.now(), tried, fleet.dice));
+    return count(times, () -> pool.leastLoaded(fleet.now(), tried, fleet.random));
   }
 
   @Test
@@ -56,10 +56,10 @@ class PoolTest {
     Worker b = limited.add(TestFleet.spec("b").withMaxInFlight(2));
     limited.load(a, 3);
     limited.load(b, 1);
-    assertThat(limited.pool().leastLoaded(limited.now(), List.of(), limited.dice)).isSameAs(b);
+    assertThat(limited.pool().leastLoaded(limited.now(), List.of(), limited.random)).isSameAs(b);
 
     limited.load(b, 1);
-    assertThat(limited.pool().leastLoaded(limited.now(), List.of(), limited.dice)).isSameAs(a);
+    assertThat(limited.pool().leastLoaded(limited.now(), List.of(), limited.random)).isSameAs(a);
   }
 
   @Test
@@ -68,7 +68,7 @@ class PoolTest {
       fleet.kill(fleet.worker(i));
     }
     Map<String, Integer> counts =
-        count(2000, () -> pool.random(fleet.now(), List.of(), fleet.dice));
+        count(2000, () -> pool.random(fleet.now(), List.of(), fleet.random));
 
     assertThat(counts).containsOnlyKeys("w6", "w7");
     assertThat(counts.values()).allMatch(n -> n > 850 && n < 1150);
@@ -78,8 +78,8 @@ class PoolTest {
   void emptyPoolHasNoWorker() {
     Pool empty = new TestFleet().pool();
 
-    assertThat(empty.leastLoaded(0, List.of(), fleet.dice)).isNull();
-    assertThat(empty.random(0, List.of(), fleet.dice)).isNull();
+    assertThat(empty.leastLoaded(0, List.of(), fleet.random)).isNull();
+    assertThat(empty.random(0, List.of(), fleet.random)).isNull();
     assertThat(empty.eligible(0, List.of())).isZero();
   }
 

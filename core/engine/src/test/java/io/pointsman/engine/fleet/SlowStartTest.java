@@ -26,7 +26,7 @@ class SlowStartTest {
   private int placedOn(Worker worker, int requests) {
     int before = worker.inFlight();
     for (int i = 0; i < requests; i++) {
-      Worker chosen = fleet.pool().leastLoaded(fleet.now(), List.of(), fleet.dice);
+      Worker chosen = fleet.pool().leastLoaded(fleet.now(), List.of(), fleet.random);
       fleet.lease(requireNonNull(chosen));
     }
     return worker.inFlight() - before;

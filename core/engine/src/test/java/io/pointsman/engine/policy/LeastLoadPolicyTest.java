@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 /** Loads that engines report themselves. */
 class LeastLoadPolicyTest {
   private final TestFleet fleet = TestFleet.of(2);
-  private final Picker picker = new LeastLoadPolicy(fleet.dice).picker(fleet.pool());
+  private final Picker picker = new LeastLoadPolicy(fleet.random).picker(fleet.pool());
   private final Worker a = fleet.worker(0);
   private final Worker b = fleet.worker(1);
 

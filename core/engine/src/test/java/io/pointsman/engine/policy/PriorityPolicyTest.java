@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class PriorityPolicyTest {
   private final TestFleet fleet = TestFleet.of(3);
-  private final PriorityPolicy policy = new PriorityPolicy(PrioritySettings.DEFAULTS, fleet.dice);
+  private final PriorityPolicy policy = new PriorityPolicy(PrioritySettings.DEFAULTS, fleet.random);
   private final Picker picker = policy.picker(fleet.pool());
 
   private Worker pick(Map<String, String> headers, Map<String, Object> body) {

@@ -225,7 +225,7 @@ class SameShadowTest {
     traffic("kv_aware", shadow);
 
     long counted = 0;
-    for (KvTally.Outcome outcome : KvTally.Outcome.values()) {
+    for (KvTally.LookupOutcome outcome : KvTally.LookupOutcome.values()) {
       counted += announced.tally().counted(outcome);
     }
     // The acting policy makes no lookup if only one worker is eligible.

@@ -65,7 +65,7 @@ class ShadowPolicyTest {
         EngineSettings.DEFAULTS,
         new FaultsAreErrors(),
         fleet.clock::nanos,
-        fleet.dice);
+        fleet.random);
   }
 
   private static RoutingRequest request(long prompt) {

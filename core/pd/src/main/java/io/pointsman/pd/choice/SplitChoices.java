@@ -44,17 +44,18 @@ public final class SplitChoices {
   private final Choices choices;
   private final SplitRouter router;
   private final PdProtocol protocol;
-  private final RandomSource dice;
+  private final RandomSource random;
 
   /**
    * @param choices holds the leases
-   * @param dice for ids of handovers
+   * @param random for ids of handovers
    */
-  public SplitChoices(Choices choices, SplitRouter router, PdProtocol protocol, RandomSource dice) {
+  public SplitChoices(
+      Choices choices, SplitRouter router, PdProtocol protocol, RandomSource random) {
     this.choices = requireNonNull(choices, "choices");
     this.router = requireNonNull(router, "router");
     this.protocol = requireNonNull(protocol, "protocol");
-    this.dice = requireNonNull(dice, "dice");
+    this.random = requireNonNull(random, "random");
   }
 
   /**
@@ -182,7 +183,7 @@ public final class SplitChoices {
       return new SplitChoice.One(new Choice.Pointed(lease.worker()), by, rule, needsRouter);
     }
     Choice choice = hold == null ? Choices.pointed(lease) : choices.hold(lease, hold);
-    boolean placed = choice instanceof Choice.Held || choice instanceof Choice.Pointed;
+    boolean placed = choice instanceof Choice.Leased || choice instanceof Choice.Pointed;
     return new SplitChoice.One(choice, by, placed ? rule : null, needsRouter);
   }
 
@@ -200,7 +201,7 @@ public final class SplitChoices {
       return new SplitChoice.Two(prefill, decode, plan, null, 0);
     }
     Choice choice = choices.hold(split.decode(), split.prefill(), hold);
-    return choice instanceof Choice.Held(_, String lease, long expiresInNanos)
+    return choice instanceof Choice.Leased(_, String lease, long expiresInNanos)
         ? new SplitChoice.Two(prefill, decode, plan, lease, expiresInNanos)
         : none(asked, choice);
   }
@@ -233,7 +234,7 @@ public final class SplitChoices {
   private String nonce() {
     StringBuilder hex = new StringBuilder(32);
     while (hex.length() < 32) {
-      hex.append("%04x".formatted(dice.roll(1 << 16)));
+      hex.append("%04x".formatted(random.roll(1 << 16)));
     }
     return hex.toString();
   }

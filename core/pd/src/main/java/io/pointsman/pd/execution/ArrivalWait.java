@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * event loop.
  */
 final class ArrivalWait {
-  private final PdHandler course;
+  private final PdHandler handler;
 
   /** Null if there is nothing to wait for. */
   private final @Nullable NotificationWait await;
@@ -27,8 +27,8 @@ final class ArrivalWait {
   private @Nullable Runnable next;
   private @Nullable Future<?> timer;
 
-  ArrivalWait(PdHandler course, @Nullable NotificationWait await) {
-    this.course = course;
+  ArrivalWait(PdHandler handler, @Nullable NotificationWait await) {
+    this.handler = handler;
     this.await = await;
   }
 
@@ -36,13 +36,13 @@ final class ArrivalWait {
   void expect() {
     if (await != null) {
       expected =
-          course
-              .plane()
+          handler
+              .context()
               .notifications()
               .expect(
                   await.id(),
                   await.notifications(),
-                  () -> course.state().loop().execute(this::goOn));
+                  () -> handler.state().loop().execute(this::goOn));
     }
   }
 
@@ -62,9 +62,9 @@ final class ArrivalWait {
     if (waits) {
       return;
     }
-    since = course.now();
+    since = handler.now();
     long most = await.atMost().toNanos();
-    timer = course.state().loop().schedule(this::goOn, most, TimeUnit.NANOSECONDS);
+    timer = handler.state().loop().schedule(this::goOn, most, TimeUnit.NANOSECONDS);
   }
 
   private void goOn() {
@@ -72,7 +72,7 @@ final class ArrivalWait {
     Runnable step = next;
     if (step != null) {
       stop();
-      course.plane().listener().stage(Stage.NOTIFICATION, course.now() - since);
+      handler.context().listener().stage(Stage.NOTIFICATION, handler.now() - since);
       step.run();
     }
   }

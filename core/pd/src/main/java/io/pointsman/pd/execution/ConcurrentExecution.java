@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
   private static final long NOT_KNOWN = -1;
 
-  private final PdHandler course;
+  private final PdHandler handler;
   private final Placement.Split split;
   private final PdRequest request;
   private final PdPlan.Concurrent plan;
@@ -55,8 +55,8 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
   private long cached = NOT_KNOWN;
 
   ConcurrentExecution(
-      PdHandler course, Placement.Split split, PdRequest request, PdPlan.Concurrent plan) {
-    this.course = course;
+      PdHandler handler, Placement.Split split, PdRequest request, PdPlan.Concurrent plan) {
+    this.handler = handler;
     this.split = split;
     this.request = request;
     this.plan = plan;
@@ -64,60 +64,60 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
 
   @Override
   public void begin() {
-    PrefillRequest leg =
-        course
+    PrefillRequest step =
+        handler
             .legs()
             .side(
-                course.body(),
+                handler.body(),
                 plan.prefill(),
                 plan.prefill().edits(),
                 split.prefill(),
-                course.served().request().faults(),
-                course.plane().stages().prefill(),
+                handler.served().request().faults(),
+                handler.context().stages().prefill(),
                 this);
     DecodeRequest sent =
         new DecodeRequest(
-            course,
+            handler,
             request,
             plan.decode(),
-            course.legs().edited(course.body(), plan.decode().edits()),
+            handler.legs().edited(handler.body(), plan.decode().edits()),
             new DecodeRequest.Expected(null, () -> cached, true));
-    prefill = leg;
-    leg.start();
-    if (!leg.over()) {
+    prefill = step;
+    step.start();
+    if (!step.over()) {
       decodeSent = true;
       errand = sent;
-      course.served().attempt(split.decode(), sent);
+      handler.served().attempt(split.decode(), sent);
     }
   }
 
   @Override
-  public void answered(PrefillRequest leg, byte[] body) {
-    ReplyReader.Result read = course.tools().replies().read(body, 0, body.length);
+  public void answered(PrefillRequest step, byte[] body) {
+    ReplyReader.Result read = handler.tools().replies().read(body, 0, body.length);
     if (plan.promise() != null && read instanceof ReplyReader.Result.Unreadable) {
-      leg.faults().failed(leg.lease(), Failure.ERROR, Evidence.ENGINE_ANSWERED);
-      failed(leg, RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
+      step.faults().failed(step.lease(), Failure.ERROR, Evidence.ENGINE_ANSWERED);
+      failed(step, RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
       return;
     }
-    leg.lease().succeeded();
+    step.lease().succeeded();
     held = frees();
-    repliedAt = course.now();
-    course.prefills().succeeded();
-    course.plane().listener().prefill(PrefillEnd.DONE);
-    course.plane().listener().stage(Stage.PREFILL, leg.nanos());
+    repliedAt = handler.now();
+    handler.prefills().succeeded();
+    handler.context().listener().prefill(PrefillEnd.DONE);
+    handler.context().listener().stage(Stage.PREFILL, step.nanos());
     if (read instanceof ReplyReader.Result.Read(PrefillReply reply)) {
       cached = reply.cachedTokens();
-      course
-          .plane()
+      handler
+          .context()
           .protocol()
           .listeners()
-          .forEach(listener -> listener.prefilled(leg.lease().worker(), reply));
+          .forEach(listener -> listener.prefilled(step.lease().worker(), reply));
       PdPlan.Promise promise = plan.promise();
       if (promise != null && !promise.kept().test(reply)) {
-        course.guarded(() -> broken(promise, reply));
+        handler.guarded(() -> broken(promise, reply));
       }
     } else {
-      cached = EventUsage.cached(course.tools().replies(), body);
+      cached = EventUsage.cached(handler.tools().replies(), body);
     }
   }
 
@@ -126,56 +126,56 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
    * and the request is decided again.
    */
   private void broken(PdPlan.Promise promise, PrefillReply reply) {
-    tellFailed();
+    reportFailure();
     if (!withdraw()) {
       return;
     }
     held = false;
     abandoned = true;
     if (reply.kvTransferParams() == null) {
-      course.plane().listener().handover(HandoverEnd.EMPTY);
+      handler.context().listener().handover(HandoverEnd.EMPTY);
     } else {
-      course.plane().listener().handover(HandoverEnd.RECOMPUTED);
-      free(worker -> fetched(promise.fetch().to(worker, reply)), course.body(), repliedAt);
+      handler.context().listener().handover(HandoverEnd.RECOMPUTED);
+      free(worker -> fetched(promise.fetch().to(worker, reply)), handler.body(), repliedAt);
     }
-    course.place();
+    handler.place();
   }
 
   private static @Nullable PdStep fetched(Continuation continuation) {
-    return continuation instanceof Continuation.Decode(PdStep leg, @Nullable FirstToken _)
-        ? leg
+    return continuation instanceof Continuation.Decode(PdStep step, @Nullable FirstToken _)
+        ? step
         : null;
   }
 
   @Override
-  public void refused(PrefillRequest leg, BufferedResponse error) {
-    RetryReason reason = course.prefills().settle(leg, error);
+  public void refused(PrefillRequest step, BufferedResponse error) {
+    RetryReason reason = handler.prefills().settle(step, error);
     if (reason != null && reason != RetryReason.BUSY) {
-      tellFailed();
+      reportFailure();
     }
-    course.guarded(
+    handler.guarded(
         () -> {
           if (!withdraw()) {
             error.release();
           } else if (reason == null) {
-            course.served().end(new Ending.WorkerError(error, 0));
+            handler.served().end(new Ending.WorkerError(error, 0));
           } else {
-            course.prefills().keep(error);
-            course.bothAgain(leg.lease().worker(), reason);
+            handler.prefills().keep(error);
+            handler.bothAgain(step.lease().worker(), reason);
           }
         });
   }
 
   @Override
-  public void failed(PrefillRequest leg, RetryReason reason, ProxyError error) {
-    course.prefills().noAnswer(reason, error);
+  public void failed(PrefillRequest step, RetryReason reason, ProxyError error) {
+    handler.prefills().noAnswer(reason, error);
     if (reason != RetryReason.BUSY) {
-      tellFailed();
+      reportFailure();
     }
-    course.guarded(
+    handler.guarded(
         () -> {
           if (withdraw()) {
-            course.bothAgain(leg.lease().worker(), reason);
+            handler.bothAgain(step.lease().worker(), reason);
           }
         });
   }
@@ -188,7 +188,7 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
    */
   private boolean withdraw() {
     settleUnsentDecode();
-    return course.served().withdraw();
+    return handler.served().withdraw();
   }
 
   private void settleUnsentDecode() {
@@ -200,22 +200,22 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
 
   @Override
   public void decodeFailed(Worker failed) {
-    tellDecodeFailed();
-    course.request().decode().exclude(failed);
+    reportDecodeFailure();
+    handler.request().decode().exclude(failed);
     letGo();
-    course.plane().listener().handover(HandoverEnd.RECOMPUTED);
+    handler.context().listener().handover(HandoverEnd.RECOMPUTED);
   }
 
-  private void tellDecodeFailed() {
+  private void reportDecodeFailure() {
     DecodeRequest last = errand;
     if (last != null && last.broke()) {
-      tellFailed();
+      reportFailure();
     }
   }
 
-  private void tellFailed() {
+  private void reportFailure() {
     Worker worker = split.prefill().worker();
-    course.plane().protocol().listeners().forEach(listener -> listener.failedTogether(worker));
+    handler.context().protocol().listeners().forEach(listener -> listener.failedTogether(worker));
   }
 
   /** True if a finished prefill holds blocks to free. */
@@ -228,24 +228,25 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
    * freed. Has an effect once.
    */
   private void letGo() {
-    PrefillRequest leg = prefill;
-    if (leg == null || abandoned) {
+    PrefillRequest step = prefill;
+    if (step == null || abandoned) {
       return;
     }
     abandoned = true;
-    if (leg.over()) {
+    if (step.over()) {
       if (held) {
         held = false;
-        free(course.body(), repliedAt);
+        free(handler.body(), repliedAt);
       }
-    } else if (leg.answering() && frees()) {
-      KeptBody body = course.body();
+    } else if (step.answering() && frees()) {
+      KeptBody body = handler.body();
       body.retain();
-      course.request().prefillGoesOn();
-      leg.detach(new LateResponse(course.plane().listener(), body, () -> free(body, course.now())));
+      handler.request().prefillGoesOn();
+      step.detach(
+          new LateResponse(handler.context().listener(), body, () -> free(body, handler.now())));
     } else {
-      leg.abort();
-      course.plane().listener().prefill(PrefillEnd.ABORTED);
+      step.abort();
+      handler.context().listener().prefill(PrefillEnd.ABORTED);
     }
   }
 
@@ -256,10 +257,10 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
     free(plan.decode()::to, body, since);
   }
 
-  private void free(KvReleaser.Fetch fetch, KeptBody body, long since) {
+  private void free(KvReleaser.FetchForm fetch, KeptBody body, long since) {
     long until = since + plan.terms().lease().toNanos();
-    course.release(
-        new KvReleaser(course, new KvReleaser.Held(split, plan.terms(), fetch, body, until)));
+    handler.release(
+        new KvReleaser(handler, new KvReleaser.HeldKv(split, plan.terms(), fetch, body, until)));
   }
 
   @Override
@@ -274,7 +275,7 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
 
   @Override
   public void checkWorkers() {
-    course.leaveIfLost(prefill);
+    handler.leaveIfLost(prefill);
   }
 
   @Override
@@ -299,22 +300,22 @@ final class ConcurrentExecution implements PdExecution, PrefillRequest.Owner {
       giveUp();
       return;
     }
-    course.plane().listener().handover(HandoverEnd.TAKEN);
-    PrefillRequest leg = prefill;
-    if (leg != null && !leg.over()) {
-      leg.detach(new UnusedPrefill(course.plane().listener()));
+    handler.context().listener().handover(HandoverEnd.TAKEN);
+    PrefillRequest step = prefill;
+    if (step != null && !step.over()) {
+      step.detach(new UnusedPrefill(handler.context().listener()));
     }
   }
 
   /** Ends both requests, because the client left or there is no successful answer. */
   private void giveUp() {
-    tellDecodeFailed();
+    reportDecodeFailure();
     DecodeRequest last = errand;
     if (last != null && last.arrived()) {
       taken = true;
       if (held) {
         held = false;
-        course.plane().listener().handover(HandoverEnd.RELEASED);
+        handler.context().listener().handover(HandoverEnd.RELEASED);
       }
     }
     letGo();

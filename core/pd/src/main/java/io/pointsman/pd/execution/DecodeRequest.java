@@ -32,7 +32,7 @@ final class DecodeRequest implements UpstreamRequest {
    */
   record Expected(@Nullable FirstToken first, LongSupplier cached, boolean mayBeCounted) {}
 
-  private final PdHandler course;
+  private final PdHandler handler;
   private final PdRequest request;
   private final Worker worker;
   private final HeadChanges head;
@@ -53,11 +53,11 @@ final class DecodeRequest implements UpstreamRequest {
   private int status;
 
   DecodeRequest(
-      PdHandler course, PdRequest request, PdStep leg, EditedBody body, Expected expected) {
-    this.course = course;
+      PdHandler handler, PdRequest request, PdStep step, EditedBody body, Expected expected) {
+    this.handler = handler;
     this.request = request;
-    worker = leg.worker();
-    head = new HeadChanges(leg.headers(), expected.first() != null);
+    worker = step.worker();
+    head = new HeadChanges(step.headers(), expected.first() != null);
     this.body = body;
     this.expected = expected;
   }
@@ -118,7 +118,7 @@ final class DecodeRequest implements UpstreamRequest {
    */
   @Override
   public WaitRules rules() {
-    return new WaitRules(course.plane().stages().decode(), true, true, blocksMayBeGone);
+    return new WaitRules(handler.context().stages().decode(), true, true, blocksMayBeGone);
   }
 
   @Override
@@ -126,7 +126,7 @@ final class DecodeRequest implements UpstreamRequest {
     switch (step) {
       case SENT -> {
         written = false;
-        sentAt = course.now();
+        sentAt = handler.now();
       }
       case WRITTEN -> {
         written = true;
@@ -134,7 +134,7 @@ final class DecodeRequest implements UpstreamRequest {
       }
       case REACHED -> {
         body = null;
-        course.reached();
+        handler.reached();
       }
     }
   }
@@ -147,8 +147,8 @@ final class DecodeRequest implements UpstreamRequest {
   @Override
   public AnswerChanges answered(ResponseHead answer) {
     status = answer.status();
-    course.plane().listener().stage(Stage.DECODE, course.now() - sentAt);
-    return new AnswerChanges(course.lines(), rewrite(answer));
+    handler.context().listener().stage(Stage.DECODE, handler.now() - sentAt);
+    return new AnswerChanges(handler.lines(), rewrite(answer));
   }
 
   private @Nullable BodyRewrite rewrite(ResponseHead answer) {
@@ -160,24 +160,24 @@ final class DecodeRequest implements UpstreamRequest {
     }
     AnswerEdits edits =
         new AnswerEdits(
-            course.tools(), request.endpoint(), expected.cached(), expected.first(), learns);
+            handler.tools(), request.endpoint(), expected.cached(), expected.first(), learns);
     return answer.eventStream()
         ? new EventRewrite(edits, () -> learn(edits))
         : new BufferedRewrite(
-            edits::apply, course.plane().stages().maxReplyBytes(), () -> learn(edits));
+            edits::apply, handler.context().stages().maxReplyBytes(), () -> learn(edits));
   }
 
   private boolean learns() {
-    return request.conversation() != null && !course.plane().protocol().listeners().isEmpty();
+    return request.conversation() != null && !handler.context().protocol().listeners().isEmpty();
   }
 
   private void learn(AnswerEdits edits) {
     byte[] back = edits.handedBack();
     if (back != null
-        && course.tools().replies().read(back, 0, back.length)
+        && handler.tools().replies().read(back, 0, back.length)
             instanceof ReplyReader.Result.Read(PrefillReply reply)) {
-      course
-          .plane()
+      handler
+          .context()
           .protocol()
           .listeners()
           .forEach(listener -> listener.decoded(request, worker, reply, next(edits)));
@@ -190,6 +190,6 @@ final class DecodeRequest implements UpstreamRequest {
     byte[] said = edits.said();
     return conversation == null || said == null
         ? null
-        : course.tools().turns().behind(conversation.prompt(), said);
+        : handler.tools().turns().behind(conversation.prompt(), said);
   }
 }

@@ -42,7 +42,7 @@ final class KvReleaser implements PrefillRequest.Owner {
 
   /** Factory of decode requests that fetch the blocks. */
   @FunctionalInterface
-  interface Fetch {
+  interface FetchForm {
     /** Null if there is nothing to fetch. */
     @Nullable PdStep by(Worker decode);
   }
@@ -56,11 +56,11 @@ final class KvReleaser implements PrefillRequest.Owner {
    * @param body the client's body
    * @param until time at which prefill frees the blocks itself, in nanoseconds
    */
-  record Held(Placement.Split pair, Terms terms, Fetch fetch, KeptBody body, long until) {}
+  record HeldKv(Placement.Split pair, Terms terms, FetchForm fetch, KeptBody body, long until) {}
 
-  private final PdHandler course;
-  private final PdContext plane;
-  private final Held held;
+  private final PdHandler handler;
+  private final PdContext context;
+  private final HeldKv held;
 
   /** Any decode worker that has not failed. */
   private final RoutingRequest untried;
@@ -74,19 +74,19 @@ final class KvReleaser implements PrefillRequest.Owner {
   private final Runnable giveUp = this::giveUp;
   private @Nullable Future<?> timer;
 
-  KvReleaser(PdHandler course, Held held) {
-    this.course = course;
+  KvReleaser(PdHandler handler, HeldKv held) {
+    this.handler = handler;
     this.held = held;
-    plane = course.plane();
-    faults = course.served().request().faults().ofFurtherRequest();
-    RoutingRequest decode = course.request().decode();
+    context = handler.context();
+    faults = handler.served().request().faults().ofFurtherRequest();
+    RoutingRequest decode = handler.request().decode();
     untried = decode.copy();
     decode.tried().forEach(untried::exclude);
   }
 
   /** Leaves the blocks to their lease. */
   void leave() {
-    plane.listener().handover(HandoverEnd.LEFT);
+    context.listener().handover(HandoverEnd.LEFT);
   }
 
   /** Starts with any available worker. */
@@ -109,17 +109,17 @@ final class KvReleaser implements PrefillRequest.Owner {
   }
 
   private boolean entered() {
-    boolean room = course.tools().bodies().enter(held.body().length());
+    boolean room = handler.tools().bodies().enter(held.body().length());
     if (room) {
       held.body().retain();
     } else {
-      plane.listener().handover(HandoverEnd.LEFT);
+      context.listener().handover(HandoverEnd.LEFT);
     }
     return room;
   }
 
   private void next() {
-    boolean late = course.now() - held.until() >= 0;
+    boolean late = handler.now() - held.until() >= 0;
     if (late || !faults.mayGoOn() || asked >= MOST_ASKED || refusals >= MOST_REFUSALS) {
       end(HandoverEnd.LEFT);
       return;
@@ -141,13 +141,13 @@ final class KvReleaser implements PrefillRequest.Owner {
   private @Nullable Lease place() {
     RoutingRequest any = untried.copy();
     if (held.terms().bond() == Terms.Bond.THIS_DECODE) {
-      return plane.engine().place(any, held.pair().decode().worker());
+      return context.engine().place(any, held.pair().decode().worker());
     }
-    return switch (plane.engine().attempt(untried)) {
+    return switch (context.engine().attempt(untried)) {
       case Decision.Routed(Lease lease) -> lease;
       case Decision.Rejected rejection when rejection.reason() == RejectReason.ALL_BUSY -> null;
       case Decision.Rejected _ ->
-          plane.engine().attempt(any) instanceof Decision.Routed(Lease lease) ? lease : null;
+          context.engine().attempt(any) instanceof Decision.Routed(Lease lease) ? lease : null;
     };
   }
 
@@ -181,28 +181,28 @@ final class KvReleaser implements PrefillRequest.Owner {
 
   /** A decode request that only fetches the blocks; null if there is nothing to fetch. */
   private @Nullable PrefillRequest request(Lease lease) {
-    PdStep leg = held.fetch().by(lease.worker());
-    if (leg == null) {
+    PdStep step = held.fetch().by(lease.worker());
+    if (step == null) {
       return null;
     }
-    List<BodyEdit> edits = new ArrayList<>(leg.edits());
+    List<BodyEdit> edits = new ArrayList<>(step.edits());
     edits.addAll(held.terms().releasing());
-    return course
+    return handler
         .legs()
-        .side(held.body(), leg, edits, lease, faults, plane.stages().release(), this);
+        .side(held.body(), step, edits, lease, faults, context.stages().release(), this);
   }
 
   private void later() {
-    if (!course.tools().bodies().waits(giveUp)) {
+    if (!handler.tools().bodies().waits(giveUp)) {
       end(HandoverEnd.LEFT);
       return;
     }
-    timer = course.state().loop().schedule(this::goOn, pause, TimeUnit.NANOSECONDS);
+    timer = handler.state().loop().schedule(this::goOn, pause, TimeUnit.NANOSECONDS);
     pause = Math.min(2 * pause, MOST_PAUSE_NANOS);
   }
 
   private void goOn() {
-    course.tools().bodies().goesOn(giveUp);
+    handler.tools().bodies().goesOn(giveUp);
     next();
   }
 
@@ -214,30 +214,30 @@ final class KvReleaser implements PrefillRequest.Owner {
   }
 
   @Override
-  public void answered(PrefillRequest leg, byte[] body) {
+  public void answered(PrefillRequest step, byte[] body) {
     end(HandoverEnd.RELEASED);
-    leg.lease().succeeded();
+    step.lease().succeeded();
   }
 
   /** An error need not be the worker's fault, because the blocks may be gone. */
   @Override
-  public void refused(PrefillRequest leg, BufferedResponse error) {
+  public void refused(PrefillRequest step, BufferedResponse error) {
     boolean busy = error.busy();
     if (busy) {
       error.restWorker();
     } else {
       refusals++;
       if (BufferedResponse.enginesFault(error.status())) {
-        faults.engineFailed(leg.lease());
+        faults.engineFailed(step.lease());
       }
     }
-    leg.lease().ignored();
+    step.lease().ignored();
     error.release();
     againUnlessTaken(busy);
   }
 
   @Override
-  public void failed(PrefillRequest leg, RetryReason reason, ProxyError error) {
+  public void failed(PrefillRequest step, RetryReason reason, ProxyError error) {
     againUnlessTaken(reason == RetryReason.CONNECT);
   }
 
@@ -258,8 +258,8 @@ final class KvReleaser implements PrefillRequest.Owner {
   }
 
   private void end(HandoverEnd end) {
-    course.tools().bodies().leave(held.body().length());
+    handler.tools().bodies().leave(held.body().length());
     held.body().release();
-    plane.listener().handover(end);
+    context.listener().handover(end);
   }
 }

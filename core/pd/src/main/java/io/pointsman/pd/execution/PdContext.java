@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * @param listener its exceptions are logged and have no other effect
  * @param conversations detection of the turns of a conversation
  * @param namesWorkers true if answers name the workers and the rule in headers; may change
- * @param dice random numbers for the ids of handovers
+ * @param random random numbers for the ids of handovers
  * @param labels labels of the workers of a role, for messages; empty without labels; may change
  */
 public record PdContext(
@@ -40,7 +40,7 @@ public record PdContext(
     WaitingRoom room,
     Conversations conversations,
     BooleanSupplier namesWorkers,
-    RandomSource dice,
+    RandomSource random,
     Function<Role, String> labels) {
   public PdContext {
     requireNonNull(engine, "engine");
@@ -52,7 +52,7 @@ public record PdContext(
     listener = new GuardedListener(requireNonNull(listener, "listener"));
     requireNonNull(room, "room");
     requireNonNull(conversations, "conversations");
-    requireNonNull(dice, "dice");
+    requireNonNull(random, "random");
     requireNonNull(labels, "labels");
   }
 

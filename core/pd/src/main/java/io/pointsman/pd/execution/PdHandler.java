@@ -10,7 +10,7 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.pd.execution.answer.SplitTools;
 import io.pointsman.pd.execution.step.PrefillRequest;
 import io.pointsman.pd.execution.step.PrefillRetries;
-import io.pointsman.pd.execution.waiting.WaitingRoom.Line;
+import io.pointsman.pd.execution.waiting.WaitingRoom.SlotLine;
 import io.pointsman.pd.plan.PdPlan;
 import io.pointsman.pd.plan.PdRequest;
 import io.pointsman.pd.plan.SplitFacts;
@@ -53,14 +53,14 @@ final class PdHandler implements RequestHandler, Waits {
   private static final int MOST_UNPLANNED = 64;
 
   private final LoopState state;
-  private final PdContext plane;
+  private final PdContext context;
   private final SplitTools tools;
   private final ClientExchange served;
   private final SplitRequest request;
   private final PdStepWriter legs;
   private final SingleWorkerRequests wholes;
   private final PrefillRetries prefills;
-  private final Waiting waiting;
+  private final SlotWait waiting;
   private final WorkerWait absence;
 
   /** True after the first attempt on a worker. */
@@ -89,13 +89,13 @@ final class PdHandler implements RequestHandler, Waits {
 
   PdHandler(
       LoopState state,
-      PdContext plane,
+      PdContext context,
       SplitTools tools,
       ClientExchange served,
       SplitFacts facts,
       @Nullable KeptBody body) {
     this.state = state;
-    this.plane = plane;
+    this.context = context;
     this.tools = tools;
     this.served = served;
     this.body = facts.unsplittable() == null ? body : null;
@@ -105,22 +105,22 @@ final class PdHandler implements RequestHandler, Waits {
     if (SingleWorkerRequests.hidden(read)) {
       request.onlyForRegular();
     }
-    legs = new PdStepWriter(state, plane, tools, served);
-    wholes = new SingleWorkerRequests(state, plane, tools);
+    legs = new PdStepWriter(state, context, tools, served);
+    wholes = new SingleWorkerRequests(state, context, tools);
     served.request().faults().countsEach();
-    prefills = new PrefillRetries(state, plane.listener(), served);
-    waiting = new Waiting(state, plane, this::lookAgain);
+    prefills = new PrefillRetries(state, context.listener(), served);
+    waiting = new SlotWait(state, context, this::lookAgain);
     absence =
         new WorkerWait(
             state.loop(),
-            state.plane().holdBack().withoutWorker(),
-            state.plane().listener(),
-            state.plane().ticker(),
+            state.server().deferral().withoutWorker(),
+            state.server().listener(),
+            state.server().ticker(),
             read.model());
   }
 
-  PdContext plane() {
-    return plane;
+  PdContext context() {
+    return context;
   }
 
   SplitTools tools() {
@@ -164,15 +164,15 @@ final class PdHandler implements RequestHandler, Waits {
     if (under == null || prefills.anew()) {
       decide();
     } else {
-      take(plane.router().withoutPrefill(request));
+      take(context.router().withoutPrefill(request));
     }
   }
 
   private void decide() {
     if (prefills.spent()) {
-      take(plane.router().withoutPrefill(request));
+      take(context.router().withoutPrefill(request));
     } else {
-      take(plane.router().decideBehind(request, waiting.before(waiter())));
+      take(context.router().decideBehind(request, waiting.before(waiter())));
     }
   }
 
@@ -199,9 +199,9 @@ final class PdHandler implements RequestHandler, Waits {
     PdPlan plan;
     PdRequest asked;
     try {
-      asked = PdRequests.of(served, request.facts(), plane);
+      asked = PdRequests.of(served, request.facts(), context);
       plan =
-          plane
+          context
               .protocol()
               .protocol()
               .plan(asked, split.prefill().worker(), split.decode().worker());
@@ -232,7 +232,7 @@ final class PdHandler implements RequestHandler, Waits {
   /** Handles a worker with unknown properties. Another pair may have a plan. */
   private void unplanned(Placement.Split split, Worker worker, String missing) {
     LOG.debug("{} cannot take part in a transfer: {} is unknown", worker, missing);
-    plane.listener().prefill(PrefillEnd.UNPLANNED);
+    context.listener().prefill(PrefillEnd.UNPLANNED);
     split.prefill().ignored();
     split.decode().ignored();
     if (worker == split.prefill().worker()) {
@@ -256,9 +256,9 @@ final class PdHandler implements RequestHandler, Waits {
   void waitOrRefuse(SplitDecision.Refused refused) {
     boolean full = refused.rejection().reason() == RejectReason.ALL_BUSY;
     if (full
-        && plane.router().someUntried(request, refused.missing())
+        && context.router().someUntried(request, refused.missing())
         && waiting.begin(
-            new Line(waiter(), refused.missing()), refused.rejection().retryAfterNanos())) {
+            new SlotLine(waiter(), refused.missing()), refused.rejection().retryAfterNanos())) {
       return;
     }
     if (awaitWorker(refused)) {
@@ -266,11 +266,11 @@ final class PdHandler implements RequestHandler, Waits {
     }
     leaveRoom();
     if (refused.missing() == Role.PREFILL && prefills.takeBroke()) {
-      take(plane.router().withoutPrefill(request));
+      take(context.router().withoutPrefill(request));
     } else if (prefills.failed()) {
       prefills.giveUp();
     } else {
-      plane.router().refused(request, refused);
+      context.router().refused(request, refused);
       String missing = missing(refused);
       if (missing.isEmpty() || begun || attempted) {
         refuse(refused.rejection());
@@ -293,7 +293,7 @@ final class PdHandler implements RequestHandler, Waits {
     }
     request.awaits();
     return absence.begin(
-        () -> plane.router().someUntried(request, refused.missing()), this::lookAgain);
+        () -> context.router().someUntried(request, refused.missing()), this::lookAgain);
   }
 
   /** The role that has no available worker, with its labels; empty if that is not the reason. */
@@ -303,7 +303,7 @@ final class PdHandler implements RequestHandler, Waits {
     if (!absent || refused.missing() == Role.REGULAR) {
       return "";
     }
-    String labels = plane.labels().apply(refused.missing());
+    String labels = context.labels().apply(refused.missing());
     return "no "
         + refused.missing().name().toLowerCase(Locale.ROOT)
         + " worker is available"
@@ -384,7 +384,7 @@ final class PdHandler implements RequestHandler, Waits {
 
   /** Reports that the client has received a part of its answer. The request is not sent again. */
   void reached() {
-    tellDecided();
+    reportDecision();
     release();
     if (run != null) {
       run.reached();
@@ -392,10 +392,10 @@ final class PdHandler implements RequestHandler, Waits {
     letBodyGo();
   }
 
-  private void tellDecided() {
+  private void reportDecision() {
     if (decided) {
       decided = false;
-      plane.listener().decided(rule, request.facts().unsplittable());
+      context.listener().decided(rule, request.facts().unsplittable());
     }
   }
 
@@ -428,7 +428,7 @@ final class PdHandler implements RequestHandler, Waits {
 
   /** Header lines for the client's answer. */
   String lines() {
-    if (!plane.namesWorkers().getAsBoolean()) {
+    if (!context.namesWorkers().getAsBoolean()) {
       return "";
     }
     String by = prefilledBy == null ? "" : "x-pointsman-prefill-worker: " + prefilledBy + "\r\n";
@@ -437,7 +437,7 @@ final class PdHandler implements RequestHandler, Waits {
 
   /** A successful answer of the router, with the same headers. */
   Reply told(Reply answer) {
-    if (!plane.namesWorkers().getAsBoolean()) {
+    if (!context.namesWorkers().getAsBoolean()) {
       return answer;
     }
     Reply ruled = answer.with("x-pointsman-split", name(rule));
@@ -463,7 +463,7 @@ final class PdHandler implements RequestHandler, Waits {
           prefills.waitNanos(reason),
           () -> {
             keptDecode = null;
-            take(plane.router().prefillAgain(request, decode));
+            take(context.router().prefillAgain(request, decode));
           });
     } else {
       split.decode().ignored();
@@ -490,11 +490,11 @@ final class PdHandler implements RequestHandler, Waits {
   }
 
   private void withoutPrefill(RetryReason reason) {
-    boolean busy = reason == RetryReason.BUSY && !plane.settings().wholeWhenPrefillBusy();
+    boolean busy = reason == RetryReason.BUSY && !context.settings().wholeWhenPrefillBusy();
     if (busy || prefills.exhausted()) {
       prefills.giveUp();
     } else {
-      take(plane.router().withoutPrefill(request));
+      take(context.router().withoutPrefill(request));
     }
   }
 
@@ -554,7 +554,7 @@ final class PdHandler implements RequestHandler, Waits {
   void leaveIfLost(@Nullable PrefillRequest prefill) {
     if (prefill != null
         && prefill.lost()
-        && plane.router().goesOnWithout(request, prefill.lease().worker())) {
+        && context.router().goesOnWithout(request, prefill.lease().worker())) {
       prefill.leaveWorker();
     }
   }
@@ -574,7 +574,7 @@ final class PdHandler implements RequestHandler, Waits {
       keptDecode.ignored();
       keptDecode = null;
     }
-    tellDecided();
+    reportDecision();
     PdExecution under = run;
     run = null;
     try {

@@ -28,14 +28,14 @@ public final class PdHandlers implements RequestHandlers {
   private final Supplier<PdContext> contexts;
 
   /** The context of the requests that begin at present. */
-  private PdContext plane;
+  private PdContext context;
 
   private SplitTools tools;
   private SingleWorkerRequests wholes;
 
   /** For a context that stays the same. */
-  public PdHandlers(LoopState state, PdContext plane) {
-    this(state, () -> plane);
+  public PdHandlers(LoopState state, PdContext context) {
+    this(state, () -> context);
   }
 
   /**
@@ -44,24 +44,24 @@ public final class PdHandlers implements RequestHandlers {
   public PdHandlers(LoopState state, Supplier<PdContext> contexts) {
     this.state = state;
     this.contexts = contexts;
-    plane = contexts.get();
-    tools = new SplitTools(plane.stages().maxReplyBytes(), plane.settings().lists());
-    wholes = new SingleWorkerRequests(state, plane, tools);
+    context = contexts.get();
+    tools = new SplitTools(context.stages().maxReplyBytes(), context.settings().lists());
+    wholes = new SingleWorkerRequests(state, context, tools);
   }
 
   /** Uses the context in force. Requests in progress keep theirs. */
   @SuppressWarnings("ReferenceEquality") // contexts are replaced as a whole
   private void renew() {
     PdContext next = contexts.get();
-    if (next == plane) {
+    if (next == context) {
       return;
     }
     int replies = next.stages().maxReplyBytes();
     boolean alike =
-        replies == plane.stages().maxReplyBytes()
-            && next.settings().lists().equals(plane.settings().lists());
+        replies == context.stages().maxReplyBytes()
+            && next.settings().lists().equals(context.settings().lists());
     tools = alike ? tools : tools.with(replies, next.settings().lists());
-    plane = next;
+    context = next;
     wholes = new SingleWorkerRequests(state, next, tools);
   }
 
@@ -70,7 +70,7 @@ public final class PdHandlers implements RequestHandlers {
     renew();
     RequestFacts read = request.request().facts();
     KeptBody body = mayBeSplit(read) ? request.request().body() : null;
-    return new PdHandler(state, plane, tools, request, facts(read, body), body);
+    return new PdHandler(state, context, tools, request, facts(read, body), body);
   }
 
   /** True if the body must be read to decide about a split. */
@@ -95,7 +95,7 @@ public final class PdHandlers implements RequestHandlers {
    * unless lists are sized by their length.
    */
   private boolean estimates(RequestFacts read) {
-    SplitSettings settings = plane.settings();
+    SplitSettings settings = context.settings();
     int least = Math.max(settings.threshold(), settings.uncachedThreshold());
     return least > 0
         && (settings.lists().sizedByLength() || read.prefix().tokens() >= settings.threshold());
@@ -125,14 +125,14 @@ public final class PdHandlers implements RequestHandlers {
   public List<Role> rolesOfKeepers(
       @Nullable String owner, boolean generates, @Nullable String model) {
     renew();
-    Worker keeps = owner == null ? null : plane.engine().fleet().snapshot().worker(owner);
+    Worker keeps = owner == null ? null : context.engine().fleet().snapshot().worker(owner);
     if (keeps != null) {
       return List.of(keeps.spec().role());
     }
     List<Role> roles =
         Stream.of(Role.REGULAR, Role.DECODE, Role.PREFILL)
             .filter(role -> wholes.serves(role) || (!generates && role == Role.DECODE))
-            .filter(role -> plane.engine().serves(role, model))
+            .filter(role -> context.engine().serves(role, model))
             .toList();
     // A worker of that role refuses requests that it must not serve.
     return roles.isEmpty() ? List.of(Role.DECODE) : roles;

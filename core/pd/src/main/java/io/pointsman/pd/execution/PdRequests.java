@@ -19,7 +19,7 @@ final class PdRequests {
    *
    * @throws IllegalStateException if two workers cannot serve it
    */
-  static PdRequest of(ClientExchange served, SplitFacts facts, PdContext plane) {
+  static PdRequest of(ClientExchange served, SplitFacts facts, PdContext context) {
     PdEndpoint endpoint = facts.endpoint();
     if (endpoint == null) {
       throw new IllegalStateException("split without an endpoint that can be");
@@ -27,9 +27,9 @@ final class PdRequests {
     return new PdRequest(
         endpoint,
         served.request().head().uri(),
-        id(served, plane),
-        nonce(plane),
-        plane.conversation(served, facts),
+        id(served, context),
+        nonce(context),
+        context.conversation(served, facts),
         facts);
   }
 
@@ -37,17 +37,17 @@ final class PdRequests {
    * The id for the engines: the client's request id, if it sent one. It is replaced if an engine
    * would read addresses from it.
    */
-  static String id(ClientExchange served, PdContext plane) {
+  static String id(ClientExchange served, PdContext context) {
     String id = served.request().id();
     return ForeignFields.names(id)
-        ? nonce(plane)
+        ? nonce(context)
         : served.request().head().first(REQUEST_ID) == null ? RequestIds.forEngine(id) : id;
   }
 
-  private static String nonce(PdContext plane) {
+  private static String nonce(PdContext context) {
     StringBuilder hex = new StringBuilder(NONCE_DIGITS);
     while (hex.length() < NONCE_DIGITS) {
-      hex.append("%04x".formatted(plane.dice().roll(1 << 16)));
+      hex.append("%04x".formatted(context.random().roll(1 << 16)));
     }
     return hex.toString();
   }

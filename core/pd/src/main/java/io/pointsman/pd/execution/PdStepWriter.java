@@ -31,13 +31,13 @@ final class PdStepWriter {
   private static final int MORE_HEAD_BYTES = 512;
 
   private final LoopState state;
-  private final PdContext plane;
+  private final PdContext context;
   private final SplitTools tools;
   private final ClientExchange served;
 
-  PdStepWriter(LoopState state, PdContext plane, SplitTools tools, ClientExchange served) {
+  PdStepWriter(LoopState state, PdContext context, SplitTools tools, ClientExchange served) {
     this.state = state;
-    this.plane = plane;
+    this.context = context;
     this.tools = tools;
     this.served = served;
   }
@@ -62,7 +62,7 @@ final class PdStepWriter {
    */
   PrefillRequest side(
       KeptBody original,
-      PdStep leg,
+      PdStep step,
       List<BodyEdit> edits,
       Lease lease,
       RequestFaults faults,
@@ -72,14 +72,14 @@ final class PdStepWriter {
     Purpose purpose =
         lease.worker().spec().role() == Role.DECODE ? Purpose.RELEASE : Purpose.PREFILL;
     SideTrace trace = served.report().sideTrace(lease.worker(), purpose, state.now());
-    byte[] head = head(leg, lease, changed.length(), trace == null ? null : trace.context());
+    byte[] head = head(step, lease, changed.length(), trace == null ? null : trace.context());
     PrefillRequest.Message message =
-        new PrefillRequest.Message(head, changed, timeout, plane.stages().maxReplyBytes());
+        new PrefillRequest.Message(head, changed, timeout, context.stages().maxReplyBytes());
     return new PrefillRequest(state, lease, faults, message, trace, owner);
   }
 
   private byte[] head(
-      PdStep leg, Lease lease, int bodyLength, @Nullable TraceContext traceContext) {
+      PdStep step, Lease lease, int bodyLength, @Nullable TraceContext traceContext) {
     ByteBuf head = state.allocator().buffer(served.request().head().length() + MORE_HEAD_BYTES);
     try {
       state
@@ -92,7 +92,7 @@ final class PdStepWriter {
               served.request().id(),
               bodyLength,
               traceContext,
-              new HeadChanges(leg.headers(), true));
+              new HeadChanges(step.headers(), true));
       return ByteBufUtil.getBytes(head);
     } finally {
       head.release();

@@ -17,23 +17,23 @@ import org.jspecify.annotations.Nullable;
  */
 final class ReleasePolicy implements PrefillRequest.Owner {
   private final SequentialExecution run;
-  private final PdHandler course;
+  private final PdHandler handler;
   private final KeptBody body;
   private final UnusedPrefill settling;
 
-  /** Created while the request exists, because {@code course} drops its body at the end. */
-  ReleasePolicy(SequentialExecution run, PdHandler course) {
+  /** Created while the request exists, because {@code handler} drops its body at the end. */
+  ReleasePolicy(SequentialExecution run, PdHandler handler) {
     this.run = run;
-    this.course = course;
-    body = course.body();
+    this.handler = handler;
+    body = handler.body();
     body.retain();
-    settling = new UnusedPrefill(course.plane().listener());
+    settling = new UnusedPrefill(handler.context().listener());
   }
 
   @Override
-  public void answered(PrefillRequest leg, byte[] answer) {
-    leg.lease().succeeded();
-    course.plane().listener().prefill(PrefillEnd.ABORTED);
+  public void answered(PrefillRequest step, byte[] answer) {
+    step.lease().succeeded();
+    handler.context().listener().prefill(PrefillEnd.ABORTED);
     PrefillReply reply = null;
     try {
       reply = read(answer);
@@ -43,12 +43,12 @@ final class ReleasePolicy implements PrefillRequest.Owner {
       }
     }
     if (reply != null) {
-      run.releaseArrived(reply, body, course.now());
+      run.releaseArrived(reply, body, handler.now());
     }
   }
 
   private @Nullable PrefillReply read(byte[] answer) {
-    return course.tools().replies().read(answer, 0, answer.length)
+    return handler.tools().replies().read(answer, 0, answer.length)
             instanceof ReplyReader.Result.Read(PrefillReply read)
         ? read
         : null;
@@ -61,14 +61,14 @@ final class ReleasePolicy implements PrefillRequest.Owner {
   }
 
   @Override
-  public void refused(PrefillRequest leg, BufferedResponse error) {
-    settling.refused(leg, error);
+  public void refused(PrefillRequest step, BufferedResponse error) {
+    settling.refused(step, error);
     end();
   }
 
   @Override
-  public void failed(PrefillRequest leg, RetryReason reason, ProxyError error) {
-    settling.failed(leg, reason, error);
+  public void failed(PrefillRequest step, RetryReason reason, ProxyError error) {
+    settling.failed(step, reason, error);
     end();
   }
 }

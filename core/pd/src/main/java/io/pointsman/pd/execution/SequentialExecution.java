@@ -39,8 +39,8 @@ import org.jspecify.annotations.Nullable;
  * Belongs to the event loop.
  */
 final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
-  private final PdHandler course;
-  private final PdContext plane;
+  private final PdHandler handler;
+  private final PdContext context;
   private final Placement.Split split;
   private final PdRequest request;
   private final PdPlan.Sequential plan;
@@ -63,81 +63,81 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
   private boolean risked;
 
   SequentialExecution(
-      PdHandler course, Placement.Split split, PdRequest request, PdPlan.Sequential plan) {
-    this.course = course;
+      PdHandler handler, Placement.Split split, PdRequest request, PdPlan.Sequential plan) {
+    this.handler = handler;
     this.split = split;
     this.request = request;
     this.plan = plan;
-    plane = course.plane();
-    arrivals = new ArrivalWait(course, plan.await());
+    context = handler.context();
+    arrivals = new ArrivalWait(handler, plan.await());
   }
 
   // Prefill.
 
   @Override
   public void begin() {
-    PrefillRequest leg =
-        course
+    PrefillRequest step =
+        handler
             .legs()
             .side(
-                course.body(),
+                handler.body(),
                 plan.prefill(),
                 plan.prefill().edits(),
                 split.prefill(),
-                course.served().request().faults(),
-                plane.stages().prefill(),
+                handler.served().request().faults(),
+                context.stages().prefill(),
                 this);
     arrivals.expect();
-    prefill = leg;
-    leg.start();
+    prefill = step;
+    step.start();
   }
 
   @Override
-  public void answered(PrefillRequest leg, byte[] body) {
-    switch (course.tools().replies().read(body, 0, body.length)) {
+  public void answered(PrefillRequest step, byte[] body) {
+    switch (handler.tools().replies().read(body, 0, body.length)) {
       case ReplyReader.Result.Unreadable _ -> {
-        leg.faults().failed(leg.lease(), Failure.ERROR, Evidence.ENGINE_ANSWERED);
-        failed(leg, RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
+        step.faults().failed(step.lease(), Failure.ERROR, Evidence.ENGINE_ANSWERED);
+        failed(step, RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
       }
       case ReplyReader.Result.Read(PrefillReply read) -> {
-        leg.lease().succeeded();
-        course.prefills().succeeded();
-        plane.listener().prefill(PrefillEnd.DONE);
-        plane.listener().stage(Stage.PREFILL, leg.nanos());
-        course.served().report().prefilled(leg.nanos());
+        step.lease().succeeded();
+        handler.prefills().succeeded();
+        context.listener().prefill(PrefillEnd.DONE);
+        context.listener().stage(Stage.PREFILL, step.nanos());
+        handler.served().report().prefilled(step.nanos());
         reply = read;
-        repliedAt = course.now();
-        course.guarded(() -> replied(leg.lease().worker(), read));
+        repliedAt = handler.now();
+        handler.guarded(() -> replied(step.lease().worker(), read));
       }
     }
   }
 
   private void replied(Worker by, PrefillReply read) {
-    plane.protocol().listeners().forEach(listener -> listener.prefilled(by, read));
-    arrivals.then(() -> course.guarded(() -> decode(split.decode(), read)));
+    context.protocol().listeners().forEach(listener -> listener.prefilled(by, read));
+    arrivals.then(() -> handler.guarded(() -> decode(split.decode(), read)));
   }
 
   @Override
-  public void refused(PrefillRequest leg, BufferedResponse error) {
+  public void refused(PrefillRequest step, BufferedResponse error) {
     arrivals.stop();
-    RetryReason reason = course.prefills().settle(leg, error);
-    course.guarded(
+    RetryReason reason = handler.prefills().settle(step, error);
+    handler.guarded(
         () -> {
           if (reason == null) {
             split.decode().ignored();
-            course.served().end(new Ending.WorkerError(error, 0));
+            handler.served().end(new Ending.WorkerError(error, 0));
           } else {
-            course.prefills().keep(error);
-            course.prefillAgain(split, reason);
+            handler.prefills().keep(error);
+            handler.prefillAgain(split, reason);
           }
         });
   }
 
   @Override
-  public void failed(PrefillRequest leg, RetryReason reason, ProxyError error) {
+  public void failed(PrefillRequest step, RetryReason reason, ProxyError error) {
     arrivals.stop();
-    course.prefills().noAnswer(reason, error);
-    course.guarded(() -> course.prefillAgain(split, reason));
+    handler.prefills().noAnswer(reason, error);
+    handler.guarded(() -> handler.prefillAgain(split, reason));
   }
 
   // Decode.
@@ -148,15 +148,15 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
         lease.ignored();
         errand = null;
         reply = null;
-        plane.listener().handover(HandoverEnd.COMPLETE);
-        Reply whole = CompleteAnswer.of(course.tools(), read, request.facts().stream());
-        course.served().end(new Ending.RouterAnswer(course.told(whole)));
+        context.listener().handover(HandoverEnd.COMPLETE);
+        Reply whole = CompleteAnswer.of(handler.tools(), read, request.facts().stream());
+        handler.served().end(new Ending.RouterAnswer(handler.told(whole)));
       }
-      case Continuation.Decode(PdStep leg, @Nullable FirstToken first) -> {
+      case Continuation.Decode(PdStep step, @Nullable FirstToken first) -> {
         if (nothingHeld(read)) {
-          plane.listener().handover(HandoverEnd.EMPTY);
+          context.listener().handover(HandoverEnd.EMPTY);
         }
-        attempt(lease, leg, first, read);
+        attempt(lease, step, first, read);
       }
     }
   }
@@ -170,16 +170,16 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
     }
   }
 
-  private void attempt(Lease lease, PdStep leg, @Nullable FirstToken first, PrefillReply read) {
+  private void attempt(Lease lease, PdStep step, @Nullable FirstToken first, PrefillReply read) {
     long cached = read.cachedTokens();
     DecodeRequest next;
     try {
       next =
           new DecodeRequest(
-              course,
+              handler,
               request,
-              leg,
-              course.legs().edited(course.body(), leg.edits()),
+              step,
+              handler.legs().edited(handler.body(), step.edits()),
               new DecodeRequest.Expected(first, () -> cached, cached >= 0));
     } catch (RuntimeException e) {
       lease.ignored();
@@ -193,7 +193,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
     }
     errand = next;
     asked = lease.worker();
-    course.served().attempt(lease, next);
+    handler.served().attempt(lease, next);
   }
 
   /**
@@ -217,7 +217,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
     DecodeRequest last = errand;
     maybeFetched |= last != null && last.mayHaveFetched();
     failed = worker;
-    course.request().decode().exclude(worker);
+    handler.request().decode().exclude(worker);
   }
 
   @Override
@@ -230,9 +230,9 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
       recompute(read);
       return false;
     }
-    switch (plane.router().decodeAgain(course.request())) {
+    switch (context.router().decodeAgain(handler.request())) {
       case SplitDecision.Placed(Placement.Single(Lease lease, SplitRule _)) -> {
-        course.leaveRoom();
+        handler.leaveRoom();
         risked |= mayBeFetched(read);
         decode(lease, read);
       }
@@ -240,11 +240,11 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
           throw new IllegalStateException("two workers for one part: " + other);
       case SplitDecision.Refused refused -> {
         boolean busy = refused.rejection().reason() == RejectReason.ALL_BUSY;
-        if (!busy || !plane.router().someUntried(course.request(), Role.DECODE)) {
+        if (!busy || !context.router().someUntried(handler.request(), Role.DECODE)) {
           recompute(read);
           return false;
         }
-        course.waitOrRefuse(refused);
+        handler.waitOrRefuse(refused);
       }
     }
     return true;
@@ -256,7 +256,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
    * to another prompt. With {@code ALWAYS}, one such fetch is accepted.
    */
   private boolean maybeGone(PrefillReply read) {
-    return mayBeFetched(read) && (risked || plane.stages().reuse() != Reuse.ALWAYS);
+    return mayBeFetched(read) && (risked || context.stages().reuse() != Reuse.ALWAYS);
   }
 
   private boolean mayBeFetched(PrefillReply read) {
@@ -270,15 +270,15 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
 
   /** True if prefill still holds its blocks, unless a worker has fetched them. */
   private boolean leased(PrefillReply read) {
-    return needsNothing(read) || course.now() - repliedAt < plan.terms().lease().toNanos();
+    return needsNothing(read) || handler.now() - repliedAt < plan.terms().lease().toNanos();
   }
 
   /** Abandons the handover, because the request is decided again. */
   private void recompute(PrefillReply read) {
-    plane.listener().handover(HandoverEnd.RECOMPUTED);
+    context.listener().handover(HandoverEnd.RECOMPUTED);
     DecodeRequest last = errand;
     if (last != null && !last.arrived()) {
-      freeing(read, course.body(), repliedAt).ifPresent(course::release);
+      freeing(read, handler.body(), repliedAt).ifPresent(handler::release);
     }
   }
 
@@ -291,7 +291,7 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
 
   @Override
   public void checkWorkers() {
-    course.leaveIfLost(prefill);
+    handler.leaveIfLost(prefill);
   }
 
   @Override
@@ -306,19 +306,19 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
 
   @Override
   public void over(boolean answered) {
-    PrefillRequest leg = prefill;
+    PrefillRequest step = prefill;
     PrefillReply read = reply;
     DecodeRequest sent = errand;
-    if (leg != null && !leg.over()) {
-      endPrefill(leg);
+    if (step != null && !step.over()) {
+      endPrefill(step);
       return;
     }
-    if (leg != null && read != null && sent == null) {
+    if (step != null && read != null && sent == null) {
       releaseUnsent(read);
       return;
     }
     arrivals.stop();
-    if (leg == null) {
+    if (step == null) {
       split.prefill().ignored();
       split.decode().ignored();
     } else if (read != null && sent != null) {
@@ -330,9 +330,9 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
   private void releaseUnsent(PrefillReply read) {
     if (split.decode().settled()) {
       arrivals.stop();
-      plane.listener().handover(HandoverEnd.LEFT);
+      context.listener().handover(HandoverEnd.LEFT);
     } else {
-      KeptBody body = course.body();
+      KeptBody body = handler.body();
       body.retain();
       releaseArrived(read, body, repliedAt);
     }
@@ -363,35 +363,35 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
   }
 
   /** Ends a prefill that no request needs. */
-  private void endPrefill(PrefillRequest leg) {
-    if (leg.answering() && freedByDecode()) {
-      leg.detach(new ReleasePolicy(this, course));
+  private void endPrefill(PrefillRequest step) {
+    if (step.answering() && freedByDecode()) {
+      step.detach(new ReleasePolicy(this, handler));
       return;
     }
-    leg.abort();
+    step.abort();
     nothingLeft();
-    plane.listener().prefill(PrefillEnd.ABORTED);
+    context.listener().prefill(PrefillEnd.ABORTED);
   }
 
   /** Ends decode's part after its request was sent or attempted. */
   private void endDecode(DecodeRequest last, PrefillReply read) {
     if (last.arrived()) {
-      tellTaken(last);
+      reportTaken(last);
       return;
     }
     if (asked != null) {
-      course.request().decode().exclude(asked);
+      handler.request().decode().exclude(asked);
     }
     if (mayBeTaken(last)) {
-      plane.listener().handover(HandoverEnd.LEFT);
+      context.listener().handover(HandoverEnd.LEFT);
     } else {
-      freeing(read, course.body(), repliedAt).ifPresent(course::release);
+      freeing(read, handler.body(), repliedAt).ifPresent(handler::release);
     }
   }
 
-  private void tellTaken(DecodeRequest last) {
+  private void reportTaken(DecodeRequest last) {
     HandoverEnd end = failed == null ? HandoverEnd.TAKEN : HandoverEnd.RETAKEN;
-    plane.listener().handover(last.status() > 0 ? end : HandoverEnd.RELEASED);
+    context.listener().handover(last.status() > 0 ? end : HandoverEnd.RELEASED);
   }
 
   /**
@@ -425,13 +425,13 @@ final class SequentialExecution implements PdExecution, PrefillRequest.Owner {
       return Optional.empty();
     }
     long until = since + terms.lease().toNanos();
-    KvReleaser.Fetch fetch =
+    KvReleaser.FetchForm fetch =
         decode ->
             plan.handover().to(decode, read)
-                    instanceof Continuation.Decode(PdStep leg, @Nullable FirstToken _)
-                ? leg
+                    instanceof Continuation.Decode(PdStep step, @Nullable FirstToken _)
+                ? step
                 : null;
     return Optional.of(
-        new KvReleaser(course, new KvReleaser.Held(split, terms, fetch, body, until)));
+        new KvReleaser(handler, new KvReleaser.HeldKv(split, terms, fetch, body, until)));
   }
 }

@@ -39,12 +39,12 @@ final class SingleWorkerRequests {
       " (expected: a JSON object in UTF-8, because the fleet has only prefill and decode workers)";
 
   private final LoopState state;
-  private final PdContext plane;
+  private final PdContext context;
   private final SplitTools tools;
 
-  SingleWorkerRequests(LoopState state, PdContext plane, SplitTools tools) {
+  SingleWorkerRequests(LoopState state, PdContext context, SplitTools tools) {
     this.state = state;
-    this.plane = plane;
+    this.context = context;
     this.tools = tools;
   }
 
@@ -79,7 +79,7 @@ final class SingleWorkerRequests {
         body = new EditedBody(original, cleaned);
       }
     }
-    Header id = new Header(Header.REQUEST_ID, PdRequests.id(served, plane));
+    Header id = new Header(Header.REQUEST_ID, PdRequests.id(served, context));
     HeadChanges head = new HeadChanges(List.of(id), false);
     served.attempt(lease, new SingleWorkerRequest(body, head, lines, onReached));
   }
@@ -87,7 +87,7 @@ final class SingleWorkerRequests {
   private void sendToRegular(ClientExchange served, Lease lease, String lines, Runnable onReached) {
     EditedBody body = null;
     KeptBody original = served.request().body();
-    boolean drops = !state.plane().headers().handovers();
+    boolean drops = !state.server().headers().handovers();
     if (drops && original != null && served.request().facts().body().handover()) {
       Splice cleaned = cleaned(original);
       if (cleaned == null) {
@@ -165,7 +165,7 @@ final class SingleWorkerRequests {
 
   /** True if workers of a role may generate complete answers. */
   boolean serves(Role role) {
-    SplitSettings settings = plane.settings();
+    SplitSettings settings = context.settings();
     return switch (role) {
       case REGULAR -> true;
       case DECODE -> settings.decodeServesWhole();
@@ -176,6 +176,6 @@ final class SingleWorkerRequests {
   /** Answer to a request that two workers cannot share, if no other worker can serve it. */
   static Reply unsplittable(Unsplittable why) {
     ProxyError error = ProxyError.UNSPLITTABLE;
-    return Reply.of(error, error.message() + ": " + why.told());
+    return Reply.of(error, error.message() + ": " + why.feature());
   }
 }

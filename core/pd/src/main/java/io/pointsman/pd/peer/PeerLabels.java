@@ -26,17 +26,17 @@ public final class PeerLabels {
    * @throws IllegalArgumentException if a label has an invalid value
    */
   public static Peer addTo(Peer peer, Map<String, String> labels) {
-    Peer told = peer;
+    Peer labelled = peer;
     String port = labels.get(BOOTSTRAP_PORT);
     if (port != null) {
-      told = told.withBootstrapPort(port(BOOTSTRAP_PORT, port));
+      labelled = labelled.withBootstrapPort(port(BOOTSTRAP_PORT, port));
     }
     String address = labels.get(KV_ADDRESS);
     if (address != null) {
-      told = told.withKvAddress(address);
+      labelled = labelled.withKvAddress(address);
     }
     String receiver = labels.get(RECEIVER);
-    return receiver == null ? told : told.withReceiver(receiver(receiver));
+    return receiver == null ? labelled : labelled.withReceiver(receiver(receiver));
   }
 
   /**

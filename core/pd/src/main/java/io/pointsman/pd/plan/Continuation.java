@@ -9,7 +9,7 @@ public sealed interface Continuation {
    *
    * @param first text that the client receives before the decode response; null if none
    */
-  record Decode(PdStep leg, @Nullable FirstToken first) implements Continuation {}
+  record Decode(PdStep step, @Nullable FirstToken first) implements Continuation {}
 
   /**
    * The prefill response, without its handover data, is the complete response: its first token was

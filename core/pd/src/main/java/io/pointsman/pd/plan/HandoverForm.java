@@ -25,16 +25,16 @@ public record HandoverForm(PdStep usual, PdStep loopback, PdStep without) {
   public static HandoverForm of(PdPlan.Sequential plan, Worker decode) {
     RawJson localhost = RawJson.string("localhost");
     return new HandoverForm(
-        leg(plan, decode, PARAMS, Map.of()),
-        leg(plan, decode, PARAMS, Map.of("remote_host", localhost)),
-        leg(plan, decode, null, Map.of()));
+        step(plan, decode, PARAMS, Map.of()),
+        step(plan, decode, PARAMS, Map.of("remote_host", localhost)),
+        step(plan, decode, null, Map.of()));
   }
 
-  private static PdStep leg(
+  private static PdStep step(
       PdPlan.Sequential plan, Worker decode, @Nullable RawJson params, Map<String, RawJson> named) {
     PrefillReply reply = new PrefillReply(ANSWER, params, named, null, null, -1);
     return switch (plan.handover().to(decode, reply)) {
-      case Continuation.Decode(PdStep leg, _) -> leg;
+      case Continuation.Decode(PdStep step, _) -> step;
       case Continuation.Complete _ ->
           throw new IllegalStateException("complete without a reason for that in the answer");
     };

@@ -30,14 +30,14 @@ public enum Unsplittable {
   /** The response comes before the work, so it contains no handover data. */
   BACKGROUND("background");
 
-  private final String told;
+  private final String feature;
 
-  Unsplittable(String told) {
-    this.told = told;
+  Unsplittable(String feature) {
+    this.feature = feature;
   }
 
   /** The unsupported feature for the client's error message, in a few words. */
-  public String told() {
-    return told;
+  public String feature() {
+    return feature;
   }
 }

@@ -57,8 +57,8 @@ final class LmcacheProtocol implements PdProtocol {
         first
             ? put(RawJson.TRUE, KV_TRANSFER_PARAMS, "ret_first_tok")
             : remove(KV_TRANSFER_PARAMS, "ret_first_tok");
-    PdStep leg =
-        PdSteps.leg(
+    PdStep step =
+        PdSteps.step(
             request,
             prefill,
             PrefillBody.edits(
@@ -67,7 +67,7 @@ final class LmcacheProtocol implements PdProtocol {
                 token,
                 put(spec(request, receiver), KV_TRANSFER_PARAMS, "disagg_spec")));
     return new PdPlan.Sequential(
-        leg,
+        step,
         new NotificationWait(
             request.nonce(), receiver.initPorts().size(), settings.notificationWait()),
         (worker, reply) -> first ? behindFirst(request, worker, reply) : plain(request, worker),
@@ -105,7 +105,7 @@ final class LmcacheProtocol implements PdProtocol {
   }
 
   private static Continuation plain(PdRequest request, Worker decode) {
-    return PdSteps.decode(PdSteps.leg(request, decode, List.of(remove(KV_TRANSFER_PARAMS))));
+    return PdSteps.decode(PdSteps.step(request, decode, List.of(remove(KV_TRANSFER_PARAMS))));
   }
 
   private static Continuation behindFirst(PdRequest request, Worker decode, PrefillReply reply) {
@@ -122,7 +122,7 @@ final class LmcacheProtocol implements PdProtocol {
     List<BodyEdit> usage =
         List.of(add(-1, 0, "usage", "prompt_tokens"), add(1, 0, "usage", "completion_tokens"));
     return new Continuation.Decode(
-        PdSteps.leg(request, decode, edits), new FirstToken(text, usage));
+        PdSteps.step(request, decode, edits), new FirstToken(text, usage));
   }
 
   /**

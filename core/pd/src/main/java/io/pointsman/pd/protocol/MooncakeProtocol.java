@@ -57,7 +57,7 @@ final class MooncakeProtocol implements PdProtocol {
             .with("remote_bootstrap_addr", bootstrap(prefill, peer))
             .json();
     PdStep prefillLeg =
-        PdSteps.leg(
+        PdSteps.step(
             request,
             prefill,
             List.of(
@@ -67,7 +67,7 @@ final class MooncakeProtocol implements PdProtocol {
                 request.endpoint(), settings.minTokens(), put(toPrefill, KV_TRANSFER_PARAMS)));
     return new PdPlan.Concurrent(
         prefillLeg,
-        PdSteps.leg(request, decode, List.of(put(toDecode, KV_TRANSFER_PARAMS))),
+        PdSteps.step(request, decode, List.of(put(toDecode, KV_TRANSFER_PARAMS))),
         PdSteps.together(request, Bond.ANY_DECODE, settings),
         null);
   }

@@ -52,7 +52,7 @@ final class MoriioProtocol implements PdProtocol {
     String id = PairId.of(from.kvAddress(), to.kvAddress(), request);
     RawJson params = toPrefill(request, to);
     PdStep first =
-        leg(
+        step(
             request,
             prefill,
             id,
@@ -64,19 +64,19 @@ final class MoriioProtocol implements PdProtocol {
               first,
               null,
               (worker, reply) ->
-                  PdSteps.decode(leg(request, worker, id, carried(request, prefill, from, reply))),
+                  PdSteps.decode(step(request, worker, id, carried(request, prefill, from, reply))),
               PdSteps.held(request, Bond.THIS_DECODE, settings));
       case WRITE ->
           new PdPlan.Concurrent(
               first,
-              leg(request, decode, id, written(request, prefill, from)),
+              step(request, decode, id, written(request, prefill, from)),
               PdSteps.together(request, Bond.THIS_DECODE, settings),
               null);
     };
   }
 
-  private static PdStep leg(PdRequest request, Worker worker, String id, List<BodyEdit> edits) {
-    return PdSteps.leg(request, worker, id, PdSteps.named(request, id, edits));
+  private static PdStep step(PdRequest request, Worker worker, String id, List<BodyEdit> edits) {
+    return PdSteps.step(request, worker, id, PdSteps.named(request, id, edits));
   }
 
   private static RawJson toPrefill(PdRequest request, Peer decode) {

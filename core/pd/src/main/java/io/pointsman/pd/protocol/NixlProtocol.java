@@ -61,7 +61,7 @@ final class NixlProtocol implements PdProtocol {
     Turn turn = pusher == null ? memory.takeTurn(request.conversation()) : null;
     String id = pusher == null ? request.id() : request.nonce();
     PdStep prefillLeg =
-        leg(
+        step(
             request,
             prefill,
             id,
@@ -75,18 +75,19 @@ final class NixlProtocol implements PdProtocol {
               List.of(KV_TRANSFER_PARAMS),
               pushed(PdSteps.name(request, id), pusher),
               reachable(prefill, pusher.host()));
-      PdStep decodeLeg = leg(request, decode, id, List.of(params));
+      PdStep decodeLeg = step(request, decode, id, List.of(params));
       PdPlan.Promise promise =
           new PdPlan.Promise(
               NixlMemory::pushes,
-              (worker, reply) -> PdSteps.decode(leg(request, worker, id, carried(prefill, reply))));
+              (worker, reply) ->
+                  PdSteps.decode(step(request, worker, id, carried(prefill, reply))));
       return new PdPlan.Concurrent(
           prefillLeg, decodeLeg, PdSteps.together(request, Bond.ANY_DECODE, settings), promise);
     }
     return new PdPlan.Sequential(
         prefillLeg,
         null,
-        (worker, reply) -> PdSteps.decode(leg(request, worker, id, carried(prefill, reply))),
+        (worker, reply) -> PdSteps.decode(step(request, worker, id, carried(prefill, reply))),
         PdSteps.held(request, Bond.ANY_DECODE, settings));
   }
 
@@ -95,8 +96,8 @@ final class NixlProtocol implements PdProtocol {
    * for that name, independent of the block data. It uses the nonce, because a client's id could
    * match several responses.
    */
-  private static PdStep leg(PdRequest request, Worker worker, String id, List<BodyEdit> edits) {
-    return PdSteps.leg(request, worker, id, PdSteps.named(request, request.nonce(), edits));
+  private static PdStep step(PdRequest request, Worker worker, String id, List<BodyEdit> edits) {
+    return PdSteps.step(request, worker, id, PdSteps.named(request, request.nonce(), edits));
   }
 
   private BodyEdit described(Turn turn) {
@@ -116,13 +117,13 @@ final class NixlProtocol implements PdProtocol {
 
   /**
    * @param holder the worker that holds the blocks
-   * @param said the address that it reports
+   * @param reported the address that it reports
    */
-  private List<BodyEdit> reachable(Worker holder, @Nullable RawJson said) {
+  private List<BodyEdit> reachable(Worker holder, @Nullable RawJson reported) {
     boolean replaced =
         switch (settings.remoteHost()) {
           case KEEP -> false;
-          case REPLACE_IF_LOOPBACK -> loopback(said);
+          case REPLACE_IF_LOOPBACK -> loopback(reported);
           case REPLACE -> true;
         };
     return replaced ? List.of(put(RawJson.string(Address.host(holder)), "remote_host")) : List.of();

@@ -24,10 +24,10 @@ final class OrchestratedProtocol implements PdProtocol {
   @Override
   public PdPlan plan(PdRequest request, Worker prefill, Worker decode) {
     return new PdPlan.Sequential(
-        PdSteps.leg(request, prefill, PrefillBody.edits(request.endpoint(), settings.minTokens())),
+        PdSteps.step(request, prefill, PrefillBody.edits(request.endpoint(), settings.minTokens())),
         null,
         (worker, reply) ->
-            PdSteps.decode(PdSteps.leg(request, worker, List.of(put(reply.body(), RESPONSE)))),
+            PdSteps.decode(PdSteps.step(request, worker, List.of(put(reply.body(), RESPONSE)))),
         PdSteps.held(request, Bond.ANY_DECODE, settings));
   }
 }

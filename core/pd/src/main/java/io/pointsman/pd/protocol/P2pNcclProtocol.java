@@ -36,9 +36,9 @@ final class P2pNcclProtocol implements PdProtocol {
     List<BodyEdit> toPrefill = PrefillBody.edits(request.endpoint(), settings.minTokens());
     List<BodyEdit> toDecode = PdSteps.named(request, id, List.of());
     return new PdPlan.Sequential(
-        PdSteps.leg(request, prefill, id, PdSteps.named(request, id, toPrefill)),
+        PdSteps.step(request, prefill, id, PdSteps.named(request, id, toPrefill)),
         null,
-        (worker, _) -> PdSteps.decode(PdSteps.leg(request, worker, id, toDecode)),
+        (worker, _) -> PdSteps.decode(PdSteps.step(request, worker, id, toDecode)),
         PdSteps.pushed(request, settings));
   }
 }

@@ -21,17 +21,17 @@ final class PdSteps {
   private PdSteps() {}
 
   /** Builds a request with the client's id. */
-  static PdStep leg(PdRequest request, Worker worker, List<BodyEdit> edits) {
-    return leg(request, worker, request.id(), edits);
+  static PdStep step(PdRequest request, Worker worker, List<BodyEdit> edits) {
+    return step(request, worker, request.id(), edits);
   }
 
   /** Builds a request with an id that the engines interpret. */
-  static PdStep leg(PdRequest request, Worker worker, String id, List<BodyEdit> edits) {
-    return leg(request, worker, List.of(new Header(Header.REQUEST_ID, id)), edits);
+  static PdStep step(PdRequest request, Worker worker, String id, List<BodyEdit> edits) {
+    return step(request, worker, List.of(new Header(Header.REQUEST_ID, id)), edits);
   }
 
   /** Builds a request with headers that the engines interpret. */
-  static PdStep leg(PdRequest request, Worker worker, List<Header> headers, List<BodyEdit> edits) {
+  static PdStep step(PdRequest request, Worker worker, List<Header> headers, List<BodyEdit> edits) {
     return new PdStep(worker, request.path(), headers, ForeignFields.removedBefore(edits));
   }
 
@@ -67,8 +67,8 @@ final class PdSteps {
     return request.endpoint() != PdEndpoint.RESPONSES;
   }
 
-  static Continuation decode(PdStep leg) {
-    return new Continuation.Decode(leg, null);
+  static Continuation decode(PdStep step) {
+    return new Continuation.Decode(step, null);
   }
 
   /** No engine holds resources for the request, and any decode worker can continue at any time. */

@@ -43,8 +43,8 @@ final class SglangProtocol implements PdProtocol {
     toDecode.addAll(rank(decode, ForeignFields.RANK));
     toDecode.addAll(rank(prefill, ForeignFields.PREFILL_RANK));
     return new PdPlan.Concurrent(
-        PdSteps.leg(request, prefill, toPrefill),
-        PdSteps.leg(request, decode, toDecode),
+        PdSteps.step(request, prefill, toPrefill),
+        PdSteps.step(request, decode, toDecode),
         new Terms(Terms.Bond.THIS_DECODE, WAIT, Terms.Release.CANCEL_BOTH, List.of()),
         null);
   }

@@ -20,9 +20,9 @@ final class TransparentProtocol implements PdProtocol {
   @Override
   public PdPlan plan(PdRequest request, Worker prefill, Worker decode) {
     return new PdPlan.Sequential(
-        PdSteps.leg(request, prefill, PrefillBody.edits(request.endpoint(), settings.minTokens())),
+        PdSteps.step(request, prefill, PrefillBody.edits(request.endpoint(), settings.minTokens())),
         null,
-        (worker, _) -> PdSteps.decode(PdSteps.leg(request, worker, List.of())),
+        (worker, _) -> PdSteps.decode(PdSteps.step(request, worker, List.of())),
         PdSteps.free(settings));
   }
 }

@@ -26,9 +26,9 @@ final class TurnTable {
   record Turn(Worker decode, RawJson params, @Nullable RawJson host, PrefixMark next) {}
 
   /** A conversation: session, owner and model. */
-  private record Key(String session, String owner, @Nullable String model) {
-    static Key of(Conversation conversation) {
-      return new Key(conversation.session(), conversation.owner(), conversation.model());
+  private record TurnKey(String session, String owner, @Nullable String model) {
+    static TurnKey of(Conversation conversation) {
+      return new TurnKey(conversation.session(), conversation.owner(), conversation.model());
     }
 
     int length() {
@@ -63,7 +63,7 @@ final class TurnTable {
   private final Ticker ticker;
 
   /** Oldest first; guarded by this. */
-  private final Map<Key, Entry> turns = new LinkedHashMap<>();
+  private final Map<TurnKey, Entry> turns = new LinkedHashMap<>();
 
   private long bytes;
 
@@ -75,7 +75,7 @@ final class TurnTable {
   }
 
   synchronized void put(Conversation conversation, Turn turn) {
-    Key key = Key.of(conversation);
+    TurnKey key = TurnKey.of(conversation);
     drop(key);
     if (ttlNanos == 0 || key.length() > MAX_KEY || turn.params.length() > mostBytes) {
       return;
@@ -95,7 +95,7 @@ final class TurnTable {
    * prompt does not continue stays for another branch of the conversation.
    */
   synchronized @Nullable Turn take(Conversation conversation) {
-    Key key = Key.of(conversation);
+    TurnKey key = TurnKey.of(conversation);
     Entry entry = turns.get(key);
     if (entry == null) {
       return null;
@@ -108,7 +108,7 @@ final class TurnTable {
     return good ? entry.turn : null;
   }
 
-  private void drop(Key key) {
+  private void drop(TurnKey key) {
     Entry entry = turns.remove(key);
     if (entry != null) {
       bytes -= entry.bytes();

@@ -77,17 +77,17 @@ public final class DecodeCaches implements Learner {
    * @param blocks length of the prefix; must be an indexed length
    */
   @Nullable Worker leastLoaded(
-      Pool pool, RoutingRequest request, int blocks, long now, RandomSource dice) {
+      Pool pool, RoutingRequest request, int blocks, long now, RandomSource random) {
     HolderBitmap crowd = index.crowd(request.prefix(), blocks);
     int holder =
         crowd == null
-            ? leastLoadedOfFew(pool, blocks, request, now, dice)
-            : leastLoadedOf(crowd, pool, request, now, dice);
+            ? leastLoadedOfFew(pool, blocks, request, now, random)
+            : leastLoadedOf(crowd, pool, request, now, random);
     return holder == Pool.ABSENT ? null : pool.worker(holder);
   }
 
   private int leastLoadedOfFew(
-      Pool pool, int blocks, RoutingRequest request, long now, RandomSource dice) {
+      Pool pool, int blocks, RoutingRequest request, long now, RandomSource random) {
     PrefixBlocks prefix = request.prefix();
     int chosen = Pool.ABSENT;
     int least = Pool.NOT_ELIGIBLE;
@@ -101,14 +101,14 @@ public final class DecodeCaches implements Learner {
       if (load <= least && load != Pool.NOT_ELIGIBLE && !emptied(pool.worker(i))) {
         equals = load < least ? 1 : equals + 1;
         least = load;
-        chosen = dice.roll(equals) == 0 ? i : chosen;
+        chosen = random.roll(equals) == 0 ? i : chosen;
       }
     }
     return chosen;
   }
 
   private int leastLoadedOf(
-      HolderBitmap crowd, Pool pool, RoutingRequest request, long now, RandomSource dice) {
+      HolderBitmap crowd, Pool pool, RoutingRequest request, long now, RandomSource random) {
     int chosen = Pool.ABSENT;
     int least = Pool.NOT_ELIGIBLE;
     int equals = 0;
@@ -118,7 +118,7 @@ public final class DecodeCaches implements Learner {
       if (may && crowd.holds(pool.slot(i)) && !emptied(pool.worker(i))) {
         equals = load < least ? 1 : equals + 1;
         least = load;
-        chosen = dice.roll(equals) == 0 ? i : chosen;
+        chosen = random.roll(equals) == 0 ? i : chosen;
       }
     }
     return chosen;

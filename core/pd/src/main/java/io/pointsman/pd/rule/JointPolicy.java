@@ -38,18 +38,18 @@ public final class JointPolicy implements Policy {
    */
   static final int LEAST_TOKENS = 256;
 
-  private final DecodeCaches held;
+  private final DecodeCaches caches;
   private final int maxLoadGap;
-  private final RandomSource dice;
+  private final RandomSource random;
 
   /**
-   * @param held the prefixes; must be one of the policy's learners
+   * @param caches the prefixes; must be one of the policy's learners
    * @param maxLoadGap as in {@link SplitSettings}
    */
-  public JointPolicy(DecodeCaches held, int maxLoadGap, RandomSource dice) {
-    this.held = requireNonNull(held, "held");
+  public JointPolicy(DecodeCaches caches, int maxLoadGap, RandomSource random) {
+    this.caches = requireNonNull(caches, "caches");
     this.maxLoadGap = maxLoadGap;
-    this.dice = requireNonNull(dice, "dice");
+    this.random = requireNonNull(random, "random");
   }
 
   @Override
@@ -67,7 +67,7 @@ public final class JointPolicy implements Policy {
       return holder;
     }
     request.picked(PickResult.of(PickReason.LEAST_LOAD));
-    return pool.anyWithLoad(loads, now, request.tried(), dice);
+    return pool.anyWithLoad(loads, now, request.tried(), random);
   }
 
   /**
@@ -77,12 +77,12 @@ public final class JointPolicy implements Policy {
    */
   private @Nullable Worker holder(Pool pool, RoutingRequest request, int least, long now) {
     PrefixBlocks prefix = request.prefix();
-    int known = held.known(prefix);
+    int known = caches.known(prefix);
     int blocks = known;
     Worker chosen = null;
     long most = 0;
     for (int i = 0; i < DecodeCaches.STEPS && tokens(prefix, blocks) >= LEAST_TOKENS; i++) {
-      Worker holder = held.leastLoaded(pool, request, blocks, now, dice);
+      Worker holder = caches.leastLoaded(pool, request, blocks, now, random);
       int gap = holder == null ? Integer.MAX_VALUE : Math.max(0, holder.load() - least);
       long gain = tokens(prefix, blocks) - (long) gap * TOKENS_PER_REQUEST;
       if (gap <= maxLoadGap && gain > most) {

@@ -36,17 +36,17 @@ public final class SplitRouter {
   private static final Decision.Rejected BEHIND = new Decision.Rejected(RejectReason.ALL_BUSY, 0);
 
   private final RoutingEngine engine;
-  private final DecodeCaches held;
+  private final DecodeCaches caches;
   private final SplitSettings settings;
   private final Ticker ticker;
 
   /**
-   * @param held the prefixes; must be a learner of the engine's decode policy
+   * @param caches the prefixes; must be a learner of the engine's decode policy
    */
   public SplitRouter(
-      RoutingEngine engine, DecodeCaches held, SplitSettings settings, Ticker ticker) {
+      RoutingEngine engine, DecodeCaches caches, SplitSettings settings, Ticker ticker) {
     this.engine = engine;
-    this.held = held;
+    this.caches = caches;
     this.settings = settings;
     this.ticker = ticker;
   }
@@ -266,11 +266,11 @@ public final class SplitRouter {
         rejection.reason() == RejectReason.UNKNOWN_MODEL
             && request.model() != null
             && engine.fleet().snapshot().modelNames().contains(request.model());
-    Decision.Rejected told =
+    Decision.Rejected refusal =
         elsewhere
             ? new Decision.Rejected(RejectReason.NO_WORKERS, rejection.retryAfterNanos())
             : rejection;
-    return new Refused(missing, told);
+    return new Refused(missing, refusal);
   }
 
   /**
@@ -340,7 +340,7 @@ public final class SplitRouter {
       return null;
     }
     long now = ticker.nanos();
-    Holder holder = held.longest(pool, request.decode(), now);
+    Holder holder = caches.longest(pool, request.decode(), now);
     double share = holder == null ? 0 : prefix.ratio(holder.blocks());
     boolean nearlyAll = holder != null && share >= settings.heldShare();
     boolean few = uncached && (1 - share) * tokens(request) < settings.uncachedThreshold();

@@ -77,11 +77,11 @@ class ForeignFieldsTest {
     String body = "{\"prompt\":\"a\"," + PLANTED + ",\"max_tokens\":9,\"stream\":true}";
     List<String> legs = legs(protocol, Endpoint.COMPLETIONS, body);
 
-    assertThat(legs).allSatisfy(leg -> assertThat(leg).contains("\"mine\":1"));
+    assertThat(legs).allSatisfy(step -> assertThat(step).contains("\"mine\":1"));
     if (protocol.equals("lmcache")) {
       assertThat(legs.removeFirst()).contains("\"disagg_spec\"").doesNotContain("bootstrap");
     }
-    assertThat(legs).hasSizeGreaterThan(1).noneMatch(leg -> leg.contains("planted"));
+    assertThat(legs).hasSizeGreaterThan(1).noneMatch(step -> step.contains("planted"));
   }
 
   /** Some protocols send addresses to the engine in this id. */
@@ -91,10 +91,10 @@ class ForeignFieldsTest {
     String body = "{\"input\":\"a\"," + PLANTED + ",\"mine\":1}";
     List<String> legs = legs(protocol, Endpoint.RESPONSES, body);
 
-    assertThat(legs).hasSizeGreaterThan(1).allMatch(leg -> leg.contains("\"mine\":1"));
-    assertThat(legs).noneMatch(leg -> leg.contains("addr_planted"));
+    assertThat(legs).hasSizeGreaterThan(1).allMatch(step -> step.contains("\"mine\":1"));
+    assertThat(legs).noneMatch(step -> step.contains("addr_planted"));
     boolean spoken = List.of("p2p_nccl", "moriio", "nixl").contains(protocol);
-    assertThat(legs).allMatch(leg -> leg.contains("\"request_id\"") == spoken);
+    assertThat(legs).allMatch(step -> step.contains("\"request_id\"") == spoken);
   }
 
   @ParameterizedTest
@@ -107,8 +107,8 @@ class ForeignFieldsTest {
 
     assertThat(legs)
         .hasSizeGreaterThan(1)
-        .allMatch(leg -> leg.contains("\"mine\":1"))
-        .noneMatch(leg -> leg.contains("planted"));
+        .allMatch(step -> step.contains("\"mine\":1"))
+        .noneMatch(step -> step.contains("planted"));
   }
 
   @ParameterizedTest

@@ -108,18 +108,18 @@ final class PlannedExchange {
   }
 
   /** The request to a worker: target, added headers, body. */
-  static String log(PdStep leg, String body) {
+  static String log(PdStep step, String body) {
     StringBuilder out = new StringBuilder();
-    out.append("POST ").append(leg.worker().spec().url()).append(leg.path()).append('\n');
-    for (Header header : leg.headers()) {
+    out.append("POST ").append(step.worker().spec().url()).append(step.path()).append('\n');
+    for (Header header : step.headers()) {
       out.append(header.name()).append(": ").append(header.value()).append('\n');
     }
-    return out.append('\n').append(Edits.edited(body, leg.edits())).append('\n').toString();
+    return out.append('\n').append(Edits.edited(body, step.edits())).append('\n').toString();
   }
 
   static PdStep decodeLeg(Continuation continuation) {
     return switch (continuation) {
-      case Continuation.Decode decode -> decode.leg();
+      case Continuation.Decode decode -> decode.step();
       case Continuation.Complete complete -> throw new AssertionError(complete);
     };
   }

@@ -54,13 +54,14 @@ final class PdTestFleet implements EngineListener {
     DecodeCaches held = new DecodeCaches(1 << 20, MAX_WORKERS);
     PolicySetup decodes =
         decodePolicy.equals(JointPolicy.NAME)
-            ? new PolicySetup(new JointPolicy(held, settings.maxLoadGap(), workers.dice), List.of())
+            ? new PolicySetup(
+                new JointPolicy(held, settings.maxLoadGap(), workers.random), List.of())
             : policy(decodePolicy);
     StagePolicies policies =
         new StagePolicies(policy("least_load"), policy("cache_aware"), decodes.with(held));
     engine =
         new RoutingEngine(
-            workers.fleet, policies, EngineSettings.DEFAULTS, this, this::now, workers.dice);
+            workers.fleet, policies, EngineSettings.DEFAULTS, this, this::now, workers.random);
     router = new SplitRouter(engine, held, settings, this::now);
   }
 
@@ -71,7 +72,7 @@ final class PdTestFleet implements EngineListener {
 
   private PolicySetup policy(String name) {
     return Policies.create(
-        name, new PolicyParts(workers::now, workers.dice, MAX_WORKERS, PolicySettings.DEFAULTS));
+        name, new PolicyParts(workers::now, workers.random, MAX_WORKERS, PolicySettings.DEFAULTS));
   }
 
   Worker add(String id, Role role, int maxInFlight) {

@@ -35,7 +35,7 @@ class SplitChoicesTest {
   private final Choices choices = choices(fleet, ExternalLeaseSettings.DEFAULTS);
 
   private static Choices choices(PdTestFleet fleet, ExternalLeaseSettings settings) {
-    return new Choices(fleet.engine, settings, fleet.workers::now, fleet.workers.dice);
+    return new Choices(fleet.engine, settings, fleet.workers::now, fleet.workers.random);
   }
 
   private static SplitChoices split(PdTestFleet fleet, Choices choices, String protocol) {
@@ -43,7 +43,7 @@ class SplitChoicesTest {
         choices,
         fleet.router,
         Protocols.create(protocol, _ -> Peer.UNKNOWN, WITH_RECEIVER, fleet.workers::now).protocol(),
-        fleet.workers.dice);
+        fleet.workers.random);
   }
 
   private static SplitChoices.Asked asked(int blocks) {
@@ -206,7 +206,7 @@ class SplitChoicesTest {
               assertThat(one.asked()).isSameAs(several.request().decode());
               assertThat(one.choice())
                   .isInstanceOfSatisfying(
-                      Choice.Held.class,
+                      Choice.Leased.class,
                       held ->
                           assertThat(choices.prefilled(held.lease(), Outcome.SUCCEEDED).kind())
                               .isEqualTo(Kind.NOT_SPLIT));
@@ -223,7 +223,7 @@ class SplitChoicesTest {
             SplitChoice.One.class,
             one -> {
               assertThat(one.needsRouter()).isTrue();
-              assertThat(one.choice()).isInstanceOf(Choice.Held.class);
+              assertThat(one.choice()).isInstanceOf(Choice.Leased.class);
             });
     assertThat(fleet.inFlight()).isEqualTo(1);
     assertThat(fleet.worker("p0").inFlight()).isZero();
@@ -265,7 +265,7 @@ class SplitChoicesTest {
     assertThat(refused)
         .isInstanceOfSatisfying(
             SplitChoice.One.class,
-            one -> assertThat(one.choice()).isInstanceOf(Choice.TooManyHeld.class));
+            one -> assertThat(one.choice()).isInstanceOf(Choice.TooManyLeases.class));
     assertThat(fleet.inFlight()).isEqualTo(2);
   }
 

@@ -51,10 +51,10 @@ public final class Admission {
   private final AdmissionSettings settings;
   private final Ticker ticker;
   private final FairQueue queue = new FairQueue();
-  private int held;
+  private int permits;
 
   /** Permits of requests of high priority, among those held. */
-  private int heldByHigh;
+  private int permitsOfHigh;
 
   private double tokens;
   private long refilledAt;
@@ -108,7 +108,7 @@ public final class Admission {
       Priority priority = waiter.request().priority();
       if (mayPass(priority) && take(priority)) {
         queue.begin(waiter.request());
-        heldByHigh += high(waiter.request());
+        permitsOfHigh += high(waiter.request());
         return Answer.ADMITTED;
       }
       if (queue.size() >= settings.queueSize()) {
@@ -136,8 +136,8 @@ public final class Admission {
     synchronized (this) {
       observe();
       queue.end(request, tokens);
-      held--;
-      heldByHigh -= high(request);
+      permits--;
+      permitsOfHigh -= high(request);
       admitWaiting();
       return nextWake();
     }
@@ -226,7 +226,7 @@ public final class Admission {
       if (next == null) {
         throw new IllegalStateException("the queue is empty");
       }
-      heldByHigh += high(next.request());
+      permitsOfHigh += high(next.request());
       next.admitted();
     }
   }
@@ -247,7 +247,7 @@ public final class Admission {
 
   private boolean full() {
     int most = settings.maxConcurrentRequests();
-    return most > 0 && held >= most;
+    return most > 0 && permits >= most;
   }
 
   /** True if only requests of high priority can have a permit, or none. */
@@ -259,7 +259,7 @@ public final class Admission {
       return false;
     }
     highSeen = ticker.nanos() - lastHighAt < RESERVE_NANOS;
-    int others = held - heldByHigh;
+    int others = permits - permitsOfHigh;
     return highSeen && others >= settings.maxConcurrentRequests() - settings.reserve();
   }
 
@@ -271,7 +271,7 @@ public final class Admission {
       return false;
     }
     tokens--;
-    held++;
+    permits++;
     return true;
   }
 

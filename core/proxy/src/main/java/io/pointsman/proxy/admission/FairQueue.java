@@ -35,7 +35,7 @@ final class FairQueue {
 
   private static final Priority[] FROM_HIGHEST = {Priority.HIGH, Priority.NORMAL, Priority.LOW};
 
-  private final Map<String, Client> clients = new HashMap<>();
+  private final Map<String, QueuedClient> clients = new HashMap<>();
   private final Map<Priority, Level> levels = new EnumMap<>(Priority.class);
   private int size;
 
@@ -43,7 +43,7 @@ final class FairQueue {
   private long period;
 
   /** A client with requests here or in progress. */
-  private static final class Client {
+  private static final class QueuedClient {
     final String name;
     final Map<Priority, SequencedSet<Waiter>> waiting = new EnumMap<>(Priority.class);
 
@@ -55,7 +55,7 @@ final class FairQueue {
     /** Period of the credit. */
     long period;
 
-    Client(String name) {
+    QueuedClient(String name) {
       this.name = name;
     }
 
@@ -75,7 +75,7 @@ final class FairQueue {
 
   /** The clients that wait with one priority, in the order of their turns. */
   private static final class Level {
-    final ArrayDeque<Client> turns = new ArrayDeque<>();
+    final ArrayDeque<QueuedClient> turns = new ArrayDeque<>();
 
     /** Admissions of higher priorities since the last one here. */
     int passed;
@@ -93,8 +93,8 @@ final class FairQueue {
     return size == 0;
   }
 
-  private Client client(QueuedRequest request) {
-    Client client = clients.computeIfAbsent(request.client(), Client::new);
+  private QueuedClient client(QueuedRequest request) {
+    QueuedClient client = clients.computeIfAbsent(request.client(), QueuedClient::new);
     if (client.period != period) {
       client.period = period;
       client.credit = 0;
@@ -110,7 +110,7 @@ final class FairQueue {
   void add(Waiter waiter) {
     QueuedRequest request = waiter.request();
     period += size == 0 ? 1 : 0;
-    Client client = client(request);
+    QueuedClient client = client(request);
     if (client.waitsAt(request.priority()) == 0) {
       level(request.priority()).turns.add(client);
     }
@@ -121,7 +121,7 @@ final class FairQueue {
   /** Removes a request; false if it is not here. */
   boolean remove(Waiter waiter) {
     QueuedRequest request = waiter.request();
-    Client client = clients.get(request.client());
+    QueuedClient client = clients.get(request.client());
     if (client == null || !client.at(request.priority()).remove(waiter)) {
       return false;
     }
@@ -129,7 +129,7 @@ final class FairQueue {
     return true;
   }
 
-  private void removed(Client client, Priority priority) {
+  private void removed(QueuedClient client, Priority priority) {
     size--;
     if (client.waitsAt(priority) == 0) {
       level(priority).turns.remove(client);
@@ -138,7 +138,7 @@ final class FairQueue {
     forgetIdle(client);
   }
 
-  private void forgetIdle(Client client) {
+  private void forgetIdle(QueuedClient client) {
     if (client.idle()) {
       clients.remove(client.name);
     }
@@ -160,7 +160,7 @@ final class FairQueue {
     if (priority == null) {
       return null;
     }
-    Client client = turnOf(level(priority).turns);
+    QueuedClient client = turnOf(level(priority).turns);
     Waiter waiter = client.at(priority).getFirst();
     begin(waiter.request());
     remove(waiter);
@@ -198,18 +198,18 @@ final class FairQueue {
   }
 
   /** The first client with credit, after as many rounds as it takes. */
-  private static Client turnOf(ArrayDeque<Client> turns) {
+  private static QueuedClient turnOf(ArrayDeque<QueuedClient> turns) {
     long rounds = Long.MAX_VALUE;
-    for (Client each : turns) {
+    for (QueuedClient each : turns) {
       if (each.credit > 0) {
         return each;
       }
       rounds = Math.min(rounds, -each.credit / QUANTUM + 1);
     }
-    for (Client each : turns) {
+    for (QueuedClient each : turns) {
       each.credit += rounds * QUANTUM;
     }
-    for (Client each : turns) {
+    for (QueuedClient each : turns) {
       if (each.credit > 0) {
         return each;
       }
@@ -219,7 +219,7 @@ final class FairQueue {
 
   /** Counts a request as in progress that did not wait. */
   void begin(QueuedRequest request) {
-    Client client = client(request);
+    QueuedClient client = client(request);
     client.inProgress++;
     client.credit -= cost(request.tokens());
   }
@@ -231,7 +231,7 @@ final class FairQueue {
    */
   void end(QueuedRequest request, long tokens) {
     if (clients.containsKey(request.client())) {
-      Client client = client(request);
+      QueuedClient client = client(request);
       client.inProgress--;
       client.credit -= cost(tokens) - cost(request.tokens());
       forgetIdle(client);
@@ -252,12 +252,12 @@ final class FairQueue {
     if (lowest == null || to.priority().compareTo(lowest) < 0) {
       return null;
     }
-    Client most = level(lowest).turns.getFirst();
-    for (Client each : level(lowest).turns) {
+    QueuedClient most = level(lowest).turns.getFirst();
+    for (QueuedClient each : level(lowest).turns) {
       most = each.waitsAt(lowest) > most.waitsAt(lowest) ? each : most;
     }
     if (lowest == to.priority()) {
-      Client own = clients.get(to.client());
+      QueuedClient own = clients.get(to.client());
       int owned = own == null ? 0 : own.waitsAt(lowest);
       if (owned + 1 >= most.waitsAt(lowest)) {
         return null;

@@ -44,12 +44,12 @@ public final class KeptBody {
    */
   public boolean add(ByteBuf part, boolean whole) {
     int size = part.readableBytes();
-    int held = memory(part);
-    boolean full = size >= SMALL_PART && size >= held / 2;
+    int used = memory(part);
+    boolean full = size >= SMALL_PART && size >= used / 2;
     boolean alone = full || (whole && parts.isEmpty());
     boolean behind = !alone && lastIsOwn && parts.getLast().writableBytes() >= size;
     int own = Math.max(OWN_PART, size);
-    if (!behind && !take(alone ? Math.max(held, SMALL_PART) : own)) {
+    if (!behind && !take(alone ? Math.max(used, SMALL_PART) : own)) {
       part.release();
       return false;
     }

@@ -62,7 +62,7 @@ public abstract class WorkerCall implements UpstreamUser {
   private Phase phase = Phase.CONNECTING;
   private @Nullable Connecting connecting;
   private @Nullable UpstreamConnection connection;
-  private @Nullable BufferedResponse held;
+  private @Nullable BufferedResponse buffered;
   private boolean pooled;
   private boolean resent;
   private boolean reusable;
@@ -232,7 +232,7 @@ public abstract class WorkerCall implements UpstreamUser {
     Shortage shortage = Shortage.of(cause);
     if (shortage != null) {
       if (shortage == Shortage.DESCRIPTORS) {
-        state.plane().gate().shortUntil(state.now() + SHORT_NANOS);
+        state.server().gate().shortUntil(state.now() + SHORT_NANOS);
       }
       lease.ignored();
     } else if (resent) {
@@ -304,14 +304,14 @@ public abstract class WorkerCall implements UpstreamUser {
     mostBuffered = headArrived(head);
     if (mostBuffered != NOT_BUFFERED && !arrivedWhole(head, in)) {
       byte[] bytes = Arrays.copyOf(state.scratch(head.length()), head.length());
-      held =
+      buffered =
           new BufferedResponse(
               lease.worker(),
               head,
               bytes,
               method,
               state.allocator(),
-              state.plane().retry().maxBackoff());
+              state.server().retry().maxBackoff());
       phase = Phase.HOLDING;
       hold(in);
     } else {
@@ -334,7 +334,7 @@ public abstract class WorkerCall implements UpstreamUser {
   }
 
   private void hold(ByteBuf in) {
-    BufferedResponse error = held;
+    BufferedResponse error = buffered;
     if (error == null) {
       in.release();
     } else if (!error.keep(in)) {
@@ -347,20 +347,20 @@ public abstract class WorkerCall implements UpstreamUser {
   }
 
   /** The answer that is being buffered; null if there is none. */
-  protected final @Nullable BufferedResponse held() {
-    return held;
+  protected final @Nullable BufferedResponse buffered() {
+    return buffered;
   }
 
   /** Stops to buffer {@code part}. The subclass gets it and the rest of the answer. */
   protected final void passHeld(BufferedResponse part) {
-    held = null;
+    buffered = null;
     phase = Phase.ANSWERING;
     state.head().parse(part.head(), part.head().length);
     answers(state.head(), part.takeBody());
   }
 
   private void heldWhole(BufferedResponse error) {
-    held = null;
+    buffered = null;
     complete(error.surplus());
     if (error.engineEnded()) {
       lease.worker().shutsDown();
@@ -412,7 +412,7 @@ public abstract class WorkerCall implements UpstreamUser {
   }
 
   private void closedWhileHolding(boolean orderly) {
-    BufferedResponse error = held;
+    BufferedResponse error = buffered;
     if (error != null && orderly && error.endOfConnection()) {
       heldWhole(error);
     } else {
@@ -472,9 +472,9 @@ public abstract class WorkerCall implements UpstreamUser {
       connection = null;
     }
     heads.release();
-    if (held != null) {
-      held.release();
-      held = null;
+    if (buffered != null) {
+      buffered.release();
+      buffered = null;
     }
   }
 }

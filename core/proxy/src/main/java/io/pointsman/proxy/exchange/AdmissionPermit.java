@@ -43,7 +43,7 @@ final class AdmissionPermit implements Admission.Waiter {
   AdmissionPermit(LoopState state, Holder holder) {
     this.state = state;
     this.holder = holder;
-    admission = state.plane().admissions().of(null);
+    admission = state.server().admissions().of(null);
   }
 
   /** The queue of this request, after {@link #enter}. */
@@ -104,7 +104,7 @@ final class AdmissionPermit implements Admission.Waiter {
     if (phase == Phase.WAITING) {
       phase = Phase.OVER;
       cancelTimer();
-      state.plane().listener().on(new QueueWaitEnded(state.now() - queuedAt, false));
+      state.server().listener().on(new QueueWaitEnded(state.now() - queuedAt, false));
       holder.displaced();
     }
   }
@@ -122,14 +122,14 @@ final class AdmissionPermit implements Admission.Waiter {
     }
     phase = Phase.HELD;
     cancelTimer();
-    state.plane().listener().on(new QueueWaitEnded(state.now() - queuedAt, true));
+    state.server().listener().on(new QueueWaitEnded(state.now() - queuedAt, true));
     holder.placeTaken();
   }
 
   private void tooLong() {
     if (phase == Phase.WAITING && admission.quit(this)) {
       phase = Phase.OVER;
-      state.plane().listener().on(new QueueWaitEnded(state.now() - queuedAt, false));
+      state.server().listener().on(new QueueWaitEnded(state.now() - queuedAt, false));
       holder.waitedTooLong();
     }
   }
@@ -147,7 +147,7 @@ final class AdmissionPermit implements Admission.Waiter {
     } else if (before == Phase.WAITING) {
       cancelTimer();
       admission.quit(this);
-      state.plane().listener().on(new QueueWaitEnded(state.now() - queuedAt, false));
+      state.server().listener().on(new QueueWaitEnded(state.now() - queuedAt, false));
     }
   }
 

@@ -31,7 +31,7 @@ final class AnswerWriter {
   private static final int MOST_RERANK_BYTES = 16 << 20;
 
   private final ClientConnection client;
-  private final ServerContext plane;
+  private final ServerContext server;
   private final RequestHead head;
   private final Endpoint endpoint;
   private final String requestId;
@@ -60,7 +60,7 @@ final class AnswerWriter {
     this.requestId = requestId;
     this.report = report;
     this.endpoint = endpoint;
-    plane = client.state().plane();
+    server = client.state().server();
   }
 
   /**
@@ -76,8 +76,8 @@ final class AnswerWriter {
             ? new ResponseIdSniffer(new BodyFraming(answer, head.method()))
             : null;
     String lines =
-        changes.lines() + plane.cors().lines(head) + "x-request-id: " + requestId + "\r\n";
-    if (plane.headers().workerHeader()) {
+        changes.lines() + server.cors().lines(head) + "x-request-id: " + requestId + "\r\n";
+    if (server.headers().workerHeader()) {
       lines += "x-pointsman-worker: " + shownId(worker) + "\r\n";
     }
     if (!limits.isEmpty()) {
@@ -89,7 +89,7 @@ final class AnswerWriter {
     answer.leaveOut("access-control-");
     boolean keep = client.replies().mayKeep(head, received);
     BodyRewrite stageError =
-        plane.headers().stageErrors() ? StageErrorBody.of(worker, head, answer) : null;
+        server.headers().stageErrors() ? StageErrorBody.of(worker, head, answer) : null;
     if (stageError != null) {
       answer.leaveOut("content-type:");
       lines += "content-type: application/json\r\n";
@@ -162,7 +162,7 @@ final class AnswerWriter {
     Worker by = report.worker();
     ResponseIdSniffer learning = ids;
     if (learning != null && by != null && report.status() < 300) {
-      boolean done = learning.learn(bytes, by, plane.owners(), plane.owner(head));
+      boolean done = learning.learn(bytes, by, server.owners(), server.owner(head));
       report.creates(learning.id());
       ids = done ? null : learning;
     }
@@ -173,16 +173,16 @@ final class AnswerWriter {
    *
    * @param restSeconds value of {@code Retry-After} in seconds; 0 for the worker's own
    */
-  Relay pass(BufferedResponse held, boolean received, long restSeconds) {
+  Relay pass(BufferedResponse buffered, boolean received, long restSeconds) {
     ResponseHead answer = client.state().head();
-    answer.parse(held.head(), held.head().length);
+    answer.parse(buffered.head(), buffered.head().length);
     String retryAfter = "";
     if (restSeconds > 0) {
       answer.leaveOut("retry-after:");
       retryAfter = "retry-after: " + restSeconds + "\r\n";
     }
-    Relay relay = open(held.worker(), answer, received, new AnswerChanges(retryAfter, null));
-    ByteBuf bytes = held.takeBody();
+    Relay relay = open(buffered.worker(), answer, received, new AnswerChanges(retryAfter, null));
+    ByteBuf bytes = buffered.takeBody();
     if (relay.empty() || !bytes.isReadable()) {
       bytes.release();
       relay.sendHead();

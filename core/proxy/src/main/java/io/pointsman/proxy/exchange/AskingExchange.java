@@ -48,13 +48,13 @@ final class AskingExchange implements ClientStream {
 
   /** Runs on a virtual thread. */
   private void asked(CallerCheck check, String authorization) {
-    CallerCheck.Admission found = CallerCheck.Admission.of(CallerCheck.Verdict.UNKNOWN);
+    CallerCheck.Admittance found = CallerCheck.Admittance.of(CallerCheck.Verdict.UNKNOWN);
     try {
       found = check.askAdmission(authorization);
     } catch (RuntimeException e) {
       LOG.error("a client's key could not be checked", e);
     }
-    CallerCheck.Admission admission = found;
+    CallerCheck.Admittance admission = found;
     try {
       client.state().loop().execute(() -> decided(admission));
     } catch (RejectedExecutionException e) {
@@ -62,7 +62,7 @@ final class AskingExchange implements ClientStream {
     }
   }
 
-  private void decided(CallerCheck.Admission admission) {
+  private void decided(CallerCheck.Admittance admission) {
     if (over) {
       return;
     }
@@ -170,7 +170,7 @@ final class AskingExchange implements ClientStream {
         .replies()
         .reply(
             head,
-            client.state().plane().requestIds().of(head),
+            client.state().server().requestIds().of(head),
             Reply.of(error, error.message()),
             received,
             error,

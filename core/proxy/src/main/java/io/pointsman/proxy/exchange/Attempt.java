@@ -45,7 +45,7 @@ final class Attempt extends WorkerCall {
   /**
    * Maximum time between the first and the last byte of such an answer. An engine sends it at once.
    */
-  private static final long MOST_HELD_NANOS = 250_000_000L;
+  private static final long MOST_BUFFERED_NANOS = 250_000_000L;
 
   /** Maximum silence of a worker after the client of its WebSocket has ended its side. */
   private static final long MOST_HALF_OPEN_NANOS = 30_000_000_000L;
@@ -75,7 +75,7 @@ final class Attempt extends WorkerCall {
   private boolean whole;
 
   /** Time at which a part of a good answer was first seen in the buffer; 0 before. */
-  private long heldSince;
+  private long bufferedSince;
 
   /** True after the worker has switched to the WebSocket protocol. */
   private boolean tunnel;
@@ -248,7 +248,7 @@ final class Attempt extends WorkerCall {
             parts.endpoint(),
             head,
             method,
-            lease.observed() || state.plane().listener().readsUsage() || context.countsTokens(),
+            lease.observed() || state.server().listener().readsUsage() || context.countsTokens(),
             context.charged(),
             state::contents);
     reader = reading;
@@ -316,7 +316,7 @@ final class Attempt extends WorkerCall {
     boolean produced = under.begun();
     EventKind kind = under.follow(in);
     if (tunnel && reader != null) {
-      context.quota().used(reader.usage(), state.plane().ticker().nanos());
+      context.quota().used(reader.usage(), state.server().ticker().nanos());
     }
     if (aborts(under.aborted(worker().shuttingDownSince(lease.placedAt())))) {
       endAborted(under, kind, in);
@@ -447,9 +447,9 @@ final class Attempt extends WorkerCall {
    */
   private void breakOff(Failure failure, ProxyError error) {
     RelayedAnswer under = relayed;
-    boolean untold = !begun();
+    boolean unstarted = !begun();
     drop();
-    boolean byEngine = failure == Failure.ERROR && (untold || engineEnd == EngineEnd.DEATH);
+    boolean byEngine = failure == Failure.ERROR && (unstarted || engineEnd == EngineEnd.DEATH);
     faults().failed(lease, failure, Evidence.ofSilence(byEngine));
     RetryReason why = failure == Failure.TIMEOUT ? RetryReason.TIMEOUT : resetReason();
     if (under == null || under.unsent()) {
@@ -524,14 +524,14 @@ final class Attempt extends WorkerCall {
   }
 
   private void checkHeld(long now, long silent, TimeoutSettings timeouts) {
-    BufferedResponse part = held();
+    BufferedResponse part = buffered();
     boolean waits = part != null && good(part.status()) && part.bytes() == 0;
     Duration limit = waits ? firstByte(timeouts) : timeouts.idle();
     if (TimeoutSettings.passed(silent, limit.toNanos())) {
       late();
     } else if (part != null && good(part.status()) && part.bytes() > 0) {
-      heldSince = heldSince == 0 ? now : heldSince;
-      if (now - heldSince > MOST_HELD_NANOS) {
+      bufferedSince = bufferedSince == 0 ? now : bufferedSince;
+      if (now - bufferedSince > MOST_BUFFERED_NANOS) {
         passHeld(part);
         parts.client().flush();
       }

@@ -152,11 +152,11 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   @Override
   public void channelActive(ChannelHandlerContext ctx) {
-    plane().gate().opened();
+    server().gate().opened();
     origin.enter();
     since = state.now();
     index = state.add(this);
-    if (plane().gate().draining()) {
+    if (server().gate().draining()) {
       state.drain();
     }
   }
@@ -185,7 +185,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     if (interrupted != null) {
       interrupted.clientGone();
     }
-    plane().gate().closed();
+    server().gate().closed();
     origin.leave();
   }
 
@@ -292,7 +292,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   @Override
   public void head(RequestHead head) {
     headComing = false;
-    if (protocolSwitch != null && protocolSwitch.asks(head) && !plane().gate().stopping()) {
+    if (protocolSwitch != null && protocolSwitch.asks(head) && !server().gate().stopping()) {
       switching = head;
     } else {
       protocolSwitch = null;
@@ -390,7 +390,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     if (!closing) {
       since = state.now();
       setReading(true);
-      goOn(keep && !plane().gate().draining(), complete);
+      goOn(keep && !server().gate().draining(), complete);
     }
     // Last, because the flush can make the client writable and start the next request.
     flush();
@@ -484,14 +484,14 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
       return;
     }
     if (lingering) {
-      long most = plane().gate().draining() ? LINGER_SILENT_NANOS : LINGER_NANOS;
+      long most = server().gate().draining() ? LINGER_SILENT_NANOS : LINGER_NANOS;
       boolean silent = outputShut && now - discardedAt > LINGER_SILENT_NANOS;
       if (silent || now - since > most) {
         channel.close();
       }
       return;
     }
-    TimeoutSettings timeouts = plane().timeouts();
+    TimeoutSettings timeouts = server().timeouts();
     if (closing) {
       // A closing connection has no further use. It closes even if idle clients have no timeout.
       long idle = timeouts.clientIdle().toNanos();
@@ -514,7 +514,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   private void headTimedOut() {
     ProxyError error = ProxyError.REQUEST_TIMEOUT;
-    String id = plane().requestIds().make("");
+    String id = server().requestIds().make("");
     Reply reply = Reply.of(error, error.message());
     ByteBuf bytes = reply.render(channel.alloc(), id, "connection: close\r\n", true);
     int length = bytes.readableBytes();
@@ -543,7 +543,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   }
 
   /** The present context; it changes when the settings change. */
-  private ServerContext plane() {
-    return state.plane();
+  private ServerContext server() {
+    return state.server();
   }
 }

@@ -21,7 +21,7 @@ final class ClientDecoder {
   ClientDecoder(ClientConnection connection, LoopState state) {
     this.connection = connection;
     this.state = state;
-    LimitSettings limits = state.plane().limits();
+    LimitSettings limits = state.server().limits();
     decoder =
         new RequestDecoder(
             connection,

@@ -53,7 +53,7 @@ record CodedBody(BodyCoding coding, boolean known, LimitSettings limits) {
   /** Starts to decode a complete body. */
   void decode(KeptBody body, LoopState state, BodyDecoder.Receiver receiver) {
     ContentCoding by = requireNonNull(coding.known(), "coding");
-    state.plane().decoder().decode(body, by, most(), state.allocator(), state.loop(), receiver);
+    state.server().decoder().decode(body, by, most(), state.allocator(), state.loop(), receiver);
   }
 
   /**

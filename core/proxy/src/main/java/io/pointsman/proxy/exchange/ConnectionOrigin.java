@@ -48,7 +48,7 @@ final class ConnectionOrigin {
     ClientAddress known = address;
     if (known == null) {
       boolean encrypted = own().pipeline().get(SslHandler.class) != null;
-      known = ClientAddress.of(channel.remoteAddress(), encrypted, plane().headers().forwarded());
+      known = ClientAddress.of(channel.remoteAddress(), encrypted, server().headers().forwarded());
       address = known;
     }
     return known;
@@ -77,7 +77,7 @@ final class ConnectionOrigin {
    * address only, because it can invent them.
    */
   FailingClients.Client failing(RequestHead head) {
-    String owner = plane().owner(head);
+    String owner = server().owner(head);
     if (!owner.equals(ClientOwner.EVERYBODY)) {
       return FailingClients.Client.proved(hash(owner));
     }
@@ -95,22 +95,22 @@ final class ConnectionOrigin {
   /** Takes a share of the memory for bodies, unless the client is a proxy of many. */
   void enter() {
     SocketAddress remote = channel.remoteAddress();
-    double most = plane().limits().clients().bodyShare();
-    if (most < 1 && !plane().headers().forwarded().trusts(remote)) {
-      share = plane().bodies().enter(ClientAddress.group(remote), most);
+    double most = server().limits().clients().bodyShare();
+    if (most < 1 && !server().headers().forwarded().trusts(remote)) {
+      share = server().bodies().enter(ClientAddress.group(remote), most);
     }
   }
 
   /** The memory for bodies that this client may use. */
   BodyBudget bodies() {
     BodyBudget own = share;
-    return own == null ? plane().bodies() : own;
+    return own == null ? server().bodies() : own;
   }
 
   /** Gives the share back. */
   void leave() {
     if (share != null) {
-      plane().bodies().leave(ClientAddress.group(channel.remoteAddress()));
+      server().bodies().leave(ClientAddress.group(channel.remoteAddress()));
     }
   }
 
@@ -120,7 +120,7 @@ final class ConnectionOrigin {
   }
 
   /** The present context; it changes when the settings change. */
-  private ServerContext plane() {
-    return state.plane();
+  private ServerContext server() {
+    return state.server();
   }
 }

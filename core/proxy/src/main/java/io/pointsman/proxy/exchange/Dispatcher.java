@@ -53,17 +53,17 @@ final class Dispatcher {
     } else if (head.method().equals("TRACE") || head.method().equals("CONNECT")) {
       refuse(head, ProxyError.METHOD_NOT_ALLOWED, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
     } else if (client.admin()) {
-      beginAdmin(head, found(plane().admin().routes(), head));
+      beginAdmin(head, found(server().admin().routes(), head));
     } else if (problem != null) {
       refuse(head, ProxyError.ORIGIN_REFUSED, problem, Map.of());
-    } else if (plane().cors().preflight(head)) {
+    } else if (server().cors().preflight(head)) {
       preflight(head);
     } else if (strictness().methods() && StandardMethods.refusal(head) != null) {
       refuse(head, ProxyError.METHOD_NOT_ALLOWED, StandardMethods.refusal(head));
-    } else if (head.webSocket() && !plane().cors().admitsWebSocket(head)) {
+    } else if (head.webSocket() && !server().cors().admitsWebSocket(head)) {
       refuse(head, ProxyError.ORIGIN_REFUSED, null);
     } else {
-      Found found = found(plane().admin().onClientPort(), head);
+      Found found = found(server().admin().onClientPort(), head);
       if (found == null) {
         checkCaller(head);
       } else {
@@ -74,11 +74,11 @@ final class Dispatcher {
 
   /** The problem with the request's Host; null if there is none. */
   private @Nullable String hostProblem(RequestHead head) {
-    HostNames hosts = plane().hosts();
+    HostNames hosts = server().hosts();
     if (hosts.any() || !(client.channel().localAddress() instanceof InetSocketAddress local)) {
       return null;
     }
-    boolean keys = plane().callers().known(null) != CallerCheck.Verdict.ADMITTED;
+    boolean keys = server().callers().known(null) != CallerCheck.Verdict.ADMITTED;
     return hosts.problem(head.first("host"), keys, local.getPort());
   }
 
@@ -110,7 +110,7 @@ final class Dispatcher {
    * @param found null if there is no such path
    */
   private void beginAdmin(RequestHead head, @Nullable Found found) {
-    AdminGuard guard = plane().admin().guard();
+    AdminGuard guard = server().admin().guard();
     boolean page = found != null && found.methods.page() && head.method().equals("GET");
     String problem = guard.problem(head, page);
     boolean forPlanes = found != null && found.methods.forPlanes(head.method());
@@ -139,7 +139,7 @@ final class Dispatcher {
     for (Map.Entry<String, String> each : headers.entrySet()) {
       reply = reply.with(each.getKey(), each.getValue());
     }
-    client.replies().reply(head, plane().requestIds().of(head), reply, !head.hasBody(), error, 0);
+    client.replies().reply(head, server().requestIds().of(head), reply, !head.hasBody(), error, 0);
   }
 
   private void checkCaller(RequestHead head) {
@@ -153,7 +153,7 @@ final class Dispatcher {
    *     itself
    */
   private void checkCaller(RequestHead head, @Nullable Caller admin) {
-    CallerCheck callers = plane().callers();
+    CallerCheck callers = server().callers();
     String authorization = CallerCheck.credentials(head);
     KeyHolder holder = callers.holder(authorization);
     if (holder != null) {
@@ -165,7 +165,7 @@ final class Dispatcher {
       }
       return;
     }
-    CallerCheck.Admission admission = callers.admission(authorization);
+    CallerCheck.Admittance admission = callers.admission(authorization);
     switch (admission.verdict()) {
       case ADMITTED -> dispatch(named(head, admission), admin);
       case REFUSED -> refuseCaller(head);
@@ -178,7 +178,7 @@ final class Dispatcher {
   }
 
   /** The head of the client that an authority names; the same head if it names none. */
-  static RequestHead named(RequestHead head, CallerCheck.Admission admission) {
+  static RequestHead named(RequestHead head, CallerCheck.Admittance admission) {
     return admission.client() == null ? head : head.of(admission.client());
   }
 
@@ -193,7 +193,7 @@ final class Dispatcher {
         error == ProxyError.INVALID_API_KEY ? refusal.with("www-authenticate", "Bearer") : refusal;
     client
         .replies()
-        .reply(head, plane().requestIds().of(head), reply, client.answering(), error, 0);
+        .reply(head, server().requestIds().of(head), reply, client.answering(), error, 0);
   }
 
   /**
@@ -203,9 +203,9 @@ final class Dispatcher {
    * @param admin the caller of an admin path; null for a path of clients
    */
   void dispatch(RequestHead admitted, @Nullable Caller admin) {
-    ClientIdentity behind = plane().callers().sentFor(admitted, admitted.identity());
+    ClientIdentity behind = server().callers().sentFor(admitted, admitted.identity());
     RequestHead head = behind == null ? admitted : admitted.onBehalfOf(behind);
-    Found found = found(admin == null ? plane().routes() : plane().admin().routes(), head);
+    Found found = found(admin == null ? server().routes() : server().admin().routes(), head);
     if (found != null) {
       beginLocal(found.methods, found.head, admin == null ? Caller.OPEN : admin);
       return;
@@ -234,7 +234,7 @@ final class Dispatcher {
    */
   @SuppressWarnings("ReferenceEquality") // tests for the same object
   private @Nullable LocalEndpoint refusal(RequestHead compared, RequestHead sent) {
-    ClosedPaths closed = plane().admin().closed();
+    ClosedPaths closed = server().admin().closed();
     LocalEndpoint refusal = closed.at(compared.method(), compared.path());
     return refusal != null || sent == compared
         ? refusal
@@ -276,28 +276,28 @@ final class Dispatcher {
   private void refuse(RequestHead head, ProxyError error, @Nullable String allow) {
     Reply reply = Reply.of(error, error.message());
     String id =
-        head.fault() == null ? plane().requestIds().of(head) : plane().requestIds().make("");
+        head.fault() == null ? server().requestIds().of(head) : server().requestIds().make("");
     client
         .replies()
         .reply(head, id, allow == null ? reply : reply.with("allow", allow), false, error, 0);
   }
 
   private void preflight(RequestHead head) {
-    String lines = plane().cors().lines(head) + plane().cors().preflightLines(head);
+    String lines = server().cors().lines(head) + server().cors().preflightLines(head);
     Reply reply = new Reply(204, Map.of(), new byte[0]);
     boolean keep = client.replies().mayKeep(head, !head.hasBody());
     String more = lines + head.connectionLine(keep);
     client.write(
-        reply.render(client.channel().alloc(), plane().requestIds().of(head), more, false));
+        reply.render(client.channel().alloc(), server().requestIds().of(head), more, false));
     client.finished(keep);
   }
 
   private Strictness strictness() {
-    return plane().limits().strictness();
+    return server().limits().strictness();
   }
 
   /** The present context; it changes when the settings change. */
-  private ServerContext plane() {
-    return client.state().plane();
+  private ServerContext server() {
+    return client.state().server();
   }
 }

@@ -59,7 +59,7 @@ final class Exchange
 
   private final ClientConnection client;
   private final LoopState state;
-  private final ServerContext plane;
+  private final ServerContext server;
   private final RequestHead head;
   private final CodedBody coded;
   private final RequestBody body;
@@ -90,23 +90,24 @@ final class Exchange
     this.client = client;
     this.head = head;
     state = client.state();
-    plane = state.plane();
+    server = state.server();
     Endpoint endpoint = Endpoint.of(head.method(), head.uri());
-    String id = plane.requestIds().of(head);
-    coded = CodedBody.of(head, endpoint, plane.limits());
-    report = new ExchangeReport(head, endpoint, id, state.now(), plane.tracer(), plane.listener());
+    String id = server.requestIds().of(head);
+    coded = CodedBody.of(head, endpoint, server.limits());
+    report =
+        new ExchangeReport(head, endpoint, id, state.now(), server.tracer(), server.listener());
     body =
         new RequestBody(
             head,
             state.allocator(),
-            plane.limits().maxBufferedBody(),
+            server.limits().maxBufferedBody(),
             client.origin().bodies(),
             !state.handlers().traits().editsBodies() && !coded.decodes());
     RequestFaults faults =
         new RequestFaults(
-            plane.faults(), id, () -> client.origin().failing(head), this::computedInOrder);
+            server.faults(), id, () -> client.origin().failing(head), this::computedInOrder);
     answers = new AnswerWriter(client, head, endpoint, id, report);
-    parts = new ExchangeParts(client, state, plane, head, endpoint, report, body, faults, answers);
+    parts = new ExchangeParts(client, state, server, head, endpoint, report, body, faults, answers);
     upload = new Upload(client, state, body);
     intake = new Intake(parts, coded, this);
     permit = new AdmissionPermit(state, this);
@@ -122,9 +123,9 @@ final class Exchange
   @Override
   public void begin() {
     state.count(1);
-    plane.listener().on(new RequestStarted(parts.endpoint()));
+    server.listener().on(new RequestStarted(parts.endpoint()));
     Reply refusal = coded.refusal();
-    if (head.contentLength() > plane.limits().maxBodyBytes()) {
+    if (head.contentLength() > server.limits().maxBodyBytes()) {
       end.reply(ProxyError.BODY_TOO_LARGE, client.replies().tooLarge());
     } else if (refusal != null) {
       end.reply(ProxyError.ENCODED_BODY, refusal);
@@ -143,7 +144,7 @@ final class Exchange
       part.release();
     } else if (upload.tunnels()) {
       upload.passOn(current, part);
-    } else if (body.total() + part.readableBytes() > plane.limits().maxBodyBytes()) {
+    } else if (body.total() + part.readableBytes() > server.limits().maxBodyBytes()) {
       part.release();
       refuseBody(ProxyError.BODY_TOO_LARGE, client.replies().tooLarge());
     } else if (phase != Phase.RECEIVING && intake.handoverIn(part)) {
@@ -243,7 +244,7 @@ final class Exchange
 
   /** Starts the search for a stored response. Returns true if the request was refused. */
   private boolean refusesSearch(StoredResponse stored) {
-    boolean several = plane.engine().fleet().snapshot().workers().size() > 1;
+    boolean several = server.engine().fleet().snapshot().workers().size() > 1;
     return switch (stored.beginSearch(several)) {
       case BEGUN -> false;
       case MISSING -> {
@@ -609,7 +610,7 @@ final class Exchange
 
   @Override
   public void checkTimeouts(long now) {
-    ExchangeTimeouts.check(this, plane, now);
+    ExchangeTimeouts.check(this, server, now);
     if (phase == Phase.TRYING) {
       handler.waits().checkWorkers();
     }

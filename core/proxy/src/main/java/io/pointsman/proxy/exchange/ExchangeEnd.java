@@ -85,7 +85,7 @@ final class ExchangeEnd {
   /** Ends the request with the error of its last attempt. */
   void replyFailure(ProxyError failure) {
     Worker last = report.worker();
-    if (parts.plane().headers().stageErrors()
+    if (parts.server().headers().stageErrors()
         && last != null
         && failure.blame() == Blame.UPSTREAM
         && StageErrors.apply(last.spec().role())) {
@@ -160,14 +160,14 @@ final class ExchangeEnd {
       report.endTrace(result);
     } finally {
       permit.leave(report.promptTokens(intake.promptTokens()) + report.outputTokens());
-      ServerContext plane = parts.plane();
-      intake.quota().end(report, plane.limiter().responses(), plane.ticker().nanos());
+      ServerContext server = parts.server();
+      intake.quota().end(report, server.limiter().responses(), server.ticker().nanos());
       parts.state().count(-1);
-      parts.plane().listener().on(new RequestEnded(result));
+      parts.server().listener().on(new RequestEnded(result));
     }
     String session = report.endedSession();
     if (session != null) {
-      parts.plane().listener().on(new SessionEnded(session));
+      parts.server().listener().on(new SessionEnded(session));
     }
   }
 

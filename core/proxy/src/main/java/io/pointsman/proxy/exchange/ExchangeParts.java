@@ -12,7 +12,7 @@ import io.pointsman.request.Endpoint;
  *
  * @param client the client's connection
  * @param state the state of the event loop
- * @param plane the context at the start of the request
+ * @param server the context at the start of the request
  * @param head the head of the request as it came
  * @param endpoint the route of the request
  * @param report the record of its events
@@ -23,7 +23,7 @@ import io.pointsman.request.Endpoint;
 record ExchangeParts(
     ClientConnection client,
     LoopState state,
-    ServerContext plane,
+    ServerContext server,
     RequestHead head,
     Endpoint endpoint,
     ExchangeReport report,

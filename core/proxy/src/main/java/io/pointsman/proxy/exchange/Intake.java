@@ -107,7 +107,7 @@ final class Intake implements BodyDecoder.Receiver {
       HandoverFields.paths().stream().<BodyEdit>map(BodyEdit.Remove::new).toList();
 
   private final LoopState state;
-  private final ServerContext plane;
+  private final ServerContext server;
   private final Endpoint endpoint;
   private final RequestBody body;
   private final ExchangeParts parts;
@@ -130,7 +130,7 @@ final class Intake implements BodyDecoder.Receiver {
     this.coded = coded;
     this.receiver = receiver;
     state = parts.state();
-    plane = parts.plane();
+    server = parts.server();
     endpoint = parts.endpoint();
     body = parts.body();
     head = parts.head();
@@ -205,7 +205,7 @@ final class Intake implements BodyDecoder.Receiver {
     byte[] bytes = buffered();
     RequestFacts read = facts(bytes);
     String asked = read.model();
-    Splice edit = plane.edits().edit(read, bytes, body.buffered(), body.complete());
+    Splice edit = server.edits().edit(read, bytes, body.buffered(), body.complete());
     if (edit != null) {
       body.edit(edit);
       bytes = buffered();
@@ -228,8 +228,8 @@ final class Intake implements BodyDecoder.Receiver {
       return refused;
     }
     String owner =
-        StoredResponse.concerns(endpoint, read) ? plane.owner(head) : ClientOwner.EVERYBODY;
-    StoredResponse stored = StoredResponse.of(plane.owners(), endpoint, head, read, owner);
+        StoredResponse.concerns(endpoint, read) ? server.owner(head) : ClientOwner.EVERYBODY;
+    StoredResponse stored = StoredResponse.of(server.owners(), endpoint, head, read, owner);
     refused = ofOwner(read, stored, owner);
     if (refused == null) {
       refused = ofForm(read, stored, bytes);
@@ -261,7 +261,7 @@ final class Intake implements BodyDecoder.Receiver {
    */
   private Handover handover(RequestFacts read, byte[] bytes) {
     int length = body.buffered();
-    if (plane.headers().handovers() || !endpoint.readsBody()) {
+    if (server.headers().handovers() || !endpoint.readsBody()) {
       return Handover.NONE;
     }
     if (body.complete() && read.body().kind() == BodyVerdict.Kind.OBJECT) {
@@ -357,7 +357,7 @@ final class Intake implements BodyDecoder.Receiver {
         return new Refused(ProxyError.INVALID_BODY, UNREADABLE_RESPONSE);
       }
     }
-    boolean unknown = plane.limits().clients().searchesUnowned();
+    boolean unknown = server.limits().clients().searchesUnowned();
     return stored == null || stored.permitted(unknown)
         ? null
         : new Refused(ProxyError.UNKNOWN_RESPONSE);
@@ -367,9 +367,9 @@ final class Intake implements BodyDecoder.Receiver {
   private @Nullable Result ofForm(
       RequestFacts read, @Nullable StoredResponse stored, byte[] bytes) {
     String refusal = read.refusal();
-    if (refusal == null && (stored == null || !stored.ownedByAMember(plane.engine()))) {
+    if (refusal == null && (stored == null || !stored.ownedByAMember(server.engine()))) {
       int cutAfter = body.complete() ? RequestFacts.WHOLE : body.buffered();
-      refusal = read.unnamed(plane.engine().modelsToName(), cutAfter);
+      refusal = read.unnamed(server.engine().modelsToName(), cutAfter);
       if (refusal != null && read.mayNameFurther() && body.keepsMore()) {
         return MORE;
       }
@@ -377,7 +377,7 @@ final class Intake implements BodyDecoder.Receiver {
     if (refusal != null) {
       return new Refused(ProxyError.INVALID_BODY, refusal);
     }
-    return body.complete() && plane.limits().strictness().bodies() ? ofTypes(bytes) : null;
+    return body.complete() && server.limits().strictness().bodies() ? ofTypes(bytes) : null;
   }
 
   /** Checks a body for vllm-router's types; null if it has them. */
@@ -397,14 +397,14 @@ final class Intake implements BodyDecoder.Receiver {
   }
 
   private Result ofQueue(RequestFacts read, @Nullable StoredResponse stored) {
-    Admission queue = plane.admissions().of(read.model());
+    Admission queue = server.admissions().of(read.model());
     QueuedRequest request = queued(read, queue);
     if (request == null) {
       return new Refused(ProxyError.INVALID_PRIORITY);
     }
-    QuotaAnswer.Refused limited = quota.take(plane, head, read);
+    QuotaAnswer.Refused limited = quota.take(server, head, read);
     if (limited != null) {
-      plane.listener().on(new LimitReached(head.identity(), limited.limit()));
+      server.listener().on(new LimitReached(head.identity(), limited.limit()));
       return new Refused(Rejections.error(limited), Rejections.reply(limited));
     }
     parts.answers().limits(quota.headers());

@@ -72,14 +72,14 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
     this.head = head;
     this.endpoint = endpoint;
     this.caller = caller;
-    requestId = client.state().plane().requestIds().of(head);
+    requestId = client.state().server().requestIds().of(head);
     startedAt = client.state().now();
     lastReadAt = startedAt;
   }
 
   /** Maximum size of the body in bytes, including a part that is not buffered. */
   private long mostBytes() {
-    LimitSettings limits = client.state().plane().limits();
+    LimitSettings limits = client.state().server().limits();
     if (endpoint.streamsBody()) {
       return Math.min(limits.maxBodyBytes(), endpoint.mostBytes());
     }
@@ -87,7 +87,7 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
   }
 
   private long mostKept() {
-    LimitSettings limits = client.state().plane().limits();
+    LimitSettings limits = client.state().server().limits();
     long most = Math.min(limits.maxBodyBytes(), limits.maxBufferedBody());
     return Math.min(most, endpoint.mostBytes());
   }
@@ -187,7 +187,7 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
   }
 
   private BodyBudget handling() {
-    return client.state().plane().localBodies();
+    return client.state().server().localBodies();
   }
 
   @Override
@@ -399,7 +399,7 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
 
   @Override
   public void checkTimeouts(long now) {
-    TimeoutSettings timeouts = client.state().plane().timeouts();
+    TimeoutSettings timeouts = client.state().server().timeouts();
     boolean late = over(now - startedAt, timeouts.total());
     if (sender != null) {
       boolean longer = over(now - startedAt, timeouts.streamTotal());
@@ -416,7 +416,7 @@ final class LocalExchange implements ClientStream, ContentSender.Sink {
             now,
             !received && !waits,
             streamed + buffered() + dropped,
-            client.state().plane().limits().clients());
+            client.state().server().limits().clients());
     boolean silent = over(now - lastReadAt, timeouts.clientBody());
     if (!received && !waits && (late || slow || silent)) {
       reply(ProxyError.REQUEST_TIMEOUT);

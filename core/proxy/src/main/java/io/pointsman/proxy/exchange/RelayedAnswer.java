@@ -93,12 +93,12 @@ final class RelayedAnswer {
 
   /** True if the engine has computed a part of the received body. */
   boolean begun() {
-    return first.told() != EventKind.TAKEN;
+    return first.kind() != EventKind.TAKEN;
   }
 
   /** True if the body began with an error in place of output. */
   boolean failedInStream() {
-    return first.told() == EventKind.FAILED;
+    return first.kind() == EventKind.FAILED;
   }
 
   /** Reads {@code in}, the next bytes of the body, which remain unchanged. */
@@ -166,13 +166,13 @@ final class RelayedAnswer {
     ByteBuf all = first.join(in);
     parts.answers().bodyArrived(all, now, kind.computed());
     Relay.Progress progress = relay.relay(all);
-    tellReached();
+    reportReached();
     return progress;
   }
 
   /** Relays the buffered bytes. */
   Relay.Progress passKept(long now) {
-    return pass(Unpooled.EMPTY_BUFFER, first.told(), now);
+    return pass(Unpooled.EMPTY_BUFFER, first.kind(), now);
   }
 
   /** Relays the start of {@code in} up to an index. Its ownership passes to this method. */
@@ -191,7 +191,7 @@ final class RelayedAnswer {
   /** Sends the head, if it was not sent. */
   void sendHead() {
     relay.sendHead();
-    tellReached();
+    reportReached();
   }
 
   /** Nanoseconds since the last comment. */
@@ -203,10 +203,10 @@ final class RelayedAnswer {
   void comment(long now) {
     commentedAt = now;
     relay.keepAlive();
-    tellReached();
+    reportReached();
   }
 
-  private void tellReached() {
+  private void reportReached() {
     if (!reached && relay.bytesOut() > 0) {
       reached = true;
       if (parts.body().complete()) {

@@ -26,16 +26,16 @@ final class RequestQuota {
   private @Nullable String stored;
 
   /** Takes a place; returns the refusal if a limit is reached, else null. */
-  QuotaAnswer.@Nullable Refused take(ServerContext plane, RequestHead head, RequestFacts facts) {
+  QuotaAnswer.@Nullable Refused take(ServerContext server, RequestHead head, RequestFacts facts) {
     QuotaAnswer answer =
-        plane
+        server
             .limiter()
             .enter(
                 head.identity(),
                 facts.model(),
-                plane.engine().fleet().snapshot(),
+                server.engine().fleet().snapshot(),
                 facts.prefix().tokens(),
-                plane.limits().clients().quota());
+                server.limits().clients().quota());
     return switch (answer) {
       case QuotaAnswer.Admitted admitted -> {
         place = admitted;

@@ -50,9 +50,9 @@ final class RequestSender {
     this.parts = parts;
     this.request = request;
     this.upload = upload;
-    boolean drops = !parts.plane().headers().handovers();
+    boolean drops = !parts.server().headers().handovers();
     boolean addresses = drops && HandoverFields.addresses(request.id());
-    String own = addresses ? parts.plane().requestIds().make(request.head().uri()) : request.id();
+    String own = addresses ? parts.server().requestIds().make(request.head().uri()) : request.id();
     id = RequestIds.forEngine(own);
     int given = request.head().requestIds();
     replacedId =
@@ -109,7 +109,7 @@ final class RequestSender {
    * listener.
    */
   void sentWhole(Worker to) {
-    PromptListener prompts = parts.plane().prompts();
+    PromptListener prompts = parts.server().prompts();
     if (!promptReported && parts.body().replayable() && prompts.wants(request.facts())) {
       promptReported = true;
       KeptBody body = request.body();

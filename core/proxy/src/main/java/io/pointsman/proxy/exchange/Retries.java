@@ -54,7 +54,7 @@ final class Retries {
     this.parts = parts;
     this.model = model;
     this.candidates = candidates;
-    plan = new RetryPlan(parts.plane().retry(), parts.plane().backoff(), parts.state().budget());
+    plan = new RetryPlan(parts.server().retry(), parts.server().backoff(), parts.state().budget());
   }
 
   /** Records the start of an attempt. */
@@ -98,7 +98,7 @@ final class Retries {
   }
 
   private @Nullable Pool pool(Worker of) {
-    return parts.plane().engine().pool(of.spec().role(), model);
+    return parts.server().engine().pool(of.spec().role(), model);
   }
 
   /**
@@ -146,8 +146,8 @@ final class Retries {
       case CONNECT, BUSY, NOT_THERE, STALE -> true;
       case RESET, PROTOCOL, STATUS, ABORTED -> repeatable();
       case LATE_RESET, LOST ->
-          repeatable() && (leaves || (parts.plane().retry().afterLateReset() && !brokeLate));
-      case TIMEOUT -> repeatable() && (leaves || parts.plane().retry().afterTimeout());
+          repeatable() && (leaves || (parts.server().retry().afterLateReset() && !brokeLate));
+      case TIMEOUT -> repeatable() && (leaves || parts.server().retry().afterTimeout());
     };
   }
 
@@ -179,7 +179,7 @@ final class Retries {
 
   /** The buffered error of the attempts, with its ownership; null if there is none. */
   @Nullable BufferedResponse takeError() {
-    return plan.takeHeld(candidates.someUntried());
+    return plan.takeBuffered(candidates.someUntried());
   }
 
   /** The error of the last attempt without an answer; null if there is none. */

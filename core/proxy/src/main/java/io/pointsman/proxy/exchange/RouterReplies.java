@@ -38,7 +38,7 @@ final class RouterReplies {
     return Reply.of(
         ProxyError.BODY_TOO_LARGE,
         "request body: too large (expected: at most "
-            + plane().limits().maxBodyBytes()
+            + server().limits().maxBodyBytes()
             + " bytes)");
   }
 
@@ -72,7 +72,7 @@ final class RouterReplies {
       @Nullable ProxyError error,
       long nanos,
       long length) {
-    if (plane().listener().receivesOwnAnswers()) {
+    if (server().listener().receivesOwnAnswers()) {
       String reason = error == null ? null : error.code();
       Blame blame = status < 400 ? Blame.NONE : status < 500 ? Blame.CLIENT : Blame.ROUTER;
       RequestReport report =
@@ -84,19 +84,19 @@ final class RouterReplies {
               new ReportedResult(status, blame, reason, false, false),
               new ReportedTimes(RequestReport.NEVER, RequestReport.NEVER, nanos),
               new ReportedTraffic(Math.max(0, head.contentLength()), length, 0, Usage.UNKNOWN));
-      plane().listener().on(new RouterAnswered(report));
+      server().listener().on(new RouterAnswered(report));
     }
   }
 
   /** True if another request may follow on this connection. */
   boolean mayKeep(RequestHead head, boolean complete) {
     // Bytes after a refused upgrade may be of the other protocol.
-    return complete && head.keepAlive() && !head.webSocket() && !plane().gate().stopping();
+    return complete && head.keepAlive() && !head.webSocket() && !server().gate().stopping();
   }
 
   /** The bytes of an answer of the router. */
   ByteBuf render(RequestHead head, String requestId, Reply reply, boolean keep) {
-    String origins = admin ? "" : plane().cors().lines(head);
+    String origins = admin ? "" : server().cors().lines(head);
     String more = origins + head.connectionLine(keep);
     Reply formed = reply.inFormOf(Paths.plain(head.path()), requestId);
     return formed.render(channel().alloc(), requestId, more, !head.method().equals("HEAD"));
@@ -104,7 +104,7 @@ final class RouterReplies {
 
   /** The head of an answer of the router. The body follows in pieces. */
   ByteBuf renderHead(RequestHead head, String requestId, Reply reply, boolean keep, long length) {
-    String more = plane().cors().lines(head) + head.connectionLine(keep);
+    String more = server().cors().lines(head) + head.connectionLine(keep);
     return reply.head(channel().alloc(), requestId, more, length);
   }
 
@@ -113,7 +113,7 @@ final class RouterReplies {
   }
 
   /** The present context; it changes when the settings change. */
-  private ServerContext plane() {
-    return client.state().plane();
+  private ServerContext server() {
+    return client.state().server();
   }
 }

@@ -92,7 +92,7 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
     this.state = state;
     this.channel = channel;
     maxStreams = settings.maxStreams();
-    codec = codec(settings, state.plane().limits());
+    codec = codec(settings, state.server().limits());
     // The codec itself applies the limit when the client confirms the settings.
     codec.connection().remote().maxActiveStreams(maxStreams);
   }
@@ -167,7 +167,7 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
 
   @Override
   public void handlerAdded(ChannelHandlerContext ctx) {
-    state.plane().gate().opened();
+    state.server().gate().opened();
     since = state.now();
     periodStart = since;
     index = state.add(this);
@@ -175,7 +175,7 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
     long window = Math.min((long) maxStreams * STREAM_WINDOW, Integer.MAX_VALUE) - 65_535;
     ctx.write(new DefaultHttp2WindowUpdateFrame((int) window));
     ctx.flush();
-    if (state.plane().gate().draining()) {
+    if (state.server().gate().draining()) {
       state.drain();
     }
   }
@@ -205,7 +205,7 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
     closing = true;
     // The codec does not close streams while their reads pause.
     List.copyOf(streams).forEach(Channel::close);
-    state.plane().gate().closed();
+    state.server().gate().closed();
   }
 
   @Override
@@ -274,7 +274,7 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
 
   /** Reports an answer's head. While the router stops, the client should open no more streams. */
   void answers() {
-    if (state.plane().gate().stopping()) {
+    if (state.server().gate().stopping()) {
       announce();
     }
   }
@@ -295,7 +295,7 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
             "extended CONNECT: not supported (expected: HTTP/1.1 for WebSockets)");
     return reply
         .with("allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
-        .render(channel.alloc(), state.plane().requestIds().make(""), "", true);
+        .render(channel.alloc(), state.server().requestIds().make(""), "", true);
   }
 
   /** A defect closes only this connection. */
@@ -319,7 +319,7 @@ public final class Http2Client extends ChannelInboundHandlerAdapter implements L
       }
       return;
     }
-    long idle = state.plane().timeouts().clientIdle().toNanos();
+    long idle = state.server().timeouts().clientIdle().toNanos();
     if (closing) {
       if (now - since > (idle == 0 ? CLOSING_NANOS : Math.min(idle, CLOSING_NANOS))) {
         closeNow();

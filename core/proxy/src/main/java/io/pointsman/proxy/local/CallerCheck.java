@@ -48,13 +48,13 @@ public interface CallerCheck {
    *
    * @param client null if the authority names none, or the caller is not admitted
    */
-  record Admission(Verdict verdict, @Nullable ClientIdentity client) {
-    private static final Admission ADMITTED = new Admission(Verdict.ADMITTED, null);
-    private static final Admission REFUSED = new Admission(Verdict.REFUSED, null);
-    private static final Admission UNKNOWN = new Admission(Verdict.UNKNOWN, null);
+  record Admittance(Verdict verdict, @Nullable ClientIdentity client) {
+    private static final Admittance ADMITTED = new Admittance(Verdict.ADMITTED, null);
+    private static final Admittance REFUSED = new Admittance(Verdict.REFUSED, null);
+    private static final Admittance UNKNOWN = new Admittance(Verdict.UNKNOWN, null);
 
     /** A result without a name of the client. */
-    public static Admission of(Verdict verdict) {
+    public static Admittance of(Verdict verdict) {
       return switch (verdict) {
         case ADMITTED -> ADMITTED;
         case REFUSED -> REFUSED;
@@ -64,13 +64,13 @@ public interface CallerCheck {
   }
 
   /** As {@link #known}, with the client. */
-  default Admission admission(@Nullable String authorization) {
-    return Admission.of(known(authorization));
+  default Admittance admission(@Nullable String authorization) {
+    return Admittance.of(known(authorization));
   }
 
   /** As {@link #ask}, with the client. */
-  default Admission askAdmission(String authorization) {
-    return Admission.of(ask(authorization));
+  default Admittance askAdmission(String authorization) {
+    return Admittance.of(ask(authorization));
   }
 
   /**

@@ -38,7 +38,7 @@ public final class LoopState {
   /** Delay after which the loop has read each of its sockets again. */
   private static final long BEFORE_CLOSING_NANOS = 20_000_000L;
 
-  private volatile ServerContext plane;
+  private volatile ServerContext server;
   private final EventLoop loop;
   private final Flushes flushes;
   private final UpstreamPools pools;
@@ -64,7 +64,7 @@ public final class LoopState {
    * @param loops number of loops
    */
   public LoopState(
-      ServerContext plane,
+      ServerContext server,
       EventLoop loop,
       Flushes flushes,
       Function<Runnable, UpstreamPools> pools,
@@ -72,22 +72,22 @@ public final class LoopState {
       RequestHandlerFactory handlers,
       UpstreamSettings upstream,
       int loops) {
-    this.plane = plane;
+    this.server = server;
     this.loop = loop;
     this.upstream = upstream;
     this.loops = loops;
     this.flushes = flushes;
     this.reader = reader;
     this.pools = pools.apply(this::sweepLater);
-    budget = new RetryBudget(plane.retry(), loops, plane.ticker().nanos());
+    budget = new RetryBudget(server.retry(), loops, server.ticker().nanos());
     maxHeadBytes = upstream.maxHeadBytes();
     RequestHandlers made = handlers.create(this);
     this.handlers = made;
-    afterAWhile = afterAWhile(plane, made);
+    afterAWhile = afterAWhile(server, made);
   }
 
-  private Executor afterAWhile(ServerContext plane, RequestHandlers made) {
-    long sweepNanos = sweepNanos(plane, upstream, made.traits().firstByte());
+  private Executor afterAWhile(ServerContext server, RequestHandlers made) {
+    long sweepNanos = sweepNanos(server, upstream, made.traits().firstByte());
     return CompletableFuture.delayedExecutor(sweepNanos, TimeUnit.NANOSECONDS, loop);
   }
 
@@ -98,7 +98,7 @@ public final class LoopState {
   public void use(UpstreamSettings next) {
     upstream = next;
     pools.use(next);
-    afterAWhile = afterAWhile(plane, handlers);
+    afterAWhile = afterAWhile(server, handlers);
   }
 
   /**
@@ -106,17 +106,17 @@ public final class LoopState {
    * theirs. Call it on the event loop.
    */
   public void use(ServerContext next, RequestReader nextReader) {
-    if (!next.retry().equals(plane.retry())) {
+    if (!next.retry().equals(server.retry())) {
       budget = new RetryBudget(next.retry(), loops, next.ticker().nanos());
     }
-    plane = next;
+    server = next;
     reader = nextReader;
     afterAWhile = afterAWhile(next, handlers);
   }
 
   private static long sweepNanos(
-      ServerContext plane, UpstreamSettings upstream, Duration ofHandlers) {
-    TimeoutSettings t = plane.timeouts();
+      ServerContext server, UpstreamSettings upstream, Duration ofHandlers) {
+    TimeoutSettings t = server.timeouts();
     List<Duration> all =
         List.of(
             t.firstByte(),
@@ -127,7 +127,7 @@ public final class LoopState {
             t.clientHead(),
             t.clientBody(),
             t.clientIdle(),
-            plane.sseKeepalive(),
+            server.sseKeepalive(),
             upstream.poolIdleTimeout());
     long shortest = Long.MAX_VALUE;
     for (Duration timeout : all) {
@@ -142,8 +142,8 @@ public final class LoopState {
   }
 
   /** The state that all loops share. */
-  public ServerContext plane() {
-    return plane;
+  public ServerContext server() {
+    return server;
   }
 
   public EventLoop loop() {
@@ -185,7 +185,7 @@ public final class LoopState {
 
   /** The time in nanoseconds, by the clock of all timeouts. */
   public long now() {
-    return plane.ticker().nanos();
+    return server.ticker().nanos();
   }
 
   /** Scratch memory of at least {@code length} bytes, valid until the next call. */
@@ -259,10 +259,10 @@ public final class LoopState {
         clients.get(i).checkTimeouts(now);
       }
     }
-    if (plane.gate().crowded(now)) {
+    if (server.gate().crowded(now)) {
       evictIdle(now, false);
     }
-    if (plane.gate().adminCrowded()) {
+    if (server.gate().adminCrowded()) {
       evictIdle(now, true);
     }
     boolean unused = pools.sweep(now);
@@ -277,7 +277,7 @@ public final class LoopState {
    * @param admin true for those of the admin listener, false for those of clients
    */
   private void evictIdle(long now, boolean admin) {
-    long least = plane.limits().clients().evictIdle().toNanos();
+    long least = server.limits().clients().evictIdle().toNanos();
     List<LoopClient> idle = new ArrayList<>();
     for (LoopClient client : clients) {
       if (least > 0 && client.admin() == admin && client.idleNanos(now) >= least) {

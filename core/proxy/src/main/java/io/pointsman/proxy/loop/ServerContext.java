@@ -61,7 +61,7 @@ public record ServerContext(
     FaultRecords faults,
     Admissions admissions,
     ClientLimiter limiter,
-    Deferral holdBack,
+    Deferral deferral,
     RequestIds requestIds,
     ResponseOwners owners,
     DrainGate gate,
@@ -87,7 +87,7 @@ public record ServerContext(
       RetrySettings retry,
       Backoff backoff,
       Admissions admissions,
-      Deferral holdBack,
+      Deferral deferral,
       RequestIds requestIds,
       Duration sseKeepalive) {}
 
@@ -114,7 +114,7 @@ public record ServerContext(
         faults,
         live.admissions,
         limiter,
-        live.holdBack,
+        live.deferral,
         live.requestIds,
         owners,
         gate,

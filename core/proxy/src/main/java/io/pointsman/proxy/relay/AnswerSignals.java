@@ -47,8 +47,8 @@ public final class AnswerSignals {
   public static @Nullable AnswerSignals of(
       Lease lease, ResponseHead head, @Nullable AnswerReader reader) {
     boolean stream = head.eventStream() || (!lease.whole() && unmeasured(head));
-    boolean tells = head.status() == OK && (stream || !head.encoded());
-    return tells ? new AnswerSignals(lease, reader, stream, head.encoded()) : null;
+    boolean readable = head.status() == OK && (stream || !head.encoded());
+    return readable ? new AnswerSignals(lease, reader, stream, head.encoded()) : null;
   }
 
   private static boolean unmeasured(ResponseHead head) {

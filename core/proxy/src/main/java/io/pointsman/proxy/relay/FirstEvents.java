@@ -21,7 +21,7 @@ public final class FirstEvents {
   /** Null after the first output. Without an event stream each byte is output. */
   private @Nullable StreamOpening opening;
 
-  private EventKind told = EventKind.TAKEN;
+  private EventKind kind = EventKind.TAKEN;
   private @Nullable ByteBuf kept;
 
   /**
@@ -36,19 +36,19 @@ public final class FirstEvents {
   /** The state after {@code in}, the next bytes of the body, which remain unchanged. */
   public EventKind read(ByteBuf in) {
     if (opening != null) {
-      told = opening.take(in);
-    } else if (!told.decides()) {
-      told = EventKind.OUTPUT;
+      kind = opening.take(in);
+    } else if (!kind.decides()) {
+      kind = EventKind.OUTPUT;
     }
-    if (told.decides()) {
+    if (kind.decides()) {
       opening = null;
     }
-    return told;
+    return kind;
   }
 
   /** The state after the bytes read up to this call. */
-  public EventKind told() {
-    return told;
+  public EventKind kind() {
+    return kind;
   }
 
   /**

@@ -67,8 +67,8 @@ public final class Rejections {
    * @param model model of the request
    */
   public static Reply reply(Decision.Rejected rejected, @Nullable String model) {
-    int said = rejected.busyStatus();
-    return reply(rejected, model, said == 0 ? ProxyError.ALL_BUSY.status() : said);
+    int reported = rejected.busyStatus();
+    return reply(rejected, model, reported == 0 ? ProxyError.ALL_BUSY.status() : reported);
   }
 
   /**

@@ -30,11 +30,11 @@ public final class RequestIds {
   private static final int LONGEST = 256;
 
   private final List<String> headers;
-  private final RandomSource dice;
+  private final RandomSource random;
 
-  public RequestIds(List<String> headers, RandomSource dice) {
+  public RequestIds(List<String> headers, RandomSource random) {
     this.headers = headers;
-    this.dice = dice;
+    this.random = random;
   }
 
   /** The id of a request: the client's, else a generated one. */
@@ -65,7 +65,7 @@ public final class RequestIds {
     byte[] prefix = prefix(uri);
     byte[] id = Arrays.copyOf(prefix, prefix.length + LENGTH);
     for (int i = prefix.length; i < id.length; i += GROUP) {
-      int group = dice.roll(GROUP_BOUND);
+      int group = random.roll(GROUP_BOUND);
       for (int k = 0; k < GROUP; k++) {
         id[i + k] = LETTERS[group % LETTERS.length];
         group /= LETTERS.length;

@@ -7,11 +7,11 @@ public final class Backoff {
   private static final int HALF_STEPS = 1000;
 
   private final RetrySettings settings;
-  private final RandomSource dice;
+  private final RandomSource random;
 
-  public Backoff(RetrySettings settings, RandomSource dice) {
+  public Backoff(RetrySettings settings, RandomSource random) {
     this.settings = settings;
-    this.dice = dice;
+    this.random = random;
   }
 
   /**
@@ -23,7 +23,7 @@ public final class Backoff {
     double grown = (double) settings.initialBackoff().toNanos();
     grown *= Math.pow(settings.multiplier(), retries);
     double plain = Math.min(grown, (double) settings.maxBackoff().toNanos());
-    int step = dice.roll(2 * HALF_STEPS + 1) - HALF_STEPS;
+    int step = random.roll(2 * HALF_STEPS + 1) - HALF_STEPS;
     double spread = settings.jitter() * step / HALF_STEPS;
     return (long) (plain * (1 + spread));
   }

@@ -25,7 +25,7 @@ public final class RetryPlan {
 
   private int waits;
   private long shortestRest;
-  private @Nullable BufferedResponse held;
+  private @Nullable BufferedResponse buffered;
   private @Nullable ProxyError lastError;
 
   public RetryPlan(RetrySettings settings, Backoff backoff, RetryBudget budget) {
@@ -60,12 +60,12 @@ public final class RetryPlan {
    * an earlier error.
    */
   public void hold(BufferedResponse answer) {
-    if (held != null && answer.status() == NOT_FOUND) {
+    if (buffered != null && answer.status() == NOT_FOUND) {
       answer.release();
       return;
     }
     release();
-    held = answer;
+    buffered = answer;
     if (answer.busy() && answer.retryAfterSeconds() > 0) {
       long rest = Reply.seconds(answer.restNanos());
       shortestRest = shortestRest == 0 ? rest : Math.min(shortestRest, rest);
@@ -78,13 +78,13 @@ public final class RetryPlan {
    *
    * @param someUnasked true if a candidate for the stored response was not tried
    */
-  public @Nullable BufferedResponse takeHeld(boolean someUnasked) {
+  public @Nullable BufferedResponse takeBuffered(boolean someUnasked) {
     boolean someSilent = lastError != null || someUnasked;
-    if (held != null && held.status() == NOT_FOUND && someSilent) {
+    if (buffered != null && buffered.status() == NOT_FOUND && someSilent) {
       release();
     }
-    BufferedResponse taken = held;
-    held = null;
+    BufferedResponse taken = buffered;
+    buffered = null;
     return taken;
   }
 
@@ -136,9 +136,9 @@ public final class RetryPlan {
 
   /** Releases the buffered error. */
   public void release() {
-    if (held != null) {
-      held.release();
-      held = null;
+    if (buffered != null) {
+      buffered.release();
+      buffered = null;
     }
   }
 }

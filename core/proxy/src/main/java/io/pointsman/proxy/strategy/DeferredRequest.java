@@ -25,24 +25,24 @@ final class DeferredRequest implements Deferral.Guest {
   private final LoopState state;
   private final Holder holder;
   private final RoutingRequest request;
-  private final Deferral holdBack;
+  private final Deferral deferral;
   private boolean waiting;
-  private long heldAt;
+  private long deferredAt;
 
   DeferredRequest(LoopState state, Holder holder, RoutingRequest request) {
     this.state = state;
     this.holder = holder;
     this.request = request;
-    holdBack = state.plane().holdBack();
+    deferral = state.server().deferral();
   }
 
   /** Returns the decision; null if it is deferred. The holder then gets it later. */
   @Nullable Decision decide() {
-    heldAt = state.now();
-    Decision decision = holdBack.decide(this);
+    deferredAt = state.now();
+    Decision decision = deferral.decide(this);
     if (decision == null) {
       waiting = true;
-      wakeLater(state.loop(), holdBack);
+      wakeLater(state.loop(), deferral);
     }
     return decision;
   }
@@ -51,18 +51,18 @@ final class DeferredRequest implements Deferral.Guest {
    * A caller keeps its wake-up even if its client leaves, because the wake-up serves all deferred
    * requests.
    */
-  private static void wakeLater(EventExecutor loop, Deferral holdBack) {
-    long nanos = holdBack.wakeAfterNanos();
+  private static void wakeLater(EventExecutor loop, Deferral deferral) {
+    long nanos = deferral.wakeAfterNanos();
     if (nanos != Deferral.NO_WAKE) {
-      loop.schedule(() -> wake(loop, holdBack), nanos, TimeUnit.NANOSECONDS);
+      loop.schedule(() -> wake(loop, deferral), nanos, TimeUnit.NANOSECONDS);
     }
   }
 
-  private static void wake(EventExecutor loop, Deferral holdBack) {
+  private static void wake(EventExecutor loop, Deferral deferral) {
     try {
-      holdBack.wake();
+      deferral.wake();
     } finally {
-      wakeLater(loop, holdBack);
+      wakeLater(loop, deferral);
     }
   }
 
@@ -73,14 +73,14 @@ final class DeferredRequest implements Deferral.Guest {
 
   /** Any thread. */
   @Override
-  public void decided(Decision decision, long heldNanos) {
-    state.loop().execute(() -> take(decision, heldNanos));
+  public void decided(Decision decision, long deferredNanos) {
+    state.loop().execute(() -> take(decision, deferredNanos));
   }
 
-  private void take(Decision decision, long heldNanos) {
+  private void take(Decision decision, long deferredNanos) {
     if (waiting) {
       waiting = false;
-      state.plane().listener().on(new DeferralEnded(heldNanos, true));
+      state.server().listener().on(new DeferralEnded(deferredNanos, true));
       holder.heldDecided(decision);
     } else if (decision instanceof Decision.Routed routed) {
       routed.lease().ignored();
@@ -96,7 +96,7 @@ final class DeferredRequest implements Deferral.Guest {
   private void takeFault(RuntimeException fault) {
     if (waiting) {
       waiting = false;
-      state.plane().listener().on(new DeferralEnded(state.now() - heldAt, false));
+      state.server().listener().on(new DeferralEnded(state.now() - deferredAt, false));
       holder.heldFailed(fault);
     }
   }
@@ -110,8 +110,8 @@ final class DeferredRequest implements Deferral.Guest {
   void leave() {
     if (waiting) {
       waiting = false;
-      holdBack.leave(this);
-      state.plane().listener().on(new DeferralEnded(state.now() - heldAt, false));
+      deferral.leave(this);
+      state.server().listener().on(new DeferralEnded(state.now() - deferredAt, false));
     }
   }
 }

@@ -38,7 +38,7 @@ final class PlainHandler implements RequestHandler, Candidates, Waits, DeferredR
   private static final long PAUSE_NANOS = 25_000_000L;
 
   private final LoopState state;
-  private final ServerContext plane;
+  private final ServerContext server;
   private final ClientExchange exchange;
   private final HandledRequest asked;
   private final RequestFacts facts;
@@ -60,17 +60,17 @@ final class PlainHandler implements RequestHandler, Candidates, Waits, DeferredR
   PlainHandler(LoopState state, ClientExchange exchange) {
     this.state = state;
     this.exchange = exchange;
-    plane = state.plane();
+    server = state.server();
     asked = exchange.request();
     facts = asked.facts();
     absence =
         new WorkerWait(
             state.loop(),
-            plane.holdBack().withoutWorker(),
-            plane.listener(),
-            plane.ticker(),
+            server.deferral().withoutWorker(),
+            server.listener(),
+            server.ticker(),
             facts.model());
-    pinned = plane.pins().worker(asked.head().uri());
+    pinned = server.pins().worker(asked.head().uri());
     routing = facts.toRoutingRequest(Role.REGULAR, pinned);
     routing.named(asked.id());
   }
@@ -95,7 +95,7 @@ final class PlainHandler implements RequestHandler, Candidates, Waits, DeferredR
 
   /** Only the first decision can be deferred, because a retry is already late. */
   private @Nullable Decision ask() {
-    if (plane.holdBack().withoutWorker().on() && !plane.engine().mayServe(routing)) {
+    if (server.deferral().withoutWorker().on() && !server.engine().mayServe(routing)) {
       return decideOrWait();
     }
     absence.end();
@@ -103,7 +103,7 @@ final class PlainHandler implements RequestHandler, Candidates, Waits, DeferredR
       return askApart();
     }
     if (deferral != null) {
-      return plane.engine().decide(routing);
+      return server.engine().decide(routing);
     }
     deferral = new DeferredRequest(state, this, routing);
     return deferral.decide();
@@ -111,12 +111,12 @@ final class PlainHandler implements RequestHandler, Candidates, Waits, DeferredR
 
   /** Decides while no worker is available. Returns null if the request waits for one. */
   private @Nullable Decision decideOrWait() {
-    Decision decision = plane.engine().attempt(routing);
+    Decision decision = server.engine().attempt(routing);
     if (decision instanceof Decision.Rejected rejected) {
       if (unseen && WorkerWaits.useful(rejected.reason()) && awaitWorker()) {
         return null;
       }
-      plane.engine().rejected(routing, rejected);
+      server.engine().rejected(routing, rejected);
     }
     absence.end();
     return decision;
@@ -126,7 +126,7 @@ final class PlainHandler implements RequestHandler, Candidates, Waits, DeferredR
     // Without the workers that refused a connection: one of them may be the first to return.
     RoutingRequest anew = facts.toRoutingRequest(Role.REGULAR, pinned);
     anew.waits().awaits();
-    if (!absence.begin(() -> plane.engine().mayServe(anew), this::placeLater)) {
+    if (!absence.begin(() -> server.engine().mayServe(anew), this::placeLater)) {
       return false;
     }
     anew.named(asked.id());
@@ -142,7 +142,7 @@ final class PlainHandler implements RequestHandler, Candidates, Waits, DeferredR
    * @return null if the request waits
    */
   private @Nullable Decision askApart() {
-    Pool pool = plane.engine().pool(routing.role(), routing.model());
+    Pool pool = server.engine().pool(routing.role(), routing.model());
     if (pool != null && someEligible(pool, _ -> false)) {
       boolean found =
           someEligible(pool, worker -> worker.suspects() > 0 || worker.breaker().charged())
@@ -156,7 +156,7 @@ final class PlainHandler implements RequestHandler, Candidates, Waits, DeferredR
         routing.avoid(List.of());
       }
     }
-    Decision decision = plane.engine().decide(routing);
+    Decision decision = server.engine().decide(routing);
     routing.avoid(List.of());
     return decision;
   }

@@ -29,7 +29,7 @@ public final class StoredHandler implements RequestHandler, Candidates {
     this.state = state;
     this.exchange = exchange;
     search =
-        new Search(stored, exchange.request().facts(), state.handlers(), state.plane().engine());
+        new Search(stored, exchange.request().facts(), state.handlers(), state.server().engine());
     routing = named(search.begin());
   }
 
@@ -40,7 +40,7 @@ public final class StoredHandler implements RequestHandler, Candidates {
 
   @Override
   public void place() {
-    Decision decision = state.plane().engine().decide(routing);
+    Decision decision = state.server().engine().decide(routing);
     while (decision instanceof Decision.Rejected rejected) {
       RoutingRequest next = search.next(rejected);
       if (next == null) {
@@ -49,7 +49,7 @@ public final class StoredHandler implements RequestHandler, Candidates {
         return;
       }
       routing = named(next);
-      decision = state.plane().engine().decide(routing);
+      decision = state.server().engine().decide(routing);
     }
     if (decision instanceof Decision.Routed(Lease lease)) {
       ask(lease);

@@ -151,36 +151,36 @@ public final class NameTable {
   }
 
   /** A wait for a lookup. It gets one result, on its executor. */
-  private static final class Waiting {
+  private static final class NameWaiter {
     private final ScheduledExecutorService executor;
     private final Asker asker;
 
     /** Belongs to the executor. */
-    private boolean told;
+    private boolean completed;
 
-    Waiting(ScheduledExecutorService executor, Asker asker) {
+    NameWaiter(ScheduledExecutorService executor, Asker asker) {
       this.executor = executor;
       this.asker = asker;
     }
 
     @SuppressWarnings("FutureReturnValueIgnored") // the task does not fail
     void giveUpAfter(long nanos, String host) {
-      executor.schedule(() -> tell(null, tooLong(host)), nanos, TimeUnit.NANOSECONDS);
+      executor.schedule(() -> complete(null, tooLong(host)), nanos, TimeUnit.NANOSECONDS);
     }
 
-    void tellLater(@Nullable List<InetAddress> addresses, UnknownHostException failure) {
+    void completeLater(@Nullable List<InetAddress> addresses, UnknownHostException failure) {
       try {
-        executor.execute(() -> tell(addresses, failure));
+        executor.execute(() -> complete(addresses, failure));
       } catch (RejectedExecutionException _) {
         // The router has stopped; no result is needed.
       }
     }
 
-    private void tell(@Nullable List<InetAddress> addresses, UnknownHostException failure) {
-      if (told) {
+    private void complete(@Nullable List<InetAddress> addresses, UnknownHostException failure) {
+      if (completed) {
         return;
       }
-      told = true;
+      completed = true;
       if (addresses == null) {
         asker.unresolved(failure);
       } else {
@@ -202,7 +202,7 @@ public final class NameTable {
     private long knownSince;
     private boolean looking;
     private long lookingSince;
-    private List<Waiting> waiting = new ArrayList<>();
+    private List<NameWaiter> waiting = new ArrayList<>();
 
     Name(String host) {
       this.host = host;
@@ -219,7 +219,7 @@ public final class NameTable {
         known = inTurn(now);
         unknown = known == null ? reasonAt(now) : null;
         if (known == null && unknown == null) {
-          Waiting one = new Waiting(executor, asker);
+          NameWaiter one = new NameWaiter(executor, asker);
           waiting.add(one);
           one.giveUpAfter(patienceNanos, host);
         }
@@ -339,7 +339,7 @@ public final class NameTable {
 
     /** Records a result. After a failed lookup an earlier address remains in use. */
     private void found(@Nullable List<InetAddress> now, @Nullable UnknownHostException why) {
-      List<Waiting> told;
+      List<NameWaiter> completed;
       @Nullable List<InetAddress> inTurn;
       synchronized (this) {
         looking = false;
@@ -349,13 +349,13 @@ public final class NameTable {
           avoidedUntil.keySet().retainAll(now);
         }
         failure = addresses == null ? why : null;
-        told = waiting;
+        completed = waiting;
         waiting = new ArrayList<>();
         inTurn = now == null ? null : inTurn(knownSince);
         notifyAll();
       }
       UnknownHostException unknown = why == null ? new UnknownHostException(host) : why;
-      told.forEach(each -> each.tellLater(inTurn, unknown));
+      completed.forEach(each -> each.completeLater(inTurn, unknown));
     }
   }
 }

@@ -30,7 +30,7 @@ public final class StreamOpening {
   /** The first byte of the current line. */
   private byte first;
 
-  private EventKind told = EventKind.TAKEN;
+  private EventKind state = EventKind.TAKEN;
 
   /**
    * @param head head of an uncompressed event stream
@@ -49,10 +49,10 @@ public final class StreamOpening {
    */
   public EventKind take(ByteBuf in) {
     int to = in.writerIndex();
-    for (int at = in.readerIndex(); at < to && !told.decides(); at += SLICE) {
+    for (int at = in.readerIndex(); at < to && !state.decides(); at += SLICE) {
       slice(in, at, Math.min(to, at + SLICE));
     }
-    return told;
+    return state;
   }
 
   private void slice(ByteBuf in, int from, int to) {
@@ -69,14 +69,14 @@ public final class StreamOpening {
       end = framing.scan(in, from, to);
       look(in, from, end < 0 ? to : end);
     }
-    if (end != ChunkFraming.MORE && !told.decides()) {
-      told = EventKind.OUTPUT;
+    if (end != ChunkFraming.MORE && !state.decides()) {
+      state = EventKind.OUTPUT;
     }
   }
 
   private void look(ByteBuf data, int from, int to) {
     int at = from;
-    while (at < to && !told.decides()) {
+    while (at < to && !state.decides()) {
       int feed = data.indexOf(at, to, (byte) '\n');
       int end = feed < 0 ? to : feed + 1;
       keep(data, at, end);
@@ -105,23 +105,23 @@ public final class StreamOpening {
     data.getBytes(from, event, kept, more);
     kept += more;
     if (kept == MOST_KEPT) {
-      tell();
+      readEvent();
     }
   }
 
   private void eventEnds() {
     if (kept < MOST_KEPT) {
-      tell();
+      readEvent();
     }
     kept = 0;
   }
 
-  private void tell() {
+  private void readEvent() {
     EventKind kind = EventReader.kind(event, kept);
-    if (kind == EventKind.BUSY && told == EventKind.COMPUTED) {
+    if (kind == EventKind.BUSY && state == EventKind.COMPUTED) {
       // A busy engine has not started the request, but this one has.
       kind = EventKind.FAILED;
     }
-    told = kind.compareTo(told) > 0 ? kind : told;
+    state = kind.compareTo(state) > 0 ? kind : state;
   }
 }

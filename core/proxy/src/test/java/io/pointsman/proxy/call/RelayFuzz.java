@@ -82,10 +82,10 @@ public final class RelayFuzz {
       return;
     }
     byte[] answer = Arrays.copyOfRange(input, 2, input.length);
-    SplittableRandom dice = new SplittableRandom(input[1]);
+    SplittableRandom random = new SplittableRandom(input[1]);
     check(input[0], answer, left -> left);
     check(input[0], answer, left -> 1);
-    check(input[0], answer, left -> 1 + dice.nextInt(Math.min(left, 40)));
+    check(input[0], answer, left -> 1 + random.nextInt(Math.min(left, 40)));
   }
 
   private static void check(int switches, byte[] answer, IntUnaryOperator split) {
@@ -304,7 +304,7 @@ public final class RelayFuzz {
             new Deaf(),
             () -> 0,
             bound -> 0);
-    ServerContext plane =
+    ServerContext server =
         new ServerContext(
             engine,
             LocalRoutes.NONE,
@@ -326,7 +326,7 @@ public final class RelayFuzz {
             new FaultRecords(settings.retry().poison(), () -> 0),
             new Admissions(settings.admission(), () -> 0),
             new ClientLimiter(() -> 0),
-            new Deferral(engine, settings.holdBack(), () -> 0),
+            new Deferral(engine, settings.deferral(), () -> 0),
             new RequestIds(settings.headers().requestIdHeaders(), bound -> 0),
             new ResponseOwners(1, new StoredSearches(1, () -> 0)),
             new DrainGate(),
@@ -342,7 +342,7 @@ public final class RelayFuzz {
             settings.upstream().connectTimeout(),
             () -> 0);
     return new LoopState(
-        plane,
+        server,
         LOOP.eventLoop(),
         flushes,
         kept ->

@@ -82,7 +82,7 @@ public final class EventReader {
     }
     int from = data < 0 ? length : data;
     if (ERRORS.contains(name)) {
-      return blame(event, told(event, from, length), length);
+      return blame(event, reported(event, from, length), length);
     }
     EventKind fault = fault(event, from, length);
     if (fault != null) {
@@ -110,7 +110,7 @@ public final class EventReader {
         int data = blank(stream, from + DATA.length, to);
         boolean named = ERRORS.contains(name(stream, from, data, to));
         EventKind fault =
-            named ? blame(stream, told(stream, data, to), to) : fault(stream, data, to);
+            named ? blame(stream, reported(stream, data, to), to) : fault(stream, data, to);
         if (fault != null) {
           return fault;
         }
@@ -175,14 +175,14 @@ public final class EventReader {
   private static @Nullable EventKind fault(byte[] bytes, int from, int to) {
     int error = leading(ERROR, bytes, from, to);
     int object = leading(OBJECT, bytes, from, to);
-    boolean told =
+    boolean reported =
         error >= 0 ? error < to && bytes[error] != 'n' : matches(ERROR, bytes, object, to);
-    int at = told ? told(bytes, from, to) : abort(bytes, from, to);
+    int at = reported ? reported(bytes, from, to) : abort(bytes, from, to);
     return at < 0 ? null : blame(bytes, at, to);
   }
 
   /** Start of the object that describes an error: a member of the data, or the data itself. */
-  private static int told(byte[] bytes, int data, int to) {
+  private static int reported(byte[] bytes, int data, int to) {
     int response = member(RESPONSE, bytes, data, to);
     int error = member(ERROR, bytes, response < 0 ? data : response, to);
     return error >= 0 && error < to && bytes[error] == '{' ? error : data;
@@ -202,9 +202,9 @@ public final class EventReader {
 
   /** The kind of error that an object describes. */
   private static EventKind blame(byte[] bytes, int error, int to) {
-    int told = member(STATUS_CODE, bytes, error, to);
+    int reported = member(STATUS_CODE, bytes, error, to);
     int code = member(CODE, bytes, error, to);
-    int status = status(bytes, told < 0 ? code : told, to);
+    int status = status(bytes, reported < 0 ? code : reported, to);
     boolean overloaded = contains(OVERLOAD, bytes, member(TYPE, bytes, error, to), to);
     if (status == BUSY || status == RATE_LIMITED || status == OVERLOADED || overloaded) {
       return EventKind.BUSY;

@@ -8,10 +8,10 @@ final class Causes {
   /** Maximum number of causes; further ones are not logged. */
   static final int MOST = 64;
 
-  private final Set<String> told = ConcurrentHashMap.newKeySet();
+  private final Set<String> logged = ConcurrentHashMap.newKeySet();
 
   /** True if the cause must be logged: at its first occurrence, while the limit is not reached. */
   boolean isNew(String cause) {
-    return told.size() < MOST && told.add(cause);
+    return logged.size() < MOST && logged.add(cause);
   }
 }

@@ -79,7 +79,7 @@ final class FleetNames implements FleetSlots.Addresses, AutoCloseable {
         return;
       }
       try {
-        heard(resolver.of(host));
+        resolved(resolver.of(host));
       } catch (IOException e) {
         failed(e);
       } finally {
@@ -87,7 +87,7 @@ final class FleetNames implements FleetSlots.Addresses, AutoCloseable {
       }
     }
 
-    private synchronized void heard(List<String> answer) {
+    private synchronized void resolved(List<String> answer) {
       answers.addFirst(answer);
       if (answers.size() > ANSWERS) {
         answers.removeLast();

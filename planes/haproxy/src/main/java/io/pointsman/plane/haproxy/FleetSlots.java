@@ -233,9 +233,9 @@ final class FleetSlots {
     undone.put(slot, id);
     try {
       int port = HostPort.ofUrl(url.toString()).portOr(80);
-      haproxy.tell("set server " + BACKEND + slot + " addr " + address + " port " + port);
-      haproxy.tell("set server " + BACKEND + slot + " state ready");
-      haproxy.tell("add map " + map + " " + id + " " + slot);
+      haproxy.run("set server " + BACKEND + slot + " addr " + address + " port " + port);
+      haproxy.run("set server " + BACKEND + slot + " state ready");
+      haproxy.run("add map " + map + " " + id + " " + slot);
     } catch (RuntimeApi.Refused e) {
       rest(slot);
       undone.remove(slot);
@@ -267,7 +267,7 @@ final class FleetSlots {
 
   private void forget(String id, String slot) throws IOException {
     try {
-      haproxy.tell("del map " + map + " " + id);
+      haproxy.run("del map " + map + " " + id);
     } catch (RuntimeApi.Refused e) {
       log.debug("worker {} was not in the map", id, e);
     }
@@ -279,7 +279,7 @@ final class FleetSlots {
 
   private void rest(String slot) throws IOException {
     try {
-      haproxy.tell("set server " + BACKEND + slot + " state maint");
+      haproxy.run("set server " + BACKEND + slot + " state maint");
     } catch (RuntimeApi.Refused e) {
       log.debug("server {} was not set to maintenance", slot, e);
     }

@@ -36,13 +36,13 @@ final class LiveLeases {
   private final Semaphore calls = new Semaphore(AT_ONCE);
 
   /** Longest lease duration in the responses to the last round, in ms; 0 without any response. */
-  private final AtomicLong heard = new AtomicLong();
+  private final AtomicLong granted = new AtomicLong();
 
   /**
    * The value of the last round with responses. Owned by the thread that calls {@link #beat}, like
    * the next field.
    */
-  private long heldMillis;
+  private long durationMillis;
 
   private long waitedMillis;
 
@@ -64,13 +64,13 @@ final class LiveLeases {
    */
   void beat() {
     waitedMillis += beats().toMillis();
-    long told = heard.get();
-    if (told > 0) {
-      heldMillis = told;
+    long newest = granted.get();
+    if (newest > 0) {
+      durationMillis = newest;
     }
-    if (waitedMillis >= Math.min(heldMillis, ttl.toMillis()) / RENEWALS_IN_A_TTL) {
+    if (waitedMillis >= Math.min(durationMillis, ttl.toMillis()) / RENEWALS_IN_A_TTL) {
       waitedMillis = 0;
-      heard.set(0);
+      granted.set(0);
       renew();
     }
   }
@@ -98,8 +98,8 @@ final class LiveLeases {
   }
 
   /** Lease duration in ms in the responses to the last round; 0 without any response. */
-  long heardMillis() {
-    return heard.get();
+  long grantedMillis() {
+    return granted.get();
   }
 
   /**
@@ -124,7 +124,7 @@ final class LiveLeases {
    */
   private void renew(Live live, AtomicBoolean silent) {
     try {
-      heard.accumulateAndGet(router.renew(live.lease(), ttl, live.answering()), Math::max);
+      granted.accumulateAndGet(router.renew(live.lease(), ttl, live.answering()), Math::max);
     } catch (IOException e) {
       silent.set(true);
       log.debug("lease {} not renewed: {}", live.lease(), LogText.of(e));

@@ -108,7 +108,7 @@ final class RuntimeApi {
    * @throws Refused if HAProxy rejects the command
    * @throws IOException if HAProxy cannot be reached
    */
-  void tell(String command) throws IOException {
+  void run(String command) throws IOException {
     String answer = ask(command);
     if (!answer.isEmpty() && !answer.contains("changed") && !answer.contains("no need to")) {
       throw new Refused(command + ": " + answer);

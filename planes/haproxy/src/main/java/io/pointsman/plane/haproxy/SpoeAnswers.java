@@ -46,7 +46,7 @@ final class SpoeAnswers {
 
   private final LocalEndpoint route;
   private final CallerCheck callers;
-  private final Causes told = new Causes();
+  private final Causes logged = new Causes();
 
   SpoeAnswers(LocalEndpoint route, CallerCheck callers) {
     this.route = route;
@@ -118,17 +118,18 @@ final class SpoeAnswers {
   void answer(LocalRequest question, SpoeWriter variables) {
     String authorization = credentials(question);
     KeyHolder holder = callers.holder(authorization);
-    CallerCheck.Admission admission = holder == null ? admission(authorization) : admission(holder);
+    CallerCheck.Admittance admission =
+        holder == null ? admission(authorization) : admission(holder);
     ProxyError refusal = holder == null ? refusal(admission) : refusal(holder);
     if (refusal != null) {
-      tellOnce(refusal.status());
+      logOnce(refusal.status());
       variables.set("status", refusal.status()).set("body", refusal.json(refusal.message()));
       return;
     }
     try {
       ClientIdentity client = admission.client();
       LocalRequest asked = client == null ? question : question.of(client);
-      tell(route.handle(asked), variables);
+      write(route.handle(asked), variables);
     } catch (Exception e) {
       log.error("a request of HAProxy failed", e);
     }
@@ -138,18 +139,18 @@ final class SpoeAnswers {
     return holder.role() == KeyRole.CLIENT ? null : ProxyError.KEY_NOT_PERMITTED;
   }
 
-  private static CallerCheck.Admission admission(KeyHolder holder) {
-    return new CallerCheck.Admission(CallerCheck.Verdict.ADMITTED, holder.identity());
+  private static CallerCheck.Admittance admission(KeyHolder holder) {
+    return new CallerCheck.Admittance(CallerCheck.Verdict.ADMITTED, holder.identity());
   }
 
-  private CallerCheck.Admission admission(@Nullable String authorization) {
-    CallerCheck.Admission known = callers.admission(authorization);
+  private CallerCheck.Admittance admission(@Nullable String authorization) {
+    CallerCheck.Admittance known = callers.admission(authorization);
     return known.verdict() == CallerCheck.Verdict.UNKNOWN && authorization != null
         ? callers.askAdmission(authorization)
         : known;
   }
 
-  private static @Nullable ProxyError refusal(CallerCheck.Admission admission) {
+  private static @Nullable ProxyError refusal(CallerCheck.Admittance admission) {
     return switch (admission.verdict()) {
       case ADMITTED -> null;
       case REFUSED -> ProxyError.INVALID_API_KEY;
@@ -157,22 +158,22 @@ final class SpoeAnswers {
     };
   }
 
-  private void tellOnce(int status) {
-    if (told.isNew(Integer.toString(status))) {
+  private void logOnce(int status) {
+    if (logged.isNew(Integer.toString(status))) {
       log.warn("some requests of HAProxy get status {}; logged once", status);
     }
   }
 
   /** Logs that a response exceeds HAProxy's frame size. */
   void tooLong(int length) {
-    if (told.isNew("too long")) {
+    if (logged.isNew("too long")) {
       log.warn("an answer of {} bytes is too long for HAProxy and is dropped; logged once", length);
     }
   }
 
-  private void tell(LocalResponse response, SpoeWriter variables) throws Exception {
+  private void write(LocalResponse response, SpoeWriter variables) throws Exception {
     if (response.status() != 200) {
-      tellOnce(response.status());
+      logOnce(response.status());
     }
     if (REFUSALS.contains(response.status())) {
       if (response.headers().containsKey(RayRouteApi.UNPLACED_HEADER)) {

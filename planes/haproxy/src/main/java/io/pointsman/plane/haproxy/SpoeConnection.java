@@ -137,21 +137,21 @@ final class SpoeConnection {
     if (type != HELLO) {
       throw new Broken(INVALID, "frame: of type " + type + " (expected: HAPROXY-HELLO)");
     }
-    Map<String, Object> said = new HashMap<>();
+    Map<String, Object> offered = new HashMap<>();
     while (hello.hasMore()) {
       String name = hello.text();
       Object value = hello.value();
       if (value != null) {
-        said.put(name, value);
+        offered.put(name, value);
       }
     }
-    if (!(said.get("supported-versions") instanceof String versions)) {
+    if (!(offered.get("supported-versions") instanceof String versions)) {
       throw new Broken(NO_VERSION, "supported-versions: missing");
     }
     if (Arrays.stream(versions.split(",", -1)).noneMatch(each -> each.strip().startsWith("2."))) {
       throw new Broken(BAD_VERSION, "supported-versions: " + versions + " (expected: 2.0)");
     }
-    if (!(said.get("max-frame-size") instanceof Long size) || size < SMALLEST_MAX_FRAME) {
+    if (!(offered.get("max-frame-size") instanceof Long size) || size < SMALLEST_MAX_FRAME) {
       throw new Broken(NO_FRAME_SIZE, "max-frame-size: missing or too small");
     }
     most = (int) Math.min(size, MAX_FRAME);
@@ -161,7 +161,7 @@ final class SpoeConnection {
       writer.entry("capabilities", "pipelining").end();
       writer.flushTo(out);
     }
-    return Boolean.TRUE.equals(said.get("healthcheck"));
+    return Boolean.TRUE.equals(offered.get("healthcheck"));
   }
 
   /**

@@ -77,9 +77,9 @@ final class StreamEnds implements AutoCloseable {
       DatagramPacket packet = new DatagramPacket(bytes, bytes.length);
       try {
         socket.receive(packet);
-        String said = new String(bytes, 0, packet.getLength(), UTF_8);
-        Settlement ended = read(said);
-        if (ended != null && said.contains(GIVEN_UP)) {
+        String text = new String(bytes, 0, packet.getLength(), UTF_8);
+        Settlement ended = read(text);
+        if (ended != null && text.contains(GIVEN_UP)) {
           giveUp(ended);
         } else if (ended != null) {
           calls.acquire();

@@ -111,12 +111,12 @@ class LiveLeasesTest {
 
       haproxy.says = _ -> "0x55: key=1z-k use=1 exp=1 gpt0=1 conn_cur=1\n";
       leases.beat();
-      Await.until("it is said", () -> leases.heardMillis() == 6_000);
+      Await.until("it is said", () -> leases.grantedMillis() == 6_000);
       for (int i = 0; i < 30; i++) {
         leases.beat();
         int sent = (i + 1) / 2 + 1;
         Await.until("renewed", () -> renewals.get() >= sent);
-        Await.until("it is said", () -> leases.heardMillis() == 6_000);
+        Await.until("it is said", () -> leases.grantedMillis() == 6_000);
       }
       assertThat(haproxy.told()).hasSize(16);
     } finally {

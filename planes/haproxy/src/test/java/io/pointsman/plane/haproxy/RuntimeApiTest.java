@@ -41,7 +41,7 @@ class RuntimeApiTest {
     assertThatThrownBy(() -> impatient.ask("show stat"))
         .isInstanceOf(SocketTimeoutException.class)
         .hasMessage("HAProxy does not answer on its own socket within 50 ms");
-    assertThatThrownBy(() -> impatient.tell("set server a/b state maint"))
+    assertThatThrownBy(() -> impatient.run("set server a/b state maint"))
         .isInstanceOf(SocketTimeoutException.class);
 
     haproxy.hangs = false;
@@ -53,7 +53,7 @@ class RuntimeApiTest {
   void anEmptyResponseIsAFailure() {
     haproxy.breaks = _ -> true;
 
-    assertThatThrownBy(() -> runtime(Duration.ofSeconds(60)).tell("add map m a b"))
+    assertThatThrownBy(() -> runtime(Duration.ofSeconds(60)).run("add map m a b"))
         .isInstanceOf(EOFException.class);
   }
 }

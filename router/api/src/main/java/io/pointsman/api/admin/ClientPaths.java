@@ -76,7 +76,7 @@ public final class ClientPaths {
     for (String path : refused) {
       closed.close(
           path,
-          new Refusal(
+          new ClosedPath(
               ProxyError.PATH_REFUSED,
               path + " is not sent to an engine (admin.refused-paths); call the engine directly"));
     }
@@ -91,19 +91,19 @@ public final class ClientPaths {
     if (!allowed.isEmpty()) {
       closed.allowOnly(
           allowed(allowed),
-          new Refusal(ProxyError.PATH_NOT_ALLOWED, ProxyError.PATH_NOT_ALLOWED.message()));
+          new ClosedPath(ProxyError.PATH_NOT_ALLOWED, ProxyError.PATH_NOT_ALLOWED.message()));
     }
     return closed.build();
   }
 
-  private static Refusal direct(String path) {
-    return new Refusal(
+  private static ClosedPath direct(String path) {
+    return new ClosedPath(
         ProxyError.ADMIN_PATH, path + " is not served to clients; call the engine directly");
   }
 
-  private static Refusal ofAdmin(String closed) {
+  private static ClosedPath ofAdmin(String closed) {
     String path = closed.endsWith("*") ? closed.substring(0, closed.length() - 1) : closed;
-    return new Refusal(
+    return new ClosedPath(
         ProxyError.ADMIN_PATH,
         path
             + " is not served to clients. It is on the admin listener (admin.host and admin.port),"
@@ -127,7 +127,7 @@ public final class ClientPaths {
         : path.equals(allowed);
   }
 
-  private record Refusal(ProxyError error, String message) implements LocalEndpoint {
+  private record ClosedPath(ProxyError error, String message) implements LocalEndpoint {
     @Override
     public boolean takesHeadOfBody() {
       return true;

@@ -3,7 +3,7 @@ package io.pointsman.api.admin;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.pointsman.api.admin.ControlPath.Effect;
+import io.pointsman.api.admin.ControlPath.ControlEffect;
 import io.pointsman.control.health.EngineClient;
 import io.pointsman.control.health.SleepStates;
 import io.pointsman.engine.fleet.Fleet;
@@ -56,14 +56,14 @@ public final class ControlApi {
 
   /** Sends a client's request to an engine. */
   @FunctionalInterface
-  public interface EngineCall {
+  public interface OneCall {
     EngineClient.Answer forward(
         Worker worker, String method, String url, Map<String, String> headers, byte[] body)
         throws IOException;
   }
 
   private final Fleet fleet;
-  private final EngineCall engines;
+  private final OneCall engines;
   private final SleepStates sleeping;
   private final Consumer<Worker> modelsChanged;
 
@@ -71,7 +71,7 @@ public final class ControlApi {
    * @param modelsChanged reads a worker's models again; may block
    */
   public ControlApi(
-      Fleet fleet, EngineCall engines, SleepStates sleeping, Consumer<Worker> modelsChanged) {
+      Fleet fleet, OneCall engines, SleepStates sleeping, Consumer<Worker> modelsChanged) {
     this.fleet = fleet;
     this.engines = engines;
     this.sleeping = sleeping;
@@ -83,7 +83,7 @@ public final class ControlApi {
    *
    * @param timeout maximum duration of a call; may change
    */
-  public static EngineCall calling(EngineClient client, Supplier<Duration> timeout) {
+  public static OneCall calling(EngineClient client, Supplier<Duration> timeout) {
     return (worker, method, url, headers, body) ->
         client.forward(
             worker.spec(), method, url, headers, body.length == 0 ? null : body, timeout.get());
@@ -143,7 +143,7 @@ public final class ControlApi {
     if (!result.done()) {
       return Json.answer(result.status() < 400 ? 502 : result.status(), result.body());
     }
-    return path.effect() == Effect.NONE
+    return path.effect() == ControlEffect.NONE
         ? Json.answer(result.status(), result.body())
         : Json.answer(result.status(), Json.object().put("status", "success"));
   }
@@ -364,12 +364,12 @@ public final class ControlApi {
 
   private Result one(
       ControlPath path, List<Worker> workers, LocalRequest request, Map<String, String> headers) {
-    boolean states = path.effect() == Effect.SLEEPS || path.effect() == Effect.WAKES;
+    boolean states = path.effect() == ControlEffect.SLEEPS || path.effect() == ControlEffect.WAKES;
     if (states) {
       sleeping.callBegins();
     }
     try {
-      if (path.effect() == Effect.SLEEPS) {
+      if (path.effect() == ControlEffect.SLEEPS) {
         // Before the call: a request that arrives meanwhile would hang or be aborted.
         workers.forEach(worker -> worker.sleep(true));
       }
@@ -379,7 +379,7 @@ public final class ControlApi {
       Result result = call(workers.getFirst(), request, headers);
       if (states) {
         settle(path, workers, result);
-      } else if (path.effect() == Effect.MODELS) {
+      } else if (path.effect() == ControlEffect.MODELS) {
         workers.forEach(modelsChanged);
       }
       return result;
@@ -392,7 +392,7 @@ public final class ControlApi {
 
   /** Records the state after the call; the engine's own word is better than the call's effect. */
   private void settle(ControlPath path, List<Worker> workers, Result result) {
-    boolean sleeps = path.effect() == Effect.SLEEPS;
+    boolean sleeps = path.effect() == ControlEffect.SLEEPS;
     boolean asleep =
         switch (sleeping.ask(workers.getFirst())) {
           case ASLEEP -> true;

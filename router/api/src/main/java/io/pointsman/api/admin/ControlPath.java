@@ -10,9 +10,9 @@ import java.util.List;
  * @param path exact path; one that ends in a slash stands for all paths below it
  * @param effect effect on the router's own view of the engine
  */
-public record ControlPath(String method, String path, Effect effect) {
+public record ControlPath(String method, String path, ControlEffect effect) {
   /** Effect of a successful call. */
-  public enum Effect {
+  public enum ControlEffect {
     /** The router's view stays valid. */
     NONE,
     /** The engine serves other models or adapters. */
@@ -26,90 +26,90 @@ public record ControlPath(String method, String path, Effect effect) {
   /** The control paths of vLLM 0.32, SGLang, TensorRT-LLM, LMDeploy and llama.cpp. */
   public static final List<ControlPath> ALL =
       List.of(
-          post("/sleep", Effect.SLEEPS),
-          post("/wake_up", Effect.WAKES),
+          post("/sleep", ControlEffect.SLEEPS),
+          post("/wake_up", ControlEffect.WAKES),
           get("/is_sleeping"),
-          post("/pause", Effect.SLEEPS),
-          post("/resume", Effect.WAKES),
+          post("/pause", ControlEffect.SLEEPS),
+          post("/resume", ControlEffect.WAKES),
           get("/is_paused"),
-          post("/release_kv_cache_memory", Effect.SLEEPS),
-          post("/v1/load_lora_adapter", Effect.MODELS),
-          post("/v1/unload_lora_adapter", Effect.MODELS),
-          post("/adapters", Effect.MODELS),
-          new ControlPath("DELETE", "/adapters/", Effect.MODELS),
-          post("/abort_requests", Effect.NONE),
-          post("/inference/v1/abort_requests", Effect.NONE),
-          post("/reset_prefix_cache", Effect.NONE),
-          post("/reset_mm_cache", Effect.NONE),
-          post("/reset_encoder_cache", Effect.NONE),
-          post("/collective_rpc", Effect.NONE),
-          post("/start_profile", Effect.NONE),
-          post("/stop_profile", Effect.NONE),
-          post("/init_weight_transfer_engine", Effect.NONE),
-          post("/shutdown_weight_transfer_engine", Effect.NONE),
-          post("/start_weight_update", Effect.NONE),
-          post("/start_draft_weight_update", Effect.NONE),
-          post("/update_weights", Effect.NONE),
-          post("/finish_weight_update", Effect.NONE),
-          post("/update_weight_version", Effect.NONE),
+          post("/release_kv_cache_memory", ControlEffect.SLEEPS),
+          post("/v1/load_lora_adapter", ControlEffect.MODELS),
+          post("/v1/unload_lora_adapter", ControlEffect.MODELS),
+          post("/adapters", ControlEffect.MODELS),
+          new ControlPath("DELETE", "/adapters/", ControlEffect.MODELS),
+          post("/abort_requests", ControlEffect.NONE),
+          post("/inference/v1/abort_requests", ControlEffect.NONE),
+          post("/reset_prefix_cache", ControlEffect.NONE),
+          post("/reset_mm_cache", ControlEffect.NONE),
+          post("/reset_encoder_cache", ControlEffect.NONE),
+          post("/collective_rpc", ControlEffect.NONE),
+          post("/start_profile", ControlEffect.NONE),
+          post("/stop_profile", ControlEffect.NONE),
+          post("/init_weight_transfer_engine", ControlEffect.NONE),
+          post("/shutdown_weight_transfer_engine", ControlEffect.NONE),
+          post("/start_weight_update", ControlEffect.NONE),
+          post("/start_draft_weight_update", ControlEffect.NONE),
+          post("/update_weights", ControlEffect.NONE),
+          post("/finish_weight_update", ControlEffect.NONE),
+          post("/update_weight_version", ControlEffect.NONE),
           get("/weight_info"),
           get("/get_world_size"),
           get("/kv_event_sources"),
-          post("/weight_checker", Effect.NONE),
-          post("/scale_elastic_ep", Effect.NONE),
-          post("/is_scaling_elastic_ep", Effect.NONE),
-          post("/fault_tolerance/apply", Effect.NONE),
+          post("/weight_checker", ControlEffect.NONE),
+          post("/scale_elastic_ep", ControlEffect.NONE),
+          post("/is_scaling_elastic_ep", ControlEffect.NONE),
+          post("/fault_tolerance/apply", ControlEffect.NONE),
           get("/fault_tolerance/status"),
-          post("/load_lora_adapter", Effect.MODELS),
-          post("/unload_lora_adapter", Effect.MODELS),
-          post("/release_memory_occupation", Effect.SLEEPS),
-          post("/resume_memory_occupation", Effect.WAKES),
-          post("/pause_generation", Effect.SLEEPS),
-          post("/continue_generation", Effect.WAKES),
-          post("/abort_request", Effect.NONE),
-          post("/flush_cache", Effect.NONE),
-          post("/init_weights_update_group", Effect.NONE),
-          post("/destroy_weights_update_group", Effect.NONE),
-          post("/update_weights_from_disk", Effect.NONE),
-          post("/update_weights_from_distributed", Effect.NONE),
-          post("/update_weights_from_tensor", Effect.NONE),
-          post("/update_weights_from_ipc", Effect.NONE),
-          post("/load_lora_adapter_from_tensors", Effect.MODELS),
+          post("/load_lora_adapter", ControlEffect.MODELS),
+          post("/unload_lora_adapter", ControlEffect.MODELS),
+          post("/release_memory_occupation", ControlEffect.SLEEPS),
+          post("/resume_memory_occupation", ControlEffect.WAKES),
+          post("/pause_generation", ControlEffect.SLEEPS),
+          post("/continue_generation", ControlEffect.WAKES),
+          post("/abort_request", ControlEffect.NONE),
+          post("/flush_cache", ControlEffect.NONE),
+          post("/init_weights_update_group", ControlEffect.NONE),
+          post("/destroy_weights_update_group", ControlEffect.NONE),
+          post("/update_weights_from_disk", ControlEffect.NONE),
+          post("/update_weights_from_distributed", ControlEffect.NONE),
+          post("/update_weights_from_tensor", ControlEffect.NONE),
+          post("/update_weights_from_ipc", ControlEffect.NONE),
+          post("/load_lora_adapter_from_tensors", ControlEffect.MODELS),
           get("/server_info"),
           get("/get_server_info"),
           get("/get_internal_state"),
-          post("/set_internal_state", Effect.NONE),
-          post("/get_weights_by_name", Effect.NONE),
-          post("/weights_checker", Effect.NONE),
-          post("/post_process_weights", Effect.NONE),
-          post("/init_weights_send_group_for_remote_instance", Effect.NONE),
-          post("/send_weights_to_remote_instance", Effect.NONE),
+          post("/set_internal_state", ControlEffect.NONE),
+          post("/get_weights_by_name", ControlEffect.NONE),
+          post("/weights_checker", ControlEffect.NONE),
+          post("/post_process_weights", ControlEffect.NONE),
+          post("/init_weights_send_group_for_remote_instance", ControlEffect.NONE),
+          post("/send_weights_to_remote_instance", ControlEffect.NONE),
           get("/get_remote_instance_transfer_engine_info"),
-          post("/clear_hicache_storage_backend", Effect.NONE),
-          new ControlPath("PUT", "/hicache/storage-backend", Effect.NONE),
-          new ControlPath("DELETE", "/hicache/storage-backend", Effect.NONE),
+          post("/clear_hicache_storage_backend", ControlEffect.NONE),
+          new ControlPath("PUT", "/hicache/storage-backend", ControlEffect.NONE),
+          new ControlPath("DELETE", "/hicache/storage-backend", ControlEffect.NONE),
           get("/hicache/storage-backend"),
-          post("/hicache/storage-backend/clear", Effect.NONE),
-          post("/add_external_corpus", Effect.NONE),
-          post("/remove_external_corpus", Effect.NONE),
+          post("/hicache/storage-backend/clear", ControlEffect.NONE),
+          post("/add_external_corpus", ControlEffect.NONE),
+          post("/remove_external_corpus", ControlEffect.NONE),
           get("/list_external_corpora"),
-          post("/start_expert_distribution_record", Effect.NONE),
-          post("/stop_expert_distribution_record", Effect.NONE),
-          post("/dump_expert_distribution_record", Effect.NONE),
-          post("/configure_logging", Effect.NONE),
-          post("/set_trace_level", Effect.NONE),
-          post("/freeze_gc", Effect.NONE),
-          post("/slow_down", Effect.NONE),
-          post("/release_memory", Effect.SLEEPS),
-          post("/resume_memory", Effect.WAKES),
-          post("/kv_cache_events", Effect.NONE),
+          post("/start_expert_distribution_record", ControlEffect.NONE),
+          post("/stop_expert_distribution_record", ControlEffect.NONE),
+          post("/dump_expert_distribution_record", ControlEffect.NONE),
+          post("/configure_logging", ControlEffect.NONE),
+          post("/set_trace_level", ControlEffect.NONE),
+          post("/freeze_gc", ControlEffect.NONE),
+          post("/slow_down", ControlEffect.NONE),
+          post("/release_memory", ControlEffect.SLEEPS),
+          post("/resume_memory", ControlEffect.WAKES),
+          post("/kv_cache_events", ControlEffect.NONE),
           get("/perf_metrics"),
-          post("/wakeup", Effect.WAKES),
-          post("/terminate", Effect.NONE),
-          post("/lora-adapters", Effect.NONE),
+          post("/wakeup", ControlEffect.WAKES),
+          post("/terminate", ControlEffect.NONE),
+          post("/lora-adapters", ControlEffect.NONE),
           get("/lora-adapters"),
-          post("/models/load", Effect.MODELS),
-          post("/models/unload", Effect.MODELS));
+          post("/models/load", ControlEffect.MODELS),
+          post("/models/unload", ControlEffect.MODELS));
 
   /**
    * Further paths of engines that are closed for clients. They change one engine, or are not known
@@ -140,10 +140,10 @@ public record ControlPath(String method, String path, Effect effect) {
           "/v2/trace/setting");
 
   private static ControlPath get(String path) {
-    return new ControlPath("GET", path, Effect.NONE);
+    return new ControlPath("GET", path, ControlEffect.NONE);
   }
 
-  private static ControlPath post(String path, Effect effect) {
+  private static ControlPath post(String path, ControlEffect effect) {
     return new ControlPath("POST", path, effect);
   }
 
@@ -159,7 +159,7 @@ public record ControlPath(String method, String path, Effect effect) {
 
   /** True for a request that loads or removes an adapter. */
   boolean ofAdapters() {
-    return effect == Effect.MODELS;
+    return effect == ControlEffect.MODELS;
   }
 
   /** True for a request that can only succeed where the adapter is. */

@@ -85,8 +85,8 @@ public final class KeyValidation implements CallerCheck {
       return finding == Finding.CONFIRMED;
     }
 
-    private Admission admission() {
-      return new Admission(good() ? Verdict.ADMITTED : Verdict.REFUSED, client);
+    private Admittance admission() {
+      return new Admittance(good() ? Verdict.ADMITTED : Verdict.REFUSED, client);
     }
   }
 
@@ -104,10 +104,10 @@ public final class KeyValidation implements CallerCheck {
    *
    * @param until its expiry, on the ticker's scale
    */
-  private record Kept(long until, Admission admission) {}
+  private record Kept(long until, Admittance admission) {}
 
   /** Validations in progress, by key; guarded by itself. */
-  private final Map<String, CompletableFuture<Admission>> asking = new HashMap<>();
+  private final Map<String, CompletableFuture<Admittance>> asking = new HashMap<>();
 
   /** Verdicts in order of access, without the least recently used ones. */
   private static final class Verdicts {
@@ -164,18 +164,18 @@ public final class KeyValidation implements CallerCheck {
   }
 
   @Override
-  public Admission admission(@Nullable String authorization) {
+  public Admittance admission(@Nullable String authorization) {
     String key = key(authorization);
-    return key == null ? Admission.of(Verdict.REFUSED) : kept(key);
+    return key == null ? Admittance.of(Verdict.REFUSED) : kept(key);
   }
 
-  private Admission kept(String key) {
-    Admission good = kept(valid, key);
-    Admission found = good == null ? kept(invalid, key) : good;
-    return found == null ? Admission.of(Verdict.UNKNOWN) : found;
+  private Admittance kept(String key) {
+    Admittance good = kept(valid, key);
+    Admittance found = good == null ? kept(invalid, key) : good;
+    return found == null ? Admittance.of(Verdict.UNKNOWN) : found;
   }
 
-  private @Nullable Admission kept(Verdicts verdicts, String key) {
+  private @Nullable Admittance kept(Verdicts verdicts, String key) {
     synchronized (verdicts) {
       Kept found = verdicts.get(key);
       return found != null && ticker.nanos() - found.until < 0 ? found.admission : null;
@@ -183,18 +183,18 @@ public final class KeyValidation implements CallerCheck {
   }
 
   @Override
-  public Admission askAdmission(String authorization) {
+  public Admittance askAdmission(String authorization) {
     String key = key(authorization);
     if (key == null) {
-      return Admission.of(Verdict.REFUSED);
+      return Admittance.of(Verdict.REFUSED);
     }
-    CompletableFuture<Admission> mine = new CompletableFuture<>();
-    CompletableFuture<Admission> first;
+    CompletableFuture<Admittance> mine = new CompletableFuture<>();
+    CompletableFuture<Admittance> first;
     synchronized (asking) {
       first = asking.get(key);
       if (first == null) {
         // A validation that ended after the caller's check has left a verdict.
-        Admission known = kept(key);
+        Admittance known = kept(key);
         if (known.verdict() != Verdict.UNKNOWN || asking.size() >= MOST_QUESTIONS) {
           return known;
         }
@@ -205,8 +205,8 @@ public final class KeyValidation implements CallerCheck {
   }
 
   /** Queries the servers and passes the verdict to the requests that wait for the same key. */
-  private Admission askServers(String key, CompletableFuture<Admission> waiting) {
-    Admission admission = Admission.of(Verdict.UNKNOWN);
+  private Admittance askServers(String key, CompletableFuture<Admittance> waiting) {
+    Admittance admission = Admittance.of(Verdict.UNKNOWN);
     try {
       admission = askServers(key);
       return admission;
@@ -218,7 +218,7 @@ public final class KeyValidation implements CallerCheck {
     }
   }
 
-  private Admission askServers(String key) {
+  private Admittance askServers(String key) {
     boolean allAnswered = true;
     for (String url : settings.validationUrls()) {
       Answer answer = question.ask(url, key);
@@ -227,15 +227,15 @@ public final class KeyValidation implements CallerCheck {
       }
       allAnswered &= answer != null;
     }
-    return allAnswered ? keep(key, Answer.REFUSED) : Admission.of(Verdict.UNKNOWN);
+    return allAnswered ? keep(key, Answer.REFUSED) : Admittance.of(Verdict.UNKNOWN);
   }
 
-  private Admission keep(String key, Answer answer) {
+  private Admittance keep(String key, Answer answer) {
     Verdicts others = answer.good() ? invalid : valid;
     synchronized (others) {
       others.remove(key);
     }
-    Admission admission = answer.admission();
+    Admittance admission = answer.admission();
     Verdicts same = answer.good() ? valid : invalid;
     synchronized (same) {
       same.put(key, new Kept(ticker.nanos() + settings.ttl().toNanos(), admission));

@@ -63,9 +63,9 @@ public final class MaintenanceApi {
       List<Future<@Nullable String>> problems = new ArrayList<>();
       workers.forEach((url, worker) -> problems.add(threads.submit(() -> flushed(url, worker))));
       for (Future<@Nullable String> problem : problems) {
-        String said = problem.get();
-        if (said != null) {
-          failed.add(said);
+        String message = problem.get();
+        if (message != null) {
+          failed.add(message);
         }
       }
     } catch (ExecutionException e) {

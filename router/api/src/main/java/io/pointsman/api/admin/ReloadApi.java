@@ -16,23 +16,23 @@ public final class ReloadApi {
    * @param changed paths of the keys that changed; empty if nothing was applied
    * @param problems reasons why nothing was applied, one line each
    */
-  public record Outcome(boolean applied, List<String> changed, List<String> problems) {
-    public Outcome {
+  public record ReloadOutcome(boolean applied, List<String> changed, List<String> problems) {
+    public ReloadOutcome {
       changed = List.copyOf(changed);
       problems = List.copyOf(problems);
     }
 
     /** A reload that was refused. */
-    public static Outcome refused(List<String> problems) {
-      return new Outcome(false, List.of(), problems);
+    public static ReloadOutcome refused(List<String> problems) {
+      return new ReloadOutcome(false, List.of(), problems);
     }
   }
 
-  private volatile Supplier<Outcome> action =
-      () -> Outcome.refused(List.of("the configuration of this router cannot be read again"));
+  private volatile Supplier<ReloadOutcome> action =
+      () -> ReloadOutcome.refused(List.of("the configuration of this router cannot be read again"));
 
   /** Sets the action that reads the configuration again. */
-  public void action(Supplier<Outcome> next) {
+  public void action(Supplier<ReloadOutcome> next) {
     action = next;
   }
 
@@ -42,7 +42,7 @@ public final class ReloadApi {
   }
 
   private LocalResponse reload() {
-    Outcome outcome = action.get();
+    ReloadOutcome outcome = action.get();
     ObjectNode body = Json.object();
     body.put("reloaded", outcome.applied());
     ArrayNode changed = body.putArray("changed");

@@ -214,9 +214,9 @@ public final class WorkersApi {
     names.add(WorkerSpec.ZONE_LABEL);
     names.add(WorkerSpec.WEIGHT_LABEL);
     for (String label : names) {
-      JsonNode told = body.path(label.replace('-', '_'));
-      if (!told.isMissingNode() && !told.isNull()) {
-        labels.put(label, told.asText());
+      JsonNode value = body.path(label.replace('-', '_'));
+      if (!value.isMissingNode() && !value.isNull()) {
+        labels.put(label, value.asText());
       }
     }
     return labels;

@@ -40,7 +40,7 @@ import java.util.function.Function;
  * choice.
  */
 public final class DecideApi implements LocalEndpoint {
-  private final DecisionService planes;
+  private final DecisionService service;
   private final RoutingEngine engine;
   private final Choices choices;
   private final Alternatives alternatives;
@@ -51,13 +51,13 @@ public final class DecideApi implements LocalEndpoint {
   /**
    * @param policies configured name of the policy for a request, for explanations
    */
-  public DecideApi(DecisionService planes, Function<RoutingRequest, String> policies) {
-    this.planes = planes;
-    engine = planes.engine();
-    choices = planes.choices();
-    readers = planes.readers();
-    ticker = planes.ticker();
-    alternatives = new Alternatives(engine, ticker, planes.dice());
+  public DecideApi(DecisionService service, Function<RoutingRequest, String> policies) {
+    this.service = service;
+    engine = service.engine();
+    choices = service.choices();
+    readers = service.readers();
+    ticker = service.ticker();
+    alternatives = new Alternatives(engine, ticker, service.random());
     this.policies = policies;
   }
 
@@ -89,7 +89,7 @@ public final class DecideApi implements LocalEndpoint {
     if (refusal != null) {
       return Refusal.malformed(refusal.replaceFirst("^request body", "body"));
     }
-    SplitPlaces split = planes.split();
+    SplitPlaces split = service.split();
     if (split != null) {
       return ofTwo(split.choose(question, facts, DecisionService.owner(request)), question, facts);
     }
@@ -119,20 +119,20 @@ public final class DecideApi implements LocalEndpoint {
       RequestFacts facts,
       ObjectNode body) {
     return switch (choice) {
-      case Choice.Held(Worker worker, String lease, long expiresInNanos) -> {
-        held(body, lease, expiresInNanos);
+      case Choice.Leased(Worker worker, String lease, long expiresInNanos) -> {
+        addLease(body, lease, expiresInNanos);
         yield chosen(body, worker, routing, facts, question);
       }
       case Choice.Pointed(Worker worker) -> chosen(body, worker, routing, facts, question);
       case Choice.Refused(var rejection) ->
-          Refusal.of(rejection, facts.model(), planes.busyStatus(facts.model()));
-      case Choice.TooManyHeld(long retryAfterNanos) ->
+          Refusal.of(rejection, facts.model(), service.busyStatus(facts.model()));
+      case Choice.TooManyLeases(long retryAfterNanos) ->
           Refusal.tooManyLeases(choices.settings().maxLeases(), retryAfterNanos);
       case Choice.IdTaken taken -> Refusal.of(taken);
     };
   }
 
-  private static void held(ObjectNode body, String lease, long expiresInNanos) {
+  private static void addLease(ObjectNode body, String lease, long expiresInNanos) {
     body.put("lease", lease);
     body.put("expires_in_ms", TimeUnit.NANOSECONDS.toMillis(expiresInNanos));
   }
@@ -153,7 +153,7 @@ public final class DecideApi implements LocalEndpoint {
       }
       case SplitChoice.Two(Worker prefill, Worker decode, PdPlan plan, var lease, long expires) -> {
         if (lease != null) {
-          held(body, lease, expires);
+          addLease(body, lease, expires);
         }
         body.put("split", "split");
         body.set("prefill", named(prefill));
@@ -183,7 +183,7 @@ public final class DecideApi implements LocalEndpoint {
     RoutingRequest routing =
         RoutingRequest.builder()
             .model(facts.model())
-            .role(planes.roleOfWhole(facts.model()))
+            .role(service.roleOfWhole(facts.model()))
             .prefix(facts.prefix())
             .affinity(facts.affinity())
             .fields(facts.fields())
@@ -204,7 +204,7 @@ public final class DecideApi implements LocalEndpoint {
       body.put("dry_run", true);
     } else if (!question.truncated) {
       String authorization = new ListedHeaders(question.headers).first("authorization");
-      planes.sent(facts, worker, authorization, question.body, question.from, question.length);
+      service.sent(facts, worker, authorization, question.body, question.from, question.length);
     }
     body.set("worker", named(worker));
     ArrayNode others = body.putArray("alternatives");

@@ -29,7 +29,7 @@ public final class DecisionService {
   private final Choices choices;
   private final Readers readers;
   private final Ticker ticker;
-  private final RandomSource dice;
+  private final RandomSource random;
   private final BooleanSupplier decodeServesWhole;
   private final Supplier<AdmissionSettings> admission;
   private final @Nullable SplitPlaces split;
@@ -55,7 +55,7 @@ public final class DecisionService {
       Supplier<ClientQuota> quota,
       PromptListener prompts,
       Ticker ticker,
-      RandomSource dice) {
+      RandomSource random) {
     this.decodeServesWhole = decodeServesWhole;
     this.admission = requireNonNull(admission, "admission");
     this.split = split;
@@ -65,7 +65,7 @@ public final class DecisionService {
     this.engine = requireNonNull(engine, "engine");
     this.choices = requireNonNull(choices, "choices");
     this.ticker = requireNonNull(ticker, "ticker");
-    this.dice = requireNonNull(dice, "dice");
+    this.random = requireNonNull(random, "random");
     readers = new Readers(affinity, engine::wanted);
   }
 
@@ -158,7 +158,7 @@ public final class DecisionService {
     return ticker;
   }
 
-  RandomSource dice() {
-    return dice;
+  RandomSource random() {
+    return random;
   }
 }

@@ -52,8 +52,8 @@ public final class LeasesApi {
   /** The same of other callers: enough to find one hung worker. */
   private final FailureEvidence openDepartures;
 
-  public LeasesApi(DecisionService planes) {
-    choices = planes.choices();
+  public LeasesApi(DecisionService service) {
+    choices = service.choices();
     DoubleSupplier share = () -> choices.settings().failureShare();
     evidence = new FailureEvidence(share);
     departures = new FailureEvidence(share);
@@ -117,7 +117,7 @@ public final class LeasesApi {
     if (!counted.equals(reported) || left != leftCounts) {
       done.put("counted", false);
     }
-    return told(answer, lease, done);
+    return result(answer, lease, done);
   }
 
   private LocalResponse prefilled(String lease, JsonNode body, Caller.Kind caller) {
@@ -178,7 +178,7 @@ public final class LeasesApi {
         whole("tokens.prompt", written.path("prompt"), 0, MOST_TOKENS),
         written.has("cached")
             ? whole("tokens.cached", written.path("cached"), 0, MOST_TOKENS)
-            : TokenCounts.NOT_TOLD,
+            : TokenCounts.NOT_REPORTED,
         whole("tokens.completion", written.path("completion"), 0, MOST_TOKENS));
   }
 
@@ -209,10 +209,10 @@ public final class LeasesApi {
   private static LocalResponse goesOn(LeaseResult answer, String lease) {
     ObjectNode body = Json.object().put("lease", lease);
     body.put("expires_in_ms", TimeUnit.NANOSECONDS.toMillis(answer.expiresInNanos()));
-    return told(answer, lease, body);
+    return result(answer, lease, body);
   }
 
-  private static LocalResponse told(LeaseResult answer, String lease, ObjectNode done) {
+  private static LocalResponse result(LeaseResult answer, String lease, ObjectNode done) {
     return switch (answer.kind()) {
       case DONE -> Json.answer(200, done);
       case REPEATED ->

@@ -73,18 +73,18 @@ public final class RayRouteApi implements LocalEndpoint {
    */
   private static final int LONGEST_MODEL = 1024;
 
-  private final DecisionService planes;
+  private final DecisionService service;
   private final RoutingEngine engine;
   private final Choices choices;
   private final Readers readers;
   private final AtomicBoolean warned = new AtomicBoolean();
   private final AtomicBoolean cutHolds = new AtomicBoolean();
 
-  public RayRouteApi(DecisionService planes) {
-    this.planes = planes;
-    engine = planes.engine();
-    choices = planes.choices();
-    readers = planes.readers();
+  public RayRouteApi(DecisionService service) {
+    this.service = service;
+    engine = service.engine();
+    choices = service.choices();
+    readers = service.readers();
   }
 
   /**
@@ -151,7 +151,7 @@ public final class RayRouteApi implements LocalEndpoint {
       ProxyError error = ProxyError.MODEL_NOT_PERMITTED;
       return hold == null ? error(error.status(), error.message()) : Refusal.of(error);
     }
-    QuotaAnswer.Refused limited = planes.limited(request, model, facts);
+    QuotaAnswer.Refused limited = service.limited(request, model, facts);
     if (limited != null) {
       Reply reply = Rejections.reply(limited);
       return new LocalResponse(reply.status(), reply.headers(), reply.body());
@@ -163,7 +163,7 @@ public final class RayRouteApi implements LocalEndpoint {
     RoutingRequest routing =
         RoutingRequest.builder()
             .model(model)
-            .role(planes.roleOfWhole(model))
+            .role(service.roleOfWhole(model))
             .prefix(key)
             .affinity(facts.affinity())
             .fields(facts.fields())
@@ -172,7 +172,7 @@ public final class RayRouteApi implements LocalEndpoint {
     return switch (hold == null ? choices.point(routing) : choices.choose(routing, hold)) {
       case Choice.Pointed(Worker worker) ->
           Json.answer(200, pointed(worker, model, facts, request));
-      case Choice.Held(Worker worker, String lease, long expiresInNanos) ->
+      case Choice.Leased(Worker worker, String lease, long expiresInNanos) ->
           Json.answer(
               200,
               pointed(worker, model, facts, request)
@@ -180,7 +180,7 @@ public final class RayRouteApi implements LocalEndpoint {
                   .put("expires_in_ms", TimeUnit.NANOSECONDS.toMillis(expiresInNanos)));
       case Choice.Refused(Decision.Rejected rejected) ->
           hold == null ? refused(rejected, model) : refusedToHold(rejected, model);
-      case Choice.TooManyHeld(long retryAfterNanos) ->
+      case Choice.TooManyLeases(long retryAfterNanos) ->
           Refusal.tooManyLeases(choices.settings().maxLeases(), retryAfterNanos);
       case Choice.IdTaken taken -> Refusal.of(taken);
     };
@@ -291,7 +291,7 @@ public final class RayRouteApi implements LocalEndpoint {
       Worker worker, @Nullable String model, RequestFacts facts, LocalRequest request) {
     if (!cut(request) && request.header(BodyCoding.HEADER) == null) {
       // The Authorization header is the proxy's, not the client's.
-      planes.sent(facts, worker, null, request.body(), 0, request.body().length);
+      service.sent(facts, worker, null, request.body(), 0, request.body().length);
     }
     return pointed(worker, model);
   }
@@ -336,7 +336,7 @@ public final class RayRouteApi implements LocalEndpoint {
    * choose a worker itself.
    */
   private LocalResponse refusedToHold(Decision.Rejected rejected, @Nullable String model) {
-    LocalResponse refusal = Refusal.of(rejected, model, planes.busyStatus(model));
+    LocalResponse refusal = Refusal.of(rejected, model, service.busyStatus(model));
     boolean unplaced =
         switch (rejected.reason()) {
           case NO_WORKERS, MODELS_PENDING, NONE_AVAILABLE, ALL_TRIED -> true;
@@ -351,12 +351,12 @@ public final class RayRouteApi implements LocalEndpoint {
    */
   private boolean anyoneServes(@Nullable String model) {
     FleetSnapshot fleet = engine.fleet().snapshot();
-    if (fleet.pool(planes.roleOfWhole(model)).workers().stream().anyMatch(Worker::asleep)) {
+    if (fleet.pool(service.roleOfWhole(model)).workers().stream().anyMatch(Worker::asleep)) {
       return false;
     }
     String base = model == null ? "" : model.substring(0, (model + ":").indexOf(':'));
     return model == null
-        || fleet.pool(planes.roleOfWhole(model)).workers().stream()
+        || fleet.pool(service.roleOfWhole(model)).workers().stream()
             .map(worker -> fleet.models(worker).names())
             .allMatch(names -> names.isEmpty() || names.contains(model) || names.contains(base));
   }
@@ -369,7 +369,7 @@ public final class RayRouteApi implements LocalEndpoint {
     if (error == ProxyError.UNSPLITTABLE) {
       return error(error.status(), error.message());
     }
-    int status = error == ProxyError.ALL_BUSY ? planes.busyStatus(model) : error.status();
+    int status = error == ProxyError.ALL_BUSY ? service.busyStatus(model) : error.status();
     return error(status, error.message())
         .withHeader("retry-after", Long.toString(Reply.seconds(rejected.retryAfterNanos())));
   }

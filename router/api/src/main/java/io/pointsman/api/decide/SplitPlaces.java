@@ -52,10 +52,10 @@ public final class SplitPlaces {
    * @param lists rules for lists of prompts
    */
   public SplitPlaces(
-      SplitChoices choices, String protocol, PromptLists lists, Fleet fleet, RandomSource dice) {
+      SplitChoices choices, String protocol, PromptLists lists, Fleet fleet, RandomSource random) {
     rules = new Rules(choices, protocol, lists);
     this.fleet = fleet;
-    ids = new RequestIds(List.of(), dice);
+    ids = new RequestIds(List.of(), random);
   }
 
   /** Uses other rules for later choices; the parameters are those of the constructor. */

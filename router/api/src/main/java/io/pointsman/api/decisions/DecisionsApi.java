@@ -94,7 +94,7 @@ public final class DecisionsApi {
 
   private static void measured(ObjectNode node, LoggedDecision decision) {
     Explained.millis(node, "ttft_ms", decision.firstTokenMillis());
-    LoggedDecision.Ending ending = decision.ending();
+    LoggedDecision.DecisionEnding ending = decision.ending();
     if (ending == null) {
       return;
     }

@@ -260,18 +260,18 @@ public final class FileKeys implements CallerCheck, KeyRing {
   }
 
   @Override
-  public Admission admission(@Nullable String authorization) {
+  public Admittance admission(@Nullable String authorization) {
     KeyHolder found = holder(authorization);
     if (found == null) {
       return others.admission(authorization);
     }
     return found.role() == KeyRole.CLIENT
-        ? new Admission(Verdict.ADMITTED, found.identity())
-        : Admission.of(Verdict.REFUSED);
+        ? new Admittance(Verdict.ADMITTED, found.identity())
+        : Admittance.of(Verdict.REFUSED);
   }
 
   @Override
-  public Admission askAdmission(String authorization) {
+  public Admittance askAdmission(String authorization) {
     return others.askAdmission(authorization);
   }
 }

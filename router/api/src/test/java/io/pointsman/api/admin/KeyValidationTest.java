@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.config.settings.AuthSettings;
 import io.pointsman.proxy.identity.ClientIdentity;
-import io.pointsman.proxy.local.CallerCheck.Admission;
+import io.pointsman.proxy.local.CallerCheck.Admittance;
 import io.pointsman.proxy.local.CallerCheck.Verdict;
 import io.pointsman.testkit.FakeClock;
 import java.time.Duration;
@@ -57,16 +57,16 @@ class KeyValidationTest {
     named.put("k", team);
     valid.addAll(List.of("http://two k", "http://one plain"));
     assertThat(keys.admission("Bearer k").client()).isNull();
-    assertThat(keys.askAdmission("Bearer k")).isEqualTo(new Admission(Verdict.ADMITTED, team));
-    assertThat(keys.admission("bearer k")).isEqualTo(new Admission(Verdict.ADMITTED, team));
-    assertThat(keys.askAdmission("Bearer plain")).isEqualTo(Admission.of(Verdict.ADMITTED));
+    assertThat(keys.askAdmission("Bearer k")).isEqualTo(new Admittance(Verdict.ADMITTED, team));
+    assertThat(keys.admission("bearer k")).isEqualTo(new Admittance(Verdict.ADMITTED, team));
+    assertThat(keys.askAdmission("Bearer plain")).isEqualTo(Admittance.of(Verdict.ADMITTED));
     assertThat(asked).hasSize(3);
 
     ClientIdentity other = new ClientIdentity(team.kind(), team.name(), Set.of("m", "n"));
     named.put("k", other);
     assertThat(keys.askAdmission("Bearer k").client()).isEqualTo(team);
     clock.advance(Duration.ofSeconds(60));
-    assertThat(keys.admission("Bearer k")).isEqualTo(Admission.of(Verdict.UNKNOWN));
+    assertThat(keys.admission("Bearer k")).isEqualTo(Admittance.of(Verdict.UNKNOWN));
     assertThat(keys.askAdmission("Bearer k").client()).isEqualTo(other);
   }
 

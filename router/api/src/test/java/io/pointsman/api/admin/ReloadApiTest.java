@@ -29,7 +29,7 @@ class ReloadApiTest {
 
   @Test
   void aReloadNamesTheKeysThatChanged() throws Exception {
-    reloads.action(() -> new ReloadApi.Outcome(true, List.of("policy"), List.of()));
+    reloads.action(() -> new ReloadApi.ReloadOutcome(true, List.of("policy"), List.of()));
     assertThat(call().status()).isEqualTo(200);
     assertThat(AdminFixture.text(call()))
         .isEqualTo("{\"reloaded\":true,\"changed\":[\"policy\"],\"problems\":[]}");
@@ -38,7 +38,8 @@ class ReloadApiTest {
   @Test
   void aRefusedReloadNamesTheReasons() throws Exception {
     assertThat(call().status()).isEqualTo(409);
-    reloads.action(() -> ReloadApi.Outcome.refused(List.of("port: changed", "polcy: unknown")));
+    reloads.action(
+        () -> ReloadApi.ReloadOutcome.refused(List.of("port: changed", "polcy: unknown")));
     assertThat(call().status()).isEqualTo(409);
     assertThat(AdminFixture.json(call()).path("problems")).hasSize(2);
   }

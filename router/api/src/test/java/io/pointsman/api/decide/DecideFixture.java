@@ -93,19 +93,24 @@ final class DecideFixture implements EngineListener {
 
   private DecideFixture(
       String policy, ExternalLeaseSettings settings, UnknownModel unknown, int busyStatus) {
-    ScriptedRandomSource dice = ScriptedRandomSource.seeded(3);
+    ScriptedRandomSource random = ScriptedRandomSource.seeded(3);
     PolicyParts parts =
         new PolicyParts(
-            clock::nanos, dice::roll, FleetSettings.DEFAULTS.maxWorkers(), PolicySettings.DEFAULTS);
+            clock::nanos,
+            random::roll,
+            FleetSettings.DEFAULTS.maxWorkers(),
+            PolicySettings.DEFAULTS);
     RoutingEngine engine =
         new RoutingEngine(
             fleet,
-            tiers(unknown, dice).around(Policies.create(policy, parts)).withAnswers(new Signals()),
+            tiers(unknown, random)
+                .around(Policies.create(policy, parts))
+                .withAnswers(new Signals()),
             new EngineSettings(unknown),
             this,
             clock::nanos,
-            dice::roll);
-    choices = new Choices(engine, settings, clock::nanos, dice::roll);
+            random::roll);
+    choices = new Choices(engine, settings, clock::nanos, random::roll);
     DecisionService planes =
         new DecisionService(
             engine,
@@ -117,7 +122,7 @@ final class DecideFixture implements EngineListener {
             () -> ClientQuota.NONE,
             new Prompts(),
             clock::nanos,
-            dice::roll);
+            random::roll);
     LocalRoutes.Builder builder = LocalRoutes.builder();
     new DecideApi(planes, _ -> policy).addTo(builder);
     new LeasesApi(planes).addTo(builder);
@@ -156,13 +161,13 @@ final class DecideFixture implements EngineListener {
     public void forget(Worker worker) {}
   }
 
-  private Tiers tiers(UnknownModel unknown, ScriptedRandomSource dice) {
+  private Tiers tiers(UnknownModel unknown, ScriptedRandomSource random) {
     AdapterTable adapters = null;
     if (unknown == UnknownModel.BASE_MODEL) {
       adapters = new AdapterTable(AdapterSettings.DEFAULTS);
       fleet.listen(adapters);
     }
-    return new Tiers(LocalitySettings.OFF, AdapterSettings.DEFAULTS, adapters, dice::roll);
+    return new Tiers(LocalitySettings.OFF, AdapterSettings.DEFAULTS, adapters, random::roll);
   }
 
   Worker worker(String url, String... models) {

@@ -53,17 +53,20 @@ class DecisionsApiTest implements EngineListener {
     for (int i = 0; i < 3; i++) {
       fleet.add(WorkerSpec.of("http://w" + i + ":1").withModels(Set.of("m"))).probed(true);
     }
-    ScriptedRandomSource dice = ScriptedRandomSource.seeded(5);
+    ScriptedRandomSource random = ScriptedRandomSource.seeded(5);
     PolicyParts parts =
         new PolicyParts(
-            clock::nanos, dice::roll, FleetSettings.DEFAULTS.maxWorkers(), PolicySettings.DEFAULTS);
+            clock::nanos,
+            random::roll,
+            FleetSettings.DEFAULTS.maxWorkers(),
+            PolicySettings.DEFAULTS);
     return new RoutingEngine(
         fleet,
         Policies.create(policy, parts).withAnswers(log),
         new EngineSettings(UnknownModel.ANY_WORKER),
         this,
         clock::nanos,
-        dice::roll);
+        random::roll);
   }
 
   private Lease place(long prompt) {

@@ -40,15 +40,15 @@ class ActivityApiTest implements EngineListener {
   private List<CacheMissAttribution> misses = List.of();
 
   private RoutingEngine engine() {
-    ScriptedRandomSource dice = ScriptedRandomSource.seeded(5);
-    PolicyParts parts = new PolicyParts(clock::nanos, dice::roll, 64, PolicySettings.DEFAULTS);
+    ScriptedRandomSource random = ScriptedRandomSource.seeded(5);
+    PolicyParts parts = new PolicyParts(clock::nanos, random::roll, 64, PolicySettings.DEFAULTS);
     return new RoutingEngine(
         fleet,
         Policies.create("round_robin", parts).with(activity),
         new EngineSettings(UnknownModel.ANY_WORKER),
         this,
         clock::nanos,
-        dice::roll);
+        random::roll);
   }
 
   @Override

@@ -218,7 +218,7 @@ public final class EngineClient {
       if (body != null) {
         write(out, body, plain, millisLeft(deadline));
       }
-      return new AnswerReader(new TimedStream(socket, deadline), method).read();
+      return new ContentReader(new TimedStream(socket, deadline), method).read();
     }
   }
 
@@ -324,13 +324,13 @@ public final class EngineClient {
    * Reads one response: head, then a body framed by length, by chunks, or by the end of the
    * connection.
    */
-  private static final class AnswerReader {
+  private static final class ContentReader {
     private final InputStream in;
     private final boolean bodiless;
     private long length = -1;
     private boolean chunked;
 
-    AnswerReader(InputStream in, String method) {
+    ContentReader(InputStream in, String method) {
       this.in = new BufferedInputStream(in, 2048);
       bodiless = method.equals("HEAD");
     }

@@ -79,20 +79,20 @@ public final class KvCapacity {
    *
    * @param oneRank true: of one data-parallel rank; false: of the whole engine
    */
-  static long tokens(String told, boolean oneRank) {
-    Matcher total = TOTAL_TOKENS.matcher(told);
+  static long tokens(String page, boolean oneRank) {
+    Matcher total = TOTAL_TOKENS.matcher(page);
     if (total.find()) {
-      long ranks = oneRank ? 1 : Math.max(1, number(RANKS, told));
+      long ranks = oneRank ? 1 : Math.max(1, number(RANKS, page));
       return Long.parseLong(total.group(1)) * ranks;
     }
-    return byConfig(told, oneRank);
+    return byConfig(page, oneRank);
   }
 
-  private static long byConfig(String told, boolean oneRank) {
+  private static long byConfig(String page, boolean oneRank) {
     Set<Long> engines = new HashSet<>();
     long ofRank = 0;
     long ofAll = 0;
-    Matcher config = CACHE_CONFIG.matcher(told);
+    Matcher config = CACHE_CONFIG.matcher(page);
     while (config.find()) {
       String labels = config.group(1);
       engines.add(number(ENGINE, labels));

@@ -39,7 +39,7 @@ final class ModelList {
         list.members(json);
       }
     }
-    return ServedModels.told(list.names, list.adapters);
+    return ServedModels.reported(list.names, list.adapters);
   }
 
   private void members(JsonParser json) throws IOException {

@@ -21,7 +21,7 @@ final class ProbeSchedule {
   private static final int MODELS_TRIES = 4;
 
   private ProbeSettings settings;
-  private final RandomSource dice;
+  private final RandomSource random;
   private final Map<Worker, Entry> entries = new HashMap<>();
   private final TreeSet<Entry> waiting = new TreeSet<>(ProbeSchedule::inOrder);
   private long serial;
@@ -31,9 +31,9 @@ final class ProbeSchedule {
     settings = next;
   }
 
-  ProbeSchedule(ProbeSettings settings, RandomSource dice) {
+  ProbeSchedule(ProbeSettings settings, RandomSource random) {
     this.settings = settings;
-    this.dice = dice;
+    this.random = random;
   }
 
   private static final class Entry {
@@ -139,15 +139,15 @@ final class ProbeSchedule {
     long interval = settings.interval().toNanos();
     if (first) {
       entry.pause = 0;
-      return share(interval, 100 + dice.roll(1000));
+      return share(interval, 100 + random.roll(1000));
     }
     if (settled) {
-      return share(interval, 900 + dice.roll(201));
+      return share(interval, 900 + random.roll(201));
     }
     long longest = Math.min(settings.mostRetry().toNanos(), interval);
     long shortest = Math.min(settings.firstRetry().toNanos(), longest);
     entry.pause = entry.pause == 0 ? shortest : Math.min(entry.pause * 2, longest);
-    return share(entry.pause, 900 + dice.roll(201));
+    return share(entry.pause, 900 + random.roll(201));
   }
 
   private static long share(long nanos, int thousandths) {

@@ -85,14 +85,18 @@ public final class Prober implements AutoCloseable {
 
   /** Probes the present and future workers of {@code fleet} after {@link #start}, until closed. */
   public Prober(
-      Fleet fleet, ProbeSettings settings, EngineClient client, Ticker ticker, RandomSource dice) {
+      Fleet fleet,
+      ProbeSettings settings,
+      EngineClient client,
+      Ticker ticker,
+      RandomSource random) {
     this.fleet = fleet;
     this.settings = settings;
     this.client = client;
     this.ticker = ticker;
     sleeping = new SleepStates(client, settings.timeout());
     places = new Places(settings.parallelism());
-    schedule = new ProbeSchedule(settings, dice);
+    schedule = new ProbeSchedule(settings, random);
     loop = Thread.ofVirtual().name("prober").unstarted(this::run);
   }
 
@@ -219,7 +223,7 @@ public final class Prober implements AutoCloseable {
         boolean anew = !worker.health().healthy() && !configured.isEmpty();
         if (anew || !requests.isEmpty()) {
           // A restarted engine has lost the adapters that were loaded.
-          learn(worker, ServedModels.told(configured));
+          learn(worker, ServedModels.reported(configured));
         }
       }
       switch (verdict) {
@@ -286,7 +290,7 @@ public final class Prober implements AutoCloseable {
         names.removeAll(listed.bases());
         Set<String> adapters = Set.copyOf(names);
         names.addAll(configured);
-        learn(worker, ServedModels.told(names, adapters));
+        learn(worker, ServedModels.reported(names, adapters));
       }
     } catch (IOException | IllegalArgumentException e) {
       log.debug("cannot read the models of {}: {}", worker, LogText.of(e));
@@ -417,7 +421,7 @@ public final class Prober implements AutoCloseable {
         return modelsFailed(worker, "GET /v1/models: " + answer.status());
       }
       ServedModels models =
-          answer.good() ? ModelList.read(answer.body()) : ServedModels.told(Set.of());
+          answer.good() ? ModelList.read(answer.body()) : ServedModels.reported(Set.of());
       if (models.any() && settings.alsoGood().contains(answer.status())) {
         log.debug("{} does not list its models: {}", worker, answer.status());
       } else if (models.any()) {
@@ -427,7 +431,7 @@ public final class Prober implements AutoCloseable {
         learn(worker, models);
       }
       if (models.any()) {
-        notTold(worker);
+        unreported(worker);
       }
       modelsSeen(worker);
       return true;
@@ -450,15 +454,15 @@ public final class Prober implements AutoCloseable {
       lock.unlock();
     }
     if (often) {
-      notTold(worker);
+      unreported(worker);
     }
     return false;
   }
 
   /** Keeps models reported earlier; a worker that never reported any may serve every model. */
-  private void notTold(Worker worker) {
+  private void unreported(Worker worker) {
     if (worker.models().isEmpty()) {
-      learn(worker, ServedModels.told(Set.of()));
+      learn(worker, ServedModels.reported(Set.of()));
     }
   }
 

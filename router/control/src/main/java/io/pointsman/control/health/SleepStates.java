@@ -80,11 +80,12 @@ public final class SleepStates {
       if (answer.status() >= 500) {
         return State.UNKNOWN;
       }
-      JsonNode said = answer.good() ? MAPPER.readTree(answer.body()).path(question.member) : null;
-      if (said == null || !said.isBoolean()) {
+      JsonNode reported =
+          answer.good() ? MAPPER.readTree(answer.body()).path(question.member) : null;
+      if (reported == null || !reported.isBoolean()) {
         return State.UNSUPPORTED;
       }
-      return said.booleanValue() ? State.ASLEEP : State.AWAKE;
+      return reported.booleanValue() ? State.ASLEEP : State.AWAKE;
     } catch (IOException | IllegalArgumentException e) {
       log.debug("{} does not say if it sleeps: {}", worker, LogText.of(e));
       return State.UNKNOWN;

@@ -63,7 +63,7 @@ public final class KvEvents implements AutoCloseable {
     private int failures;
 
     /** True if the absence of publishers was logged. Guarded by the outer object. */
-    private boolean saidNone;
+    private boolean reportedNone;
 
     /** Written by the polling thread. */
     private volatile List<KvSource> sources = List.of();
@@ -255,10 +255,10 @@ public final class KvEvents implements AutoCloseable {
    * probably expects events.
    */
   private void sayIfNone(Worker worker, Watch watch, boolean none) {
-    if (none && !watch.saidNone && rules.settings.mode() == KvEventSettings.Mode.AUTO) {
+    if (none && !watch.reportedNone && rules.settings.mode() == KvEventSettings.Mode.AUTO) {
       log.warn("KV events of {}: the engine reports no publishers", worker);
     }
-    watch.saidNone = none;
+    watch.reportedNone = none;
   }
 
   /** Receives the state of one worker's sources. */

@@ -30,17 +30,17 @@ final class KvOutlet {
   }
 
   /** One rank of the worker, until its source is closed. Guarded by {@code turn}. */
-  final class Line {
+  final class OutletLine {
     private final int rank;
     private boolean closed;
     private volatile boolean live;
 
-    private Line(int rank) {
+    private OutletLine(int rank) {
       this.rank = rank;
     }
 
     /** Reports that the rank exists and that its state is unknown. */
-    private Line announced() {
+    private OutletLine announced() {
       inTurn(() -> feed.live(worker, rank, false));
       return this;
     }
@@ -108,7 +108,7 @@ final class KvOutlet {
     }
   }
 
-  Line line(int rank) {
-    return new Line(rank).announced();
+  OutletLine line(int rank) {
+    return new OutletLine(rank).announced();
   }
 }

@@ -76,7 +76,7 @@ final class KvSource implements AutoCloseable {
   }
 
   private final SourceSpec spec;
-  private final KvOutlet.Line line;
+  private final KvOutlet.OutletLine line;
   private final Shared shared;
   private final KvEventTally tally;
   private final byte[] topic;
@@ -113,7 +113,7 @@ final class KvSource implements AutoCloseable {
   private int defects;
 
   /** Time of the last log line of each kind; a frequent kind does not hide others. */
-  private final Map<Complaint, Long> toldAt = new EnumMap<>(Complaint.class);
+  private final Map<Complaint, Long> loggedAt = new EnumMap<>(Complaint.class);
 
   KvSource(SourceSpec spec, KvOutlet outlet, Shared shared) {
     this.spec = spec;
@@ -343,7 +343,7 @@ final class KvSource implements AutoCloseable {
   }
 
   /** State of a replay. */
-  private static final class Course {
+  private static final class ReplayState {
     private boolean any;
     private Replayed result = Replayed.COMPLETE;
   }
@@ -353,7 +353,7 @@ final class KvSource implements AutoCloseable {
     if (asked == null) {
       return Replayed.FAILED;
     }
-    Course course = new Course();
+    ReplayState state = new ReplayState();
     long deadline = asked.deadline();
     long next = from;
     boolean complete = false;
@@ -364,7 +364,7 @@ final class KvSource implements AutoCloseable {
           return Replayed.FAILED;
         }
         complete =
-            asked.ask(client, next, deadline, (seq, payload) -> repeated(course, seq, payload));
+            asked.ask(client, next, deadline, (seq, payload) -> repeated(state, seq, payload));
       } catch (IOException e) {
         if (!closed()) {
           complain(Complaint.REPLAY, "replay failed: " + LogText.of(e.toString()));
@@ -378,12 +378,12 @@ final class KvSource implements AutoCloseable {
       }
       next = track.last() + 1;
     }
-    boolean lastOneGone = from == track.last() && !course.any;
-    return lastOneGone ? Replayed.RESTARTED : course.result;
+    boolean lastOneGone = from == track.last() && !state.any;
+    return lastOneGone ? Replayed.RESTARTED : state.result;
   }
 
-  private boolean repeated(Course course, long seq, byte[] payload) {
-    course.any = true;
+  private boolean repeated(ReplayState state, long seq, byte[] payload) {
+    state.any = true;
     long checksum = checksum(payload);
     switch (track.look(seq, checksum, false)) {
       case NEXT -> apply(payload, checksum, false);
@@ -391,15 +391,15 @@ final class KvSource implements AutoCloseable {
         // Requested only to verify that the publisher is the same.
       }
       case GAP -> {
-        course.result = Replayed.PARTIAL;
+        state.result = Replayed.PARTIAL;
         tally.add(Count.RESETS_GAP);
         line.reset(Cause.MISSED);
         track.skipTo(seq);
         apply(payload, checksum, false);
       }
-      case RESTARTED -> course.result = Replayed.RESTARTED;
+      case RESTARTED -> state.result = Replayed.RESTARTED;
     }
-    return course.result != Replayed.RESTARTED && !closed();
+    return state.result != Replayed.RESTARTED && !closed();
   }
 
   private static long checksum(byte[] payload) {
@@ -472,9 +472,9 @@ final class KvSource implements AutoCloseable {
 
   private void complain(Complaint about, String why) {
     long now = shared.ticker().nanos();
-    Long before = toldAt.get(about);
+    Long before = loggedAt.get(about);
     if (before == null || now - before >= TOLD_AGAIN.toNanos()) {
-      toldAt.put(about, now);
+      loggedAt.put(about, now);
       log.warn("KV events of {}: {}", name, why);
     } else {
       log.debug("KV events of {}: {}", name, why);

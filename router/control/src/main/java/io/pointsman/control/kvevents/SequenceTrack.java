@@ -31,7 +31,7 @@ final class SequenceTrack {
   private final long[] checksums = new long[RECENT];
   private int recent;
   private long last = NEVER;
-  private long heard = NEVER;
+  private long newest = NEVER;
   private long replayedFrom;
   private long replayedTo = NEVER;
   private long skippedFrom;
@@ -51,7 +51,7 @@ final class SequenceTrack {
   Verdict look(long seq, long checksum, boolean live) {
     Verdict verdict = verdict(seq, checksum);
     if (live && verdict != Verdict.RESTARTED) {
-      heard = Math.max(heard, seq);
+      newest = Math.max(newest, seq);
     }
     return verdict;
   }
@@ -60,7 +60,7 @@ final class SequenceTrack {
     if (seq > last) {
       return seq == last + 1 ? Verdict.NEXT : Verdict.GAP;
     }
-    boolean replayed = seq > heard - RECENT && seq >= replayedFrom && seq <= replayedTo;
+    boolean replayed = seq > newest - RECENT && seq >= replayedFrom && seq <= replayedTo;
     boolean skipped = seq >= skippedFrom && seq <= skippedTo;
     boolean known = seq > last - recent && checksums[place(seq)] == checksum;
     return replayed || skipped || known ? Verdict.REPEATED : Verdict.RESTARTED;
@@ -89,7 +89,7 @@ final class SequenceTrack {
 
   /** Records a new connection: no batch of the old one can arrive. */
   void reconnected() {
-    heard = last;
+    newest = last;
     replayedTo = NEVER;
     skippedTo = NEVER;
   }
@@ -97,7 +97,7 @@ final class SequenceTrack {
   /** Discards all state. */
   void forget() {
     last = NEVER;
-    heard = NEVER;
+    newest = NEVER;
     recent = 0;
     replayedTo = NEVER;
     skippedTo = NEVER;

@@ -50,8 +50,8 @@ public record SourceSpec(
   }
 
   /** True if a batch with this rank belongs to this source. */
-  boolean accepts(int told) {
-    return anyRank || told == rank || told == EventBatch.NO_RANK;
+  boolean accepts(int reported) {
+    return anyRank || reported == rank || reported == EventBatch.NO_RANK;
   }
 
   /** This source, with {@code host} in endpoints that have no host. */

@@ -152,9 +152,9 @@ final class SourcesAnswer {
   }
 
   private static void expect(JsonNode source, String name, String value) throws IOException {
-    JsonNode told = source.path(name);
-    if (!told.isMissingNode() && !told.isNull() && !told.asText().equals(value)) {
-      throw new IOException(name + ": " + told.asText() + " (expected: " + value + ")");
+    JsonNode reported = source.path(name);
+    if (!reported.isMissingNode() && !reported.isNull() && !reported.asText().equals(value)) {
+      throw new IOException(name + ": " + reported.asText() + " (expected: " + value + ")");
     }
   }
 }

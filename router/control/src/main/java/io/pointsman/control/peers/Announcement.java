@@ -49,7 +49,7 @@ record Announcement(
     if (dpSize > 1 && rank(httpAddress) >= dpSize) {
       throw new IllegalArgumentException("http_address (expected: a rank below dp_size)");
     }
-    told(Peer.UNKNOWN, kvAddress, dpSize, tpSize, mode);
+    merged(Peer.UNKNOWN, kvAddress, dpSize, tpSize, mode);
   }
 
   private static int rank(String httpAddress) {
@@ -79,11 +79,11 @@ record Announcement(
   }
 
   /** Adds the engine's transfer data to {@code before}. */
-  Peer told(Peer before) {
-    return told(before, kvAddress, dpSize, tpSize, mode);
+  Peer merged(Peer before) {
+    return merged(before, kvAddress, dpSize, tpSize, mode);
   }
 
-  private static Peer told(
+  private static Peer merged(
       Peer before, String kvAddress, int dpSize, int tpSize, @Nullable TransferMode mode) {
     Peer peer = before.withKvAddress(kvAddress).withDpSize(dpSize).withTpSize(tpSize);
     return mode == null ? peer : peer.withMode(mode);

@@ -61,7 +61,7 @@ public final class Bootstrap implements AutoCloseable {
     private volatile boolean asking;
     private volatile long dueAt;
     private volatile long retryNanos = FIRST_RETRY.toNanos();
-    private volatile boolean told;
+    private volatile boolean logged;
     private boolean healthy;
   }
 
@@ -122,12 +122,12 @@ public final class Bootstrap implements AutoCloseable {
       }
       watch.retryNanos = FIRST_RETRY.toNanos();
       watch.dueAt = ticker.nanos() + REFRESH.toNanos();
-      watch.told = false;
+      watch.logged = false;
     } catch (IOException | RuntimeException e) {
       watch.dueAt = ticker.nanos() + watch.retryNanos;
       watch.retryNanos = Math.min(2 * watch.retryNanos, REFRESH.toNanos());
-      if (!watch.told) {
-        watch.told = true;
+      if (!watch.logged) {
+        watch.logged = true;
         log.warn("{}: no engine ids of {}, asking again: {}", url, worker, LogText.of(e));
       }
     } finally {

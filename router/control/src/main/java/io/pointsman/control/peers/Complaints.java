@@ -12,29 +12,29 @@ final class Complaints {
   private final Logger log;
   private final String what;
   private final Ticker ticker;
-  private long toldAt;
-  private long untold;
+  private long loggedAt;
+  private long unlogged;
   private long all;
 
   Complaints(Logger log, String what, Ticker ticker) {
     this.log = log;
     this.what = what;
     this.ticker = ticker;
-    toldAt = ticker.nanos() - PAUSE;
+    loggedAt = ticker.nanos() - PAUSE;
   }
 
   void add(String why) {
     all++;
-    untold++;
-    if (ticker.nanos() - toldAt >= PAUSE) {
+    unlogged++;
+    if (ticker.nanos() - loggedAt >= PAUSE) {
       log.warn(
           "unusable {}: {} in total, {} since the last log line; {}",
           what,
           all,
-          untold,
+          unlogged,
           LogText.of(why));
-      toldAt = ticker.nanos();
-      untold = 0;
+      loggedAt = ticker.nanos();
+      unlogged = 0;
     }
   }
 

@@ -47,14 +47,14 @@ final class Registrar {
 
   /** A registered engine. */
   private static final class Entry {
-    private Announcement said;
-    private long heardAt;
+    private Announcement announcement;
+    private long receivedAt;
 
     /** The engine's workers by id; null for workers added by others. */
     private final Map<String, @Nullable Worker> workers = new LinkedHashMap<>();
 
-    Entry(Announcement said) {
-      this.said = said;
+    Entry(Announcement announcement) {
+      this.announcement = announcement;
     }
   }
 
@@ -79,15 +79,15 @@ final class Registrar {
   }
 
   /** Processes a registration. */
-  void heard(Announcement said) {
-    Entry entry = entries.get(said.httpAddress());
-    if (entry != null && !entry.said.sameWorkers(said)) {
-      log.info("engine {} registers with other properties than before", said.httpAddress());
+  void received(Announcement announcement) {
+    Entry entry = entries.get(announcement.httpAddress());
+    if (entry != null && !entry.announcement.sameWorkers(announcement)) {
+      log.info("engine {} registers with other properties than before", announcement.httpAddress());
       forget(entry);
-      entries.remove(said.httpAddress());
+      entries.remove(announcement.httpAddress());
       entry = null;
     }
-    String refusal = entry == null ? refusal(said) : null;
+    String refusal = entry == null ? refusal(announcement) : null;
     if (refusal != null) {
       if (!refused) {
         refused = true;
@@ -96,40 +96,45 @@ final class Registrar {
       return;
     }
     if (entry == null) {
-      entry = entries.size() < most ? new Entry(said) : null;
+      entry = entries.size() < most ? new Entry(announcement) : null;
       if (entry == null || !join(entry)) {
-        complain(said);
+        complain(announcement);
         return;
       }
       full = false;
-      entries.put(said.httpAddress(), entry);
-      log.info("engine {} has registered: {}", said.httpAddress(), LogText.of(said.toString()));
-    } else if (!entry.said.equals(said) || othersHaveLeft(entry) || unknown(entry)) {
-      entry.said = said;
+      entries.put(announcement.httpAddress(), entry);
+      log.info(
+          "engine {} has registered: {}",
+          announcement.httpAddress(),
+          LogText.of(announcement.toString()));
+    } else if (!entry.announcement.equals(announcement)
+        || othersHaveLeft(entry)
+        || unknown(entry)) {
+      entry.announcement = announcement;
       if (!join(entry)) {
-        entries.remove(said.httpAddress());
-        complain(said);
+        entries.remove(announcement.httpAddress());
+        complain(announcement);
         return;
       }
     }
-    entry.heardAt = ticker.nanos();
+    entry.receivedAt = ticker.nanos();
   }
 
-  private @Nullable String refusal(Announcement said) {
-    return said.workers().stream()
+  private @Nullable String refusal(Announcement announcement) {
+    return announcement.workers().stream()
         .map(spec -> origins.refusal(spec.url()))
         .filter(Objects::nonNull)
         .findFirst()
         .orElse(null);
   }
 
-  private void complain(Announcement said) {
+  private void complain(Announcement announcement) {
     if (!full) {
       full = true;
       log.warn(
           "engine {} is not added: {} engines registered, {} workers in the fleet (expected: fewer,"
               + " max-workers)",
-          said.httpAddress(),
+          announcement.httpAddress(),
           entries.size(),
           fleet.snapshot().workers().size());
     }
@@ -153,7 +158,7 @@ final class Registrar {
     for (String id : entry.workers.keySet()) {
       Worker worker = fleet.snapshot().worker(id);
       Peer known = worker == null ? null : peers.of(worker);
-      if (known != null && !entry.said.told(known).equals(known)) {
+      if (known != null && !entry.announcement.merged(known).equals(known)) {
         return true;
       }
     }
@@ -169,11 +174,11 @@ final class Registrar {
     List<WorkerSpec> missing = new ArrayList<>();
     Map<String, @Nullable Worker> before = new LinkedHashMap<>(entry.workers);
     entry.workers.clear();
-    for (WorkerSpec spec : entry.said.workers()) {
+    for (WorkerSpec spec : entry.announcement.workers()) {
       Worker own = before.get(spec.id());
       Worker present = own == null ? fleet.snapshot().sameEngine(spec) : own;
       String id = present == null ? spec.id() : present.id();
-      if (!peers.update(id, entry.said::told)) {
+      if (!peers.update(id, entry.announcement::merged)) {
         forget(entry);
         return false;
       }
@@ -201,17 +206,18 @@ final class Registrar {
   /** Removes engines with expired registrations; to be called frequently. */
   void look() {
     long now = ticker.nanos();
-    long unheard = now - lookedAt > HICCUP ? now - lookedAt : 0;
+    long paused = now - lookedAt > HICCUP ? now - lookedAt : 0;
     lookedAt = now;
     Iterator<Entry> all = entries.values().iterator();
     while (all.hasNext()) {
       Entry entry = all.next();
-      entry.heardAt += unheard;
-      if (now - entry.heardAt > LIFETIME.toNanos()) {
+      entry.receivedAt += paused;
+      if (now - entry.receivedAt > LIFETIME.toNanos()) {
         all.remove();
         forget(entry);
         log.info(
-            "engine {} stopped sending registrations and was removed", entry.said.httpAddress());
+            "engine {} stopped sending registrations and was removed",
+            entry.announcement.httpAddress());
       }
     }
   }

@@ -58,9 +58,9 @@ public final class Registrations implements AutoCloseable {
   private static void take(List<byte[]> frames, Registrar registrar, Complaints complaints) {
     int at = frames.size() > 1 && frames.getFirst().length == 0 ? 1 : 0;
     try {
-      Announcement said = MessageReader.registration(frames.get(at));
-      if (said != null) {
-        registrar.heard(said);
+      Announcement announcement = MessageReader.registration(frames.get(at));
+      if (announcement != null) {
+        registrar.received(announcement);
       }
     } catch (Unusable e) {
       complaints.add(String.valueOf(e.getMessage()));

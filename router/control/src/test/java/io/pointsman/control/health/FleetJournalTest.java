@@ -100,7 +100,7 @@ class FleetJournalTest {
 
   @Test
   void namesOfModelsCannotForgeLines() {
-    fleet.learnModels(Map.of(worker, ServedModels.told(Set.of("m\n2026 ERROR gone", "n"))));
+    fleet.learnModels(Map.of(worker, ServedModels.reported(Set.of("m\n2026 ERROR gone", "n"))));
     succeeds();
     assertThat(lines())
         .containsExactly("worker a:1 is healthy, serves [m\\u000a2026 ERROR gone, n]");

@@ -19,8 +19,8 @@ class ProbeScheduleTest {
   private static final Duration INTERVAL = ProbeSettings.DEFAULTS.interval();
 
   private final FakeClock clock = FakeClock.nearOverflow();
-  private final ScriptedRandomSource dice = ScriptedRandomSource.seeded(7);
-  private final ProbeSchedule schedule = new ProbeSchedule(ProbeSettings.DEFAULTS, dice::roll);
+  private final ScriptedRandomSource random = ScriptedRandomSource.seeded(7);
+  private final ProbeSchedule schedule = new ProbeSchedule(ProbeSettings.DEFAULTS, random::roll);
   private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
 
   private Worker worker(String name) {
@@ -114,7 +114,7 @@ class ProbeScheduleTest {
             Duration.ofSeconds(1),
             4,
             Duration.ZERO);
-    ProbeSchedule quick = new ProbeSchedule(hasty, dice::roll);
+    ProbeSchedule quick = new ProbeSchedule(hasty, random::roll);
     Worker worker = worker("a:1");
     quick.follow(List.of(worker), clock.nanos());
     for (int i = 0; i < 5; i++) {

@@ -52,8 +52,8 @@ class RegistrarTest {
 
   @Test
   void aRegisteredEngineIsAWorkerWithItsRoleAndAddress() {
-    registrar.heard(says(Role.PREFILL, "a:1"));
-    registrar.heard(says(Role.DECODE, "b:1"));
+    registrar.received(says(Role.PREFILL, "a:1"));
+    registrar.received(says(Role.DECODE, "b:1"));
     assertThat(ids()).containsExactly("a:1", "b:1");
     assertThat(worker("a:1").spec().role()).isEqualTo(Role.PREFILL);
     assertThat(worker("b:1").spec().role()).isEqualTo(Role.DECODE);
@@ -63,7 +63,7 @@ class RegistrarTest {
 
   @Test
   void itLeavesAfterFiveSecondsWithoutRegistration() {
-    registrar.heard(says(Role.PREFILL, "a:1"));
+    registrar.received(says(Role.PREFILL, "a:1"));
     pass(Duration.ofSeconds(5));
     assertThat(ids()).containsExactly("a:1");
     Worker worker = worker("a:1");
@@ -75,12 +75,12 @@ class RegistrarTest {
 
   @Test
   void itStaysTheSameWorkerWhileItRegisters() {
-    registrar.heard(says(Role.PREFILL, "a:1"));
+    registrar.received(says(Role.PREFILL, "a:1"));
     Worker worker = worker("a:1");
     long version = fleet.snapshot().version();
     for (int i = 0; i < 10; i++) {
       pass(Duration.ofSeconds(4));
-      registrar.heard(says(Role.PREFILL, "a:1"));
+      registrar.received(says(Role.PREFILL, "a:1"));
     }
     assertThat(worker("a:1")).isSameAs(worker);
     assertThat(fleet.snapshot().version()).isEqualTo(version);
@@ -88,7 +88,7 @@ class RegistrarTest {
 
   @Test
   void timeWithoutAListenerExpiresNothing() {
-    registrar.heard(says(Role.PREFILL, "a:1"));
+    registrar.received(says(Role.PREFILL, "a:1"));
     clock.advance(Duration.ofMinutes(1));
     registrar.look();
     assertThat(ids()).containsExactly("a:1");
@@ -98,9 +98,10 @@ class RegistrarTest {
 
   @Test
   void aNewRoleMeansANewWorkerAndANewKvAddressDoesNot() {
-    registrar.heard(says(Role.PREFILL, "a:1"));
+    registrar.received(says(Role.PREFILL, "a:1"));
     Worker first = worker("a:1");
-    registrar.heard(new Announcement(Role.PREFILL, "a:1", "10.0.0.9:5", 1, 2, TransferMode.READ));
+    registrar.received(
+        new Announcement(Role.PREFILL, "a:1", "10.0.0.9:5", 1, 2, TransferMode.READ));
     assertThat(worker("a:1")).isSameAs(first);
     assertThat(peers.of(first))
         .isEqualTo(
@@ -109,7 +110,7 @@ class RegistrarTest {
                 .withDpSize(1)
                 .withTpSize(2)
                 .withMode(TransferMode.READ));
-    registrar.heard(says(Role.DECODE, "a:1"));
+    registrar.received(says(Role.DECODE, "a:1"));
     assertThat(worker("a:1")).isNotSameAs(first);
     assertThat(worker("a:1").spec().role()).isEqualTo(Role.DECODE);
     assertThat(registrar.size()).isEqualTo(1);
@@ -117,7 +118,7 @@ class RegistrarTest {
 
   @Test
   void eachRankOfAnEngineIsAWorker() {
-    registrar.heard(new Announcement(Role.DECODE, "a:1", "10.0.0.1:5", 3, 1, null));
+    registrar.received(new Announcement(Role.DECODE, "a:1", "10.0.0.1:5", 3, 1, null));
     assertThat(ids()).containsExactly("a:1@0", "a:1@1", "a:1@2");
     assertThat(peers.of(worker("a:1@2")).dpSize()).isEqualTo(3);
   }
@@ -125,7 +126,7 @@ class RegistrarTest {
   @Test
   void aWorkerAddedByOthersOnlyGetsItsAddress() {
     Worker configured = fleet.add(WorkerSpec.of("http://a:1").withModels(Set.of("m")));
-    registrar.heard(says(Role.PREFILL, "a:1"));
+    registrar.received(says(Role.PREFILL, "a:1"));
     assertThat(ids()).containsExactly("a:1");
     assertThat(peers.of(configured).kvAddress()).isEqualTo("10.0.0.1:21001");
     pass(Duration.ofSeconds(6));
@@ -138,11 +139,11 @@ class RegistrarTest {
   @Test
   void aWorkerReaddedByOthersGetsItsAddressBack() {
     fleet.add(WorkerSpec.of("http://a:1"));
-    registrar.heard(says(Role.PREFILL, "a:1"));
+    registrar.received(says(Role.PREFILL, "a:1"));
     fleet.remove("a:1");
     peers.remove("a:1");
     Worker again = fleet.add(WorkerSpec.of("http://a:1"));
-    registrar.heard(says(Role.PREFILL, "a:1"));
+    registrar.received(says(Role.PREFILL, "a:1"));
     assertThat(peers.of(again).kvAddress()).isEqualTo("10.0.0.1:21001");
     assertThat(worker("a:1")).isSameAs(again);
   }
@@ -150,39 +151,39 @@ class RegistrarTest {
   @Test
   void anEngineIsAddedWhenOthersRemoveItsWorker() {
     fleet.add(WorkerSpec.of("http://a:1"));
-    registrar.heard(says(Role.PREFILL, "a:1"));
+    registrar.received(says(Role.PREFILL, "a:1"));
     fleet.remove("a:1");
-    registrar.heard(says(Role.PREFILL, "a:1"));
+    registrar.received(says(Role.PREFILL, "a:1"));
     assertThat(worker("a:1").spec().role()).isEqualTo(Role.PREFILL);
   }
 
   @Test
   void aManuallyRemovedWorkerStaysOutUntilItsRegistrationExpires() {
-    registrar.heard(says(Role.PREFILL, "a:1"));
+    registrar.received(says(Role.PREFILL, "a:1"));
     fleet.remove("a:1");
-    registrar.heard(says(Role.PREFILL, "a:1"));
+    registrar.received(says(Role.PREFILL, "a:1"));
     assertThat(ids()).isEmpty();
     pass(Duration.ofSeconds(6));
-    registrar.heard(says(Role.PREFILL, "a:1"));
+    registrar.received(says(Role.PREFILL, "a:1"));
     assertThat(ids()).containsExactly("a:1");
   }
 
   @Test
   void aFullFleetAddsNoEngineUntilThereIsRoom() {
     for (int i = 0; i < 6; i++) {
-      registrar.heard(says(Role.PREFILL, "a:" + (i + 1)));
+      registrar.received(says(Role.PREFILL, "a:" + (i + 1)));
     }
     assertThat(ids()).containsExactly("a:1", "a:2", "a:3", "a:4");
     assertThat(registrar.size()).isEqualTo(4);
     fleet.remove("a:2");
-    registrar.heard(says(Role.PREFILL, "a:6"));
+    registrar.received(says(Role.PREFILL, "a:6"));
     assertThat(ids()).containsExactly("a:1", "a:3", "a:4", "a:6");
   }
 
   @Test
   void anEngineWithTooManyRanksIsNotAddedInPart() {
-    registrar.heard(says(Role.DECODE, "a:1"));
-    registrar.heard(new Announcement(Role.PREFILL, "b:1", "10.0.0.1:5", 16, 1, null));
+    registrar.received(says(Role.DECODE, "a:1"));
+    registrar.received(new Announcement(Role.PREFILL, "b:1", "10.0.0.1:5", 16, 1, null));
     assertThat(ids()).containsExactly("a:1");
     assertThat(registrar.size()).isEqualTo(1);
   }
@@ -191,7 +192,7 @@ class RegistrarTest {
   void registrationsAreLimited() {
     Registrar small = new Registrar(fleet, peers, 2, clock::nanos);
     for (int i = 1; i < 5; i++) {
-      small.heard(says(Role.PREFILL, "a:" + i));
+      small.received(says(Role.PREFILL, "a:" + i));
     }
     assertThat(small.size()).isEqualTo(2);
     assertThat(ids()).containsExactly("a:1", "a:2");

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param took milliseconds from the last decision to the end of the response
  */
 record CapturedRequest(
-    End end,
+    ResponseEnd end,
     double at,
     double held,
     PrefixBlocks prefix,
@@ -44,7 +44,7 @@ record CapturedRequest(
   /** Maximum length of a name in characters; clients choose the names. */
   private static final int LONGEST_NAME = 200;
 
-  enum End {
+  enum ResponseEnd {
     /** The response was sent completely. */
     OK,
     /** The worker answered with a client error. */
@@ -60,7 +60,7 @@ record CapturedRequest(
   static CapturedRequest of(
       RoutingRequest request,
       Lease lease,
-      End end,
+      ResponseEnd end,
       long begun,
       @Nullable Long firstToken,
       long now) {

@@ -11,7 +11,7 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.RoutingRequest;
-import io.pointsman.observe.capture.CapturedRequest.End;
+import io.pointsman.observe.capture.CapturedRequest.ResponseEnd;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -123,10 +123,10 @@ public final class TraceCapture implements AnswerLearner, AutoCloseable {
       next.ended(request, lease, outcome, firstToken);
       return;
     }
-    End end =
+    ResponseEnd end =
         switch (outcome) {
-          case Outcome.Succeeded(boolean served) -> served ? End.OK : End.REFUSED;
-          case Outcome.Failed _, Outcome.Ignored _ -> firstToken == null ? null : End.CUT;
+          case Outcome.Succeeded(boolean served) -> served ? ResponseEnd.OK : ResponseEnd.REFUSED;
+          case Outcome.Failed _, Outcome.Ignored _ -> firstToken == null ? null : ResponseEnd.CUT;
         };
     if (end == null || request.role() == Role.PREFILL || request.prefix().count() == 0) {
       return;

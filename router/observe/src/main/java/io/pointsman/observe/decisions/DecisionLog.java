@@ -34,7 +34,7 @@ public final class DecisionLog implements AnswerLearner {
   private static final int WHOLE = 1 << 20;
 
   private final Ticker ticker;
-  private final RandomSource dice;
+  private final RandomSource random;
   private volatile Kept kept;
   private final AtomicLong next = new AtomicLong();
 
@@ -72,9 +72,9 @@ public final class DecisionLog implements AnswerLearner {
     }
   }
 
-  public DecisionLog(DecisionSettings settings, Ticker ticker, RandomSource dice) {
+  public DecisionLog(DecisionSettings settings, Ticker ticker, RandomSource random) {
     this.ticker = ticker;
-    this.dice = dice;
+    this.random = random;
     kept = Kept.of(settings);
   }
 
@@ -110,7 +110,7 @@ public final class DecisionLog implements AnswerLearner {
   /** True if the next decision is in the random sample, or is one of the additional ones. */
   public boolean draws() {
     int threshold = kept.threshold;
-    return threshold > 0 && (dice.roll(WHOLE) < threshold || takesCredit());
+    return threshold > 0 && (random.roll(WHOLE) < threshold || takesCredit());
   }
 
   private boolean takesCredit() {

@@ -32,7 +32,7 @@ public final class LoggedDecision {
    * @param outcome succeeded, ignored, or failed with its kind
    * @param millis time since the decision
    */
-  public record Ending(
+  public record DecisionEnding(
       String outcome, double millis, Usage usage, List<PickExplanation.Loss> losses) {}
 
   public final long number;
@@ -62,7 +62,7 @@ public final class LoggedDecision {
 
   public final List<Candidate> candidates;
   private volatile double firstTokenMillis = Double.NaN;
-  private volatile @Nullable Ending ending;
+  private volatile @Nullable DecisionEnding ending;
 
   /**
    * @param number sequence number of the decision, from 0
@@ -114,7 +114,7 @@ public final class LoggedDecision {
     double millis = (now - placedAt) / 1e6;
     PickExplanation explanation = request.explanation();
     List<PickExplanation.Loss> losses = explanation == null ? List.of() : explanation.losses();
-    ending = new Ending(name(outcome), millis, lease.usage(), losses);
+    ending = new DecisionEnding(name(outcome), millis, lease.usage(), losses);
   }
 
   private static String name(Outcome outcome) {
@@ -132,7 +132,7 @@ public final class LoggedDecision {
   }
 
   /** Null while the request is in flight. */
-  public @Nullable Ending ending() {
+  public @Nullable DecisionEnding ending() {
     return ending;
   }
 }

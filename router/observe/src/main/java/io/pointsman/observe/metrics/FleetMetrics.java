@@ -74,7 +74,7 @@ final class FleetMetrics {
 
   private void outcomes(Meters.Sink sink) {
     for (Worker worker : fleet.snapshot().workers()) {
-      WorkerTallies.Tally tally = tallies.of(worker);
+      WorkerTallies.WorkerTally tally = tallies.of(worker);
       sink.put(tally == null ? 0 : tally.succeeded(), worker.id(), "succeeded");
       sink.put(tally == null ? 0 : tally.failed(), worker.id(), "failed");
       sink.put(tally == null ? 0 : tally.ignored(), worker.id(), "ignored");

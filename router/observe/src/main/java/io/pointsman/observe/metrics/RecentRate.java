@@ -17,7 +17,7 @@ final class RecentRate {
    * @param perSecond increase of the count in a second
    * @param mean increase of the seconds divided by that of the count; -1 without an increase
    */
-  record Change(double perSecond, double mean) {}
+  record RateChange(double perSecond, double mean) {}
 
   private final Deque<Sample> samples = new ArrayDeque<>();
 
@@ -29,7 +29,7 @@ final class RecentRate {
   }
 
   /** The change since the oldest sample in the window, at least since the last sample. */
-  synchronized Change until(long now, double count, double seconds) {
+  synchronized RateChange until(long now, double count, double seconds) {
     while (samples.size() > 1 && now - samples.getFirst().at > WINDOW) {
       samples.removeFirst();
     }
@@ -39,7 +39,7 @@ final class RecentRate {
     }
     double more = count - first.count;
     double time = (now - first.at) / 1e9;
-    return new Change(
+    return new RateChange(
         more > 0 && time > 0 ? more / time : 0, more > 0 ? (seconds - first.seconds) / more : -1);
   }
 }

@@ -165,8 +165,8 @@ public final class RouterMetrics {
   }
 
   /** Adds the number of requests deferred because every worker is full. Call once. */
-  public RouterMetrics heldBack(LongSupplier held) {
-    meters.pulled(RequestMetric.DEFERRED_REQUESTS, sink -> sink.put(held.getAsLong()));
+  public RouterMetrics deferred(LongSupplier deferred) {
+    meters.pulled(RequestMetric.DEFERRED_REQUESTS, sink -> sink.put(deferred.getAsLong()));
     return this;
   }
 
@@ -357,7 +357,7 @@ public final class RouterMetrics {
     meters.pulled(
         KvMetric.KV_LOOKUPS,
         sink -> {
-          for (KvTally.Outcome outcome : KvTally.Outcome.values()) {
+          for (KvTally.LookupOutcome outcome : KvTally.LookupOutcome.values()) {
             sink.put(index.tally().counted(outcome), EngineMetrics.label(outcome));
           }
         });

@@ -5,7 +5,7 @@ import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
-import io.pointsman.observe.metrics.RecentRate.Change;
+import io.pointsman.observe.metrics.RecentRate.RateChange;
 import io.pointsman.observe.metrics.VllmRouterMetrics.Name;
 import io.pointsman.proxy.telemetry.RequestReport;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -205,10 +205,10 @@ final class StackMetrics {
     servers.forEach(server -> rates.computeIfAbsent(server, _ -> new RecentRate(ticker.nanos())));
   }
 
-  private Change recent(String server) {
+  private RateChange recent(String server) {
     RecentRate rate = rates.get(server);
     if (rate == null) {
-      return new Change(0, -1);
+      return new RateChange(0, -1);
     }
     StackRequests.Sums sums = requests.of(server);
     return sums == null

@@ -56,7 +56,7 @@ final class StackRequests {
   private static final double NANOS = 1e9;
   private static final String CUT = "cut";
 
-  private record Key(String server, String model) {}
+  private record SeriesKey(String server, String model) {}
 
   /** Sums of one engine. */
   static final class Sums {
@@ -84,14 +84,14 @@ final class StackRequests {
 
   /** The series of one engine and model. */
   private final class Series {
-    private final Key key;
+    private final SeriesKey key;
     private final CounterDataPoint in;
     private final CounterDataPoint out;
     private final DistributionDataPoint good;
     private final DistributionDataPoint bad;
     private final Map<String, CounterDataPoint> errorTypes = new ConcurrentHashMap<>();
 
-    Series(Key key) {
+    Series(SeriesKey key) {
       this.key = key;
       in = input.labelValues(key.server, key.model);
       out = output.labelValues(key.server, key.model);
@@ -127,7 +127,7 @@ final class StackRequests {
   private final Counter output;
   private final Counter errors;
   private final Histogram latency;
-  private final Map<Key, Series> series = new ConcurrentHashMap<>();
+  private final Map<SeriesKey, Series> series = new ConcurrentHashMap<>();
   private final Map<String, Sums> sums = new ConcurrentHashMap<>();
 
   StackRequests(PrometheusRegistry registry, ModelLabels models) {
@@ -145,7 +145,7 @@ final class StackRequests {
       return;
     }
     String server = VllmRouterMetrics.label(worker);
-    Key key = new Key(server, models.label(models.index(report.model())));
+    SeriesKey key = new SeriesKey(server, models.label(models.index(report.model())));
     Series found = series.get(key);
     if (found == null) {
       found = requireNonNull(series.computeIfAbsent(key, Series::new), "series");

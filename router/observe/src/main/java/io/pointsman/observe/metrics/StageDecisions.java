@@ -127,7 +127,7 @@ final class StageDecisions {
   }
 
   /** A request without a prompt has no lookup. */
-  private static PrefixOutcome kvAware(KvTally.@Nullable Outcome lookup) {
+  private static PrefixOutcome kvAware(KvTally.@Nullable LookupOutcome lookup) {
     return switch (lookup) {
       case HIT, MISS -> PrefixOutcome.PREFIX_COST;
       case NOT_ANNOUNCED -> PrefixOutcome.UNVERIFIED_IDENTITY;
@@ -162,15 +162,15 @@ final class StageDecisions {
     byPrefix.forEach(
         (policy, ofRoles) ->
             ofRoles.forEach(
-                (role, counts) -> tell(sink, counts, policy, EngineMetrics.label(role))));
+                (role, counts) -> put(sink, counts, policy, EngineMetrics.label(role))));
   }
 
   /** Writes the decisions on sessions by stage and outcome. */
   void sessions(Meters.Sink sink) {
-    tell(sink, bySession, EngineMetrics.label(Role.DECODE));
+    put(sink, bySession, EngineMetrics.label(Role.DECODE));
   }
 
-  private static <E extends Enum<E>> void tell(
+  private static <E extends Enum<E>> void put(
       Meters.Sink sink, Map<E, LongAdder> counts, String... labels) {
     counts.forEach(
         (outcome, count) -> {

@@ -266,12 +266,12 @@ final class VllmRouterMetrics {
   }
 
   private double placed(Worker worker) {
-    WorkerTallies.Tally tally = tallies.of(worker);
+    WorkerTallies.WorkerTally tally = tallies.of(worker);
     return tally == null ? 0 : tally.placed();
   }
 
   private double failed(Worker worker) {
-    WorkerTallies.Tally tally = tallies.of(worker);
+    WorkerTallies.WorkerTally tally = tallies.of(worker);
     return tally == null ? 0 : tally.failed();
   }
 

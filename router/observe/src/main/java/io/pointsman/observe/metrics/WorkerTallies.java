@@ -11,14 +11,14 @@ import org.jspecify.annotations.Nullable;
  * replaces the counts of the slot's former owner, so the table never grows. Thread-safe.
  */
 final class WorkerTallies {
-  static final class Tally {
+  static final class WorkerTally {
     private final Worker worker;
     private final LongAdder placed = new LongAdder();
     private final LongAdder succeeded = new LongAdder();
     private final LongAdder failed = new LongAdder();
     private final LongAdder ignored = new LongAdder();
 
-    private Tally(Worker worker) {
+    private WorkerTally(Worker worker) {
       this.worker = worker;
     }
 
@@ -39,7 +39,7 @@ final class WorkerTallies {
     }
   }
 
-  private final AtomicReferenceArray<@Nullable Tally> bySlot;
+  private final AtomicReferenceArray<@Nullable WorkerTally> bySlot;
 
   /**
    * @param maxWorkers maximum number of workers of the fleet
@@ -53,7 +53,7 @@ final class WorkerTallies {
   }
 
   void settled(Worker worker, Outcome outcome) {
-    Tally tally = of(worker);
+    WorkerTally tally = of(worker);
     if (tally == null) {
       return;
     }
@@ -65,15 +65,15 @@ final class WorkerTallies {
   }
 
   /** The worker's counts; null before the first placement on it. */
-  @Nullable Tally of(Worker worker) {
-    Tally tally = bySlot.get(worker.slot());
+  @Nullable WorkerTally of(Worker worker) {
+    WorkerTally tally = bySlot.get(worker.slot());
     return tally != null && tally.worker == worker ? tally : null;
   }
 
-  private Tally own(Worker worker) {
-    Tally tally = bySlot.get(worker.slot());
+  private WorkerTally own(Worker worker) {
+    WorkerTally tally = bySlot.get(worker.slot());
     while (tally == null || tally.worker != worker) {
-      bySlot.compareAndSet(worker.slot(), tally, new Tally(worker));
+      bySlot.compareAndSet(worker.slot(), tally, new WorkerTally(worker));
       tally = bySlot.get(worker.slot());
     }
     return tally;

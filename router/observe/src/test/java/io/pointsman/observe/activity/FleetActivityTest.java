@@ -50,15 +50,15 @@ class FleetActivityTest implements EngineListener {
   private final Worker worker = fleet.add(WorkerSpec.of("http://w:1"));
 
   private RoutingEngine engine() {
-    ScriptedRandomSource dice = ScriptedRandomSource.seeded(5);
-    PolicyParts parts = new PolicyParts(clock::nanos, dice::roll, 64, PolicySettings.DEFAULTS);
+    ScriptedRandomSource random = ScriptedRandomSource.seeded(5);
+    PolicyParts parts = new PolicyParts(clock::nanos, random::roll, 64, PolicySettings.DEFAULTS);
     return new RoutingEngine(
         fleet,
         Policies.create("cache_aware", parts).with(activity),
         new EngineSettings(UnknownModel.ANY_WORKER),
         this,
         clock::nanos,
-        dice::roll);
+        random::roll);
   }
 
   @Override

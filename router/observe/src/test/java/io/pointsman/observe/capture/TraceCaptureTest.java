@@ -59,17 +59,20 @@ class TraceCaptureTest implements EngineListener {
 
   private RoutingEngine engine(TraceCapture capture) {
     fleet.add(WorkerSpec.of("http://w:1")).probed(true);
-    ScriptedRandomSource dice = ScriptedRandomSource.seeded(6);
+    ScriptedRandomSource random = ScriptedRandomSource.seeded(6);
     PolicyParts parts =
         new PolicyParts(
-            clock::nanos, dice::roll, FleetSettings.DEFAULTS.maxWorkers(), PolicySettings.DEFAULTS);
+            clock::nanos,
+            random::roll,
+            FleetSettings.DEFAULTS.maxWorkers(),
+            PolicySettings.DEFAULTS);
     return new RoutingEngine(
         fleet,
         Policies.create("cost", parts).withAnswers(capture),
         new EngineSettings(UnknownModel.ANY_WORKER),
         this,
         clock::nanos,
-        dice::roll);
+        random::roll);
   }
 
   private static PrefixBlocks prompt(long n, int blocks) {
@@ -179,7 +182,8 @@ class TraceCaptureTest implements EngineListener {
       RoutingRequest request = RoutingRequest.builder().model(model).prefix(prompt(1, 4)).build();
       Lease lease = ((Decision.Routed) engine(capture).decide(request)).lease();
       CapturedRequest captured =
-          CapturedRequest.of(request, lease, CapturedRequest.End.OK, 0, null, clock.nanos());
+          CapturedRequest.of(
+              request, lease, CapturedRequest.ResponseEnd.OK, 0, null, clock.nanos());
       lease.ignored();
 
       assertThat(captured.model()).hasSize(200);

@@ -157,10 +157,10 @@ class RouterMetricsTest {
     Choices choices = choices();
     metrics.heldLeases(choices);
     Duration ttl = Duration.ofSeconds(1);
-    List<Choice.Held> held = new ArrayList<>();
+    List<Choice.Leased> held = new ArrayList<>();
     for (int i = 0; i < 3; i++) {
       RoutingRequest request = RoutingRequest.builder().model("llama").build();
-      held.add((Choice.Held) choices.choose(request, ttl));
+      held.add((Choice.Leased) choices.choose(request, ttl));
     }
     choices.settle(held.get(0).lease(), Outcome.SUCCEEDED, new TokenCounts(9, 4, 2));
     assertThat(scraped().value("pointsman_external_leases")).isEqualTo(2);
@@ -308,7 +308,7 @@ class RouterMetricsTest {
   @Test
   void waitingIsMeasured() {
     metrics.proxyListener().on(new QueueWaitEnded(Duration.ofMillis(60).toNanos(), true));
-    metrics.queue(() -> 5).heldBack(() -> 0).clients(() -> 7, () -> 9);
+    metrics.queue(() -> 5).deferred(() -> 0).clients(() -> 7, () -> 9);
     assertThat(scraped().value("pointsman_queue_wait_seconds_bucket{le=\"0.05\"}")).isZero();
     assertThat(scraped().value("pointsman_queue_wait_seconds_bucket{le=\"0.1\"}")).isEqualTo(1);
     assertThat(scraped().value("pointsman_queue_length")).isEqualTo(5);
@@ -564,7 +564,7 @@ class RouterMetricsTest {
     metrics.shadow(() -> new ShadowReport(side, side, 7, 1, 2, 3));
     metrics
         .queue(() -> 0)
-        .heldBack(() -> 0)
+        .deferred(() -> 0)
         .clients(() -> 0, () -> 0)
         .protocols(new ConnectionTally(), () -> 0)
         .discovery(new WorkerSources(fleet), new DiscoveryTally())

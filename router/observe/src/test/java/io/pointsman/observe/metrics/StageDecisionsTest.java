@@ -73,7 +73,7 @@ class StageDecisionsTest {
     ((Decision.Routed) engine.decide(request)).lease().ignored();
   }
 
-  private static PickResult lookedUp(KvTally.Outcome outcome) {
+  private static PickResult lookedUp(KvTally.LookupOutcome outcome) {
     return PickResult.of(PickReason.LEAST_COST).withLookup(outcome);
   }
 
@@ -105,12 +105,13 @@ class StageDecisionsTest {
   void decisionsOfKvAwareShowWhetherKvEventsWereUsed() {
     policies.put(Role.REGULAR, "kv_aware");
     RouterMetrics metrics = metrics(true);
-    place(metrics, Role.REGULAR, lookedUp(KvTally.Outcome.HIT));
-    place(metrics, Role.REGULAR, lookedUp(KvTally.Outcome.MISS));
-    place(metrics, Role.REGULAR, lookedUp(KvTally.Outcome.NOT_ANNOUNCED));
-    place(metrics, Role.REGULAR, lookedUp(KvTally.Outcome.UNKNOWN_TOKENS));
+    place(metrics, Role.REGULAR, lookedUp(KvTally.LookupOutcome.HIT));
+    place(metrics, Role.REGULAR, lookedUp(KvTally.LookupOutcome.MISS));
+    place(metrics, Role.REGULAR, lookedUp(KvTally.LookupOutcome.NOT_ANNOUNCED));
+    place(metrics, Role.REGULAR, lookedUp(KvTally.LookupOutcome.UNKNOWN_TOKENS));
     place(metrics, Role.REGULAR, PickResult.of(PickReason.LEAST_LOAD));
-    place(metrics, Role.REGULAR, lookedUp(KvTally.Outcome.HIT).instead(PickReason.STICKY_BIND));
+    place(
+        metrics, Role.REGULAR, lookedUp(KvTally.LookupOutcome.HIT).instead(PickReason.STICKY_BIND));
     place(metrics, Role.REGULAR, PickResult.of(PickReason.STICKY_HIT));
 
     assertThat(prefix(metrics, "kv_aware", "regular", "prefix_cost")).isEqualTo(3);
@@ -125,7 +126,7 @@ class StageDecisionsTest {
     policies.put(Role.PREFILL, "kv_aware");
     policies.put(Role.DECODE, "kv_aware");
     RouterMetrics metrics = metrics(false);
-    place(metrics, Role.PREFILL, lookedUp(KvTally.Outcome.MISS));
+    place(metrics, Role.PREFILL, lookedUp(KvTally.LookupOutcome.MISS));
     place(metrics, Role.DECODE, PickResult.of(PickReason.LEAST_LOAD));
 
     assertThat(prefix(metrics, "kv_aware", "prefill", "prefix_cost")).isEqualTo(1);

@@ -37,7 +37,7 @@ final class OtherRouterCommand implements Callable<Integer> {
   private final Supplier<String> help;
 
   /** True if the other router has a {@code --version} flag. */
-  private final boolean tellsVersion;
+  private final boolean hasVersion;
 
   private final Predicate<String> knows;
   private final Sibling sibling;
@@ -45,12 +45,12 @@ final class OtherRouterCommand implements Callable<Integer> {
   private OtherRouterCommand(
       Translator translator,
       Supplier<String> help,
-      boolean tellsVersion,
+      boolean hasVersion,
       Predicate<String> knows,
       Sibling sibling) {
     this.translator = translator;
     this.help = help;
-    this.tellsVersion = tellsVersion;
+    this.hasVersion = hasVersion;
     this.knows = knows;
     this.sibling = sibling;
   }
@@ -110,7 +110,7 @@ final class OtherRouterCommand implements Callable<Integer> {
       out.flush();
       return 0;
     }
-    if (tellsVersion && args.contains("--version")) {
+    if (hasVersion && args.contains("--version")) {
       out.println(VersionCommand.version());
       out.flush();
       return 0;

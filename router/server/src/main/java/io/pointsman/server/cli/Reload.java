@@ -1,6 +1,6 @@
 package io.pointsman.server.cli;
 
-import io.pointsman.api.admin.ReloadApi.Outcome;
+import io.pointsman.api.admin.ReloadApi.ReloadOutcome;
 import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
@@ -45,7 +45,7 @@ final class Reload {
   }
 
   /** Reads and applies the configuration; logs the reason if it is not applied. */
-  synchronized Outcome run() {
+  synchronized ReloadOutcome run() {
     return run(true);
   }
 
@@ -53,11 +53,11 @@ final class Reload {
    * As {@link #run}, after a change of the file. Logs nothing if the configuration is the same, for
    * example because a signal has already reloaded it.
    */
-  synchronized Outcome runAfterChange() {
+  synchronized ReloadOutcome runAfterChange() {
     return run(false);
   }
 
-  private Outcome run(boolean logsNoChange) {
+  private ReloadOutcome run(boolean logsNoChange) {
     try {
       ConfigValues next = source.get();
       PointsmanConfig config = PointsmanConfig.from(next);
@@ -74,7 +74,7 @@ final class Reload {
             config.workers().size(),
             paths.isEmpty() ? "nothing" : String.join(", ", paths));
       }
-      return new Outcome(true, paths, List.of());
+      return new ReloadOutcome(true, paths, List.of());
     } catch (ConfigException e) {
       return refused(e.problems(), String.valueOf(e.getMessage()));
     } catch (IllegalArgumentException | IllegalStateException e) {
@@ -94,9 +94,9 @@ final class Reload {
     lines.apply();
   }
 
-  private static Outcome refused(List<String> problems, String message) {
+  private static ReloadOutcome refused(List<String> problems, String message) {
     log.warn("configuration not reloaded, the previous one stays active: {}", message);
-    return Outcome.refused(problems);
+    return ReloadOutcome.refused(problems);
   }
 
   private static List<Key<?>> changed(ConfigValues before, ConfigValues next) {

@@ -106,9 +106,9 @@ public final class ServeRun {
             first.notes().forEach(log::info);
             router.showDynamicConfig(first.shown());
             Reload reload = new Reload(first.values(), () -> values(source, read), router, written);
-            Supplier<ReloadApi.Outcome> again =
+            Supplier<ReloadApi.ReloadOutcome> again =
                 () -> {
-                  ReloadApi.Outcome outcome = reload.run();
+                  ReloadApi.ReloadOutcome outcome = reload.run();
                   if (outcome.applied()) {
                     router.showDynamicConfig(read.get().shown());
                   }
@@ -117,7 +117,7 @@ public final class ServeRun {
             router.onReload(again);
             Runnable unasked =
                 () -> {
-                  ReloadApi.Outcome _ = again.get();
+                  ReloadApi.ReloadOutcome _ = again.get();
                 };
             Signals.onHangUp(unasked);
             started.add(watch.start(unasked));

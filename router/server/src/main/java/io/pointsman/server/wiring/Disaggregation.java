@@ -64,9 +64,9 @@ final class Disaggregation {
   /**
    * The parts that the settings determine.
    *
-   * @param held the prefixes that decode workers hold
+   * @param caches the prefixes that decode workers hold
    */
-  record Stages(DisaggSettings settings, PdSetup protocol, DecodeCaches held) {}
+  record Stages(DisaggSettings settings, PdSetup protocol, DecodeCaches caches) {}
 
   /** The workers of the last snapshot; written under the fleet's lock. */
   private Set<Worker> known = Set.of();
@@ -100,7 +100,7 @@ final class Disaggregation {
         : new Stages(
             next,
             sameProtocol ? before.protocol : protocol(next),
-            sameMemory ? before.held : new DecodeCaches(next.indexMaxBytes(), maxWorkers));
+            sameMemory ? before.caches : new DecodeCaches(next.indexMaxBytes(), maxWorkers));
   }
 
   /** Uses these stages for requests that begin later. */
@@ -145,7 +145,7 @@ final class Disaggregation {
     return new StagePolicies(
         regular,
         forPrefill.apply(by.settings.prefillPolicy()),
-        forDecode.apply(by.settings.decodePolicy()).with(by.held));
+        forDecode.apply(by.settings.decodePolicy()).with(by.caches));
   }
 
   /**
@@ -166,7 +166,7 @@ final class Disaggregation {
     }
     int gap = by.settings.split().maxLoadGap();
     // The table learns cached prefixes under every policy.
-    PolicySetup joint = new PolicySetup(new JointPolicy(by.held, gap, parts.dice()), List.of());
+    PolicySetup joint = new PolicySetup(new JointPolicy(by.caches, gap, parts.random()), List.of());
     return Policies.withAffinity(joint, parts);
   }
 
@@ -183,11 +183,11 @@ final class Disaggregation {
       SplitListener listener,
       AffinitySettings affinity,
       BooleanSupplier namesWorkers,
-      RandomSource dice,
+      RandomSource random,
       Function<Role, String> labels) {
     Plane opened =
         new Plane(
-            present, engine, listener, new Conversations(affinity), namesWorkers, dice, labels);
+            present, engine, listener, new Conversations(affinity), namesWorkers, random, labels);
     plane = opened;
     return () -> opened.context;
   }
@@ -198,7 +198,7 @@ final class Disaggregation {
     private final SplitListener listener;
     private final Conversations conversations;
     private final BooleanSupplier namesWorkers;
-    private final RandomSource dice;
+    private final RandomSource random;
     private final Function<Role, String> labels;
     private final WaitingRoom room;
     private volatile PdContext context;
@@ -209,13 +209,13 @@ final class Disaggregation {
         SplitListener listener,
         Conversations conversations,
         BooleanSupplier namesWorkers,
-        RandomSource dice,
+        RandomSource random,
         Function<Role, String> labels) {
       this.engine = engine;
       this.listener = listener;
       this.conversations = conversations;
       this.namesWorkers = namesWorkers;
-      this.dice = dice;
+      this.random = random;
       this.labels = labels;
       room = new WaitingRoom(by.settings.stages().maxWaiting());
       context = made(by);
@@ -238,13 +238,13 @@ final class Disaggregation {
           room,
           conversations,
           namesWorkers,
-          dice,
+          random,
           labels);
     }
   }
 
   private SplitRouter router(RoutingEngine engine, Stages by) {
-    return new SplitRouter(engine, by.held, by.settings.split(), ticker);
+    return new SplitRouter(engine, by.caches, by.settings.split(), ticker);
   }
 
   /** Uses other headers for conversations that begin later. */
@@ -256,20 +256,20 @@ final class Disaggregation {
   }
 
   /** Chooses two workers, for external proxies, by the settings in force at this moment. */
-  SplitChoices choices(RoutingEngine engine, Choices choices, RandomSource dice) {
-    return choices(engine, choices, dice, present);
+  SplitChoices choices(RoutingEngine engine, Choices choices, RandomSource random) {
+    return choices(engine, choices, random, present);
   }
 
   private SplitChoices choices(
-      RoutingEngine engine, Choices choices, RandomSource dice, Stages by) {
-    return new SplitChoices(choices, router(engine, by), by.protocol.protocol(), dice);
+      RoutingEngine engine, Choices choices, RandomSource random, Stages by) {
+    return new SplitChoices(choices, router(engine, by), by.protocol.protocol(), random);
   }
 
   /**
    * The choices of {@link #choices}, for responses to other processes; they follow the settings.
    */
-  synchronized SplitPlaces places(RoutingEngine engine, Choices choices, RandomSource dice) {
-    Places opened = new Places(present, engine, choices, dice);
+  synchronized SplitPlaces places(RoutingEngine engine, Choices choices, RandomSource random) {
+    Places opened = new Places(present, engine, choices, random);
     others = opened;
     return opened.made;
   }
@@ -278,20 +278,20 @@ final class Disaggregation {
   private final class Places {
     private final RoutingEngine engine;
     private final Choices choices;
-    private final RandomSource dice;
+    private final RandomSource random;
     private final SplitPlaces made;
 
-    Places(Stages by, RoutingEngine engine, Choices choices, RandomSource dice) {
+    Places(Stages by, RoutingEngine engine, Choices choices, RandomSource random) {
       this.engine = engine;
       this.choices = choices;
-      this.dice = dice;
+      this.random = random;
       made =
           new SplitPlaces(
-              of(by), by.settings.protocol(), by.settings.split().lists(), engine.fleet(), dice);
+              of(by), by.settings.protocol(), by.settings.split().lists(), engine.fleet(), random);
     }
 
     private SplitChoices of(Stages by) {
-      return choices(engine, choices, dice, by);
+      return choices(engine, choices, random, by);
     }
 
     void use(Stages next) {

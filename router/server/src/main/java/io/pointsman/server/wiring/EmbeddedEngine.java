@@ -49,8 +49,8 @@ public final class EmbeddedEngine implements AutoCloseable {
     fleet = core.fleet;
     engine = core.engine(core.policies, NOBODY, () -> false);
     choices = core.choices(engine);
-    splitChoices = core.two == null ? null : core.two.choices(engine, choices, core.dice);
-    alternatives = new Alternatives(engine, core.ticker, core.dice);
+    splitChoices = core.two == null ? null : core.two.choices(engine, choices, core.random);
+    alternatives = new Alternatives(engine, core.ticker, core.random);
     readers = new Readers(config::affinity, engine::wanted);
     prompts = core.prompts((_, _) -> {});
     core.listen((_, _) -> {});

@@ -78,7 +78,7 @@ final class EngineAssembly {
 
   private final Capacities capacities;
   final Ticker ticker = new SystemTicker();
-  final RandomSource dice = new ThreadRandomSource();
+  final RandomSource random = new ThreadRandomSource();
   final SystemScheduling scheduling;
   final Fleet fleet;
 
@@ -215,7 +215,7 @@ final class EngineAssembly {
             this::expect,
             modelsByAlias -> onAliases.accept(modelsByAlias));
     client = new EngineClient(config.controlKeys(), ticker, names::await, tls);
-    prober = new Prober(fleet, config.probes(), client, ticker, dice);
+    prober = new Prober(fleet, config.probes(), client, ticker, random);
     loads =
         new EngineLoads(
             fleet, client::send, () -> present.probes().timeout(), Thread::startVirtualThread);
@@ -230,13 +230,13 @@ final class EngineAssembly {
     knowledge = new KvKnowledge(index, tokens);
     parts =
         new PolicyParts(
-            ticker, dice, maxWorkers, config.policies(), knowledge, scheduling.largePages());
+            ticker, random, maxWorkers, config.policies(), knowledge, scheduling.largePages());
     classes = new PolicyClasses(config.pluginDirectory(), opened);
     two =
         config.disagg().enabled()
             ? new Disaggregation(config.disagg(), fleet, maxWorkers, ticker)
             : null;
-    builder = new RolePolicies(classes, parts, new PreferredWorkers(fleet, dice), two);
+    builder = new RolePolicies(classes, parts, new PreferredWorkers(fleet, random), two);
     RolePolicies.Built first = builder.first(config);
     modelPolicies = first.names();
     policies = first.policies();
@@ -320,7 +320,7 @@ final class EngineAssembly {
             config.engine(),
             new WatchfulListener(listener, prober, explained),
             ticker,
-            dice);
+            random);
     routing = created;
     return created;
   }

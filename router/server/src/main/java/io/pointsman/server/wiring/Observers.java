@@ -57,10 +57,10 @@ final class Observers {
       Fleet fleet,
       BiFunction<Role, @Nullable String, String> policyNames,
       Ticker ticker,
-      RandomSource dice) {
+      RandomSource random) {
     this.config = config;
     this.policyNames = policyNames;
-    log = new DecisionLog(config.decisions(), ticker, dice);
+    log = new DecisionLog(config.decisions(), ticker, random);
     activity = new FleetActivity(fleet, config.fleet().maxWorkers(), ticker);
   }
 

@@ -17,14 +17,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class PreferredWorkers {
   private final Fleet fleet;
-  private final RandomSource dice;
+  private final RandomSource random;
 
   /** Null until a configuration needs it. */
   private @Nullable AdapterTable adapters;
 
-  PreferredWorkers(Fleet fleet, RandomSource dice) {
+  PreferredWorkers(Fleet fleet, RandomSource random) {
     this.fleet = fleet;
-    this.dice = dice;
+    this.random = random;
   }
 
   /**
@@ -42,7 +42,7 @@ final class PreferredWorkers {
         adapters = table;
       }
     }
-    return new Tiers(settings.locality(), settings.adapters(), table, dice);
+    return new Tiers(settings.locality(), settings.adapters(), table, random);
   }
 
   /** Uses the limits of a configuration that is in force. */

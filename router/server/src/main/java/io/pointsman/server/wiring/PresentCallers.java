@@ -23,12 +23,12 @@ record PresentCallers(Supplier<CallerCheck> present) implements CallerCheck {
   }
 
   @Override
-  public Admission admission(@Nullable String authorization) {
+  public Admittance admission(@Nullable String authorization) {
     return present.get().admission(authorization);
   }
 
   @Override
-  public Admission askAdmission(String authorization) {
+  public Admittance askAdmission(String authorization) {
     return present.get().askAdmission(authorization);
   }
 

@@ -182,7 +182,7 @@ public final class Router implements AutoCloseable {
   }
 
   /** Answers calls of the admin API for a reload. */
-  public void onReload(Supplier<ReloadApi.Outcome> action) {
+  public void onReload(Supplier<ReloadApi.ReloadOutcome> action) {
     assembly.reloads.action(action);
   }
 

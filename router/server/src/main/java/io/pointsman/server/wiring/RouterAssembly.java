@@ -87,7 +87,7 @@ final class RouterAssembly {
   final EngineAssembly core;
   final Fleet fleet;
   final Ticker ticker;
-  final RandomSource dice;
+  final RandomSource random;
   final RouterMetrics metrics;
   final ModelCards cards;
   private final RequestTracer tracer;
@@ -142,7 +142,7 @@ final class RouterAssembly {
     core = new EngineAssembly(config, control);
     fleet = core.fleet;
     ticker = core.ticker;
-    dice = core.dice;
+    random = core.random;
     int maxWorkers = config.fleet().maxWorkers();
     metrics = new RouterMetrics(fleet, this::policyOf, maxWorkers, ticker, version);
     metrics.policiesOfModels(core.modelPolicies);
@@ -154,7 +154,7 @@ final class RouterAssembly {
     core.onNames(metrics::expect, changes::discovered);
     this.version = version;
     engineIds = config.stackEndpoints() ? new EngineIds(fleet, InstantSource.system()) : null;
-    observers = new Observers(config, fleet, this::policyOf, ticker, dice);
+    observers = new Observers(config, fleet, this::policyOf, ticker, random);
     membership =
         new Membership(fleet, config.admin(), config.disagg(), ticker, Thread::sleep, core.origins);
   }
@@ -220,7 +220,7 @@ final class RouterAssembly {
             changes,
             engineIds == null ? WorkerPins.NONE : engineIds,
             ticker,
-            dice,
+            random,
             core.names,
             core.tls,
             two == null ? PlainHandlers::new : courses(two, engine));
@@ -273,7 +273,7 @@ final class RouterAssembly {
   /** Number of requests that wait for admission or a worker. */
   int waiting() {
     ProxyServer opened = proxy;
-    return opened == null ? 0 : opened.queued() + opened.heldBack();
+    return opened == null ? 0 : opened.queued() + opened.deferred();
   }
 
   private RequestHandlerFactory courses(Disaggregation two, RoutingEngine engine) {
@@ -283,7 +283,7 @@ final class RouterAssembly {
             metrics.splitListener(),
             config.affinity(),
             () -> config.proxy().headers().workerHeader(),
-            dice,
+            random,
             this::labels);
     metrics.splitWaiting(() -> contexts.get().room().waiting());
     return state -> new PdHandlers(state, contexts);
@@ -308,7 +308,7 @@ final class RouterAssembly {
         .clients(server::clients, server::clientsLimit)
         .protocols(server.connections(), server::adminHandshakesFailed)
         .queue(server::queued)
-        .heldBack(server::heldBack)
+        .deferred(server::deferred)
         .poison(server.poison())
         .discovery(core.sources, core.discovery)
         .bodies(server.bodies());

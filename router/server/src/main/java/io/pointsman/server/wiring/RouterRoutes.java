@@ -79,7 +79,7 @@ final class RouterRoutes {
   }
 
   private HealthApi healthApi() {
-    BooleanSupplier holds = () -> parts.config.proxy().holdBack().withoutWorker().isPositive();
+    BooleanSupplier holds = () -> parts.config.proxy().deferral().withoutWorker().isPositive();
     return new HealthApi(
             parts.fleet,
             parts.membership,
@@ -134,7 +134,7 @@ final class RouterRoutes {
     if (parts.config.metrics().enabled()) {
       parts.metrics.addTo(routes);
     }
-    ControlApi.EngineCall calls =
+    ControlApi.OneCall calls =
         ControlApi.calling(parts.core.client, () -> parts.config.admin().controlTimeout());
     ControlApi control =
         new ControlApi(
@@ -169,7 +169,7 @@ final class RouterRoutes {
       throws IOException {
     Disaggregation two = parts.core.two;
     Choices choices = parts.core.choices(engine);
-    SplitPlaces split = two == null ? null : two.places(engine, choices, parts.dice);
+    SplitPlaces split = two == null ? null : two.places(engine, choices, parts.random);
     DecisionService planes =
         new DecisionService(
             engine,
@@ -181,7 +181,7 @@ final class RouterRoutes {
             () -> parts.config.proxy().limits().clients().quota(),
             prompts,
             parts.ticker,
-            parts.dice);
+            parts.random);
     new DecideApi(planes, parts::policyOf).addTo(routes);
     new LeasesApi(planes).addTo(routes);
     RayRouteApi route = new RayRouteApi(planes).addTo(routes);

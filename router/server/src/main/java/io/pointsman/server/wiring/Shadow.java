@@ -93,7 +93,7 @@ final class Shadow implements AutoCloseable {
     CostSettings cost = by.policies().cost();
     ShadowPolicy.Maker maker =
         (copy, own) ->
-            new PreferredWorkers(copy, own.dice()).of(by).around(core.classes.create(name, own));
+            new PreferredWorkers(copy, own.random()).of(by).around(core.classes.create(name, own));
     return new ShadowPolicy(
         core.fleet,
         by.fleet(),

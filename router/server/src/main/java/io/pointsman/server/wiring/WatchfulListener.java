@@ -51,7 +51,7 @@ final class WatchfulListener implements EngineListener {
   @Override
   public void settled(Lease lease, Outcome outcome) {
     if (outcome instanceof Outcome.Failed(Failure failure, boolean _)
-        && tells(failure, lease.worker())) {
+        && warrantsProbe(failure, lease.worker())) {
       prober.suspect(lease.worker());
     }
     next.settled(lease, outcome);
@@ -61,7 +61,7 @@ final class WatchfulListener implements EngineListener {
    * True if a probe is useful: the connection failed, the breaker is open, or the worker has just
    * started to fail, which can mean that its engine has ended.
    */
-  private static boolean tells(Failure failure, Worker worker) {
+  private static boolean warrantsProbe(Failure failure, Worker worker) {
     return failure == Failure.CONNECT
         || worker.breaker().state() == CircuitBreaker.State.OPEN
         || worker.failureSigns().startedFailing();

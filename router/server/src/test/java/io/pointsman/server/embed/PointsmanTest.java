@@ -72,7 +72,7 @@ class PointsmanTest {
 
       Choice choice = engine.choices().choose(request, engine.choices().settings().standardTtl());
 
-      Choice.Held held = (Choice.Held) choice;
+      Choice.Leased held = (Choice.Leased) choice;
       assertThat(request.heard()).isFalse();
       assertThat(held.expiresInNanos()).isEqualTo(Duration.ofSeconds(5).toNanos());
       assertThat(held.worker().inFlight()).isEqualTo(1);

@@ -66,10 +66,10 @@ class EmbeddedEngineTest {
     return worker;
   }
 
-  private static Choice.Held chosen(EmbeddedEngine engine) {
+  private static Choice.Leased chosen(EmbeddedEngine engine) {
     byte[] body = "{\"model\":\"m\",\"prompt\":\"hello\"}".getBytes(UTF_8);
     RoutingRequest request = engine.read("POST", "/v1/completions", JSON, body);
-    return (Choice.Held) engine.choices().choose(request, Duration.ofMinutes(10));
+    return (Choice.Leased) engine.choices().choose(request, Duration.ofMinutes(10));
   }
 
   @Test

@@ -174,8 +174,8 @@ public final class ExternalLeaseStress {
 
     @Actor
     public void holds(LLI_Result r) {
-      NamedLeases.Claim claim = leases.claim(terms, 0);
-      if (claim == NamedLeases.Claim.FREE) {
+      NamedLeases.IdClaim claim = leases.claim(terms, 0);
+      if (claim == NamedLeases.IdClaim.FREE) {
         claim = leases.named(requireNonNull(hold(terms, 0)), 0);
       }
       r.r1 = claim;

@@ -1,7 +1,7 @@
 package io.pointsman.engine.fleet;
 
-import io.pointsman.engine.fleet.CircuitBreaker.Admission;
 import io.pointsman.engine.fleet.CircuitBreaker.State;
+import io.pointsman.engine.fleet.CircuitBreaker.TrialTurn;
 import java.time.Duration;
 import org.jetbrains.lincheck.datastructures.BooleanGen;
 import org.jetbrains.lincheck.datastructures.Operation;
@@ -34,7 +34,7 @@ public final class CircuitBreakerLincheck {
   }
 
   @Operation
-  public Admission admit() {
+  public TrialTurn admit() {
     return breaker.admit(NOW);
   }
 

@@ -59,8 +59,8 @@ public final class Corpus {
    */
   public void run(Target target, int mutations) {
     inputs.forEach(input -> run(target, input));
-    SplittableRandom dice = new SplittableRandom(1);
-    Mutator mutator = new Mutator(inputs, dice);
+    SplittableRandom random = new SplittableRandom(1);
+    Mutator mutator = new Mutator(inputs, random);
     for (int i = 0; i < mutations; i++) {
       run(target, mutator.next());
     }

@@ -17,30 +17,30 @@ final class Mutator {
           .getBytes(StandardCharsets.ISO_8859_1);
 
   private final List<byte[]> inputs;
-  private final SplittableRandom dice;
+  private final SplittableRandom random;
 
-  Mutator(List<byte[]> inputs, SplittableRandom dice) {
+  Mutator(List<byte[]> inputs, SplittableRandom random) {
     this.inputs = inputs;
-    this.dice = dice;
+    this.random = random;
   }
 
   /** One of the inputs with one to six changes. */
   byte[] next() {
     byte[] input = any();
-    for (int changes = 1 + dice.nextInt(6); changes > 0; changes--) {
+    for (int changes = 1 + random.nextInt(6); changes > 0; changes--) {
       input = change(input);
     }
     return input;
   }
 
   private byte[] any() {
-    return inputs.get(dice.nextInt(inputs.size()));
+    return inputs.get(random.nextInt(inputs.size()));
   }
 
   private byte[] change(byte[] input) {
-    int at = dice.nextInt(input.length + 1);
-    int run = Math.min(input.length - at, 1 + dice.nextInt(1 << dice.nextInt(1, 7)));
-    return switch (dice.nextInt(6)) {
+    int at = random.nextInt(input.length + 1);
+    int run = Math.min(input.length - at, 1 + random.nextInt(1 << random.nextInt(1, 7)));
+    return switch (random.nextInt(6)) {
       case 0 -> join(input, at, at + run, new byte[0]);
       case 1 -> join(input, at, Math.min(at + 1, input.length), telling());
       case 2 -> join(input, at, at, telling());
@@ -51,17 +51,17 @@ final class Mutator {
   }
 
   private byte[] telling() {
-    return new byte[] {TELLING[dice.nextInt(TELLING.length)]};
+    return new byte[] {TELLING[random.nextInt(TELLING.length)]};
   }
 
   private byte flipped(byte[] input, int at) {
     byte old = at < input.length ? input[at] : 0;
-    return (byte) (old ^ 1 << dice.nextInt(8));
+    return (byte) (old ^ 1 << random.nextInt(8));
   }
 
   private byte[] piece(byte[] other) {
-    int from = dice.nextInt(other.length + 1);
-    return slice(other, from, dice.nextInt(other.length - from + 1));
+    int from = random.nextInt(other.length + 1);
+    return slice(other, from, random.nextInt(other.length - from + 1));
   }
 
   private static byte[] slice(byte[] input, int from, int length) {

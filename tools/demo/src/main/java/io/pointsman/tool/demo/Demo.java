@@ -62,7 +62,7 @@ public final class Demo implements AutoCloseable {
   /** Owned by the thread that runs {@link DemoShow}. */
   private final Map<Worker, Long> servedBefore = new HashMap<>();
 
-  private Demo(DemoSettings settings, String version, Ticker ticker, RandomSource dice) {
+  private Demo(DemoSettings settings, String version, Ticker ticker, RandomSource random) {
     this.settings = settings;
     SimConfig config = SimConfig.DEFAULT.withModels(MODEL).withKvMemory(KV_BLOCKS, BLOCK_SIZE);
     DemoSettings.Split roles = settings.split();
@@ -90,7 +90,7 @@ public final class Demo implements AutoCloseable {
     }
     haproxy = settings.plane() == DemoSettings.Plane.PROXY ? null : haproxy();
     ChatClient client = new ChatClient(url(), ticker);
-    traffic = new DemoTraffic(MODEL, settings.rate(), client, readings, dice);
+    traffic = new DemoTraffic(MODEL, settings.rate(), client, readings, random);
   }
 
   /**
@@ -99,8 +99,8 @@ public final class Demo implements AutoCloseable {
    * @throws io.pointsman.server.wiring.StartException if the router cannot start
    */
   public static Demo start(
-      DemoSettings settings, String version, Ticker ticker, RandomSource dice) {
-    return new Demo(settings, version, ticker, dice);
+      DemoSettings settings, String version, Ticker ticker, RandomSource random) {
+    return new Demo(settings, version, ticker, random);
   }
 
   private HaproxyPlane haproxy() {

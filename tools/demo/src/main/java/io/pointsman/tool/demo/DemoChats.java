@@ -33,13 +33,13 @@ final class DemoChats {
           "school kitchen",
           "film archive");
 
-  private final RandomSource dice;
+  private final RandomSource random;
   private final List<String> systemPrompts;
   private final List<Chat> idle = new ArrayList<>();
   private int begun;
 
-  DemoChats(RandomSource dice) {
-    this.dice = dice;
+  DemoChats(RandomSource random) {
+    this.random = random;
     systemPrompts =
         APPLICATIONS.stream()
             .map(name -> "You are the assistant of the " + name + ". " + prose(SYSTEM_WORDS))
@@ -48,19 +48,19 @@ final class DemoChats {
 
   /** The next chat with a new user message: a new chat, or one with a complete response. */
   synchronized Chat speak() {
-    boolean fresh = idle.isEmpty() || dice.roll(CHATS) >= idle.size();
+    boolean fresh = idle.isEmpty() || random.roll(CHATS) >= idle.size();
     Chat chat =
         fresh
-            ? new Chat("chat-" + begun++, systemPrompts.get(dice.roll(systemPrompts.size())))
-            : idle.remove(dice.roll(idle.size()));
-    chat.say("user", "Turn " + chat.turns() + ": " + prose(60 + dice.roll(240)));
+            ? new Chat("chat-" + begun++, systemPrompts.get(random.roll(systemPrompts.size())))
+            : idle.remove(random.roll(idle.size()));
+    chat.say("user", "Turn " + chat.turns() + ": " + prose(60 + random.roll(240)));
     return chat;
   }
 
   /** Adds the response to a chat, which then continues later or ends. */
   synchronized void answered(Chat chat, String answer) {
     chat.say("assistant", answer);
-    if (chat.turns() < MOST_TURNS && dice.roll(MOST_TURNS) > 0) {
+    if (chat.turns() < MOST_TURNS && random.roll(MOST_TURNS) > 0) {
       idle.add(chat);
     }
   }
@@ -68,7 +68,7 @@ final class DemoChats {
   private String prose(int words) {
     StringBuilder text = new StringBuilder(words * 7);
     for (int i = 0; i < words; i++) {
-      text.append(Words.ALL.get(dice.roll(Words.ALL.size())));
+      text.append(Words.ALL.get(random.roll(Words.ALL.size())));
       text.append(i % 12 == 11 ? ". " : " ");
     }
     return text.toString();

@@ -22,20 +22,21 @@ final class DemoTraffic implements AutoCloseable {
   private final DemoChats conversations;
   private final ChatClient client;
   private final Readings readings;
-  private final RandomSource dice;
+  private final RandomSource random;
   private final Semaphore places = new Semaphore(MOST_AT_ONCE);
   private final CountDownLatch closed = new CountDownLatch(1);
 
   /**
    * @param rate mean requests per second
    */
-  DemoTraffic(String model, double rate, ChatClient client, Readings readings, RandomSource dice) {
+  DemoTraffic(
+      String model, double rate, ChatClient client, Readings readings, RandomSource random) {
     this.model = model;
     this.rate = rate;
     this.client = client;
     this.readings = readings;
-    this.dice = dice;
-    conversations = new DemoChats(dice);
+    this.random = random;
+    conversations = new DemoChats(random);
   }
 
   /**
@@ -82,14 +83,14 @@ final class DemoTraffic implements AutoCloseable {
 
   /** Time to the next request, exponentially distributed like arrivals of independent users. */
   private long gapNanos() {
-    double chance = (dice.roll(CERTAIN) + 1.0) / CERTAIN;
+    double chance = (random.roll(CERTAIN) + 1.0) / CERTAIN;
     return (long) (-Math.log(chance) / rate * 1e9);
   }
 
   private void chat() {
     try {
       Chat chat = conversations.speak();
-      ChatClient.Answer answer = client.send(chat.request(model, 16 + dice.roll(64)));
+      ChatClient.Answer answer = client.send(chat.request(model, 16 + random.roll(64)));
       readings.answered(answer.worker(), answer.ttftNanos());
       conversations.answered(chat, answer.text());
     } catch (IOException _) {

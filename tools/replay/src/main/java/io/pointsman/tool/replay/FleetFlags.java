@@ -144,7 +144,7 @@ final class FleetFlags {
         PolicySettings.DEFAULTS.withCost(cost),
         events == null ? null : announcements(events),
         untold,
-        holdBack(),
+        deferral(),
         kind,
         blockTokens);
   }
@@ -153,7 +153,7 @@ final class FleetFlags {
     return changes.stream().map(FleetFlags::change).toList();
   }
 
-  private DeferralSettings holdBack() {
+  private DeferralSettings deferral() {
     DeferralSettings usual = DeferralSettings.DEFAULTS;
     if (holdBeyond == null) {
       return usual;

@@ -52,12 +52,12 @@ public final class CacheAwarePolicy implements Policy {
   private final CacheAwareSettings settings;
   private final PrefixLearner learner;
   private final PrefixIndex index;
-  private final RandomSource dice;
+  private final RandomSource random;
 
-  public CacheAwarePolicy(CacheAwareSettings settings, PrefixLearner learner, RandomSource dice) {
+  public CacheAwarePolicy(CacheAwareSettings settings, PrefixLearner learner, RandomSource random) {
     this.settings = settings;
     this.learner = learner;
-    this.dice = dice;
+    this.random = random;
     index = learner.index();
   }
 
@@ -74,7 +74,7 @@ public final class CacheAwarePolicy implements Policy {
     }
     if (unequal(loads)) {
       request.picked(PickResult.of(PickReason.LOAD_IMBALANCE));
-      return pool.anyWithLoad(loads, now, request.tried(), dice);
+      return pool.anyWithLoad(loads, now, request.tried(), random);
     }
     int holder = longestHolder(pool, request, loads, now);
     if (holder != Pool.ABSENT) {
@@ -93,7 +93,7 @@ public final class CacheAwarePolicy implements Policy {
     if (pool.loadIfEligible(holder, now, request.tried()) < busy) {
       return null;
     }
-    Worker idle = pool.anyWithLoad(loads, now, request.tried(), dice);
+    Worker idle = pool.anyWithLoad(loads, now, request.tried(), random);
     if (idle != null) {
       request.picked(PickResult.of(PickReason.LOAD_IMBALANCE));
     }
@@ -144,7 +144,7 @@ public final class CacheAwarePolicy implements Policy {
         chosen = i;
         least = load;
         ties = 1;
-      } else if (load == least && load != Pool.NOT_ELIGIBLE && dice.roll(++ties) == 0) {
+      } else if (load == least && load != Pool.NOT_ELIGIBLE && random.roll(++ties) == 0) {
         chosen = i;
       }
     }
@@ -160,7 +160,7 @@ public final class CacheAwarePolicy implements Policy {
     int chosen = Pool.ABSENT;
     int least = Pool.NOT_ELIGIBLE;
     int size = pool.size();
-    int i = dice.roll(size);
+    int i = random.roll(size);
     for (int n = 0; n < size && least > loads.least(); n++) {
       int load = pool.loadIfEligible(i, now, request.tried());
       if (load < least && crowd.holds(pool.slot(i))) {
@@ -175,7 +175,7 @@ public final class CacheAwarePolicy implements Policy {
   private @Nullable Worker forNewPrompt(
       Pool pool, RoutingRequest request, LoadRange loads, long now) {
     int size = pool.size();
-    int i = size <= COMPARED ? 0 : dice.roll(size);
+    int i = size <= COMPARED ? 0 : random.roll(size);
     learner.work().turn(now);
     int equal = asGoodAs(loads.least());
     int compared = 0;
@@ -193,14 +193,14 @@ public final class CacheAwarePolicy implements Policy {
           tokens = others;
           least = load;
           ties = 1;
-        } else if (others == tokens && load == least && dice.roll(++ties) == 0) {
+        } else if (others == tokens && load == least && random.roll(++ties) == 0) {
           chosen = i;
         }
       }
       i = i + 1 == size ? 0 : i + 1;
     }
     return chosen == Pool.ABSENT
-        ? pool.leastLoaded(now, request.tried(), dice)
+        ? pool.leastLoaded(now, request.tried(), random)
         : meet(pool, request, chosen, now);
   }
 

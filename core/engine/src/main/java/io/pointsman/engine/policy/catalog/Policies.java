@@ -48,15 +48,15 @@ public final class Policies {
               Map.entry("consistent_hash", Policies::consistentHash),
               Map.entry("cost", Policies::cost),
               Map.entry("kv_aware", Policies::kvAware),
-              Map.entry("least_load", parts -> plain(new LeastLoadPolicy(parts.dice()))),
+              Map.entry("least_load", parts -> plain(new LeastLoadPolicy(parts.random()))),
               Map.entry("load_aware", Policies::loadAware),
-              Map.entry("md5_ring", parts -> plain(new Md5RingPolicy(parts.dice()))),
-              Map.entry("power_of_two", parts -> plain(new PowerOfTwoPolicy(parts.dice()))),
+              Map.entry("md5_ring", parts -> plain(new Md5RingPolicy(parts.random()))),
+              Map.entry("power_of_two", parts -> plain(new PowerOfTwoPolicy(parts.random()))),
               Map.entry("priority", Policies::priority),
-              Map.entry("random", parts -> plain(new RandomPolicy(parts.dice()))),
+              Map.entry("random", parts -> plain(new RandomPolicy(parts.random()))),
               Map.entry("ray_consistent_hash", Policies::rayConsistentHash),
               Map.entry("rendezvous_hash", Policies::rendezvousHash),
-              Map.entry("round_robin", parts -> plain(new RoundRobinPolicy(parts.dice()))),
+              Map.entry("round_robin", parts -> plain(new RoundRobinPolicy(parts.random()))),
               Map.entry("sticky_least_loaded", Policies::stickyLeastLoaded)));
 
   private Policies() {}
@@ -123,18 +123,18 @@ public final class Policies {
             .prefixes(
                 index, () -> new PrefixLearner(index, parts.maxWorkers(), parts.ticker().nanos()));
     return new PolicySetup(
-        new CacheAwarePolicy(settings, learner, parts.dice()), List.of(learner), null, index);
+        new CacheAwarePolicy(settings, learner, parts.random()), List.of(learner), null, index);
   }
 
   private static PolicySetup consistentHash(PolicyParts parts) {
     PolicySettings settings = parts.settings();
     return plain(
         new ConsistentHashPolicy(
-            settings.virtualNodes(), new LoadBound(settings.hashLoadFactor()), parts.dice()));
+            settings.virtualNodes(), new LoadBound(settings.hashLoadFactor()), parts.random()));
   }
 
   private static PolicySetup rayConsistentHash(PolicyParts parts) {
-    return plain(new RayConsistentHashPolicy(parts.settings().rayRing(), parts.dice()));
+    return plain(new RayConsistentHashPolicy(parts.settings().rayRing(), parts.random()));
   }
 
   private static PolicySetup cost(PolicyParts parts) {
@@ -153,7 +153,7 @@ public final class Policies {
     }
     PolicySetup made =
         new PolicySetup(
-            new CostPolicy(settings, learner, parts.dice()),
+            new CostPolicy(settings, learner, parts.random()),
             List.of(learner),
             List.of(learner),
             null,
@@ -164,12 +164,12 @@ public final class Policies {
 
   private static PolicySetup kvAware(PolicyParts parts) {
     KvLearner learner = kvLearner(parts);
-    return ofKv(new KvAwarePolicy(parts.settings().kvAware(), learner, parts.dice()), learner);
+    return ofKv(new KvAwarePolicy(parts.settings().kvAware(), learner, parts.random()), learner);
   }
 
   private static PolicySetup loadAware(PolicyParts parts) {
     KvLearner learner = kvLearner(parts);
-    return ofKv(new LoadAwarePolicy(parts.settings().kvAware(), learner, parts.dice()), learner);
+    return ofKv(new LoadAwarePolicy(parts.settings().kvAware(), learner, parts.random()), learner);
   }
 
   private static KvLearner kvLearner(PolicyParts parts) {
@@ -191,7 +191,7 @@ public final class Policies {
   }
 
   private static PolicySetup priority(PolicyParts parts) {
-    return plain(new PriorityPolicy(parts.settings().priority(), parts.dice()));
+    return plain(new PriorityPolicy(parts.settings().priority(), parts.random()));
   }
 
   private static PolicySetup ofKv(Policy policy, KvLearner learner) {
@@ -201,7 +201,7 @@ public final class Policies {
 
   private static PolicySetup rendezvousHash(PolicyParts parts) {
     LoadBound bound = new LoadBound(parts.settings().hashLoadFactor());
-    return plain(new RendezvousHashPolicy(bound, parts.dice()));
+    return plain(new RendezvousHashPolicy(bound, parts.random()));
   }
 
   private static SessionTable sessions(PolicyParts parts) {
@@ -221,7 +221,7 @@ public final class Policies {
 
   private static PolicySetup stickyLeastLoaded(PolicyParts parts) {
     SessionTable sessions = sessions(parts);
-    Policy policy = new StickyLeastLoadedPolicy(sessions, parts.dice());
+    Policy policy = new StickyLeastLoadedPolicy(sessions, parts.random());
     return new PolicySetup(policy, List.of(sessions), sessions);
   }
 }

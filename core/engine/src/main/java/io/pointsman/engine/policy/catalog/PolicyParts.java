@@ -18,7 +18,7 @@ import io.pointsman.engine.kv.KvKnowledge;
  */
 public record PolicyParts(
     Ticker ticker,
-    RandomSource dice,
+    RandomSource random,
     int maxWorkers,
     PolicySettings settings,
     KvKnowledge kv,
@@ -27,13 +27,13 @@ public record PolicyParts(
     PolicyMemory memory) {
   /** Parts of a policy that acts, without large pages. */
   public PolicyParts(
-      Ticker ticker, RandomSource dice, int maxWorkers, PolicySettings settings, KvKnowledge kv) {
-    this(ticker, dice, maxWorkers, settings, kv, LargePages.NONE);
+      Ticker ticker, RandomSource random, int maxWorkers, PolicySettings settings, KvKnowledge kv) {
+    this(ticker, random, maxWorkers, settings, kv, LargePages.NONE);
   }
 
   public PolicyParts {
     requireNonNull(ticker, "ticker");
-    requireNonNull(dice, "dice");
+    requireNonNull(random, "random");
     requireNonNull(settings, "settings");
     requireNonNull(kv, "kv");
     requireNonNull(largePages, "largePages");
@@ -43,19 +43,19 @@ public record PolicyParts(
   }
 
   /** Parts for engines without KV events. */
-  public PolicyParts(Ticker ticker, RandomSource dice, int maxWorkers, PolicySettings settings) {
-    this(ticker, dice, maxWorkers, settings, KvKnowledge.none(ticker));
+  public PolicyParts(Ticker ticker, RandomSource random, int maxWorkers, PolicySettings settings) {
+    this(ticker, random, maxWorkers, settings, KvKnowledge.none(ticker));
   }
 
   /** Parts of a policy that acts. */
   public PolicyParts(
       Ticker ticker,
-      RandomSource dice,
+      RandomSource random,
       int maxWorkers,
       PolicySettings settings,
       KvKnowledge kv,
       LargePages largePages) {
-    this(ticker, dice, maxWorkers, settings, kv, largePages, true, PolicyMemory.NONE);
+    this(ticker, random, maxWorkers, settings, kv, largePages, true, PolicyMemory.NONE);
   }
 
   /**
@@ -65,7 +65,7 @@ public record PolicyParts(
    */
   public PolicyParts shadow(Ticker ticker, KvKnowledge kv, boolean ofTheSamePolicy) {
     return new PolicyParts(
-        ticker, dice, maxWorkers, settings, kv, largePages, ofTheSamePolicy, PolicyMemory.NONE);
+        ticker, random, maxWorkers, settings, kv, largePages, ofTheSamePolicy, PolicyMemory.NONE);
   }
 
   /** Returns a copy with other settings. */
@@ -75,6 +75,6 @@ public record PolicyParts(
 
   /** Returns a copy with other settings for the policy that has {@code memory}. */
   public PolicyParts remembering(PolicySettings settings, PolicyMemory memory) {
-    return new PolicyParts(ticker, dice, maxWorkers, settings, kv, largePages, acts, memory);
+    return new PolicyParts(ticker, random, maxWorkers, settings, kv, largePages, acts, memory);
   }
 }

@@ -289,7 +289,7 @@ public final class CostLearner implements AnswerLearner {
     if (model == null) {
       return;
     }
-    WorkerModel.Placement placement = model.ended(lease, outcome, ticker.nanos());
+    WorkerModel.ModelPlacement placement = model.ended(lease, outcome, ticker.nanos());
     boolean good = outcome instanceof Outcome.Succeeded(boolean served) && served;
     Usage usage = lease.usage();
     if (placement != null && good && request.role() != Role.DECODE) {

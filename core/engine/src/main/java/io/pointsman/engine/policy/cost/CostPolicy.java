@@ -26,8 +26,8 @@ public final class CostPolicy implements Policy {
   private static final int COMPARED = 128;
 
   /** Reused by each thread, so a decision allocates nothing. */
-  private static final ThreadLocal<Comparison> COMPARISON =
-      ThreadLocal.withInitial(Comparison::new);
+  private static final ThreadLocal<WorkerComparison> COMPARISON =
+      ThreadLocal.withInitial(WorkerComparison::new);
 
   private final CostSettings settings;
   private final CostLearner learner;
@@ -49,7 +49,7 @@ public final class CostPolicy implements Policy {
   }
 
   private @Nullable Worker pick(Pool pool, WorkerModel[] models, RoutingRequest request, long now) {
-    Comparison all = COMPARISON.get();
+    WorkerComparison all = COMPARISON.get();
     try {
       return pick(all, pool, models, request, now);
     } finally {
@@ -58,7 +58,7 @@ public final class CostPolicy implements Policy {
   }
 
   private @Nullable Worker pick(
-      Comparison all, Pool pool, WorkerModel[] models, RoutingRequest request, long now) {
+      WorkerComparison all, Pool pool, WorkerModel[] models, RoutingRequest request, long now) {
     // A pool does not change if a worker's models change or its engine restarts. So each pick
     // checks one worker, in turn.
     learner.revisit(models[Math.floorMod(turn++, models.length)], now);
@@ -110,7 +110,7 @@ public final class CostPolicy implements Policy {
   }
 
   /** The candidates of one pick. Each thread reuses one instance. */
-  private static final class Comparison {
+  private static final class WorkerComparison {
     private static final RoutingRequest NO_REQUEST = RoutingRequest.builder().build();
     private static final WorkerModel[] NO_MODELS = {};
 

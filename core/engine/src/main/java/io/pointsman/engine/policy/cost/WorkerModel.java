@@ -38,7 +38,7 @@ public final class WorkerModel {
   private final WorkerCache cache;
   private final PrefillTracker prefills;
   private final long joinedAt;
-  private final Map<Lease, Placement> inFlight = new HashMap<>();
+  private final Map<Lease, ModelPlacement> inFlight = new HashMap<>();
 
   private volatile KindModel kind;
 
@@ -65,7 +65,7 @@ public final class WorkerModel {
    * @param awaited true if the request's first token is reported
    * @param report receives the result
    */
-  record Placement(
+  record ModelPlacement(
       InFlight prefill, PlacedPrompt prompt, boolean awaited, PlacementObserver.Placed report) {}
 
   /**
@@ -113,7 +113,7 @@ public final class WorkerModel {
   /** Removes the prompts placed up to a time, also those of requests in flight. */
   private void emptied(long until) {
     cache.empty(until);
-    for (Placement each : inFlight.values()) {
+    for (ModelPlacement each : inFlight.values()) {
       cache.drop(each.prompt, until);
     }
   }
@@ -224,7 +224,7 @@ public final class WorkerModel {
     InFlight prefill =
         new InFlight(prompt.prefix(), tokens, prompt.held(), prompt.certain(), now, expected);
     boolean awaited = request.heard();
-    inFlight.put(lease, new Placement(prefill, prompt, awaited, report));
+    inFlight.put(lease, new ModelPlacement(prefill, prompt, awaited, report));
     prefills.begin(prefill, awaited && !mute);
     fit();
     publish();
@@ -237,7 +237,7 @@ public final class WorkerModel {
    * @return true if it was not known yet
    */
   synchronized boolean answered(Lease lease, long at) {
-    Placement placement = inFlight.get(lease);
+    ModelPlacement placement = inFlight.get(lease);
     if (placement == null || placement.prefill.answered() || closed) {
       return false;
     }
@@ -252,8 +252,8 @@ public final class WorkerModel {
    *
    * @return the request; null if it was not known
    */
-  synchronized @Nullable Placement ended(Lease lease, Outcome outcome, long now) {
-    Placement placement = inFlight.remove(lease);
+  synchronized @Nullable ModelPlacement ended(Lease lease, Outcome outcome, long now) {
+    ModelPlacement placement = inFlight.remove(lease);
     if (placement == null || closed) {
       return null;
     }

@@ -23,12 +23,12 @@ import org.jspecify.annotations.Nullable;
 public final class ConsistentHashPolicy implements Policy {
   private final int virtualNodes;
   private final LoadBound bound;
-  private final RandomSource dice;
+  private final RandomSource random;
 
-  public ConsistentHashPolicy(int virtualNodes, LoadBound bound, RandomSource dice) {
+  public ConsistentHashPolicy(int virtualNodes, LoadBound bound, RandomSource random) {
     this.virtualNodes = virtualNodes;
     this.bound = bound;
-    this.dice = dice;
+    this.random = random;
   }
 
   @Override
@@ -37,7 +37,7 @@ public final class ConsistentHashPolicy implements Policy {
     return (request, now) ->
         request.keyed()
             ? walk(ring, pool, request, now)
-            : RandomPolicy.pick(pool, request, now, dice);
+            : RandomPolicy.pick(pool, request, now, random);
   }
 
   /**

@@ -45,10 +45,10 @@ public final class Md5RingPolicy implements Policy {
 
   private static final ThreadLocal<Md5> MD5 = ThreadLocal.withInitial(Md5::new);
 
-  private final RandomSource dice;
+  private final RandomSource random;
 
-  public Md5RingPolicy(RandomSource dice) {
-    this.dice = dice;
+  public Md5RingPolicy(RandomSource random) {
+    this.random = random;
   }
 
   @Override
@@ -83,7 +83,7 @@ public final class Md5RingPolicy implements Policy {
     AffinityKey key = request.affinity();
     if (key == null || key.kind() != AffinityKey.Kind.SESSION) {
       request.picked(PickResult.of(PickReason.LEAST_LOAD));
-      return pool.leastLoaded(now, request.tried(), dice);
+      return pool.leastLoaded(now, request.tried(), random);
     }
     Md5 md5 = MD5.get();
     md5.digest(key.value());

@@ -24,11 +24,11 @@ public final class RayConsistentHashPolicy implements Policy {
   private static final int SEED = 0xF9B4CA77;
 
   private final RingSettings settings;
-  private final RandomSource dice;
+  private final RandomSource random;
 
-  public RayConsistentHashPolicy(RingSettings settings, RandomSource dice) {
+  public RayConsistentHashPolicy(RingSettings settings, RandomSource random) {
     this.settings = settings;
-    this.dice = dice;
+    this.random = random;
   }
 
   @Override
@@ -44,7 +44,7 @@ public final class RayConsistentHashPolicy implements Policy {
     return (request, now) -> {
       AffinityKey key = request.affinity();
       return key == null
-          ? RandomPolicy.pick(pool, request, now, dice)
+          ? RandomPolicy.pick(pool, request, now, random)
           : walk(ring, ring.behind(Murmur3.hash(key.value(), SEED), -1), pool, request, now);
     };
   }
@@ -66,7 +66,7 @@ public final class RayConsistentHashPolicy implements Policy {
       passed++;
     }
     request.picked(PickResult.of(PickReason.LEAST_LOAD));
-    return pool.leastLoaded(now, request.tried(), dice);
+    return pool.leastLoaded(now, request.tried(), random);
   }
 
   /**

@@ -20,11 +20,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RendezvousHashPolicy implements Policy {
   private final LoadBound bound;
-  private final RandomSource dice;
+  private final RandomSource random;
 
-  public RendezvousHashPolicy(LoadBound bound, RandomSource dice) {
+  public RendezvousHashPolicy(LoadBound bound, RandomSource random) {
     this.bound = bound;
-    this.dice = dice;
+    this.random = random;
   }
 
   @Override
@@ -36,7 +36,7 @@ public final class RendezvousHashPolicy implements Policy {
     return (request, now) ->
         request.keyed()
             ? highest(hashes, pool, request, now)
-            : RandomPolicy.pick(pool, request, now, dice);
+            : RandomPolicy.pick(pool, request, now, random);
   }
 
   private @Nullable Worker highest(long[] hashes, Pool pool, RoutingRequest request, long now) {

@@ -80,7 +80,7 @@ final class KnownPrompt {
   private int besidesAnnounced(int slot, double byAnnouncement) {
     PrefixIndex placements = learner.placements();
     int tenancy = placements.tenancy(slot);
-    long heardSince = index.knownSince(slot, now);
+    long announcedSince = index.knownSince(slot, now);
     long pendingSince = learner.pending().heldSince(slot, now);
     boolean emptied = index.clears(slot) > 0;
     long emptyUntil = index.emptyUntil(slot, now);
@@ -89,7 +89,7 @@ final class KnownPrompt {
     for (int step = 0; step < STEPS && worth(blocks) > byAnnouncement; step++) {
       boolean counts =
           beyondIds
-              || !placements.addedSince(prompt, blocks, tenancy, heardSince)
+              || !placements.addedSince(prompt, blocks, tenancy, announcedSince)
               || placements.addedSince(prompt, blocks, tenancy, pendingSince);
       if (counts && (!emptied || placements.addedSince(prompt, blocks, tenancy, emptyUntil))) {
         return blocks;
@@ -120,13 +120,13 @@ final class KnownPrompt {
   }
 
   /** The result of the lookup, after {@link #credit} was called for all workers. */
-  KvTally.Outcome outcome() {
+  KvTally.LookupOutcome outcome() {
     if (tokens == null) {
-      return KvTally.Outcome.UNKNOWN_TOKENS;
+      return KvTally.LookupOutcome.UNKNOWN_TOKENS;
     }
     if (!announced) {
-      return KvTally.Outcome.NOT_ANNOUNCED;
+      return KvTally.LookupOutcome.NOT_ANNOUNCED;
     }
-    return hit ? KvTally.Outcome.HIT : KvTally.Outcome.MISS;
+    return hit ? KvTally.LookupOutcome.HIT : KvTally.LookupOutcome.MISS;
   }
 }

@@ -28,12 +28,12 @@ import org.jspecify.annotations.Nullable;
 public final class KvAwarePolicy implements Policy {
   private final KvAwareSettings settings;
   private final KvLearner learner;
-  private final RandomSource dice;
+  private final RandomSource random;
 
-  public KvAwarePolicy(KvAwareSettings settings, KvLearner learner, RandomSource dice) {
+  public KvAwarePolicy(KvAwareSettings settings, KvLearner learner, RandomSource random) {
     this.settings = settings;
     this.learner = learner;
-    this.dice = dice;
+    this.random = random;
   }
 
   @Override
@@ -44,10 +44,10 @@ public final class KvAwarePolicy implements Policy {
 
   private @Nullable Worker pick(Pool pool, RoutingRequest request, long now) {
     if (request.prefix().count() == 0 || request.role() == Role.DECODE) {
-      return LeastLoadPolicy.pick(pool, request, now, dice);
+      return LeastLoadPolicy.pick(pool, request, now, random);
     }
     KnownPrompt prompt = new KnownPrompt(request, learner, settings.credits(), now);
-    LeastOrLikely choice = new LeastOrLikely(settings.temperature(), dice);
+    LeastOrLikely choice = new LeastOrLikely(settings.temperature(), random);
     boolean byTokensAlone = request.role() == Role.PREFILL;
     for (int i = 0; i < pool.size(); i++) {
       int load = pool.loadIfEligible(i, now, request.tried());
@@ -61,7 +61,7 @@ public final class KvAwarePolicy implements Policy {
     if (choice.chosen() == Pool.ABSENT) {
       return null;
     }
-    KvTally.Outcome outcome = prompt.outcome();
+    KvTally.LookupOutcome outcome = prompt.outcome();
     learner.knowledge().tally().count(outcome);
     int held = prompt.blocks(pool.slot(choice.chosen()));
     PickReason reason = held > 0 ? PickReason.PREFIX_HIT : PickReason.LEAST_COST;

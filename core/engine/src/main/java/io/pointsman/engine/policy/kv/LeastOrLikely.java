@@ -13,16 +13,16 @@ final class LeastOrLikely {
   private static final int FACES = 1 << 30;
 
   private final double temperature;
-  private final RandomSource dice;
+  private final RandomSource random;
   private int chosen = Pool.ABSENT;
   private double least = Double.POSITIVE_INFINITY;
   private int fewest;
   private int ties;
   private double weights;
 
-  LeastOrLikely(double temperature, RandomSource dice) {
+  LeastOrLikely(double temperature, RandomSource random) {
     this.temperature = temperature;
-    this.dice = dice;
+    this.random = random;
   }
 
   /** The selected candidate; {@link Pool#ABSENT} if there was none. */
@@ -46,7 +46,7 @@ final class LeastOrLikely {
     } else if (equal) {
       ties++;
     }
-    return better || (equal && dice.roll(ties) == 0);
+    return better || (equal && random.roll(ties) == 0);
   }
 
   /**
@@ -60,7 +60,7 @@ final class LeastOrLikely {
     }
     double weight = weight(cost - least);
     weights += weight;
-    return weight >= weights || dice.roll(FACES) < weight / weights * FACES;
+    return weight >= weights || random.roll(FACES) < weight / weights * FACES;
   }
 
   private double weight(double above) {

@@ -24,14 +24,14 @@ import org.jspecify.annotations.Nullable;
 public final class LoadAwarePolicy implements Policy {
   private final KvAwareSettings settings;
   private final KvLearner learner;
-  private final RandomSource dice;
+  private final RandomSource random;
   private final Policy uncached;
 
-  public LoadAwarePolicy(KvAwareSettings settings, KvLearner learner, RandomSource dice) {
+  public LoadAwarePolicy(KvAwareSettings settings, KvLearner learner, RandomSource random) {
     this.settings = settings;
     this.learner = learner;
-    this.dice = dice;
-    uncached = new Md5RingPolicy(dice);
+    this.random = random;
+    uncached = new Md5RingPolicy(random);
   }
 
   @Override
@@ -63,7 +63,7 @@ public final class LoadAwarePolicy implements Policy {
 
   private @Nullable Worker best(Pool pool, RoutingRequest request, double mean, long now) {
     KnownPrompt prompt = new KnownPrompt(request, learner, settings.credits(), now);
-    LeastOrLikely choice = new LeastOrLikely(0, dice);
+    LeastOrLikely choice = new LeastOrLikely(0, random);
     boolean cached = false;
     for (int i = 0; i < pool.size(); i++) {
       int load = pool.loadIfEligible(i, now, request.tried());

@@ -42,7 +42,7 @@ public final class SessionTable implements Learner {
   private final ConcurrentHashMap<String, Session> byValue = new ConcurrentHashMap<>();
 
   private final Map<Worker, Home> homes = new HashMap<>();
-  private final IdentityHashMap<Lease, Session> held = new IdentityHashMap<>();
+  private final IdentityHashMap<Lease, Session> byLease = new IdentityHashMap<>();
 
   /** In the order in which they became idle. */
   private final LinkedHashSet<Session> idle = new LinkedHashSet<>();
@@ -211,7 +211,7 @@ public final class SessionTable implements Learner {
       if (session != null) {
         idle.remove(session);
         session.began();
-        held.put(lease, session);
+        byLease.put(lease, session);
       }
     }
   }
@@ -222,7 +222,7 @@ public final class SessionTable implements Learner {
       return;
     }
     synchronized (this) {
-      Session session = held.remove(lease);
+      Session session = byLease.remove(lease);
       if (session != null && session.ended(ticker.nanos())) {
         idle.add(session);
       }

@@ -23,11 +23,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class StickyLeastLoadedPolicy implements Policy {
   private final SessionTable sessions;
-  private final RandomSource dice;
+  private final RandomSource random;
 
-  public StickyLeastLoadedPolicy(SessionTable sessions, RandomSource dice) {
+  public StickyLeastLoadedPolicy(SessionTable sessions, RandomSource random) {
     this.sessions = sessions;
-    this.dice = dice;
+    this.random = random;
   }
 
   @Override
@@ -50,14 +50,14 @@ public final class StickyLeastLoadedPolicy implements Policy {
     @Override
     public @Nullable Worker pick(RoutingRequest request, long now) {
       if (!SessionTable.concerns(request)) {
-        return LeastLoadPolicy.pick(pool, request, now, dice);
+        return LeastLoadPolicy.pick(pool, request, now, random);
       }
       Worker bound = sessions.boundWorker(request, now);
       if (bound == null || !members.contains(bound) || !bound.eligible(now)) {
         return bind(request, now);
       }
       if (!request.admits(bound, now)) {
-        return LeastLoadPolicy.pick(pool, request, now, dice);
+        return LeastLoadPolicy.pick(pool, request, now, random);
       }
       request.picked(PickResult.of(PickReason.STICKY_HIT));
       return bound;
@@ -70,7 +70,7 @@ public final class StickyLeastLoadedPolicy implements Policy {
       }
       Worker bound = sessions.bind(request, target, members, now);
       if (bound == null) {
-        return LeastLoadPolicy.pick(pool, request, now, dice);
+        return LeastLoadPolicy.pick(pool, request, now, random);
       }
       request.picked(PickResult.of(PickReason.STICKY_BIND));
       return bound;
@@ -88,7 +88,7 @@ public final class StickyLeastLoadedPolicy implements Policy {
         ties = burden < fewest ? 1 : ties + 1;
         fewest = burden;
         // The n-th of n equals replaces the one found before with probability 1/n.
-        found = ties == 1 || dice.roll(ties) == 0 ? homes[i] : found;
+        found = ties == 1 || random.roll(ties) == 0 ? homes[i] : found;
       }
       return found;
     }

@@ -26,7 +26,7 @@ public final class AdapterPolicy implements Policy {
   private final Policy inner;
   private final AdapterTable table;
   private final AdapterSettings settings;
-  private final RandomSource dice;
+  private final RandomSource random;
 
   /** Serialises calls of the policy, as {@link Policy} requires. */
   private final ReentrantLock building = new ReentrantLock();
@@ -35,11 +35,11 @@ public final class AdapterPolicy implements Policy {
    * @param table must be one of the engine's learners and follow its fleet
    */
   public AdapterPolicy(
-      Policy inner, AdapterTable table, AdapterSettings settings, RandomSource dice) {
+      Policy inner, AdapterTable table, AdapterSettings settings, RandomSource random) {
     this.inner = inner;
     this.table = table;
     this.settings = settings;
-    this.dice = dice;
+    this.random = random;
   }
 
   @Override
@@ -126,7 +126,7 @@ public final class AdapterPolicy implements Policy {
     private Picker byLoad(Pool having) {
       return (request, now) -> {
         request.picked(PickResult.of(PickReason.LEAST_LOAD));
-        return having.leastLoaded(now, request.tried(), dice);
+        return having.leastLoaded(now, request.tried(), random);
       };
     }
 
@@ -147,7 +147,7 @@ public final class AdapterPolicy implements Policy {
       Worker chosen = null;
       int fewest = 0;
       int least = 0;
-      int i = pool.isEmpty() ? 0 : dice.roll(pool.size());
+      int i = pool.isEmpty() ? 0 : random.roll(pool.size());
       for (int n = 0; n < pool.size(); n++, i = i + 1 == pool.size() ? 0 : i + 1) {
         Worker worker = pool.worker(i);
         int load = pool.loadIfEligible(i, now, request.tried());

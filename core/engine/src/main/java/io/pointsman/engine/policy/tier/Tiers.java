@@ -15,7 +15,7 @@ public final class Tiers {
   private final LocalitySettings locality;
   private final AdapterSettings adapterSettings;
   private final @Nullable AdapterTable adapters;
-  private final RandomSource dice;
+  private final RandomSource random;
 
   /**
    * @param adapters the holders of adapters; null to treat adapter requests like others
@@ -24,11 +24,11 @@ public final class Tiers {
       LocalitySettings locality,
       AdapterSettings adapterSettings,
       @Nullable AdapterTable adapters,
-      RandomSource dice) {
+      RandomSource random) {
     this.locality = locality;
     this.adapterSettings = adapterSettings;
     this.adapters = adapters;
-    this.dice = dice;
+    this.random = random;
   }
 
   /** Returns {@code setup} with the configured preferences; the same object if there are none. */
@@ -42,7 +42,7 @@ public final class Tiers {
     }
     List<Learner> learners = new ArrayList<>(setup.learners());
     if (adapters != null) {
-      policy = new AdapterPolicy(policy, adapters, adapterSettings, dice);
+      policy = new AdapterPolicy(policy, adapters, adapterSettings, random);
       learners.add(adapters);
     }
     return new PolicySetup(

@@ -38,7 +38,7 @@ final class CacheAwareFixture {
   }
 
   CacheAwareFixture(int count, CacheAwareSettings settings, long seed) {
-    ScriptedRandomSource dice = ScriptedRandomSource.seeded(seed);
+    ScriptedRandomSource random = ScriptedRandomSource.seeded(seed);
     PolicySettings defaults = PolicySettings.DEFAULTS;
     PolicySettings all =
         new PolicySettings(
@@ -48,12 +48,12 @@ final class CacheAwareFixture {
             defaults.sessionTtl(),
             defaults.maxSessions());
     PolicyParts parts =
-        new PolicyParts(clock::nanos, dice::roll, FleetSettings.DEFAULTS.maxWorkers(), all);
+        new PolicyParts(clock::nanos, random::roll, FleetSettings.DEFAULTS.maxWorkers(), all);
     PolicySetup setup = Policies.create("cache_aware", parts);
     index = requireNonNull(setup.prefixes());
     engine =
         new RoutingEngine(
-            fleet, setup, EngineSettings.DEFAULTS, new Strict(), clock::nanos, dice::roll);
+            fleet, setup, EngineSettings.DEFAULTS, new Strict(), clock::nanos, random::roll);
     for (int i = 0; i < count; i++) {
       join("http://w" + i + ":8000");
     }

@@ -36,7 +36,7 @@ class DistributionTest {
             CacheAwareSettings.DEFAULTS,
             PolicySettings.DEFAULTS.sessionTtl(),
             PolicySettings.DEFAULTS.maxSessions());
-    PolicyParts parts = new PolicyParts(fleet.clock::nanos, fleet.dice, 64, settings);
+    PolicyParts parts = new PolicyParts(fleet.clock::nanos, fleet.random, 64, settings);
     return Policies.create(name, parts).policy().picker(fleet.pool());
   }
 

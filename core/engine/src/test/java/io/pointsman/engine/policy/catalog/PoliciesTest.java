@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 class PoliciesTest {
   private final TestFleet fleet = new TestFleet();
   private final PolicyParts parts =
-      new PolicyParts(fleet.clock::nanos, fleet.dice, 64, PolicySettings.DEFAULTS);
+      new PolicyParts(fleet.clock::nanos, fleet.random, 64, PolicySettings.DEFAULTS);
 
   @Test
   void namesAreTheFlagValues() {

@@ -50,7 +50,8 @@ class PolicyContractTest {
   }
 
   private static PolicySetup setup(String name, TestFleet fleet, PolicySettings settings) {
-    return Policies.create(name, new PolicyParts(fleet.clock::nanos, fleet.dice, 16_384, settings));
+    return Policies.create(
+        name, new PolicyParts(fleet.clock::nanos, fleet.random, 16_384, settings));
   }
 
   private static RoutingEngine engine(String name, TestFleet fleet) {
@@ -68,7 +69,7 @@ class PolicyContractTest {
         EngineSettings.DEFAULTS,
         new FaultsAreErrors(races),
         fleet.clock::nanos,
-        fleet.dice);
+        fleet.random);
   }
 
   /** Turns a policy's fault into an error; the engine's fallback would hide it. */

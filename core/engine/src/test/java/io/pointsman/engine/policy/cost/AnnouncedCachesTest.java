@@ -60,7 +60,7 @@ class AnnouncedCachesTest {
   }
 
   private RoutingEngine engine(CostLearner learner) {
-    CostPolicy policy = new CostPolicy(CostSettings.DEFAULTS, learner, fleet.dice);
+    CostPolicy policy = new CostPolicy(CostSettings.DEFAULTS, learner, fleet.random);
     EngineListener listener =
         failure -> {
           throw new AssertionError(failure);
@@ -71,7 +71,7 @@ class AnnouncedCachesTest {
         EngineSettings.DEFAULTS,
         listener,
         fleet.clock::nanos,
-        fleet.dice);
+        fleet.random);
   }
 
   private void live() {

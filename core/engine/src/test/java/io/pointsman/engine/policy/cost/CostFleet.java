@@ -35,11 +35,11 @@ public final class CostFleet implements EngineListener {
     fleet = TestFleet.of(workers);
     PolicyParts parts =
         new PolicyParts(
-            fleet.clock::nanos, fleet.dice, 16_384, PolicySettings.DEFAULTS.withCost(settings));
+            fleet.clock::nanos, fleet.random, 16_384, PolicySettings.DEFAULTS.withCost(settings));
     PolicySetup setup = Policies.create("cost", parts);
     engine =
         new RoutingEngine(
-            fleet.fleet, setup, EngineSettings.DEFAULTS, this, fleet.clock::nanos, fleet.dice);
+            fleet.fleet, setup, EngineSettings.DEFAULTS, this, fleet.clock::nanos, fleet.random);
     insight = requireNonNull(setup.insight(), "insight");
     lost = insight.lostHits();
   }

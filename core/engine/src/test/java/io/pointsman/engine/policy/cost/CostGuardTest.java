@@ -208,7 +208,7 @@ class CostGuardTest {
   private final TestFleet fleet = TestFleet.of(4);
   private final CostLearner learner =
       new CostLearner(CostSettings.DEFAULTS, fleet.clock::nanos, 16_384);
-  private final CostPolicy policy = new CostPolicy(CostSettings.DEFAULTS, learner, fleet.dice);
+  private final CostPolicy policy = new CostPolicy(CostSettings.DEFAULTS, learner, fleet.random);
   private final PolicySetup setup =
       new PolicySetup(policy, List.of(learner), List.of(learner), null, null, null);
   private final RoutingEngine engine =
@@ -220,7 +220,7 @@ class CostGuardTest {
             throw new AssertionError(failure);
           },
           fleet.clock::nanos,
-          fleet.dice);
+          fleet.random);
 
   /** Activates the fallback of the fleet's policy. */
   private void policyFallsBack() {

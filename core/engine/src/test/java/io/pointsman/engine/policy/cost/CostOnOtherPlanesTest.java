@@ -36,11 +36,11 @@ class CostOnOtherPlanesTest {
   private final Choices choices = choices(fleet);
 
   private static Choices choices(CostFleet of) {
-    return new Choices(of.engine, ExternalLeaseSettings.DEFAULTS, of.fleet::now, of.fleet.dice);
+    return new Choices(of.engine, ExternalLeaseSettings.DEFAULTS, of.fleet::now, of.fleet.random);
   }
 
   private static String held(Choices choices, RoutingRequest request) {
-    if (choices.choose(request, TTL) instanceof Choice.Held held) {
+    if (choices.choose(request, TTL) instanceof Choice.Leased held) {
       return held.lease();
     }
     throw new AssertionError("not held");
@@ -260,7 +260,7 @@ class CostOnOtherPlanesTest {
 
   @Test
   void ofAnIgnoredRequestThatWasCountedThePromptStands() {
-    TokenCounts counts = new TokenCounts(16 * BLOCKS, TokenCounts.NOT_TOLD, 3);
+    TokenCounts counts = new TokenCounts(16 * BLOCKS, TokenCounts.NOT_REPORTED, 3);
 
     assertThat(heldAfter(lease -> choices.settle(lease, Outcome.IGNORED, counts)))
         .isEqualTo(BLOCKS);

@@ -40,14 +40,14 @@ class CostPolicyTest {
   private RoutingEngine engine(CostSettings settings) {
     PolicyParts parts =
         new PolicyParts(
-            fleet.clock::nanos, fleet.dice, 16_384, PolicySettings.DEFAULTS.withCost(settings));
+            fleet.clock::nanos, fleet.random, 16_384, PolicySettings.DEFAULTS.withCost(settings));
     return new RoutingEngine(
         fleet.fleet,
         Policies.create("cost", parts),
         EngineSettings.DEFAULTS,
         new FaultsAreErrors(),
         fleet.clock::nanos,
-        fleet.dice);
+        fleet.random);
   }
 
   private record FaultsAreErrors() implements EngineListener {
@@ -288,7 +288,7 @@ class CostPolicyTest {
   private static boolean secondTurnInLargeFleet(int blocks) {
     TestFleet large = TestFleet.of(1000);
     PolicyParts parts =
-        new PolicyParts(large.clock::nanos, large.dice, 16_384, PolicySettings.DEFAULTS);
+        new PolicyParts(large.clock::nanos, large.random, 16_384, PolicySettings.DEFAULTS);
     RoutingEngine on =
         new RoutingEngine(
             large.fleet,
@@ -296,7 +296,7 @@ class CostPolicyTest {
             EngineSettings.DEFAULTS,
             new FaultsAreErrors(),
             large.clock::nanos,
-            large.dice);
+            large.random);
     Lease first = place(on, Prompt.of(1, blocks));
     first.firstToken();
     first.succeeded();

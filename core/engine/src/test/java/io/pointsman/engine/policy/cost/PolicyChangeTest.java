@@ -33,7 +33,7 @@ class PolicyChangeTest {
   private final TestFleet fleet = TestFleet.of(4);
   private final PolicyMemory memory = new PolicyMemory();
   private final PolicyParts parts =
-      new PolicyParts(fleet.clock::nanos, fleet.dice, 16_384, PolicySettings.DEFAULTS);
+      new PolicyParts(fleet.clock::nanos, fleet.random, 16_384, PolicySettings.DEFAULTS);
 
   private PolicySetup setup(String policy) {
     return Policies.create(policy, parts.remembering(PolicySettings.DEFAULTS, memory));
@@ -41,7 +41,7 @@ class PolicyChangeTest {
 
   private RoutingEngine engine(PolicySetup setup) {
     return new RoutingEngine(
-        fleet.fleet, setup, EngineSettings.DEFAULTS, _ -> {}, fleet.clock::nanos, fleet.dice);
+        fleet.fleet, setup, EngineSettings.DEFAULTS, _ -> {}, fleet.clock::nanos, fleet.random);
   }
 
   private void use(RoutingEngine engine, PolicySetup next) {

@@ -33,7 +33,7 @@ class Md5RingPolicyTest {
     for (WorkerSpec spec : specs) {
       fleet.add(spec);
     }
-    return new Md5RingPolicy(fleet.dice).picker(fleet.pool());
+    return new Md5RingPolicy(fleet.random).picker(fleet.pool());
   }
 
   private Picker picker(int workers) {
@@ -78,7 +78,7 @@ class Md5RingPolicyTest {
         small.add(worker.spec());
       }
     }
-    Picker two = new Md5RingPolicy(small.dice).picker(small.pool());
+    Picker two = new Md5RingPolicy(small.random).picker(small.pool());
     for (int s = 0; s < 300; s++) {
       assertThat(requireNonNull(three.pick(Requests.session("s" + s), fleet.now())).id())
           .isEqualTo(requireNonNull(two.pick(Requests.session("s" + s), small.now())).id());

@@ -43,7 +43,7 @@ class RayConsistentHashPolicyTest {
   }
 
   private static Picker picker(TestFleet fleet, RingSettings settings) {
-    return new RayConsistentHashPolicy(settings, fleet.dice).picker(fleet.pool());
+    return new RayConsistentHashPolicy(settings, fleet.random).picker(fleet.pool());
   }
 
   private static Worker pick(TestFleet fleet, Picker picker, String session) {

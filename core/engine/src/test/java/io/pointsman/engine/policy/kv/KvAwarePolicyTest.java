@@ -56,7 +56,7 @@ class KvAwarePolicyTest {
   private RoutingEngine engine = engine(KvAwareSettings.DEFAULTS);
   private PickReason lastReason = PickReason.FALLBACK;
   private int lastBlocks;
-  private KvTally.@Nullable Outcome lastLookup;
+  private KvTally.@Nullable LookupOutcome lastLookup;
 
   KvAwarePolicyTest() {
     for (Worker worker : fleet.pool().workers()) {
@@ -68,7 +68,7 @@ class KvAwarePolicyTest {
     PolicyParts parts =
         new PolicyParts(
             fleet.clock::nanos,
-            fleet.dice,
+            fleet.random,
             64,
             PolicySettings.DEFAULTS.withKvAware(settings),
             new KvKnowledge(index, texts::get));
@@ -91,7 +91,7 @@ class KvAwarePolicyTest {
           }
         };
     return new RoutingEngine(
-        fleet.fleet, setup, EngineSettings.DEFAULTS, listener, fleet.clock::nanos, fleet.dice);
+        fleet.fleet, setup, EngineSettings.DEFAULTS, listener, fleet.clock::nanos, fleet.random);
   }
 
   private static PrefixBlocks key(int... ids) {
@@ -132,18 +132,18 @@ class KvAwarePolicyTest {
     }
     assertThat(lastReason).isEqualTo(PickReason.PREFIX_HIT);
     assertThat(lastBlocks).isEqualTo(8);
-    assertThat(index.tally().counted(KvTally.Outcome.HIT)).isEqualTo(10);
+    assertThat(index.tally().counted(KvTally.LookupOutcome.HIT)).isEqualTo(10);
   }
 
   @Test
   void notesContainTheResultOfTheLookup() {
     announce(third, PROMPT);
     serve(asking(PROMPT));
-    assertThat(lastLookup).isEqualTo(KvTally.Outcome.HIT);
+    assertThat(lastLookup).isEqualTo(KvTally.LookupOutcome.HIT);
     serve(asking(prompt(2, 100)));
-    assertThat(lastLookup).isEqualTo(KvTally.Outcome.MISS);
+    assertThat(lastLookup).isEqualTo(KvTally.LookupOutcome.MISS);
     serve(Requests.prompt(5));
-    assertThat(lastLookup).isEqualTo(KvTally.Outcome.UNKNOWN_TOKENS);
+    assertThat(lastLookup).isEqualTo(KvTally.LookupOutcome.UNKNOWN_TOKENS);
     serve(Requests.bare());
     assertThat(lastLookup).isNull();
   }
@@ -217,7 +217,7 @@ class KvAwarePolicyTest {
       served.merge(serve(asking(prompt(i, 100))), 1, Integer::sum);
     }
     assertThat(served).hasSize(3).allSatisfy((_, n) -> assertThat(n).isBetween(70, 130));
-    assertThat(index.tally().counted(KvTally.Outcome.MISS)).isEqualTo(300);
+    assertThat(index.tally().counted(KvTally.LookupOutcome.MISS)).isEqualTo(300);
   }
 
   @Test
@@ -256,8 +256,8 @@ class KvAwarePolicyTest {
       assertThat(serve(Requests.prompt(5))).isSameAs(home);
     }
     assertThat(lastReason).isEqualTo(PickReason.PREFIX_HIT);
-    assertThat(index.tally().counted(KvTally.Outcome.UNKNOWN_TOKENS)).isEqualTo(11);
-    assertThat(index.tally().counted(KvTally.Outcome.HIT)).isZero();
+    assertThat(index.tally().counted(KvTally.LookupOutcome.UNKNOWN_TOKENS)).isEqualTo(11);
+    assertThat(index.tally().counted(KvTally.LookupOutcome.HIT)).isZero();
   }
 
   @Test
@@ -269,7 +269,7 @@ class KvAwarePolicyTest {
     fleet.load(third, 1);
 
     assertThat(serve(asking(salted))).isNotSameAs(third);
-    assertThat(index.tally().counted(KvTally.Outcome.UNKNOWN_TOKENS)).isEqualTo(1);
+    assertThat(index.tally().counted(KvTally.LookupOutcome.UNKNOWN_TOKENS)).isEqualTo(1);
   }
 
   /** Prompt blocks that a worker is expected to hold, queried by a request that ends at once. */
@@ -448,7 +448,7 @@ class KvAwarePolicyTest {
     Worker home = serve(asking(PROMPT));
     fleet.load(home, 1);
     assertThat(serve(asking(PROMPT))).isSameAs(home);
-    assertThat(index.tally().counted(KvTally.Outcome.NOT_ANNOUNCED)).isEqualTo(2);
+    assertThat(index.tally().counted(KvTally.LookupOutcome.NOT_ANNOUNCED)).isEqualTo(2);
 
     Worker other = home == first ? second : first;
     index.live(other, 0, true);
@@ -493,7 +493,7 @@ class KvAwarePolicyTest {
 
     Worker home = serve(adapted);
     assertThat(home).isNotSameAs(first);
-    assertThat(index.tally().counted(KvTally.Outcome.UNKNOWN_TOKENS)).isEqualTo(1);
+    assertThat(index.tally().counted(KvTally.LookupOutcome.UNKNOWN_TOKENS)).isEqualTo(1);
     fleet.load(home, 1);
     assertThat(serve(adapted)).isSameAs(home);
     fleet.clock.advance(Duration.ofSeconds(17));
@@ -599,7 +599,7 @@ class KvAwarePolicyTest {
     PolicySettings settings = PolicySettings.DEFAULTS.withAffinity(SessionAffinity.Mode.HARD);
     PolicyParts parts =
         new PolicyParts(
-            fleet.clock::nanos, fleet.dice, 64, settings, new KvKnowledge(index, texts::get));
+            fleet.clock::nanos, fleet.random, 64, settings, new KvKnowledge(index, texts::get));
     engine = engine(Policies.withAffinity(Policies.create("kv_aware", parts), parts));
     announce(first, PROMPT);
     RoutingRequest opening = ofSession(PROMPT);

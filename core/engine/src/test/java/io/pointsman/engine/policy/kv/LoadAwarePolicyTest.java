@@ -38,7 +38,7 @@ class LoadAwarePolicyTest {
     PolicyParts parts =
         new PolicyParts(
             fleet.clock::nanos,
-            fleet.dice,
+            fleet.random,
             64,
             PolicySettings.DEFAULTS.withKvAware(
                 new KvAwareSettings(0, KvCredits.DEFAULTS, 1 << 20, weight)),

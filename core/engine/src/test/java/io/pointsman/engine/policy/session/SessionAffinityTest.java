@@ -65,14 +65,14 @@ class SessionAffinityTest {
               request.picked(PickResult.of(PickReason.PREFIX_HIT, 3));
               return request.admits(chosen, now)
                   ? chosen
-                  : pool.leastLoaded(now, request.tried(), fleet.dice);
+                  : pool.leastLoaded(now, request.tried(), fleet.random);
             };
     return engine(new PolicySetup(new SessionAffinity(scripted, table, mode), List.of(table)));
   }
 
   private RoutingEngine engine(PolicySetup setup) {
     return new RoutingEngine(
-        fleet.fleet, setup, EngineSettings.DEFAULTS, listener, fleet.clock::nanos, fleet.dice);
+        fleet.fleet, setup, EngineSettings.DEFAULTS, listener, fleet.clock::nanos, fleet.random);
   }
 
   private static Lease place(RoutingEngine engine, RoutingRequest request) {
@@ -293,7 +293,7 @@ class SessionAffinityTest {
 
   private PolicySetup setup(String name, Mode mode) {
     PolicySettings settings = PolicySettings.DEFAULTS.withAffinity(mode);
-    PolicyParts parts = new PolicyParts(fleet.clock::nanos, fleet.dice, 64, settings);
+    PolicyParts parts = new PolicyParts(fleet.clock::nanos, fleet.random, 64, settings);
     return Policies.withAffinity(Policies.create(name, parts), parts);
   }
 
@@ -323,7 +323,7 @@ class SessionAffinityTest {
   @Test
   void withoutAffinityThePolicyIsTheSame() {
     PolicyParts parts =
-        new PolicyParts(fleet.clock::nanos, fleet.dice, 64, PolicySettings.DEFAULTS);
+        new PolicyParts(fleet.clock::nanos, fleet.random, 64, PolicySettings.DEFAULTS);
     PolicySetup plain = Policies.create("least_load", parts);
     assertThat(Policies.withAffinity(plain, parts)).isSameAs(plain);
   }

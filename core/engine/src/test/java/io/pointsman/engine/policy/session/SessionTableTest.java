@@ -54,14 +54,14 @@ class SessionTableTest {
             throw new AssertionError(failure);
           }
         };
-    Policy policy = new StickyLeastLoadedPolicy(table, fleet.dice);
+    Policy policy = new StickyLeastLoadedPolicy(table, fleet.random);
     return new RoutingEngine(
         fleet.fleet,
         new PolicySetup(policy, List.of(table), table),
         EngineSettings.DEFAULTS,
         listener,
         fleet.clock::nanos,
-        fleet.dice);
+        fleet.random);
   }
 
   private void atMost(int sessions) {

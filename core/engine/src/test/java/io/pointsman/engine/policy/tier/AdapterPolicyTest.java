@@ -54,8 +54,11 @@ class AdapterPolicyTest {
       fleet.fleet.listen(table);
       PolicyParts parts =
           new PolicyParts(
-              fleet::now, fleet.dice, FleetSettings.DEFAULTS.maxWorkers(), PolicySettings.DEFAULTS);
-      Tiers tiers = new Tiers(LocalitySettings.OFF, settings, table, fleet.dice);
+              fleet::now,
+              fleet.random,
+              FleetSettings.DEFAULTS.maxWorkers(),
+              PolicySettings.DEFAULTS);
+      Tiers tiers = new Tiers(LocalitySettings.OFF, settings, table, fleet.random);
       engine =
           new RoutingEngine(
               fleet.fleet,
@@ -63,7 +66,7 @@ class AdapterPolicyTest {
               new EngineSettings(UnknownModel.BASE_MODEL),
               new RecordedEvents(),
               fleet::now,
-              fleet.dice);
+              fleet.random);
     }
 
     Lease routed(String model, int session) {
@@ -296,7 +299,7 @@ class AdapterPolicyTest {
     worker("three", 0, BASE);
     CountingPolicy inner = new CountingPolicy(3, 0);
     Picker picker =
-        new AdapterPolicy(inner, listed(), AdapterSettings.DEFAULTS, fleet.dice)
+        new AdapterPolicy(inner, listed(), AdapterSettings.DEFAULTS, fleet.random)
             .picker(fleet.pool());
 
     for (int round = 0; round < 2; round++) {
@@ -316,7 +319,7 @@ class AdapterPolicyTest {
     worker("three", 0, BASE);
     CountingPolicy inner = new CountingPolicy(3, 1);
     Picker picker =
-        new AdapterPolicy(inner, listed(), AdapterSettings.DEFAULTS, fleet.dice)
+        new AdapterPolicy(inner, listed(), AdapterSettings.DEFAULTS, fleet.random)
             .picker(fleet.pool());
     CompletableFuture<Worker> builder = new CompletableFuture<>();
     Thread.ofVirtual().start(() -> builder.complete(picker.pick(asking("base:a"), fleet.now())));

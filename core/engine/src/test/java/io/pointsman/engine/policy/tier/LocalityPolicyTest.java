@@ -45,10 +45,10 @@ class LocalityPolicyTest {
             policy,
             new PolicyParts(
                 fleet::now,
-                fleet.dice,
+                fleet.random,
                 FleetSettings.DEFAULTS.maxWorkers(),
                 PolicySettings.DEFAULTS));
-    return new Tiers(settings, AdapterSettings.DEFAULTS, null, fleet.dice)
+    return new Tiers(settings, AdapterSettings.DEFAULTS, null, fleet.random)
         .around(inner)
         .policy()
         .picker(fleet.pool());

@@ -19,7 +19,7 @@ public final class AnswerEdits {
   private static final byte[] HANDED_BACK = ascii("\"kv_transfer_params\"");
 
   /** Maximum size of the text in bytes. After a longer answer the next turn reuses nothing. */
-  private static final int MOST_SAID = 1 << 18;
+  private static final int MOST_TEXT = 1 << 18;
 
   private final SplitTools tools;
   private final PdEndpoint endpoint;
@@ -76,8 +76,8 @@ public final class AnswerEdits {
       now = counted == null ? now : counted.toBytes(now, 0);
     }
     long tokens = cached.getAsLong();
-    Splice told = tokens < 0 ? null : tools.cached().put(endpoint, now, 0, now.length, tokens);
-    return told == null ? now : told.toBytes(now, 0);
+    Splice counted = tokens < 0 ? null : tools.cached().put(endpoint, now, 0, now.length, tokens);
+    return counted == null ? now : counted.toBytes(now, 0);
   }
 
   private void learn(byte[] json) {
@@ -87,7 +87,7 @@ public final class AnswerEdits {
     ByteArrayOutputStream text = said;
     if (text != null) {
       boolean known = tools.chatText().append(json, 0, json.length, text);
-      said = known && text.size() <= MOST_SAID ? text : null;
+      said = known && text.size() <= MOST_TEXT ? text : null;
     }
   }
 

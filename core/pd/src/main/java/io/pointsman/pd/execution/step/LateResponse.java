@@ -17,8 +17,8 @@ import io.pointsman.proxy.telemetry.RetryReason;
 public record LateResponse(SplitListener listener, KeptBody body, Runnable free)
     implements PrefillRequest.Owner {
   @Override
-  public void answered(PrefillRequest leg, byte[] answer) {
-    leg.lease().succeeded();
+  public void answered(PrefillRequest step, byte[] answer) {
+    step.lease().succeeded();
     listener.prefill(PrefillEnd.ABORTED);
     try {
       free.run();
@@ -28,14 +28,14 @@ public record LateResponse(SplitListener listener, KeptBody body, Runnable free)
   }
 
   @Override
-  public void refused(PrefillRequest leg, BufferedResponse error) {
+  public void refused(PrefillRequest step, BufferedResponse error) {
     body.release();
-    new UnusedPrefill(listener).refused(leg, error);
+    new UnusedPrefill(listener).refused(step, error);
   }
 
   @Override
-  public void failed(PrefillRequest leg, RetryReason reason, ProxyError error) {
+  public void failed(PrefillRequest step, RetryReason reason, ProxyError error) {
     body.release();
-    new UnusedPrefill(listener).failed(leg, reason, error);
+    new UnusedPrefill(listener).failed(step, reason, error);
   }
 }

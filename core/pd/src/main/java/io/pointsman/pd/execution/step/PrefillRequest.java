@@ -42,15 +42,15 @@ public final class PrefillRequest extends WorkerCall {
      *
      * @param body the body without framing
      */
-    void answered(PrefillRequest leg, byte[] body);
+    void answered(PrefillRequest step, byte[] body);
 
     /** Reports a complete error. The owner settles the lease and releases the error. */
-    void refused(PrefillRequest leg, BufferedResponse error);
+    void refused(PrefillRequest step, BufferedResponse error);
 
     /**
      * Reports that there is no answer, or a stream that ends with an error. The lease is settled.
      */
-    void failed(PrefillRequest leg, RetryReason reason, ProxyError error);
+    void failed(PrefillRequest step, RetryReason reason, ProxyError error);
   }
 
   /**
@@ -86,7 +86,7 @@ public final class PrefillRequest extends WorkerCall {
   private int status;
 
   /** True if the owner has its result, or aborted the request. */
-  private boolean told;
+  private boolean reported;
 
   /** True if the answer is a readable event stream. */
   private boolean events;
@@ -184,7 +184,7 @@ public final class PrefillRequest extends WorkerCall {
   /** Cancels the request. The worker sees a closed connection. */
   public void abort() {
     boolean ended = over();
-    told = true;
+    reported = true;
     giveUp(null);
     if (trace != null && !ended) {
       trace.aborted();
@@ -232,7 +232,7 @@ public final class PrefillRequest extends WorkerCall {
     switch (result) {
       case CallResult.Buffered(BufferedResponse error) -> {
         traced(null);
-        told = true;
+        reported = true;
         owner.refused(this, error);
       }
       case CallResult.CutOff(boolean orderly) -> cutOff(orderly);
@@ -311,7 +311,7 @@ public final class PrefillRequest extends WorkerCall {
     }
     complete(surplus);
     traced(null);
-    told = true;
+    reported = true;
     owner.answered(this, whole);
   }
 
@@ -342,7 +342,7 @@ public final class PrefillRequest extends WorkerCall {
 
   private void failed(RetryReason reason, ProxyError error) {
     traced(reason);
-    told = true;
+    reported = true;
     owner.failed(this, reason, error);
   }
 
@@ -352,8 +352,8 @@ public final class PrefillRequest extends WorkerCall {
     LOG.error("a request to {} failed", lease.worker(), defect);
     boolean ended = over();
     giveUp(null);
-    if (!told) {
-      told = true;
+    if (!reported) {
+      reported = true;
       owner.failed(this, RetryReason.RESET, ProxyError.INTERNAL);
     }
     if (!ended) {

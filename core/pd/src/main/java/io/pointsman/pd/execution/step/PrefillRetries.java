@@ -44,7 +44,7 @@ public final class PrefillRetries {
     this.state = state;
     this.listener = listener;
     this.served = served;
-    plan = new RetryPlan(state.plane().retry(), state.plane().backoff(), state.budget());
+    plan = new RetryPlan(state.server().retry(), state.server().backoff(), state.budget());
   }
 
   /** Records the start of a prefill. */
@@ -57,14 +57,14 @@ public final class PrefillRetries {
    *
    * @return reason to try another worker; null if the error is the client's
    */
-  public @Nullable RetryReason settle(PrefillRequest leg, BufferedResponse error) {
-    return settle(listener, leg, error);
+  public @Nullable RetryReason settle(PrefillRequest step, BufferedResponse error) {
+    return settle(listener, step, error);
   }
 
   /** As {@link #settle(PrefillRequest, BufferedResponse)}, for a prefill that no request needs. */
   static @Nullable RetryReason settle(
-      SplitListener listener, PrefillRequest leg, BufferedResponse error) {
-    Lease lease = leg.lease();
+      SplitListener listener, PrefillRequest step, BufferedResponse error) {
+    Lease lease = step.lease();
     if (error.busy()) {
       error.restWorker();
       lease.ignored();
@@ -73,7 +73,7 @@ public final class PrefillRetries {
     }
     if (error.workersFault()) {
       boolean engine = BufferedResponse.enginesFault(error.status());
-      leg.faults().failed(lease, Failure.ERROR, Evidence.ofAnswer(lease.worker(), engine));
+      step.faults().failed(lease, Failure.ERROR, Evidence.ofAnswer(lease.worker(), engine));
       listener.prefill(PrefillEnd.ERROR);
       return RetryReason.STATUS;
     }
@@ -170,13 +170,14 @@ public final class PrefillRetries {
 
   /** Sends the best available error to the client. */
   public void giveUp() {
-    BufferedResponse held = plan.takeHeld(false);
+    BufferedResponse buffered = plan.takeBuffered(false);
     ProxyError error = plan.lastError();
-    if (held != null) {
+    if (buffered != null) {
       served.end(
-          new Ending.WorkerError(held, held.busy() ? Math.max(1, plan.shortestRestSeconds(0)) : 0));
+          new Ending.WorkerError(
+              buffered, buffered.busy() ? Math.max(1, plan.shortestRestSeconds(0)) : 0));
     } else if (error != null) {
-      boolean stage = state.plane().headers().stageErrors();
+      boolean stage = state.server().headers().stageErrors();
       Reply reply = stage ? StageErrors.of(Role.PREFILL, error) : Reply.of(error, error.message());
       served.end(new Ending.RouterError(error, reply.retryAfter(0)));
     } else {

@@ -27,8 +27,8 @@ public final class WaitingRoom {
    * @param owner model of the requests, or an object for one request that waits alone
    * @param missing role without a free slot
    */
-  public record Line(Object owner, Role missing) {
-    public Line {
+  public record SlotLine(Object owner, Role missing) {
+    public SlotLine {
       requireNonNull(owner, "owner");
       requireNonNull(missing, "missing");
     }
@@ -40,9 +40,9 @@ public final class WaitingRoom {
     private final Runnable turn;
 
     /** Guarded by the room. */
-    private Line line;
+    private SlotLine line;
 
-    private Seat(long number, Line line, Runnable turn) {
+    private Seat(long number, SlotLine line, Runnable turn) {
       this.number = number;
       this.line = line;
       this.turn = turn;
@@ -53,7 +53,7 @@ public final class WaitingRoom {
   private int most;
 
   /** No queue is empty. Guarded by this. */
-  private final Map<Line, SortedSet<Seat>> lines = new HashMap<>();
+  private final Map<SlotLine, SortedSet<Seat>> lines = new HashMap<>();
 
   /** Written under the lock. A request that finds no other waiting takes no lock. */
   private volatile int waiting;
@@ -76,7 +76,7 @@ public final class WaitingRoom {
    *     changes the queue
    * @return null if the maximum is reached
    */
-  public synchronized @Nullable Seat enter(Line line, Runnable turn) {
+  public synchronized @Nullable Seat enter(SlotLine line, Runnable turn) {
     if (waiting >= most) {
       return null;
     }
@@ -86,7 +86,7 @@ public final class WaitingRoom {
     return seat;
   }
 
-  private SortedSet<Seat> seats(Line line) {
+  private SortedSet<Seat> seats(SlotLine line) {
     return lines.computeIfAbsent(line, _ -> new TreeSet<>(BY_COMING));
   }
 
@@ -96,14 +96,14 @@ public final class WaitingRoom {
    * <p>A seat that waits for prefill stays if earlier requests wait for decode. All requests behind
    * it need decode too, so it blocks none of them, and it would soon return.
    */
-  public void change(Seat seat, Line line) {
+  public void change(Seat seat, SlotLine line) {
     Seat next = changed(seat, line);
     if (next != null) {
       next.turn.run();
     }
   }
 
-  private synchronized @Nullable Seat changed(Seat seat, Line line) {
+  private synchronized @Nullable Seat changed(Seat seat, SlotLine line) {
     boolean stays = seat.line.missing == Role.PREFILL && behind(line, seat);
     SortedSet<Seat> left = lines.get(seat.line);
     if (stays || seat.line.equals(line) || left == null || !left.contains(seat)) {
@@ -155,14 +155,14 @@ public final class WaitingRoom {
   private synchronized Set<Role> search(Object owner, @Nullable Seat seat) {
     Set<Role> roles = EnumSet.noneOf(Role.class);
     for (Role role : ROLES) {
-      if (behind(new Line(owner, role), seat)) {
+      if (behind(new SlotLine(owner, role), seat)) {
         roles.add(role);
       }
     }
     return roles;
   }
 
-  private synchronized boolean behind(Line line, @Nullable Seat seat) {
+  private synchronized boolean behind(SlotLine line, @Nullable Seat seat) {
     SortedSet<Seat> seats = lines.get(line);
     return seats != null && (seat == null || seats.first().number < seat.number);
   }

@@ -4,19 +4,19 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Role;
-import io.pointsman.pd.execution.waiting.WaitingRoom.Line;
 import io.pointsman.pd.execution.waiting.WaitingRoom.Seat;
+import io.pointsman.pd.execution.waiting.WaitingRoom.SlotLine;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class WaitingRoomTest {
-  private static final Line PREFILL = new Line("m", Role.PREFILL);
-  private static final Line DECODE = new Line("m", Role.DECODE);
+  private static final SlotLine PREFILL = new SlotLine("m", Role.PREFILL);
+  private static final SlotLine DECODE = new SlotLine("m", Role.DECODE);
 
   private final List<String> turns = new ArrayList<>();
 
-  private Seat enter(WaitingRoom room, Line line, String name) {
+  private Seat enter(WaitingRoom room, SlotLine line, String name) {
     return requireNonNull(room.enter(line, () -> turns.add(name)));
   }
 
@@ -47,7 +47,7 @@ class WaitingRoomTest {
     Seat a = enter(room, PREFILL, "a");
     assertThat(room.before("n", null)).isEmpty();
     assertThat(room.before("m", null)).containsExactly(Role.PREFILL);
-    Seat b = enter(room, new Line("n", Role.PREFILL), "b");
+    Seat b = enter(room, new SlotLine("n", Role.PREFILL), "b");
     Seat c = enter(room, DECODE, "c");
     assertThat(List.of(a, b, c)).allMatch(room::first);
   }
@@ -139,7 +139,7 @@ class WaitingRoomTest {
     WaitingRoom room = new WaitingRoom(2);
     Seat a = enter(room, PREFILL, "a");
     enter(room, DECODE, "b");
-    assertThat(room.enter(new Line("n", Role.REGULAR), () -> {})).isNull();
+    assertThat(room.enter(new SlotLine("n", Role.REGULAR), () -> {})).isNull();
     room.change(a, DECODE);
     assertThat(room.waiting()).isEqualTo(2);
     assertThat(room.enter(PREFILL, () -> {})).isNull();

@@ -43,12 +43,12 @@ final class Hostile {
    */
   record Losses(int sent, int engines, int most) {}
 
-  private final SplittableRandom dice;
+  private final SplittableRandom random;
   private final int[] sent = new int[POISONS];
   private int requests;
 
   Hostile(long seed) {
-    dice = new SplittableRandom(seed);
+    random = new SplittableRandom(seed);
   }
 
   /**
@@ -83,8 +83,8 @@ final class Hostile {
 
   /** Time after which the client leaves, in milliseconds; 0 if it waits. */
   int patienceMillis() {
-    return dice.nextInt(LEAVES_EVERY) == 0
-        ? dice.nextInt(LEAST_PATIENCE_MILLIS, MOST_PATIENCE_MILLIS)
+    return random.nextInt(LEAVES_EVERY) == 0
+        ? random.nextInt(LEAST_PATIENCE_MILLIS, MOST_PATIENCE_MILLIS)
         : 0;
   }
 

@@ -40,16 +40,16 @@ final class Strikes {
     if (engines < 2) {
       throw new IllegalArgumentException("engines: " + engines + " (expected: at least 2)");
     }
-    SplittableRandom dice = new SplittableRandom(seed);
+    SplittableRandom random = new SplittableRandom(seed);
     int[] freeAt = new int[engines];
     int[] soundAt = new int[engines];
     List<Strike> strikes = new ArrayList<>();
     for (int second = 0; second < seconds; second++) {
-      int at = second * 1000 + dice.nextInt(500);
-      ChaosFault fault = FAULTS[dice.nextInt(FAULTS.length)];
-      int lasts = dice.nextInt(fault.leastMillis(), fault.mostMillis() + 1);
+      int at = second * 1000 + random.nextInt(500);
+      ChaosFault fault = FAULTS[random.nextInt(FAULTS.length)];
+      int lasts = random.nextInt(fault.leastMillis(), fault.mostMillis() + 1);
       int[] able = able(at, freeAt, soundAt);
-      int pick = dice.nextInt(Integer.MAX_VALUE);
+      int pick = random.nextInt(Integer.MAX_VALUE);
       if (able.length == 0) {
         continue;
       }

@@ -36,7 +36,7 @@ final class Traffic implements AutoCloseable {
   private final Afflictions afflictions;
   private final Texts texts;
   private final @Nullable Hostile hostile;
-  private final SplittableRandom dice;
+  private final SplittableRandom random;
   private final Semaphore free = new Semaphore(MOST_UNDER_WAY);
   private final ExecutorService threads = Executors.newFixedThreadPool(2);
   private final HttpClient client =
@@ -61,7 +61,7 @@ final class Traffic implements AutoCloseable {
     this.tally = tally;
     this.afflictions = afflictions;
     this.texts = texts;
-    dice = new SplittableRandom(seed);
+    random = new SplittableRandom(seed);
   }
 
   /** Sends {@code rate} requests per second until {@code endNanos} of {@link System#nanoTime}. */
@@ -91,16 +91,16 @@ final class Traffic implements AutoCloseable {
   private record Asked(boolean stream, int seed, int words, boolean poison) {}
 
   private void send() {
-    boolean stream = dice.nextInt(5) < 2;
-    int conversation = dice.nextInt(CONVERSATIONS);
-    int words = stream ? 5 + dice.nextInt(Texts.LONGEST - 5) : 1 + dice.nextInt(12);
+    boolean stream = random.nextInt(5) < 2;
+    int conversation = random.nextInt(CONVERSATIONS);
+    int words = stream ? 5 + random.nextInt(Texts.LONGEST - 5) : 1 + random.nextInt(12);
     String poison = hostile == null ? "" : hostile.next();
     int patience = hostile == null || !poison.isEmpty() ? 0 : hostile.patienceMillis();
     Asked asked = new Asked(stream, conversation, words, !poison.isEmpty());
     String prompt =
         "Conversation %d. ".formatted(conversation).repeat(20)
             + "Question "
-            + dice.nextInt()
+            + random.nextInt()
             + poison;
     if (!free.tryAcquire()) {
       tally.ended(End.NOT_SENT, stream, 0, "");

@@ -128,7 +128,7 @@ public class Decide {
       PolicySetup setup = Policies.create(policy, parts);
       engine =
           new RoutingEngine(
-              fleet, setup, EngineSettings.DEFAULTS, new Deaf(), parts.ticker(), parts.dice());
+              fleet, setup, EngineSettings.DEFAULTS, new Deaf(), parts.ticker(), parts.random());
       List<WorkerSpec> specs = new ArrayList<>();
       for (int i = 0; i < count; i++) {
         specs.add(WorkerSpec.of("http://w" + i + ":8000"));

@@ -68,7 +68,7 @@ public class DecideAdapter {
             ThreadLocalRandom.current()::nextInt,
             FleetSettings.DEFAULTS.maxWorkers(),
             PolicySettings.DEFAULTS);
-    Tiers tiers = new Tiers(LocalitySettings.OFF, AdapterSettings.DEFAULTS, table, parts.dice());
+    Tiers tiers = new Tiers(LocalitySettings.OFF, AdapterSettings.DEFAULTS, table, parts.random());
     engine =
         new RoutingEngine(
             fleet,
@@ -76,7 +76,7 @@ public class DecideAdapter {
             new EngineSettings(UnknownModel.BASE_MODEL),
             new Deaf(),
             parts.ticker(),
-            parts.dice());
+            parts.random());
     for (int i = 0; i < WORKERS; i++) {
       fleet.add(WorkerSpec.of("http://w" + i + ":8000").withModels(Set.of("base"))).probed(true);
     }

@@ -152,19 +152,19 @@ record LiveReport(String title, List<String> header, List<LiveRow> rows) {
             "contender,request,late_ms,ttft_ms,e2e_ms,prompt_tokens,cached_tokens,problem\n");
     for (LiveRow row : rows) {
       double millis = row.speed() / 1e6;
-      for (RequestTimes course : row.courses()) {
+      for (RequestTimes times : row.courses()) {
         out.append(
             String.format(
                 Locale.ROOT,
                 "%s,%d,%.3f,%.3f,%.3f,%d,%d,\"%s\"%n",
                 row.contender(),
-                course.index(),
-                (course.sent() - course.due()) * millis,
-                (course.first() - course.due()) * millis,
-                (course.end() - course.due()) * millis,
-                course.promptTokens(),
-                course.cachedTokens(),
-                course.problem().replace('"', '\'')));
+                times.index(),
+                (times.sent() - times.due()) * millis,
+                (times.first() - times.due()) * millis,
+                (times.end() - times.due()) * millis,
+                times.promptTokens(),
+                times.cachedTokens(),
+                times.problem().replace('"', '\'')));
       }
     }
     return out.toString();

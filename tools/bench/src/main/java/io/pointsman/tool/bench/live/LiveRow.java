@@ -58,7 +58,7 @@ record LiveRow(
   /** The most frequent error with its count; empty without errors. */
   String worstProblem() {
     return courses.stream()
-        .filter(course -> !course.answered())
+        .filter(times -> !times.answered())
         .collect(Collectors.groupingBy(RequestTimes::problem, Collectors.counting()))
         .entrySet()
         .stream()

@@ -113,8 +113,8 @@ final class OpenLoop {
     }
     List<RequestTimes> all = new ArrayList<>();
     for (int i = 0; i < courses.length; i++) {
-      RequestTimes course = courses[i];
-      all.add(course == null ? RequestTimes.failed(i, stop, "not sent within the limit") : course);
+      RequestTimes times = courses[i];
+      all.add(times == null ? RequestTimes.failed(i, stop, "not sent within the limit") : times);
     }
     return all;
   }
@@ -124,8 +124,8 @@ final class OpenLoop {
   }
 
   private void follow(Arrival arrival) {
-    RequestTimes course = ask(arrival);
-    courses[arrival.index()] = course;
+    RequestTimes times = ask(arrival);
+    courses[arrival.index()] = times;
     missing.countDown();
     long now = System.nanoTime();
     for (int follower : followers.getOrDefault(arrival.index(), List.of())) {

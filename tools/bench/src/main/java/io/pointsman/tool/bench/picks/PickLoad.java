@@ -57,7 +57,7 @@ final class PickLoad {
   private static Histogram one(Way way, int port, List<byte[]> requests, int first, long end)
       throws IOException {
     Histogram times = new Histogram(MOST_NANOS, 3);
-    try (Caller caller = new Caller(port)) {
+    try (PickCaller caller = new PickCaller(port)) {
       for (int next = first; System.nanoTime() - end < 0; next++) {
         long sent = System.nanoTime();
         caller.pick(way, requests.get(next % requests.size()));

@@ -156,7 +156,7 @@ final class PicksRig implements AutoCloseable {
       long begin = System.nanoTime();
       String last = "nothing";
       while (process.isAlive() && System.nanoTime() - begin < START_LIMIT.toNanos()) {
-        try (Caller caller = new Caller(port)) {
+        try (PickCaller caller = new PickCaller(port)) {
           last = caller.call(CHAT);
           if (last.contains(header)) {
             return;

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 final class LiveRowTest {
   private static final long MILLI = 1_000_000;
 
-  private static RequestTimes course(long ttftMillis, int prompt, int cached) {
+  private static RequestTimes times(long ttftMillis, int prompt, int cached) {
     long due = 5 * MILLI;
     return new RequestTimes(
         0, due, due + MILLI, due + ttftMillis * MILLI, due + 100 * MILLI, prompt, cached, "");
@@ -22,7 +22,7 @@ final class LiveRowTest {
 
   @Test
   void timesAreTraceTimesSinceTheSchedule() {
-    LiveRow row = row(course(30, 100, 0), course(10, 100, 50), course(20, 200, 50));
+    LiveRow row = row(times(30, 100, 0), times(10, 100, 50), times(20, 200, 50));
 
     assertThat(row.ttft().mean()).isEqualTo(40, within(1e-9));
     assertThat(row.ttft().at(0.5)).isEqualTo(40);
@@ -35,7 +35,7 @@ final class LiveRowTest {
   @Test
   void errorsAreCountedAndExcludedFromOtherFigures() {
     RequestTimes cut = RequestTimes.failed(1, 0, "cut");
-    LiveRow row = row(cut, course(10, 100, 50), RequestTimes.failed(2, 0, "503"), cut);
+    LiveRow row = row(cut, times(10, 100, 50), RequestTimes.failed(2, 0, "503"), cut);
 
     assertThat(row.requests()).isEqualTo(1);
     assertThat(row.errors()).isEqualTo(3);

@@ -56,16 +56,16 @@ public final class ReplayPolicies {
   }
 
   private static PolicySetup scored(PolicyParts parts, FleetView view, Scorer scorer) {
-    return new PolicySetup(new ScoredPolicy(view, scorer, parts.dice(), false), List.of());
+    return new PolicySetup(new ScoredPolicy(view, scorer, parts.random(), false), List.of());
   }
 
   private static PolicySetup kvAware(PolicyParts parts, FleetView view) {
     return new PolicySetup(
-        new ScoredPolicy(view, Scorers::uncachedTimesInFlight, parts.dice(), true), List.of());
+        new ScoredPolicy(view, Scorers::uncachedTimesInFlight, parts.random(), true), List.of());
   }
 
   private static PolicySetup tree(PolicyParts parts, TreePolicy.Rules rules) {
-    TreePolicy policy = new TreePolicy(rules, parts.dice());
+    TreePolicy policy = new TreePolicy(rules, parts.random());
     return new PolicySetup(policy, List.of(policy));
   }
 }

@@ -16,13 +16,13 @@ import org.jspecify.annotations.Nullable;
 final class ScoredPolicy implements Policy {
   private final FleetView view;
   private final Scorer scorer;
-  private final RandomSource dice;
+  private final RandomSource random;
   private final boolean firstOfEquals;
 
-  ScoredPolicy(FleetView view, Scorer scorer, RandomSource dice, boolean firstOfEquals) {
+  ScoredPolicy(FleetView view, Scorer scorer, RandomSource random, boolean firstOfEquals) {
     this.view = view;
     this.scorer = scorer;
-    this.dice = dice;
+    this.random = random;
     this.firstOfEquals = firstOfEquals;
   }
 
@@ -46,7 +46,7 @@ final class ScoredPolicy implements Policy {
         chosen = worker;
         least = cost;
         ties = 1;
-      } else if (cost == least && !firstOfEquals && dice.roll(++ties) == 0) {
+      } else if (cost == least && !firstOfEquals && random.roll(++ties) == 0) {
         chosen = worker;
       }
     }

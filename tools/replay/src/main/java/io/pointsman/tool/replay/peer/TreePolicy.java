@@ -34,12 +34,12 @@ final class TreePolicy implements Policy, Learner {
   private static final double RELATIVE = 1.5;
 
   private final Rules rules;
-  private final RandomSource dice;
+  private final RandomSource random;
   private final PlacementTree tree = new PlacementTree();
 
-  TreePolicy(Rules rules, RandomSource dice) {
+  TreePolicy(Rules rules, RandomSource random) {
     this.rules = rules;
-    this.dice = dice;
+    this.random = random;
   }
 
   @Override
@@ -72,7 +72,7 @@ final class TreePolicy implements Policy, Learner {
         boolean follow = match.ratio() >= RAY_THRESHOLD && !holders.isEmpty();
         yield follow
             ? least(holders, Worker::inFlight)
-            : least(smallest(eligible), _ -> dice.roll(1 << 20));
+            : least(smallest(eligible), _ -> random.roll(1 << 20));
       }
     };
   }

@@ -71,7 +71,7 @@ public final class ReplayedRequest implements Sequence.Listener {
   }
 
   /** Records that it was deferred in the router before it is sent. */
-  void heldBack(long nanos) {
+  void deferred(long nanos) {
     heldNanos += nanos;
   }
 

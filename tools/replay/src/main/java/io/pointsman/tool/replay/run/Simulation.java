@@ -63,7 +63,7 @@ public final class Simulation {
   private final Map<Worker, EventLine> lines = new LinkedHashMap<>();
   private final FleetView view = new FleetView();
   private final RoutingEngine engine;
-  private final Deferral holdBack;
+  private final Deferral deferral;
 
   /** Time of the next check of deferred requests. */
   private long wakeAt = Scheduler.NEVER;
@@ -127,7 +127,7 @@ public final class Simulation {
     engine =
         new RoutingEngine(
             fleet, setup, EngineSettings.DEFAULTS, new FaultsEndTheRun(), time::nanos, dice);
-    holdBack = new Deferral(engine, settings.holdBack(), time::nanos);
+    deferral = new Deferral(engine, settings.deferral(), time::nanos);
     for (int i = 0; i < settings.workers(); i++) {
       add(i);
     }
@@ -210,7 +210,7 @@ public final class Simulation {
     } else if (wakeAt < next) {
       goTo(wakeAt);
       wakeAt = Scheduler.NEVER;
-      holdBack.wake();
+      deferral.wake();
       wakeLater();
     } else if (first != null && at <= at(arrival)) {
       goTo(at);
@@ -236,7 +236,7 @@ public final class Simulation {
     goTo(departure.at());
     Guest guest = guests.remove(departure.index());
     if (guest != null) {
-      holdBack.leave(guest);
+      deferral.leave(guest);
     }
     exchange.leave();
   }
@@ -248,7 +248,7 @@ public final class Simulation {
   }
 
   private void wakeLater() {
-    long nanos = holdBack.wakeAfterNanos();
+    long nanos = deferral.wakeAfterNanos();
     if (nanos != Deferral.NO_WAKE) {
       wakeAt = time.nanos() + nanos;
     }
@@ -280,7 +280,7 @@ public final class Simulation {
     RoutingRequest asked = RoutingRequest.builder().model("replayed").prefix(prefix).build();
     view.decidingOn(exchange);
     Guest guest = new Guest(exchange, asked);
-    Decision decision = holdBack.decide(guest);
+    Decision decision = deferral.decide(guest);
     if (decision == null) {
       guests.put(exchange.index(), guest);
       wakeLater();
@@ -313,7 +313,7 @@ public final class Simulation {
     @Override
     public void decided(Decision decision, long heldNanos) {
       guests.remove(exchange.index());
-      exchange.heldBack(heldNanos);
+      exchange.deferred(heldNanos);
       Simulation.this.decided(exchange, request, decision);
     }
 

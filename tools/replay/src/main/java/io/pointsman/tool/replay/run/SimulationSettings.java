@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  *     trace's hashes
  * @param untold 0: engines report cache hits, and lengths are exact. Above 0, below 1: they do not
  *     report, and the router's lengths differ by up to this share, constant per conversation.
- * @param holdBack settings for deferred requests
+ * @param deferral settings for deferred requests
  * @param engine the kind of the engines
  * @param blockTokens tokens per block of an engine; 0: 64 if the trace's blocks can be divided into
  *     it, else the trace's
@@ -35,7 +35,7 @@ public record SimulationSettings(
     PolicySettings policies,
     @Nullable Announcements announcements,
     double untold,
-    DeferralSettings holdBack,
+    DeferralSettings deferral,
     ServiceProfile engine,
     int blockTokens) {
   /** Uses engines of the default kind. */
@@ -48,7 +48,7 @@ public record SimulationSettings(
       PolicySettings policies,
       @Nullable Announcements announcements,
       double untold,
-      DeferralSettings holdBack) {
+      DeferralSettings deferral) {
     this(
         workers,
         kvTokens,
@@ -58,7 +58,7 @@ public record SimulationSettings(
         policies,
         announcements,
         untold,
-        holdBack,
+        deferral,
         ServiceProfiles.DEFAULT,
         0);
   }
@@ -145,7 +145,7 @@ public record SimulationSettings(
         policies,
         null,
         0,
-        holdBack,
+        deferral,
         engine,
         blockTokens);
   }

@@ -32,7 +32,7 @@ class GreedyTest {
                 told.add(greedy.cost(engine, exchange));
                 return told.getLast();
               };
-          return new PolicySetup(new ScoredPolicy(view, scorer, parts.dice(), false), List.of());
+          return new PolicySetup(new ScoredPolicy(view, scorer, parts.random(), false), List.of());
         },
         settings);
   }

@@ -53,7 +53,8 @@ class ScorersTest {
                 costs.put(url, scorer.cost(engine, exchange));
                 return url.endsWith("0") ? 0 : 1;
               };
-          return new PolicySetup(new ScoredPolicy(view, recording, parts.dice(), false), List.of());
+          return new PolicySetup(
+              new ScoredPolicy(view, recording, parts.random(), false), List.of());
         },
         settings);
   }

@@ -30,7 +30,7 @@ class TreePolicyTest {
 
   private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, () -> 0);
   private final List<Worker> workers = new ArrayList<>();
-  private RandomSource dice = _ -> 0;
+  private RandomSource random = _ -> 0;
 
   private void workers(int... loads) {
     for (int i = 0; i < loads.length; i++) {
@@ -74,7 +74,7 @@ class TreePolicyTest {
   /** Chooses a worker for a prompt; worker 0 holds its first {@code blocksHeld} blocks. */
   private int chosen(Rules rules, int blocksHeld, int... loads) {
     workers(loads);
-    TreePolicy policy = new TreePolicy(rules, dice);
+    TreePolicy policy = new TreePolicy(rules, random);
     held(policy, workers.getFirst(), prompt(1, BLOCKS));
     return chosen(policy, prompt(2, blocksHeld));
   }
@@ -139,7 +139,7 @@ class TreePolicyTest {
   @CsvSource({"8, 0, 0", "9, 2, 1"})
   void sglangPrefersAnotherHolderToANonHolder(int first, int alone, int beside) {
     workers(first, 8, 0, 0);
-    TreePolicy policy = new TreePolicy(Rules.SGLANG, dice);
+    TreePolicy policy = new TreePolicy(Rules.SGLANG, random);
     held(policy, workers.get(0), prompt(1, BLOCKS));
     assertThat(chosen(policy, prompt(2, BLOCKS))).isEqualTo(alone);
     held(policy, workers.get(1), prompt(1, BLOCKS));
@@ -150,7 +150,7 @@ class TreePolicyTest {
   @EnumSource(Rules.class)
   void leastLoadedOfTheLargestHoldersIsChosen(Rules rules) {
     workers(2, 1, 0, 0);
-    TreePolicy policy = new TreePolicy(rules, dice);
+    TreePolicy policy = new TreePolicy(rules, random);
     held(policy, workers.get(0), prompt(1, BLOCKS));
     held(policy, workers.get(1), prompt(1, BLOCKS));
     held(policy, workers.get(2), prompt(2, 8));
@@ -162,7 +162,7 @@ class TreePolicyTest {
   @EnumSource(value = Rules.class, names = "RAY", mode = EnumSource.Mode.EXCLUDE)
   void firstOfEqualsIsChosen(Rules rules) {
     workers(1, 0, 0);
-    TreePolicy policy = new TreePolicy(rules, dice);
+    TreePolicy policy = new TreePolicy(rules, random);
 
     assertThat(chosen(policy, prompt(1, 0))).isEqualTo(1);
     held(policy, workers.get(2), prompt(1, BLOCKS));
@@ -183,8 +183,8 @@ class TreePolicyTest {
     workers(0, 3, 9);
     int[] rolls = {first, 1 - first};
     int[] next = {0};
-    dice = _ -> rolls[next[0]++];
-    TreePolicy policy = new TreePolicy(Rules.RAY, _ -> dice.roll(1));
+    random = _ -> rolls[next[0]++];
+    TreePolicy policy = new TreePolicy(Rules.RAY, _ -> random.roll(1));
     held(policy, workers.get(0), prompt(1, 0));
 
     assertThat(chosen(policy, prompt(2, 0))).isEqualTo(chosen);
@@ -194,7 +194,7 @@ class TreePolicyTest {
   @EnumSource(Rules.class)
   void departedWorkerHoldsNothing(Rules rules) {
     workers(0, 0);
-    TreePolicy policy = new TreePolicy(rules, dice);
+    TreePolicy policy = new TreePolicy(rules, random);
     held(policy, workers.get(1), prompt(1, BLOCKS));
     assertThat(chosen(policy, prompt(2, BLOCKS))).isEqualTo(1);
     policy.forget(workers.get(1));

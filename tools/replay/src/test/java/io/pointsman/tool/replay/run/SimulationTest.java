@@ -246,14 +246,14 @@ class SimulationTest {
     return new Trace("conversations", 512, requests);
   }
 
-  private static RunResult run(String policy, double rate, DeferralSettings holdBack) {
-    return run(policy, longPrompts(40).atRate(rate), 1, holdBack);
+  private static RunResult run(String policy, double rate, DeferralSettings deferral) {
+    return run(policy, longPrompts(40).atRate(rate), 1, deferral);
   }
 
-  private static RunResult run(String policy, Trace trace, long seed, DeferralSettings holdBack) {
+  private static RunResult run(String policy, Trace trace, long seed, DeferralSettings deferral) {
     SimulationSettings settings =
         new SimulationSettings(
-            4, 400_000, Map.of(), List.of(), seed, PolicySettings.DEFAULTS, null, 0, holdBack);
+            4, 400_000, Map.of(), List.of(), seed, PolicySettings.DEFAULTS, null, 0, deferral);
     return Simulation.run(trace, ReplayPolicies.of(policy), settings);
   }
 
@@ -276,11 +276,11 @@ class SimulationTest {
   }
 
   /** Sums several rates and seeds, because one decision changes all later ones. */
-  private static double sumOfMeans(int atATime, DeferralSettings holdBack) {
+  private static double sumOfMeans(int atATime, DeferralSettings deferral) {
     double sum = 0;
     for (int rate = 5; rate <= 9; rate++) {
       for (int seed = 1; seed <= 4; seed++) {
-        sum += run("cost", longPrompts(atATime).atRate(rate), seed, holdBack).ttftMean();
+        sum += run("cost", longPrompts(atATime).atRate(rate), seed, deferral).ttftMean();
       }
     }
     return sum;

@@ -15,7 +15,7 @@ public final class FailureTable {
 
   private static final byte[] NO_BODY = {};
 
-  private final RandomGenerator dice;
+  private final RandomGenerator random;
   private final Consumer<Fault.Refuse> refuser;
   private final Map<Integer, Entry> entries = new LinkedHashMap<>();
   private int nextId = 1;
@@ -24,12 +24,12 @@ public final class FailureTable {
   /**
    * Creates an empty table.
    *
-   * @param dice selects the requests that are struck
+   * @param random selects the requests that are struck
    * @param refuser closes the listener for a while; a refusal takes effect when it is added and is
    *     not stored
    */
-  public FailureTable(RandomGenerator dice, Consumer<Fault.Refuse> refuser) {
-    this.dice = dice;
+  public FailureTable(RandomGenerator random, Consumer<Fault.Refuse> refuser) {
+    this.random = random;
     this.refuser = refuser;
   }
 
@@ -148,7 +148,8 @@ public final class FailureTable {
   private boolean strikes(Entry entry) {
     ScheduledFault failure = entry.failure;
     boolean left = failure.count() == 0 || entry.struck < failure.count();
-    boolean hit = left && (failure.probability() >= 1 || dice.nextDouble() < failure.probability());
+    boolean hit =
+        left && (failure.probability() >= 1 || random.nextDouble() < failure.probability());
     if (hit) {
       entry.struck++;
     }

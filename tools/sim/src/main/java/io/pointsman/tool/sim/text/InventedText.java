@@ -45,8 +45,8 @@ public record InventedText(long seed) {
   }
 
   private int word(int index) {
-    long dice = BlockHashes.mix(seed + 0x9E3779B97F4A7C15L * (index + 1L));
-    return (int) Long.remainderUnsigned(dice, WORDS.length);
+    long random = BlockHashes.mix(seed + 0x9E3779B97F4A7C15L * (index + 1L));
+    return (int) Long.remainderUnsigned(random, WORDS.length);
   }
 
   private static String[] words() {

@@ -36,10 +36,10 @@ public final class EventPublisher implements AutoCloseable {
   /** Guarded by this, like the fields below. */
   private final Deque<Batch> ring = new ArrayDeque<>();
 
-  private final SplittableRandom dice;
+  private final SplittableRandom random;
   private EventFaults faults;
   private long nextSeq;
-  private byte @Nullable [] heldBack;
+  private byte @Nullable [] delayed;
 
   @SuppressWarnings("ArrayRecordComponent") // passed on, never compared
   private record Batch(byte[] seq, byte[] payload) {
@@ -60,7 +60,7 @@ public final class EventPublisher implements AutoCloseable {
     encoder = new EventEncoder(options, blockSize);
     topic = options.topic().getBytes(UTF_8);
     faults = options.faults();
-    dice = new SplittableRandom(seed);
+    random = new SplittableRandom(seed);
     publisher =
         options.connect().isEmpty()
             ? new BoundSocket("PUB", host, options.port(), BoundSocket::subscribe)
@@ -121,15 +121,15 @@ public final class EventPublisher implements AutoCloseable {
       ring.removeFirst();
     }
     byte[] message = SimZmtp.message(topic, seq, payload);
-    if (dice.nextDouble() < faults.loss()) {
+    if (random.nextDouble() < faults.loss()) {
       return;
     }
-    if (heldBack == null && dice.nextDouble() < faults.reorder()) {
-      heldBack = message;
+    if (delayed == null && random.nextDouble() < faults.reorder()) {
+      delayed = message;
       return;
     }
-    byte[] late = heldBack;
-    heldBack = null;
+    byte[] late = delayed;
+    delayed = null;
     send(message);
     if (late != null) {
       send(late);
@@ -157,7 +157,7 @@ public final class EventPublisher implements AutoCloseable {
   public synchronized void countAnew() {
     nextSeq = 0;
     ring.clear();
-    heldBack = null;
+    delayed = null;
   }
 
   /** Ends all connections; new ones are accepted. */

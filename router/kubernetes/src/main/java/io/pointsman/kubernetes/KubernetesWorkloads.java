@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * The Deployments and StatefulSets with the labels of workers. They name models that have no pod at
  * present.
  */
-final class Workloads {
+final class KubernetesWorkloads {
   private final List<SharedIndexInformer<Deployment>> deployments = new ArrayList<>();
   private final List<SharedIndexInformer<StatefulSet>> statefulSets = new ArrayList<>();
 

@@ -2,8 +2,8 @@ package io.pointsman.pd.execution;
 
 import io.netty.util.concurrent.Future;
 import io.pointsman.engine.fleet.Role;
-import io.pointsman.pd.execution.waiting.WaitingRoom.Line;
 import io.pointsman.pd.execution.waiting.WaitingRoom.Seat;
+import io.pointsman.pd.execution.waiting.WaitingRoom.SlotLine;
 import io.pointsman.pd.telemetry.SplitListener.Stage;
 import io.pointsman.proxy.loop.LoopState;
 import java.util.Set;
@@ -14,12 +14,12 @@ import org.jspecify.annotations.Nullable;
  * Wait of one request for a free slot on workers. It waits in a queue; only the first request of a
  * queue polls for slots. The sum of all its waits is bounded. Belongs to the event loop.
  */
-final class Waiting {
+final class SlotWait {
   private static final long FIRST_LOOK_NANOS = 2_000_000L;
   private static final long MOST_LOOK_NANOS = 50_000_000L;
 
   private final LoopState state;
-  private final PdContext plane;
+  private final PdContext context;
   private final Runnable look;
 
   /** Remaining wait of the request, in nanoseconds. */
@@ -33,16 +33,16 @@ final class Waiting {
   /**
    * @param look called on the event loop when it is time to poll for a slot
    */
-  Waiting(LoopState state, PdContext plane, Runnable look) {
+  SlotWait(LoopState state, PdContext context, Runnable look) {
     this.state = state;
-    this.plane = plane;
+    this.context = context;
     this.look = look;
-    left = plane.stages().slotWait().toNanos();
+    left = context.stages().slotWait().toNanos();
   }
 
   /** The roles that earlier requests wait for. */
   Set<Role> before(Object owner) {
-    return plane.room().before(owner, seat);
+    return context.room().before(owner, seat);
   }
 
   /**
@@ -52,13 +52,13 @@ final class Waiting {
    * @param leastNanos minimum time to a free slot, in nanoseconds; 0 if unknown
    * @return false if the wait is used up or not permitted
    */
-  boolean begin(Line line, long leastNanos) {
+  boolean begin(SlotLine line, long leastNanos) {
     if (seat == null) {
       since = state.now();
       pause = FIRST_LOOK_NANOS;
-      seat = left > leastNanos ? plane.room().enter(line, this::turnFromElsewhere) : null;
+      seat = left > leastNanos ? context.room().enter(line, this::turnFromElsewhere) : null;
     } else {
-      plane.room().change(seat, line);
+      context.room().change(seat, line);
     }
     Seat own = seat;
     long rest = left - (state.now() - since);
@@ -66,7 +66,7 @@ final class Waiting {
       return false;
     }
     cancel();
-    long next = plane.room().first(own) ? Math.min(pause, rest) : rest;
+    long next = context.room().first(own) ? Math.min(pause, rest) : rest;
     pause = Math.min(2 * pause, MOST_LOOK_NANOS);
     timer = state.loop().schedule(this::elapsed, next, TimeUnit.NANOSECONDS);
     return true;
@@ -97,8 +97,8 @@ final class Waiting {
       seat = null;
       long waited = state.now() - since;
       left -= waited;
-      plane.listener().stage(Stage.SLOT, waited);
-      plane.room().leave(own);
+      context.listener().stage(Stage.SLOT, waited);
+      context.room().leave(own);
     }
   }
 

@@ -7,11 +7,11 @@ import io.pointsman.engine.policy.RoutingRequest;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-class LinesTest {
+class DeferralLinesTest {
   private static final long LONGEST = TimeUnit.SECONDS.toNanos(5);
   private static final long HOUR = TimeUnit.HOURS.toNanos(1);
 
-  private final Lines lines = new Lines(LONGEST);
+  private final DeferralLines lines = new DeferralLines(LONGEST);
 
   private record Guest(RoutingRequest request) implements Deferral.Guest {
     Guest(String model) {
@@ -27,8 +27,8 @@ class LinesTest {
     }
   }
 
-  private Line line(String model, int inVain) {
-    Line line = lines.of(new Guest(model).request(), 0);
+  private DeferralLine line(String model, int inVain) {
+    DeferralLine line = lines.of(new Guest(model).request(), 0);
     for (int i = 0; i < inVain; i++) {
       line.inVain(LONGEST, 0);
     }
@@ -45,7 +45,7 @@ class LinesTest {
     line("none", 0);
     line("one", 1);
     line("four", 4);
-    Line paused = line("paused", 16);
+    DeferralLine paused = line("paused", 16);
     for (int i = 0; i < 16; i++) {
       paused.inTime(0);
     }
@@ -59,14 +59,14 @@ class LinesTest {
 
   @Test
   void queuesAreBoundedAndTheLeastInformativeAreRemoved() {
-    Line telling = line("telling", 3);
-    Line waitedIn = line("waited in", 0);
+    DeferralLine telling = line("telling", 3);
+    DeferralLine waitedIn = line("waited in", 0);
     waitedIn.add(new Guest("waited in"), 0);
-    for (int i = 0; i < 10 * Lines.MOST; i++) {
+    for (int i = 0; i < 10 * DeferralLines.MOST; i++) {
       line("name " + i, 1);
     }
 
-    assertThat(countAfter(0)).isEqualTo(Lines.MOST);
+    assertThat(countAfter(0)).isEqualTo(DeferralLines.MOST);
     assertThat(line("telling", 0)).isSameAs(telling);
     assertThat(line("waited in", 0)).isSameAs(waitedIn);
   }

@@ -16,7 +16,7 @@ import java.util.Map;
  * <p>Changed under the lock of {@link Deferral}. Any thread may read its size and whether it
  * pauses.
  */
-final class Line {
+final class DeferralLine {
   /** Surplus of requests deferred in vain that starts a pause. */
   private static final int VAIN = 16;
 
@@ -45,7 +45,7 @@ final class Line {
   /**
    * @param longest the longest deferral in nanoseconds
    */
-  Line(long longest) {
+  DeferralLine(long longest) {
     this.longest = longest;
   }
 

@@ -10,7 +10,7 @@ import java.net.Socket;
 import java.util.Locale;
 
 /** Client with one persistent connection that sends one request at a time. Used by one thread. */
-final class Caller implements AutoCloseable {
+final class PickCaller implements AutoCloseable {
   private static final int PATIENCE_MILLIS = 30_000;
   private static final int MOST = 1 << 20;
   private static final String LEASE = "\"lease\":\"";
@@ -19,7 +19,7 @@ final class Caller implements AutoCloseable {
   private final InputStream in;
   private final byte[] buffer = new byte[MOST];
 
-  Caller(int port) throws IOException {
+  PickCaller(int port) throws IOException {
     socket = new Socket(InetAddress.getLoopbackAddress(), port);
     socket.setTcpNoDelay(true);
     socket.setSoTimeout(PATIENCE_MILLIS);

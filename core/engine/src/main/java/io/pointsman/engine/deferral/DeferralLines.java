@@ -13,41 +13,41 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Changed under the lock of {@link Deferral}; any thread may look for a queue.
  */
-final class Lines {
+final class DeferralLines {
   /** Maximum number of queues; exceeded only while all of them contain requests. */
   static final int MOST = 256;
 
   private final long longest;
-  private final Map<Key, Line> lines = new ConcurrentHashMap<>();
+  private final Map<LineKey, DeferralLine> lines = new ConcurrentHashMap<>();
 
-  private record Key(Role role, String model) {
-    static Key of(RoutingRequest request) {
+  private record LineKey(Role role, String model) {
+    static LineKey of(RoutingRequest request) {
       String model = request.model();
-      return new Key(request.role(), model == null ? "" : model);
+      return new LineKey(request.role(), model == null ? "" : model);
     }
   }
 
   /**
    * @param longest the longest deferral in nanoseconds
    */
-  Lines(long longest) {
+  DeferralLines(long longest) {
     this.longest = longest;
   }
 
   /** Returns the queue of the request; null if there is none. */
-  @Nullable Line find(RoutingRequest request) {
-    return lines.isEmpty() ? null : lines.get(Key.of(request));
+  @Nullable DeferralLine find(RoutingRequest request) {
+    return lines.isEmpty() ? null : lines.get(LineKey.of(request));
   }
 
   /** Returns the queue of the request; creates it if there is none. */
-  Line of(RoutingRequest request, long now) {
-    Key key = Key.of(request);
-    Line line = lines.get(key);
+  DeferralLine of(RoutingRequest request, long now) {
+    LineKey key = LineKey.of(request);
+    DeferralLine line = lines.get(key);
     if (line == null) {
       if (lines.size() >= MOST) {
         forgetOne(now);
       }
-      line = new Line(longest);
+      line = new DeferralLine(longest);
       lines.put(key, line);
     }
     return line;
@@ -61,7 +61,7 @@ final class Lines {
         .ifPresent(least -> lines.remove(least.getKey()));
   }
 
-  Iterable<Line> all() {
+  Iterable<DeferralLine> all() {
     return lines.values();
   }
 
