@@ -20,7 +20,8 @@ import java.util.List;
  * @param maxConnections maximum number of connected clients; 0 means no limit. Further clients wait
  *     in the backlog. A few that are being accepted may exceed the limit
  * @param hostNames names in {@code Host} under which clients reach the listener, besides local ones
- *     and addresses; empty for the names that {@link io.pointsman.proxy.local.HostNames} describes
+ *     and addresses; empty for the names that {@link io.pointsman.proxy.local.AllowedHosts}
+ *     describes
  * @param tls TLS of the clients' connections
  * @param tlsProvider implementation of TLS, also for the admin listener and for engines
  * @param http2 HTTP/2 of the clients' connections

@@ -23,8 +23,8 @@ import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.body.BodyDecoder;
 import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.local.AdminPaths;
+import io.pointsman.proxy.local.AllowedHosts;
 import io.pointsman.proxy.local.CallerCheck;
-import io.pointsman.proxy.local.HostNames;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.quota.ClientLimiter;
@@ -272,9 +272,9 @@ public final class ProxyServer implements AutoCloseable {
         settings.sseKeepalive());
   }
 
-  private static HostNames hosts(ListenSettings listen) {
+  private static AllowedHosts hosts(ListenSettings listen) {
     InetAddress address = new InetSocketAddress(listen.host(), 0).getAddress();
-    return new HostNames(listen.hostNames(), address != null && address.isLoopbackAddress());
+    return new AllowedHosts(listen.hostNames(), address != null && address.isLoopbackAddress());
   }
 
   /** Opens the listener for administrators and other proxies, in clear text. */

@@ -5,10 +5,10 @@ import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.identity.KeyHolder;
 import io.pointsman.proxy.identity.KeyRole;
 import io.pointsman.proxy.local.AdminGuard;
+import io.pointsman.proxy.local.AllowedHosts;
 import io.pointsman.proxy.local.Caller;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.ClosedPaths;
-import io.pointsman.proxy.local.HostNames;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.loop.ServerContext;
@@ -74,7 +74,7 @@ final class Dispatcher {
 
   /** The problem with the request's Host; null if there is none. */
   private @Nullable String hostProblem(RequestHead head) {
-    HostNames hosts = server().hosts();
+    AllowedHosts hosts = server().hosts();
     if (hosts.any() || !(client.channel().localAddress() instanceof InetSocketAddress local)) {
       return null;
     }

@@ -92,7 +92,7 @@ public final class AdminGuard {
     String host = headers.first("host");
     if (host != null && !known(host)) {
       return "host: "
-          + HostNames.shown(host)
+          + AllowedHosts.shown(host)
           + " (expected: an address, localhost, or one of admin.names)";
     }
     String site = headers.first("sec-fetch-site");
@@ -101,7 +101,7 @@ public final class AdminGuard {
     String origin = headers.first("origin");
     if ((otherSite && !(page && followsLink(headers))) || (origin != null && !own(origin, host))) {
       return "origin: "
-          + (origin == null ? "another site" : HostNames.shown(origin))
+          + (origin == null ? "another site" : AllowedHosts.shown(origin))
           + " (expected: a page of this listener, or of one of admin.names)";
     }
     return null;
@@ -129,8 +129,8 @@ public final class AdminGuard {
 
   /** True for an address, a local name, and a configured name; the port does not count. */
   private boolean known(String authority) {
-    String name = HostNames.name(authority);
-    return HostNames.isAddress(name)
+    String name = AllowedHosts.name(authority);
+    return AllowedHosts.isAddress(name)
         || name.equals("localhost")
         || name.endsWith(".localhost")
         || names.contains(name);
@@ -143,7 +143,7 @@ public final class AdminGuard {
       return false;
     }
     String authority = origin.substring(scheme + 3).toLowerCase(Locale.ROOT);
-    return names.contains(HostNames.name(authority))
+    return names.contains(AllowedHosts.name(authority))
         || (host != null && authority.equals(host.strip().toLowerCase(Locale.ROOT)));
   }
 

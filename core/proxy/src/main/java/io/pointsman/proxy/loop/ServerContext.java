@@ -10,8 +10,8 @@ import io.pointsman.proxy.body.BodyDecoder;
 import io.pointsman.proxy.body.RequestEdits;
 import io.pointsman.proxy.identity.ClientOwner;
 import io.pointsman.proxy.local.AdminPaths;
+import io.pointsman.proxy.local.AllowedHosts;
 import io.pointsman.proxy.local.CallerCheck;
-import io.pointsman.proxy.local.HostNames;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.local.WorkerPins;
 import io.pointsman.proxy.quota.ClientLimiter;
@@ -45,7 +45,7 @@ public record ServerContext(
     LocalRoutes routes,
     AdminPaths admin,
     CallerCheck callers,
-    HostNames hosts,
+    AllowedHosts hosts,
     ProxyListener listener,
     RequestTracer tracer,
     PromptListener prompts,
@@ -79,7 +79,7 @@ public record ServerContext(
   public record Live(
       AdminPaths admin,
       CallerCheck callers,
-      HostNames hosts,
+      AllowedHosts hosts,
       LimitSettings limits,
       TimeoutSettings timeouts,
       HeaderSettings headers,

@@ -25,8 +25,8 @@ import io.pointsman.proxy.call.AnswerReference.Chunks;
 import io.pointsman.proxy.call.AnswerReference.Framing;
 import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.local.AdminPaths;
+import io.pointsman.proxy.local.AllowedHosts;
 import io.pointsman.proxy.local.CallerCheck;
-import io.pointsman.proxy.local.HostNames;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.local.WorkerPins;
 import io.pointsman.proxy.loop.LoopState;
@@ -310,7 +310,7 @@ public final class RelayFuzz {
             LocalRoutes.NONE,
             AdminPaths.NONE,
             CallerCheck.NONE,
-            HostNames.ANY,
+            AllowedHosts.ANY,
             ProxyListener.NONE,
             RequestTracer.NONE,
             PromptListener.NONE,

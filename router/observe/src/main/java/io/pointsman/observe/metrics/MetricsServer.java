@@ -2,7 +2,7 @@ package io.pointsman.observe.metrics;
 
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.QueryStringDecoder;
-import io.pointsman.proxy.local.HostNames;
+import io.pointsman.proxy.local.AllowedHosts;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.tls.ServerTls;
 import io.prometheus.metrics.expositionformats.ExpositionFormatWriter;
@@ -35,13 +35,13 @@ public final class MetricsServer implements AutoCloseable {
 
   private final Supplier<LocalResponse> ready;
   private final Supplier<LocalResponse> readiness;
-  private final Supplier<HostNames> hosts;
+  private final Supplier<AllowedHosts> hosts;
 
   private MetricsServer(
       PrometheusRegistry registry,
       Supplier<LocalResponse> ready,
       Supplier<LocalResponse> readiness,
-      Supplier<HostNames> hosts,
+      Supplier<AllowedHosts> hosts,
       InetSocketAddress address,
       @Nullable ServerTls tls)
       throws IOException {
@@ -89,7 +89,7 @@ public final class MetricsServer implements AutoCloseable {
   /**
    * Opens the listener.
    *
-   * @param hostNames names in {@code Host} at present, see {@link HostNames}
+   * @param hostNames names in {@code Host} at present, see {@link AllowedHosts}
    */
   public static MetricsServer open(
       RouterMetrics metrics,
@@ -101,7 +101,7 @@ public final class MetricsServer implements AutoCloseable {
       throws IOException {
     InetAddress bound = address.getAddress();
     boolean loopback = bound != null && bound.isLoopbackAddress();
-    Supplier<HostNames> hosts = () -> new HostNames(hostNames.get(), loopback);
+    Supplier<AllowedHosts> hosts = () -> new AllowedHosts(hostNames.get(), loopback);
     return new MetricsServer(metrics.registry(), ready, readiness, hosts, address, tls);
   }
 

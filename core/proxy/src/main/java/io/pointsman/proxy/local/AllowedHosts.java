@@ -15,9 +15,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Without a list, the check applies on the loopback only, and if clients need no key. A request
  * with another port comes from a proxy, which passes the name and the port of its own.
  */
-public final class HostNames {
+public final class AllowedHosts {
   /** Checks nothing. */
-  public static final HostNames ANY = new HostNames(List.of(), false);
+  public static final AllowedHosts ANY = new AllowedHosts(List.of(), false);
 
   /** An authority: a name, or an address in brackets; and a port, which may be empty. */
   private static final Pattern AUTHORITY = Pattern.compile("(\\[[^\\]]*\\]|[^:\\[]*)(:[0-9]*)?");
@@ -39,7 +39,7 @@ public final class HostNames {
    * @param names names besides local ones and addresses; if there are any, all others are refused
    * @param loopback true if the listener is on the loopback
    */
-  public HostNames(List<String> names, boolean loopback) {
+  public AllowedHosts(List<String> names, boolean loopback) {
     this.names = names.stream().map(name -> name.toLowerCase(Locale.ROOT)).toList();
     this.loopback = loopback;
   }
