@@ -115,6 +115,19 @@ class ResponseRightsTest {
     assertThat(answer.text()).contains("\"code\":\"response_not_found\"");
   }
 
+  /** Such a request names no model; the rights applied when the response was created. */
+  @ParameterizedTest
+  @CsvSource({"DELETE, ''", "POST, /cancel"})
+  void aClientWithRightsForSomeModelsEndsItsOwnResponses(String method, String rest)
+      throws Exception {
+    start(true);
+    assertThat(create("two", "").text()).contains("resp_1");
+    assertThat(create("alice", "").text()).contains("resp_2");
+    assertThat(ask("two", method, "/v1/responses/resp_2" + rest).status()).isEqualTo(403);
+    assertThat(ask("two", method, "/v1/responses/resp_9" + rest).status()).isEqualTo(403);
+    assertThat(ask("two", method, "/v1/responses/resp_1" + rest).status()).isEqualTo(200);
+  }
+
   @ParameterizedTest
   @CsvSource({
     "GET, ''",

@@ -223,14 +223,14 @@ final class Intake implements BodyDecoder.Receiver {
     }
     facts = read;
     parts.report().asks(read);
-    Result refused = head.identity().restricted() ? ofModel(asked, read) : null;
-    if (refused != null) {
-      return refused;
-    }
     String owner =
         StoredResponse.concerns(endpoint, read) ? server.owner(head) : ClientOwner.EVERYBODY;
     StoredResponse stored = StoredResponse.of(server.owners(), endpoint, head, read, owner);
-    refused = ofOwner(read, stored, owner);
+    boolean endsOwn = stored != null && stored.endsOwn();
+    Result refused = head.identity().restricted() ? ofModel(asked, read, endsOwn) : null;
+    if (refused == null) {
+      refused = ofOwner(read, stored, owner);
+    }
     if (refused == null) {
       refused = ofForm(read, stored, bytes);
     }
@@ -326,16 +326,16 @@ final class Intake implements BodyDecoder.Receiver {
 
   /**
    * Checks a request for a model that the client may not use. The engine takes the last model that
-   * a body names, so all of it must be read. Without a model a client may only read.
+   * a body names, so all of it must be read.
    *
    * @param asked the model by the client's name, which may be an alias
    * @return null if the client may use it
    */
-  private @Nullable Result ofModel(@Nullable String asked, RequestFacts read) {
+  private @Nullable Result ofModel(@Nullable String asked, RequestFacts read, boolean endsOwn) {
     if (!body.complete() && head.hasBody()) {
       return body.keepsMore() ? MORE : new Refused(ProxyError.MODEL_NOT_PERMITTED, UNCHECKED);
     }
-    return ModelRights.permits(head.identity(), head.method(), head, read, asked)
+    return ModelRights.permits(head.identity(), head.method(), head, read, asked, endsOwn)
         ? null
         : new Refused(ProxyError.MODEL_NOT_PERMITTED);
   }

@@ -14,25 +14,27 @@ public final class ModelRights {
   private ModelRights() {}
 
   /**
-   * True if the client may send the request. Without a model it may only read, and not upgrade the
-   * connection to another protocol.
+   * True if the client may send the request. Without a model it may only read, and end a stored
+   * response of its own, but not upgrade the connection to another protocol.
    *
    * @param facts what was read of the whole body
    * @param asked model by the client's name, which may be an alias; null if the request names none
+   * @param endsOwn true if the request ends a stored response that the client has created
    */
   public static boolean permits(
       ClientIdentity client,
       String method,
       RequestHeaders headers,
       RequestFacts facts,
-      @Nullable String asked) {
+      @Nullable String asked,
+      boolean endsOwn) {
     if (!client.restricted()) {
       return true;
     }
     if (!RequestReader.namesOnly(headers, client::mayUse) || !permitsFurther(client, facts)) {
       return false;
     }
-    if (asked == null && READING.contains(method)) {
+    if (asked == null && (endsOwn || READING.contains(method))) {
       return headers.first("upgrade") == null;
     }
     // Of a malformed body an engine may read more.

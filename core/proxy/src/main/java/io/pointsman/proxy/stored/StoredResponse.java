@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.identity.ClientOwner;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
@@ -20,16 +21,18 @@ public final class StoredResponse {
   private final String client;
   private final boolean byId;
   private final boolean deletes;
+  private final boolean cancels;
   private @Nullable String owner;
   private boolean searches;
 
   private StoredResponse(
-      ResponseOwners owners, String id, String client, boolean byId, boolean deletes) {
+      ResponseOwners owners, String id, String client, boolean byId, Endpoint endpoint) {
     this.owners = owners;
     this.id = id;
     this.client = client;
     this.byId = byId;
-    this.deletes = deletes;
+    deletes = endpoint == Endpoint.RESPONSE_DELETE;
+    cancels = endpoint == Endpoint.RESPONSE_CANCEL;
     owner = owners.owner(id);
   }
 
@@ -47,10 +50,10 @@ public final class StoredResponse {
       String client) {
     String inPath = idInPath(endpoint, head);
     if (inPath != null) {
-      return new StoredResponse(owners, inPath, client, true, endpoint == Endpoint.RESPONSE_DELETE);
+      return new StoredResponse(owners, inPath, client, true, endpoint);
     }
     String previous = facts.responseId();
-    return previous == null ? null : new StoredResponse(owners, previous, client, false, false);
+    return previous == null ? null : new StoredResponse(owners, previous, client, false, endpoint);
   }
 
   /** True if a request creates a stored response or uses one. */
@@ -89,6 +92,11 @@ public final class StoredResponse {
    */
   public boolean permitted(boolean unknown) {
     return owners.mayUse(id, client, unknown);
+  }
+
+  /** True if a client with a name deletes or cancels a response that it has created. */
+  public boolean endsOwn() {
+    return (deletes || cancels) && !client.equals(ClientOwner.EVERYBODY) && permitted(false);
   }
 
   /** The id in the path of a request for a stored response; null for other requests. */

@@ -247,7 +247,8 @@ public final class RayRouteApi implements LocalEndpoint {
     RequestHeaders headers = new ListedHeaders(request.headers());
     String model = facts.model();
     boolean known = model == null || !cut(request);
-    return known && ModelRights.permits(request.client(), method(request), headers, facts, model);
+    return known
+        && ModelRights.permits(request.client(), method(request), headers, facts, model, false);
   }
 
   private static boolean posts(LocalRequest request) {
