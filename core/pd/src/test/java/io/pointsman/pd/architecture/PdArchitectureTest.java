@@ -59,6 +59,7 @@ class PdArchitectureTest {
             "engine.fleet",
             "engine.prefix",
             "engine.env",
+            "request.handover",
             "request.splice",
             "proxy.wire")
         .check(PD);

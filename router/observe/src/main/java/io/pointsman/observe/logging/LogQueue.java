@@ -50,6 +50,15 @@ final class LogQueue extends UnsynchronizedAppenderBase<ILoggingEvent> {
     int lost(int written);
   }
 
+  /** A change between two lines. */
+  private static final class Step extends LoggingEvent {
+    private final Runnable change;
+
+    Step(Runnable change) {
+      this.change = change;
+    }
+  }
+
   private final LoggerContext loggers;
   private final Output output;
   private final AtomicLong lost;
@@ -85,6 +94,13 @@ final class LogQueue extends UnsynchronizedAppenderBase<ILoggingEvent> {
     }
   }
 
+  /** Makes a change after all lines before it are written; at once if the queue is full. */
+  void inOrder(Runnable change) {
+    if (!queue.offer(new Step(change))) {
+      change.run();
+    }
+  }
+
   private void write() {
     List<ILoggingEvent> batch = new ArrayList<>(LENGTH);
     boolean ended = false;
@@ -110,8 +126,14 @@ final class LogQueue extends UnsynchronizedAppenderBase<ILoggingEvent> {
       batch.add(report(missing));
     }
     output.prepare();
+    int written = 0;
     for (ILoggingEvent each : batch) {
-      output.lines().doAppend(each);
+      if (each instanceof Step step) {
+        step.change.run();
+      } else {
+        output.lines().doAppend(each);
+        written++;
+      }
     }
     OutputStream stream = output.lines().getOutputStream();
     try {
@@ -121,7 +143,7 @@ final class LogQueue extends UnsynchronizedAppenderBase<ILoggingEvent> {
     } catch (IOException e) {
       addError("the log cannot be written", e);
     }
-    lost.addAndGet(output.lost(batch.size()));
+    lost.addAndGet(output.lost(written));
     batch.clear();
   }
 

@@ -29,6 +29,8 @@ public final class LogSetup implements AutoCloseable {
   /** The encoder of standard error. */
   private final ChangingLines errors;
 
+  private final LogQueue toErrors;
+
   /** Guarded by this. */
   private Files files;
 
@@ -38,8 +40,7 @@ public final class LogSetup implements AutoCloseable {
    * @param directory empty: no files
    * @param appender null without files
    */
-  private record Files(
-      String directory, ChangingLines lines, @Nullable LogQueue appender) {
+  private record Files(String directory, ChangingLines lines, @Nullable LogQueue appender) {
     /**
      * Opens them, without use.
      *
@@ -55,9 +56,11 @@ public final class LogSetup implements AutoCloseable {
     }
   }
 
-  private LogSetup(LoggerContext context, ChangingLines errors, Files files) {
+  private LogSetup(
+      LoggerContext context, ChangingLines errors, LogQueue toErrors, Files files) {
     this.context = context;
     this.errors = errors;
+    this.toErrors = toErrors;
     this.files = files;
   }
 
@@ -118,8 +121,10 @@ public final class LogSetup implements AutoCloseable {
       before.appender.stop();
     }
     root.setLevel(level(settings.level()));
-    errors.use(settings.format());
-    next.lines.use(settings.format());
+    toErrors.inOrder(() -> errors.use(settings.format()));
+    if (next.appender != null) {
+      next.appender.inOrder(() -> next.lines.use(settings.format()));
+    }
   }
 
   @SuppressWarnings("ReferenceEquality") // the present files stay in use
@@ -167,14 +172,15 @@ public final class LogSetup implements AutoCloseable {
     Logger root = context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
     root.detachAndStopAllAppenders();
     root.setLevel(level(settings.level()));
-    root.addAppender(queued(new LogStream(lines, out), context));
+    LogQueue toErrors = queued(new LogStream(lines, out), context);
+    root.addAppender(toErrors);
     Files files = Files.open(settings, context);
     if (files.appender != null) {
       root.addAppender(files.appender);
     }
     context.getLogger("io.netty").setLevel(Level.WARN);
     context.getLogger("io.fabric8").setLevel(Level.ERROR);
-    return new LogSetup(context, errors, files);
+    return new LogSetup(context, errors, toErrors, files);
   }
 
   private static LogQueue queued(LogQueue.Output output, LoggerContext context) {
