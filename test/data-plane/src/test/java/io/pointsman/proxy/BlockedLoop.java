@@ -14,6 +14,9 @@ final class BlockedLoop implements CallerCheck {
 
   @Override
   public Verdict known(@Nullable String authorization) {
+    if (authorization == null) {
+      return Verdict.REFUSED; // asked whether clients need keys
+    }
     blocked.release();
     go.acquireUninterruptibly();
     return Verdict.ADMITTED;
