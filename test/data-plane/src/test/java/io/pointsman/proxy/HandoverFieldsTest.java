@@ -61,6 +61,7 @@ class HandoverFieldsTest {
             "\"a\":",
             "\"kv_transfer_params\":{\"remote_host\":\"6.6.6.6\"},"
                 + "\"\\u006bv_transfer_params\":{\"b\":1},\"disagg_prefill_resp\":{},"
+                + "\"ec_transfer_params\":{\"remote_host\":\"6.6.6.6\"},"
                 + "\"disagg_prefill_dp_rank\":1,\"bootstrap_host\":[\"6.6.6.6\"],"
                 + "\"bootstrap_port\":1,\"bootstrap_room\":1,\"bootstrap_pair_key\":\"k\","
                 + "\"request_id\":\"resp_1\",\"a\":")

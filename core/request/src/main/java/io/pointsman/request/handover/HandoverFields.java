@@ -27,6 +27,7 @@ public final class HandoverFields {
           List.of(PARAMETERS),
           List.of("vllm_xargs", PARAMETERS),
           List.of("sampling_params", "extra_args", PARAMETERS),
+          List.of("ec_transfer_params"),
           List.of("disagg_prefill_resp"),
           List.of("disagg_prefill_dp_rank"),
           List.of("bootstrap_host"),

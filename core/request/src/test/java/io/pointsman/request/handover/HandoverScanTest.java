@@ -36,6 +36,7 @@ class HandoverScanTest {
         "{\"kv_transfer_params\":{}}",
         " \r\n\t{\"a\":[1,{\"b\":\"}\"}],\"bootstrap_host\" \n: 1}",
         "\uFEFF{\"request_id\":\"a\"}",
+        "{\"ec_transfer_params\":{\"remote_host\":\"6.6.6.6\"}}",
         "{\"a\":\"\\\"\",\"k\\u0076_transfer_params\":1}",
         "{\"\\u006b\\u0076\\u005f\\u0074\\u0072\\u0061\\u006e\\u0073\\u0066\\u0065\\u0072"
             + "\\u005f\\u0070\\u0061\\u0072\\u0061\\u006d\\u0073\":1}",
