@@ -16,6 +16,7 @@ import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.FullHttpRequest;
 import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpObjectAggregator;
 import io.netty.handler.codec.http.HttpResponseStatus;
@@ -40,13 +41,14 @@ import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The connections of the metrics port. It has an event loop of its own, so the loops of requests
  * cannot hold up probes. At most {@link #MOST} connections are open, half of them of one address.
- * If these are taken, a new one takes the place of the longest idle one. All fields and connections
- * belong to the event loop.
+ * If these are taken, a new one takes the place of the longest idle one, or else that of the oldest
+ * incomplete request. All fields and connections belong to the event loop.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // nobody waits for a close or a write
 final class MetricsListener implements AutoCloseable {
@@ -98,6 +100,9 @@ final class MetricsListener implements AutoCloseable {
 
   /** Connections that may lose their place, the longest idle first. */
   private final Set<Connection> evictable = new LinkedHashSet<>();
+
+  /** Connections with an incomplete request, the oldest first. */
+  private final Set<Connection> incomplete = new LinkedHashSet<>();
 
   private int open;
 
@@ -179,7 +184,7 @@ final class MetricsListener implements AutoCloseable {
     connection.waits(idle.dividedBy(FIRST_BYTE_PART));
   }
 
-  /** True if there is a place for one more of this address, possibly that of an idle one. */
+  /** True if there is a place for one more of this address, possibly that of another one. */
   private boolean hasPlace(String address) {
     if (ofAddresses.getOrDefault(address, 0) >= MOST_OF_ONE) {
       evict(each -> each.address.equals(address));
@@ -190,7 +195,10 @@ final class MetricsListener implements AutoCloseable {
   }
 
   private void evict(Predicate<Connection> which) {
-    evictable.stream().filter(which).findFirst().ifPresent(Connection::close);
+    Stream.concat(evictable.stream(), incomplete.stream())
+        .filter(which)
+        .findFirst()
+        .ifPresent(Connection::close);
   }
 
   private void left(Connection connection) {
@@ -243,6 +251,7 @@ final class MetricsListener implements AutoCloseable {
       if (!receiving && !answering) {
         receiving = true;
         ends(REQUEST);
+        incomplete.add(this);
       }
     }
 
@@ -265,6 +274,7 @@ final class MetricsListener implements AutoCloseable {
 
     void clear() {
       evictable.remove(this);
+      incomplete.remove(this);
       if (end != null) {
         end.cancel(false);
       }
@@ -276,6 +286,7 @@ final class MetricsListener implements AutoCloseable {
     /** Closes the connection at once, without the messages of TLS. */
     void close() {
       evictable.remove(this);
+      incomplete.remove(this);
       channel.unsafe().close(channel.newPromise());
     }
 
@@ -283,13 +294,13 @@ final class MetricsListener implements AutoCloseable {
     public void channelRead(ChannelHandlerContext context, Object message) {
       FullHttpRequest request = (FullHttpRequest) message;
       try {
-        channel.config().setAutoRead(false);
         answering = true;
         ends(ANSWER);
         if (request.decoderResult().isFailure()) {
-          close();
+          refuse();
           return;
         }
+        channel.config().setAutoRead(false);
         String method = request.method().name();
         String uri = request.uri();
         HttpHeaders headers = request.headers().copy();
@@ -297,6 +308,13 @@ final class MetricsListener implements AutoCloseable {
       } finally {
         request.release();
       }
+    }
+
+    /** Answers a malformed request, and closes the connection. */
+    private void refuse() {
+      FullHttpResponse response = response(LocalResponse.text(400, "malformed request\n"), false);
+      response.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
+      channel.writeAndFlush(response).addListener(_ -> close());
     }
 
     /** Answers a request, on a thread of its own. */
@@ -309,7 +327,7 @@ final class MetricsListener implements AutoCloseable {
       }
     }
 
-    private void send(LocalResponse answer, boolean head) {
+    private static FullHttpResponse response(LocalResponse answer, boolean head) {
       FullHttpResponse response =
           new DefaultFullHttpResponse(
               HttpVersion.HTTP_1_1,
@@ -317,8 +335,12 @@ final class MetricsListener implements AutoCloseable {
               head ? Unpooled.EMPTY_BUFFER : Unpooled.wrappedBuffer(answer.body()));
       answer.headers().forEach((name, value) -> response.headers().set(name, value));
       response.headers().setInt(HttpHeaderNames.CONTENT_LENGTH, answer.body().length);
+      return response;
+    }
+
+    private void send(LocalResponse answer, boolean head) {
       channel
-          .writeAndFlush(response)
+          .writeAndFlush(response(answer, head))
           .addListener(
               sent -> {
                 if (sent.isSuccess() && channel.isActive()) {

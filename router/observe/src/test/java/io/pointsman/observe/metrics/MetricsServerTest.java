@@ -141,6 +141,42 @@ class MetricsServerTest {
     }
   }
 
+  /** Two addresses take all places, each with the first byte of a request. */
+  @Test
+  void incompleteRequestsDoNotCloseThePort() throws Exception {
+    List<Socket> incomplete = new ArrayList<>();
+    try {
+      for (String from : List.of("127.0.0.2", "127.0.0.3")) {
+        for (int i = 0; i < MetricsListener.MOST_OF_ONE; i++) {
+          Socket socket = connect(from);
+          socket.getOutputStream().write('G');
+          incomplete.add(socket);
+        }
+      }
+      Await.until("the oldest request makes room", () -> served("127.0.0.4", server.port()));
+      assertThat(incomplete.getFirst().getInputStream().read()).isNegative();
+      assertThat(served("127.0.0.3", server.port())).isTrue();
+    } finally {
+      for (Socket each : incomplete) {
+        each.close();
+      }
+    }
+  }
+
+  @Test
+  void aMalformedRequestGets400() throws Exception {
+    String longest = "x".repeat(20_000);
+    for (String request : List.of("nonsense\r\n\r\n", "GET / HTTP/1.1\r\na: " + longest)) {
+      try (Socket socket = connect("127.0.0.1")) {
+        socket.getOutputStream().write(request.getBytes(US_ASCII));
+        assertThat(new String(socket.getInputStream().readAllBytes(), US_ASCII))
+            .startsWith("HTTP/1.1 400 ")
+            .contains("connection: close")
+            .endsWith("malformed request\n");
+      }
+    }
+  }
+
   /** As at the admin listener: one address cannot take all places, and idle ones make room. */
   @Test
   void idleConnectionsDoNotCloseThePort() throws Exception {
