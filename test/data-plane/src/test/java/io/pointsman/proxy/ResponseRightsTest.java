@@ -110,6 +110,19 @@ class ResponseRightsTest {
             "{\"model\":\"" + model + "\",\"input\":\"x\"" + more + "}"));
   }
 
+  /** The router reads the id in the answer, and a client library asks for codings by itself. */
+  @Test
+  void theAnswerWithAnIdIsNotEncoded() throws Exception {
+    start(false);
+    for (String path : List.of("/v1/responses", "/v1/chat/completions")) {
+      String lines = "authorization: Bearer alice\r\nAccept-Encoding: gzip\r\n";
+      rig.ask(ProxyRig.post(path, lines, "{\"model\":\"m\",\"input\":\"x\"}"));
+      assertThat(engine.awaitRequest().header("accept-encoding"))
+          .isEqualTo(path.endsWith("responses") ? null : "gzip");
+    }
+    assertThat(ask("alice", "GET", "/v1/responses/resp_1").status()).isEqualTo(200);
+  }
+
   private void assertUnknown(WireResponse answer) {
     assertThat(answer.status()).isEqualTo(404);
     assertThat(answer.text()).contains("\"code\":\"response_not_found\"");

@@ -15,6 +15,7 @@ import io.pointsman.proxy.handler.RequestHandler;
 import io.pointsman.proxy.handler.ServedAnswer;
 import io.pointsman.proxy.handler.UpstreamRequest;
 import io.pointsman.proxy.handler.Waits;
+import io.pointsman.proxy.identity.ClientOwner;
 import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.loop.ServerContext;
 import io.pointsman.proxy.relay.Relay;
@@ -343,18 +344,25 @@ final class Exchange
     next.start();
   }
 
+  /** True if the answer may contain the id of a response that only its client may use. */
+  private boolean isOfOwner() {
+    return parts.endpoint() == Endpoint.RESPONSES
+        && !parts.server().owner(parts.head()).equals(ClientOwner.EVERYBODY);
+  }
+
   private AttemptContext context() {
     AttemptContext made = context;
     if (made == null) {
       HandledRequest read = request();
       boolean charged = intake.quota().countsTokens();
+      boolean plain = charged || isOfOwner();
       boolean counts = charged || !permit.admission().unlimited();
       made =
           new AttemptContext(
               parts,
               read.facts(),
               upload,
-              new RequestSender(parts, read, upload, charged),
+              new RequestSender(parts, read, upload, plain),
               new Retries(parts, read.facts().model(), handler.candidates()),
               counts,
               intake.quota());

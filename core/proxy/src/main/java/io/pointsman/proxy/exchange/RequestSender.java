@@ -29,7 +29,7 @@ final class RequestSender {
   private final HandledRequest request;
   private final Upload upload;
 
-  /** True if the answer must not be encoded, because its tokens count for a limit. */
+  /** True if the answer must not be encoded, because the router reads it. */
   private final boolean plain;
 
   /** The request id if the client sent none. */
@@ -43,7 +43,7 @@ final class RequestSender {
 
   /**
    * @param upload gets the rest of a body that was not received completely
-   * @param plain true to prevent an encoded answer, because its tokens count for a limit
+   * @param plain true to prevent an encoded answer, because the router reads it
    */
   RequestSender(ExchangeParts parts, HandledRequest request, Upload upload, boolean plain) {
     this.plain = plain;

@@ -1,14 +1,16 @@
 package io.pointsman.proxy.stored;
 
 import io.pointsman.proxy.identity.ClientOwner;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Table of the workers that have the stored responses of the Responses API, and of the clients that
- * created them. It is bounded; the least recently used entry is removed first. Thread-safe. Only
- * requests of that API use it.
+ * created them. It is bounded. If it is full, an entry of the creator that adds one is removed if
+ * more than half of the table is its own, else one of anybody; the least recently used first. So no
+ * creator can remove those of all others. Thread-safe. Only requests of that API use it.
  */
 public final class ResponseOwners {
   /**
@@ -19,22 +21,26 @@ public final class ResponseOwners {
    */
   private record Kept(@Nullable String worker, String creator) {}
 
-  private final Map<String, Kept> entries;
+  private final int most;
   private final StoredSearches searches;
+
+  /** Responses by their ids, the least recently used first. */
+  private final Map<String, Kept> entries = recency();
+
+  /** Ids of the responses of each creator, the least recently used first. */
+  private final Map<String, Map<String, Boolean>> ofCreators = new HashMap<>();
 
   /**
    * @param most maximum number of responses
    * @param searches limit on searches for responses that are not in the table
    */
   public ResponseOwners(int most, StoredSearches searches) {
+    this.most = most;
     this.searches = searches;
-    entries =
-        new LinkedHashMap<>(16, 0.75f, true) {
-          @Override
-          protected boolean removeEldestEntry(Map.Entry<String, Kept> eldest) {
-            return size() > most;
-          }
-        };
+  }
+
+  private static <T> Map<String, T> recency() {
+    return new LinkedHashMap<>(16, 0.75f, true);
   }
 
   /** Limit on searches for responses that are not in this table. */
@@ -44,7 +50,7 @@ public final class ResponseOwners {
 
   /** Id of the worker that has a response; null if unknown. */
   public synchronized @Nullable String owner(String responseId) {
-    Kept entry = entries.get(responseId);
+    Kept entry = used(responseId);
     return entry == null ? null : entry.worker;
   }
 
@@ -56,7 +62,7 @@ public final class ResponseOwners {
    * @param unknown true if clients with a name may use a response of an unknown creator too
    */
   public synchronized boolean mayUse(String responseId, String client, boolean unknown) {
-    Kept entry = entries.get(responseId);
+    Kept entry = used(responseId);
     return entry == null
         ? unknown || client.equals(ClientOwner.EVERYBODY)
         : entry.creator.equals(client);
@@ -70,8 +76,10 @@ public final class ResponseOwners {
    */
   public void learn(String responseId, String workerId, String client) {
     synchronized (this) {
-      Kept entry = entries.get(responseId);
-      if (entry == null || entry.creator.equals(client)) {
+      Kept entry = used(responseId);
+      if (entry == null) {
+        add(responseId, new Kept(workerId, client));
+      } else if (entry.creator.equals(client)) {
         entries.put(responseId, new Kept(workerId, client));
       }
     }
@@ -85,6 +93,34 @@ public final class ResponseOwners {
 
   /** Removes a response, because it was deleted. */
   public synchronized void forget(String responseId) {
-    entries.remove(responseId);
+    Kept entry = entries.remove(responseId);
+    if (entry != null) {
+      ofCreators.computeIfPresent(
+          entry.creator,
+          (_, ids) -> {
+            ids.remove(responseId);
+            return ids.isEmpty() ? null : ids;
+          });
+    }
+  }
+
+  /** The entry of a response, which becomes the most recently used one; null if unknown. */
+  private @Nullable Kept used(String responseId) {
+    Kept entry = entries.get(responseId);
+    Map<String, Boolean> ids = entry == null ? null : ofCreators.get(entry.creator);
+    if (ids != null) {
+      ids.put(responseId, Boolean.TRUE);
+    }
+    return entry;
+  }
+
+  private void add(String responseId, Kept entry) {
+    Map<String, Boolean> own = ofCreators.computeIfAbsent(entry.creator, _ -> recency());
+    entries.put(responseId, entry);
+    own.put(responseId, Boolean.TRUE);
+    if (entries.size() > most) {
+      Map<String, ?> from = own.size() > Math.max(1, most / 2) ? own : entries;
+      forget(from.keySet().iterator().next());
+    }
   }
 }
