@@ -274,7 +274,8 @@ public final class ProxyServer implements AutoCloseable {
 
   private static AllowedHosts hosts(ListenSettings listen) {
     InetAddress address = new InetSocketAddress(listen.host(), 0).getAddress();
-    return new AllowedHosts(listen.hostNames(), address != null && address.isLoopbackAddress());
+    boolean loopback = address != null && address.isLoopbackAddress();
+    return AllowedHosts.of(listen.hostNames(), listen.host(), loopback);
   }
 
   /** Opens the listener for administrators and other proxies, in clear text. */

@@ -1,6 +1,7 @@
 package io.pointsman.proxy.local;
 
 import io.netty.util.NetUtil;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Matcher;
@@ -42,6 +43,23 @@ public final class AllowedHosts {
   public AllowedHosts(List<String> names, boolean loopback) {
     this.names = names.stream().map(name -> name.toLowerCase(Locale.ROOT)).toList();
     this.loopback = loopback;
+  }
+
+  /**
+   * The names of a listener with a name of its own, which clients may use too.
+   *
+   * @param names names besides local ones and addresses; if there are any, all others are refused
+   * @param own name or address on which it listens
+   * @param loopback true if the listener is on the loopback
+   */
+  public static AllowedHosts of(List<String> names, String own, boolean loopback) {
+    String name = name(own);
+    if (names.isEmpty() || name.isEmpty()) {
+      return new AllowedHosts(names, loopback);
+    }
+    List<String> all = new ArrayList<>(names);
+    all.add(name);
+    return new AllowedHosts(all, loopback);
   }
 
   /** True if no request is refused, whatever its client proves. */

@@ -54,10 +54,10 @@ public final class FrontKeys {
           "listen.host-names",
           texts("<name>", "host names"),
           ListenSettings.DEFAULTS.hostNames(),
-          "Host names by which clients call the router, besides addresses, `localhost`, names"
-              + " without a dot, and names in `.localhost`, `.local` and `.internal`. The router"
-              + " answers a request with another name in `Host` with 403. The metrics port has the"
-              + " same names.",
+          "Host names by which clients call the router, besides `listen.host`, addresses,"
+              + " `localhost`, names without a dot, and names in `.localhost`, `.local` and"
+              + " `.internal`. The router answers a request with another name in `Host` with 403."
+              + " The metrics port accepts the listed names too.",
           "An empty list: only a listener on the loopback without keys of clients refuses other"
               + " names, if `Host` has its own port. A web page with a name that resolves to the"
               + " loopback sends that. A name that strangers control lets their web pages use the"
