@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.BitSet;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -30,6 +31,9 @@ final class BatchRunner {
 
   /** Maximum number of batches at the same time; further ones wait. */
   private static final int MOST_AT_ONCE = 32;
+
+  /** Time for which a batch keeps its place at least. It reads its input again after it. */
+  private static final Duration TURN = Duration.ofMinutes(1);
 
   /** Maximum wait at a stop, for all batches together. */
   private static final Duration STOP = Duration.ofSeconds(10);
@@ -108,13 +112,31 @@ final class BatchRunner {
     return clock.instant().getEpochSecond();
   }
 
-  /** A batch in progress. */
-  private final class Run {
+  /**
+   * A batch in progress. If others wait for its place and all of its requests wait for limits of
+   * its client, it frees the place: the requests end without a result, and it continues later.
+   */
+  private final class Run implements LineRequests.Progress {
     private final Thread main = Thread.ofVirtual().name("pointsman-batch").unstarted(this::run);
     private final Set<Thread> senders = ConcurrentHashMap.newKeySet();
 
     /** Lines in progress. A batch with waiting requests does not keep others from sending. */
     private final Semaphore lines = new Semaphore(settings.parallelism());
+
+    /** Senders that wait for limits, and their waits in milliseconds. Guarded by itself. */
+    private final Map<Thread, Long> limited = new HashMap<>();
+
+    /** True if each line of the input has a sender or a result. */
+    private volatile boolean allRead;
+
+    /** True if the batch is to free its place. */
+    private volatile boolean yields;
+
+    /** Time in seconds since 1970 at which it got its place. */
+    private volatile long since;
+
+    /** Milliseconds until it asks for a place again. */
+    private volatile long pause;
 
     private volatile Batch batch;
     private volatile boolean cancelled;
@@ -132,12 +154,13 @@ final class BatchRunner {
       senders.forEach(Thread::interrupt);
     }
 
-    private boolean halted() {
+    private boolean ended() {
       return stopped || cancelled;
     }
 
-    private boolean sendsNoMore() {
-      return halted() || fault != null;
+    @Override
+    public boolean halted() {
+      return ended() || yields || fault != null;
     }
 
     private boolean full() {
@@ -164,7 +187,7 @@ final class BatchRunner {
 
     /** Enters a state, unless the batch was cancelled or the router stops. */
     private synchronized boolean enter(Batch next) {
-      if (halted()) {
+      if (ended()) {
         return false;
       }
       change(next);
@@ -174,13 +197,11 @@ final class BatchRunner {
     private void run() {
       try {
         started.await();
-        running.enter(batch.owner());
-        clients.enter(batch);
-        try {
-          work();
-        } finally {
-          clients.leave(batch);
-          running.leave(batch.owner());
+        workInPlace();
+        while (yields && !ended() && batch.status() == BatchStatus.IN_PROGRESS) {
+          requests.sleep(pause);
+          yields = false;
+          workInPlace();
         }
       } catch (InterruptedException e) {
         LOG.debug("batch {} was interrupted", batch.id());
@@ -188,6 +209,45 @@ final class BatchRunner {
         failed(e);
       } finally {
         end();
+      }
+    }
+
+    private void workInPlace() throws IOException, InterruptedException {
+      running.enter(batch.owner());
+      since = now();
+      clients.enter(batch);
+      try {
+        work();
+      } finally {
+        clients.leave(batch);
+        running.leave(batch.owner());
+      }
+    }
+
+    @Override
+    public void waits(long millis) {
+      synchronized (limited) {
+        limited.put(Thread.currentThread(), millis);
+      }
+      yieldIfAllWait();
+    }
+
+    @Override
+    public void goesOn() {
+      synchronized (limited) {
+        limited.remove(Thread.currentThread());
+      }
+    }
+
+    private void yieldIfAllWait() {
+      synchronized (limited) {
+        boolean all =
+            limited.size() == senders.size() && (allRead || lines.availablePermits() == 0);
+        if (all && now() - since >= TURN.toSeconds() && running.wanted(batch.owner())) {
+          pause = limited.values().stream().mapToLong(Long::longValue).min().orElse(0);
+          yields = true;
+          limited.keySet().forEach(Thread::interrupt);
+        }
       }
     }
 
@@ -246,14 +306,14 @@ final class BatchRunner {
       if (batch.status() == BatchStatus.IN_PROGRESS) {
         send();
         RuntimeException unstored = fault;
-        if (unstored != null && !halted()) {
+        if (unstored != null && !ended()) {
           throw unstored;
         }
-        if (full() && !halted()) {
+        if (full() && !ended()) {
           finish(failure(errors("storage_full", "the results exceed batch.max-total")));
           return;
         }
-        if (halted() || !enter(batch.with(BatchStatus.FINALIZING, now()))) {
+        if (yields || ended() || !enter(batch.with(BatchStatus.FINALIZING, now()))) {
           return;
         }
       }
@@ -274,7 +334,7 @@ final class BatchRunner {
 
     private boolean validate() throws IOException {
       InputCheck check = new InputCheck(batch.endpoint(), settings.maxRequests()).read(input());
-      if (halted()) {
+      if (ended()) {
         return false;
       }
       if (!check.errors().isEmpty()) {
@@ -288,10 +348,11 @@ final class BatchRunner {
 
     /** Sends the requests without a result, until all have one or the batch expires. */
     private void send() throws IOException, InterruptedException {
+      allRead = false;
       BitSet done = store.done(batch);
       try (Lines lines = new Lines(input())) {
         for (String line = lines.next(); line != null; line = lines.next()) {
-          if (sendsNoMore() || full() || now() >= batch.expiresAt()) {
+          if (halted() || full() || now() >= batch.expiresAt()) {
             break;
           }
           if (!done.get(lines.number())) {
@@ -300,10 +361,11 @@ final class BatchRunner {
           }
         }
       } finally {
-        if (halted()) {
+        if (ended()) {
           interrupt();
         }
       }
+      allRead = true;
       for (Thread sender : senders) {
         sender.join();
       }
@@ -317,7 +379,7 @@ final class BatchRunner {
               .unstarted(
                   () -> {
                     try {
-                      requests.send(of, number, line, this::sendsNoMore);
+                      requests.send(of, number, line, this);
                     } catch (RuntimeException e) {
                       fault = e;
                     } finally {
@@ -327,7 +389,7 @@ final class BatchRunner {
                   });
       senders.add(sender);
       sender.start();
-      if (halted()) {
+      if (ended()) {
         sender.interrupt();
       }
     }

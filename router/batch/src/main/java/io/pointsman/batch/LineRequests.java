@@ -12,7 +12,6 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,6 +31,18 @@ final class LineRequests {
       Set.of(ClientLimit.REQUESTS_PER_DAY.label(), ClientLimit.TOKENS_PER_DAY.label());
 
   private static final long LONGEST_WAIT = 60;
+
+  /** The batch of a line. */
+  interface Progress {
+    /** True if no further attempt is made. */
+    boolean halted();
+
+    /** The thread of the line begins to wait for a limit of the client. */
+    void waits(long millis);
+
+    /** The thread of the line ends such a wait. */
+    void goesOn();
+  }
 
   /** A wait. */
   interface Sleeper {
@@ -70,10 +81,10 @@ final class LineRequests {
    *
    * @throws RuntimeException if the result cannot be stored
    */
-  void send(Batch batch, int number, String line, BooleanSupplier halted) {
+  void send(Batch batch, int number, String line, Progress progress) {
     try {
       JsonNode request = Answers.MAPPER.readTree(line);
-      attempts(batch, number, request, halted);
+      attempts(batch, number, request, progress);
     } catch (InterruptedException e) {
       LOG.debug("line {} of batch {} was interrupted", number, batch.id());
     } catch (JsonProcessingException e) {
@@ -94,12 +105,18 @@ final class LineRequests {
       boolean fails = answer == null || answer.status() >= 500 || answer.status() == 408;
       return patient || (fails && attempt < most);
     }
+
+    /** True if a limit of the client refused the request. */
+    boolean limited() {
+      LineCaller.Answer answer = this.answer;
+      return answer != null && answer.limit() != null;
+    }
   }
 
-  private void attempts(Batch batch, int number, JsonNode request, BooleanSupplier halted)
+  private void attempts(Batch batch, int number, JsonNode request, Progress progress)
       throws InterruptedException {
     String body = Answers.text(request.path("body"));
-    for (int attempt = 1; !halted.getAsBoolean() && left(batch).isPositive(); attempt++) {
+    for (int attempt = 1; !progress.halted() && left(batch).isPositive(); attempt++) {
       Attempt made;
       slots.acquire();
       try {
@@ -108,14 +125,29 @@ final class LineRequests {
         slots.release();
       }
       if (!made.again(attempt, settings.attempts())) {
-        if (!halted.getAsBoolean()) {
+        if (!progress.halted()) {
           ended(batch, number, request, made.answer, made.problem);
         }
         return;
       }
       long left = Math.max(1, left(batch).toSeconds());
-      sleeper.sleep(1000 * Math.min(wait(made.answer, attempt), left));
+      long millis = 1000 * Math.min(wait(made.answer, attempt), left);
+      if (made.limited()) {
+        progress.waits(millis);
+        try {
+          sleep(millis);
+        } finally {
+          progress.goesOn();
+        }
+      } else {
+        sleep(millis);
+      }
     }
+  }
+
+  /** Waits. */
+  void sleep(long millis) throws InterruptedException {
+    sleeper.sleep(millis);
   }
 
   private Duration left(Batch batch) {

@@ -72,6 +72,11 @@ final class OwnerPlaces {
     return false;
   }
 
+  /** True if work waits that gets the place of an owner when that is freed. */
+  synchronized boolean wanted(String owner) {
+    return waiting.values().stream().anyMatch(each -> each.equals(owner) || mayEnter(each));
+  }
+
   /** Frees a place. */
   synchronized void leave(String owner) {
     running--;

@@ -55,6 +55,9 @@ final class BatchRig implements AutoCloseable {
 
   volatile Script script = body -> ok("{\"echo\":" + body + "}");
 
+  /** What a wait does besides. */
+  volatile LineRequests.Sleeper sleeper = _ -> {};
+
   private final BatchStore store;
   private final BatchRunner runner;
 
@@ -79,7 +82,7 @@ final class BatchRig implements AutoCloseable {
   BatchRig(Path directory, BatchSettings settings) throws IOException {
     store = BatchStore.open(directory);
     LineRequests requests =
-        new LineRequests(store, settings, this::call, clients, this::instant, waits::add);
+        new LineRequests(store, settings, this::call, clients, this::instant, this::sleep);
     Owners owners = new Owners(true, settings.maxShare());
     runner = new BatchRunner(store, settings, requests, clients, this::instant, owners);
     LocalRoutes.Builder builder = LocalRoutes.builder();
@@ -91,6 +94,11 @@ final class BatchRig implements AutoCloseable {
   BatchRig started() {
     runner.start();
     return this;
+  }
+
+  private void sleep(long millis) throws InterruptedException {
+    waits.add(millis);
+    sleeper.sleep(millis);
   }
 
   private static String id() {

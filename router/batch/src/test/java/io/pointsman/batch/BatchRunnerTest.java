@@ -227,6 +227,36 @@ class BatchRunnerTest {
     }
   }
 
+  /** All places are taken by batches with a request a minute. */
+  @Test
+  void batchesThatWaitForLimitsOfTheirClientLetOthersRun() throws Exception {
+    try (BatchRig rig = new BatchRig(directory).started()) {
+      rig.sleeper =
+          _ -> {
+            Thread.sleep(10);
+            rig.now.incrementAndGet();
+          };
+      rig.script =
+          body ->
+              id(body).equals("quick")
+                  ? ok("{}")
+                  : new LineCaller.Answer(429, "7", "requests_per_minute", "r", "{}");
+      String slow = rig.file(line("a") + line("b") + line("c"));
+      List<String> waiting = new ArrayList<>();
+      for (int i = 0; i < 40; i++) {
+        waiting.add(rig.batch(slow, ""));
+      }
+      String quick = rig.batch(rig.file(line("quick")), "");
+      assertThat(counts(rig.await(quick, "completed"))).isEqualTo("1+0/1");
+
+      rig.script = body -> ok("{}");
+      rig.sent.clear();
+      for (String each : waiting) {
+        assertThat(counts(rig.await(each, "completed"))).isEqualTo("3+0/3");
+      }
+    }
+  }
+
   /** A request that waited for it could wait for a day. */
   @Test
   void aUsedBudgetOfTheDayEndsARequest() throws Exception {

@@ -40,7 +40,10 @@ class OwnerPlacesTest {
     assertThat(places.tryEnter("alice")).isFalse();
 
     arrives("bob").join();
+    assertThat(places.wanted("bob")).as("alice has her share").isFalse();
+    assertThat(places.wanted("alice")).isTrue();
     Thread last = arrives("carol");
+    assertThat(places.wanted("bob")).isTrue();
     assertThat(entered).containsExactly("alice", "alice", "bob");
     places.leave("bob");
     last.join();
