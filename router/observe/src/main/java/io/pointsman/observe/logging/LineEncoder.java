@@ -63,13 +63,30 @@ abstract class LineEncoder extends EncoderBase<ILoggingEvent> {
   /** Appends the named values of the event. */
   static void values(ILoggingEvent event, StringBuilder line, LogSettings.Format format) {
     if (event instanceof ValuesEvent of) {
-      line.append(of.values());
+      prepared(of, line, format);
       return;
     }
     List<KeyValuePair> values = event.getKeyValuePairs();
     if (values != null) {
       LineValues to = LineValues.to(line, format);
       values.forEach(each -> to.addObject(each.key, each.value));
+    }
+  }
+
+  /** Appends values that are written already. In another format they are one value. */
+  private static void prepared(ValuesEvent of, StringBuilder line, LogSettings.Format format) {
+    String values = of.values();
+    if (of.format() == format) {
+      line.append(values);
+      return;
+    }
+    switch (format) {
+      case TEXT -> line.append(" {").append(values, 1, values.length()).append('}');
+      case JSON -> {
+        LineValues to = LineValues.to(line, format);
+        to.name("values");
+        to.printable(values.strip());
+      }
     }
   }
 

@@ -66,11 +66,10 @@ public final class RequestLines extends ForwardingListener {
      *
      * @param values named values, in the form of {@link LineValues}
      */
-    void write(String message, String values);
+    void write(String message, LogSettings.Format format, String values);
   }
 
   private final InstantSource clock;
-  private final LogSettings.Format format;
   private volatile LogSettings settings;
   private final Consumer<String> choices;
   private final Sink lines;
@@ -97,17 +96,16 @@ public final class RequestLines extends ForwardingListener {
     super(next);
     this.clock = clock;
     this.settings = settings;
-    format = settings.format();
     this.choices = choices;
     this.lines = lines;
   }
 
-  private static void write(String message, String values) {
+  private static void write(String message, LogSettings.Format format, String values) {
     if (!LOG.isInfoEnabled()) {
       return;
     }
     if (LOG instanceof ch.qos.logback.classic.Logger own) {
-      own.callAppenders(new ValuesEvent(own, message, values));
+      own.callAppenders(new ValuesEvent(own, message, format, values));
     } else {
       LOG.info("{}{}", message, values);
     }
@@ -197,7 +195,8 @@ public final class RequestLines extends ForwardingListener {
 
   private void line(RequestReport report) {
     if (settings.access() != Access.OFF && (bad(report) || sampled())) {
-      lines.write("request", written(report).line.toString());
+      LogSettings.Format format = settings.format();
+      lines.write("request", format, written(report, format).line.toString());
     }
   }
 
@@ -233,25 +232,26 @@ public final class RequestLines extends ForwardingListener {
     boolean refused = report.result().status() >= 400;
     AuditRate rate = refused ? refusals : report.request().admin() ? null : ofClients;
     if (rate == null) {
-      lines.write("audit", audited(report, 0));
+      audit(report, 0);
       return;
     }
     int missing = rate.take(clock.instant().getEpochSecond());
     if (missing >= 0) {
-      lines.write("audit", audited(report, missing));
+      audit(report, missing);
     }
   }
 
   /**
    * @param missing number of lines of this kind that were not written before
    */
-  private String audited(RequestReport report, int missing) {
-    LineValues values = written(report);
+  private void audit(RequestReport report, int missing) {
+    LogSettings.Format format = settings.format();
+    LineValues values = written(report, format);
     values.add("listener", report.request().admin() ? "admin" : "clients");
     if (missing > 0) {
       values.add("not_logged", missing);
     }
-    return values.line.toString();
+    lines.write("audit", format, values.line.toString());
   }
 
   /** The path without the query string, which may contain a key. */
@@ -260,7 +260,7 @@ public final class RequestLines extends ForwardingListener {
     return query < 0 ? report.request().uri() : report.request().uri().substring(0, query);
   }
 
-  private LineValues written(RequestReport report) {
+  private static LineValues written(RequestReport report, LogSettings.Format format) {
     LineValues values = LineValues.to(new StringBuilder(USUAL_CHARS), format);
     ClientRequest request = report.request();
     values.add("client", request.client());

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.config.settings.LogSettings;
+import io.pointsman.testkit.Await;
 import java.io.ByteArrayOutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -213,8 +214,10 @@ class LogSetupTest {
       LogSetup.Change dropped = setup.prepared(settings(LogSettings.Format.JSON, second));
       dropped.drop();
       log.info("two");
+      awaitLines(out, 2);
       setup.prepared(settings(LogSettings.Format.JSON, second)).apply();
       log.info("three");
+      awaitLines(out, 3);
       setup.prepared(settings(LogSettings.Format.TEXT, first)).apply();
       log.info("four");
     }
@@ -225,6 +228,12 @@ class LogSetupTest {
     assertThat(Files.readAllLines(second.resolve("pointsman.log"))).containsExactly(lines.get(2));
     assertThat(Files.readAllLines(first.resolve("pointsman.log")))
         .containsExactly(lines.get(0), lines.get(1), lines.get(3));
+  }
+
+  /** Waits until these lines are written, because a queued one gets the later format. */
+  private static void awaitLines(ByteArrayOutputStream out, int count) {
+    Await.until(
+        count + " lines", () -> out.toString(StandardCharsets.UTF_8).lines().count() == count);
   }
 
   @Test

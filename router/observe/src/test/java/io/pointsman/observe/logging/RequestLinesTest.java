@@ -27,6 +27,7 @@ import io.pointsman.proxy.telemetry.RequestReport.ReportedResult;
 import io.pointsman.proxy.telemetry.RequestReport.ReportedTimes;
 import io.pointsman.proxy.telemetry.RequestReport.ReportedTraffic;
 import io.pointsman.request.Endpoint;
+import io.pointsman.testkit.Await;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
@@ -63,7 +64,7 @@ class RequestLinesTest {
   private final List<String> lines = new ArrayList<>();
   private final RequestLines listener =
       new RequestLines(
-          ProxyListener.NONE, CLOCK, settings(true, Access.OFF, 1), lines::add, (_, _) -> {});
+          ProxyListener.NONE, CLOCK, settings(true, Access.OFF, 1), lines::add, (_, _, _) -> {});
 
   private static ClientRequest request(String id) {
     return request(id, "POST", "/v1/chat/completions", false);
@@ -167,7 +168,7 @@ class RequestLinesTest {
             CLOCK,
             settings(false, access, sample),
             written::add,
-            (message, values) -> written.add(message + values));
+            (message, _, values) -> written.add(message + values));
     for (RequestReport each : reports) {
       listener.on(new RouterAnswered(each));
     }
@@ -201,14 +202,61 @@ class RequestLinesTest {
     assertThat(json.path("total_ms").asDouble()).isEqualTo(12.3);
   }
 
+  private static LogSettings all(LogSettings.Format format) {
+    return new LogSettings(LogSettings.Level.INFO, format, "", false, Access.ALL, 1, false);
+  }
+
   private static String logged(LogSettings.Format format, RequestReport report) {
-    LogSettings all =
-        new LogSettings(LogSettings.Level.INFO, format, "", false, Access.ALL, 1, false);
+    LogSettings all = all(format);
     ByteArrayOutputStream out = new ByteArrayOutputStream();
     try (LogSetup _ = LogSetup.start(all, out)) {
       RequestLines.around(ProxyListener.NONE, CLOCK, all).on(new RequestEnded(report));
     }
     return out.toString(StandardCharsets.UTF_8);
+  }
+
+  @Test
+  @ResourceLock("log")
+  void linesStayCompleteWhenTheFormatChanges() throws Exception {
+    LogSettings text = all(LogSettings.Format.TEXT);
+    LogSettings json = all(LogSettings.Format.JSON);
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    try (LogSetup setup = LogSetup.start(text, out)) {
+      RequestLines written = RequestLines.around(ProxyListener.NONE, CLOCK, text);
+      RequestEnded event = new RequestEnded(report("GET", "/v1/a b", 200, ""));
+      written.on(event);
+      awaitLines(out, 1);
+      written.use(json);
+      written.on(event);
+      awaitLines(out, 2);
+      setup.prepared(json).apply();
+      written.on(event);
+      awaitLines(out, 3);
+      written.use(text);
+      written.on(event);
+      awaitLines(out, 4);
+      setup.prepared(text).apply();
+      written.on(event);
+    }
+    List<String> all = out.toString(StandardCharsets.UTF_8).lines().toList();
+    assertThat(all).hasSize(5);
+    for (int number : List.of(0, 4)) {
+      assertThat(all.get(number)).contains(": request client=").contains(" path=\"/v1/a b\"");
+    }
+    String queued = all.get(1);
+    assertThat(queued).contains(": request {\"client\":");
+    JsonNode values = new ObjectMapper().readTree(queued.substring(queued.indexOf('{')));
+    assertThat(values.path("path").asText()).isEqualTo("/v1/a b");
+    JsonNode line = new ObjectMapper().readTree(all.get(2));
+    assertThat(line.path("message").asText()).isEqualTo("request");
+    assertThat(line.path("path").asText()).isEqualTo("/v1/a b");
+    JsonNode other = new ObjectMapper().readTree(all.get(3));
+    assertThat(other.path("values").asText()).startsWith("client=").contains(" path=\"/v1/a b\"");
+  }
+
+  private static void awaitLines(ByteArrayOutputStream out, int count) {
+    Await.until(
+        count + " lines", () -> out.toString(StandardCharsets.UTF_8).lines().count() == count);
   }
 
   @Test
@@ -220,7 +268,7 @@ class RequestLinesTest {
             CLOCK,
             settings(false, Access.OFF, 1),
             written::add,
-            (message, _) -> written.add(message));
+            (message, _, _) -> written.add(message));
     changed.on(new RouterAnswered(report("GET", "/health", 200, "")));
     assertThat(written).isEmpty();
     assertThat(changed.readsUsage()).isFalse();
