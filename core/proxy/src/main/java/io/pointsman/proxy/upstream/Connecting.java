@@ -105,7 +105,14 @@ public final class Connecting implements NameTable.Asker {
       ready(connected);
       return;
     }
-    SslHandler tls = pool.newTlsHandler();
+    SslHandler tls;
+    try {
+      tls = pool.newTlsHandler();
+    } catch (IllegalArgumentException | IllegalStateException e) {
+      connected.close();
+      fail(e);
+      return;
+    }
     connected.pipeline().addLast(tls, QUIET);
     tls.handshakeFuture().addListener(this::shookHands);
   }

@@ -112,8 +112,11 @@ final class EngineContexts {
    */
   Contexts of(EngineTlsSettings settings) {
     Contexts present = contexts.get(settings);
-    if (present != null) {
+    if (present != null && !present.closed.get()) {
       return present;
+    }
+    if (present != null) {
+      contexts.remove(settings, present);
     }
     if (contexts.size() >= MOST_CONTEXTS) {
       clear();

@@ -20,6 +20,7 @@ import javax.net.ssl.SNIHostName;
 import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,6 +30,18 @@ import org.slf4j.LoggerFactory;
  */
 public final class EngineTls implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(EngineTls.class);
+
+  /** Maximum number of contexts that a connection tries while other threads close them. */
+  private static final int MOST_TRIES = 8;
+
+  /** The lock of the files: held while they are read again, and while a change begins or ends. */
+  private final Object files = new Object();
+
+  /**
+   * The change that is not complete; null without one. Both its configurations share contexts, so
+   * no file is read again until its end. Guarded by {@link #files}.
+   */
+  private @Nullable Change open;
 
   /** The contexts in use; replaced with other settings. */
   private volatile EngineContexts contexts;
@@ -108,36 +121,54 @@ public final class EngineTls implements AutoCloseable {
 
     /** Uses the earlier settings again, or drops a change that was not applied. */
     public void undo() {
-      put(before);
-      after.closeExcept(before);
+      synchronized (files) {
+        put(before);
+        after.closeExcept(before);
+        ended(this);
+      }
     }
 
     /** Releases the earlier settings; the change stays. */
     public void finish() {
-      before.closeExcept(after);
+      synchronized (files) {
+        before.closeExcept(after);
+        ended(this);
+      }
+    }
+  }
+
+  @SuppressWarnings("ReferenceEquality") // a later change may have taken its place
+  private void ended(Change change) {
+    if (open == change) {
+      open = null;
     }
   }
 
   /**
    * Reads the files for other settings, also those whose content alone has changed. Changes nothing
-   * that is in use.
+   * that is in use. The caller undoes or finishes the change; until then {@link #refresh} does
+   * nothing.
    *
    * @param next the settings of workers without values of their own
    * @param workers workers whose files must be usable
    * @throws IllegalArgumentException if a file cannot be used
    */
   public Change prepared(EngineTlsSettings next, Collection<WorkerSpec> workers) {
-    EngineContexts before = contexts;
-    EngineContexts after = before.with(next);
-    Set<EngineTlsSettings> used = new LinkedHashSet<>();
-    followed.forEach(each -> used.add(usable(next, each)));
-    try {
-      after.fill(before, used, needed(next, workers));
-    } catch (IllegalArgumentException e) {
-      after.closeExcept(before);
-      throw e;
+    synchronized (files) {
+      EngineContexts before = contexts;
+      EngineContexts after = before.with(next);
+      Set<EngineTlsSettings> used = new LinkedHashSet<>();
+      followed.forEach(each -> used.add(usable(next, each)));
+      try {
+        after.fill(before, used, needed(next, workers));
+      } catch (IllegalArgumentException e) {
+        after.closeExcept(before);
+        throw e;
+      }
+      Change change = new Change(before, after);
+      open = change;
+      return change;
     }
-    return new Change(before, after);
   }
 
   private synchronized void put(EngineContexts next) {
@@ -147,10 +178,14 @@ public final class EngineTls implements AutoCloseable {
 
   /**
    * Reads the files again. Later connections use their contents; if new files cannot be used, the
-   * earlier ones stay. Blocks.
+   * earlier ones stay. Does nothing during a change. Blocks.
    */
   public void refresh() {
-    contexts.refresh();
+    synchronized (files) {
+      if (open == null) {
+        contexts.refresh();
+      }
+    }
   }
 
   /** Records the present workers. Their addresses select their settings. */
@@ -190,18 +225,23 @@ public final class EngineTls implements AutoCloseable {
     return host + ":" + port;
   }
 
-  /** A handler for a connection to a worker. */
+  /**
+   * A handler for a connection to a worker.
+   *
+   * @throws IllegalStateException if other threads close all contexts that it tries
+   */
   SslHandler handler(WorkerSpec worker, String host, int port, ByteBufAllocator allocator) {
-    SSLEngine engine = null;
-    EngineTlsSettings settings = EngineTlsSettings.DEFAULTS;
-    while (engine == null) {
-      // Null if another thread has just replaced the context.
+    for (int tried = 0; tried < MOST_TRIES; tried++) {
       EngineContexts now = contexts;
-      settings = now.ofAll.with(worker.labels());
-      engine = now.of(settings).engine(allocator, name(settings, host), port);
+      EngineTlsSettings settings = now.ofAll.with(worker.labels());
+      // Null if another thread has just replaced the context.
+      SSLEngine engine = now.of(settings).engine(allocator, name(settings, host), port);
+      if (engine != null) {
+        engine.setSSLParameters(parameters(settings, engine.getSSLParameters()));
+        return new SslHandler(engine);
+      }
     }
-    engine.setSSLParameters(parameters(settings, engine.getSSLParameters()));
-    return new SslHandler(engine);
+    throw new IllegalStateException("engine-tls: closed (expected: open while workers are used)");
   }
 
   /**

@@ -311,6 +311,33 @@ class EngineTlsTest {
 
   @ParameterizedTest
   @EnumSource
+  void filesThatChangeDuringAChangeAreReadAfterIt(TlsProvider provider) throws Exception {
+    TestCertificate own = TestCertificate.make(directory, "dur" + provider, "dns:localhost");
+    TestCertificate other = TestCertificate.make(directory, "new" + provider, "dns:localhost");
+    Path file = Files.copy(own.certificate(), directory.resolve("during" + provider));
+    EngineTlsSettings settings = new EngineTlsSettings(file.toString(), "", "", "", false);
+    try (ServerSocket server = own.serverSocket(null);
+        EngineTls tls = tls(settings, provider)) {
+      server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+      Thread.startVirtualThread(() -> answer(server));
+      WorkerSpec worker = WorkerSpec.of("https://localhost:" + server.getLocalPort());
+      assertThat(talkOn(tls, worker, server)).isEqualTo('!');
+
+      EngineTls.Change change = tls.prepared(settings, List.of(worker));
+      Files.copy(other.certificate(), file, StandardCopyOption.REPLACE_EXISTING);
+      tls.refresh();
+      change.apply();
+      assertThat(talkOn(tls, worker, server)).isEqualTo('!');
+      change.finish();
+      assertThat(talkOn(tls, worker, server)).isEqualTo('!');
+
+      tls.refresh();
+      assertThatThrownBy(() -> talkOn(tls, worker, server)).isInstanceOf(SSLException.class);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
   void changedFilesAreUsedIfTheyCanBe(TlsProvider provider) throws Exception {
     TestCertificate own = TestCertificate.make(directory, "fil" + provider, "dns:localhost");
     TestCertificate other = TestCertificate.make(directory, "alt" + provider, "dns:localhost");
