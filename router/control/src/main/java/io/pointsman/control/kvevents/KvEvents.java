@@ -150,7 +150,13 @@ public final class KvEvents implements AutoCloseable {
     }
     long now = ticker.nanos();
     for (Watch watch : watches.values()) {
-      watch.found = null;
+      // An empty list is the end of sources whose engine fails; it stays to be applied.
+      List<SourceSpec> found = watch.found;
+      if (found != null && !found.isEmpty()) {
+        watch.found = null;
+      }
+      watch.failures = 0;
+      watch.reportedNone = false;
       watch.dueAt = now;
     }
   }
