@@ -36,20 +36,20 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
   private volatile ForwardedSettings forwarded;
   private final AtomicInteger open = new AtomicInteger();
 
-  /** The listeners that are open. */
+  /** The open listeners that may accept clients. One that is only prepared is not among them. */
   private final Set<Channel> listeners = ConcurrentHashMap.newKeySet();
 
   /** Number of connections by client. */
   private final ConcurrentMap<String, Integer> ofClients = new ConcurrentHashMap<>();
 
   /**
-   * True if the warning was logged. It is logged again after the count has fallen to half. Only the
-   * listener's loop uses it.
+   * True if the warning was logged. It is logged again after the count has fallen to half. Two
+   * listeners on two loops use it while one follows the other; both may log then.
    */
-  private boolean logged;
+  private volatile boolean logged;
 
   /** True if the warning about one client was logged, as {@link #logged}. */
-  private boolean loggedOfOne;
+  private volatile boolean loggedOfOne;
 
   /**
    * @param most maximum number of connections; 0 for no limit
@@ -82,15 +82,9 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
     listeners.forEach(this::accept);
   }
 
-  /** Accepts clients of a listener, below the limit. Any thread. */
+  /** Accepts clients of a listener from here on, below the limit. Any thread. */
   void accept(Channel listener) {
     listener.eventLoop().execute(() -> resume(listener));
-  }
-
-  @Override
-  public void channelActive(ChannelHandlerContext context) {
-    listeners.add(context.channel());
-    context.fireChannelActive();
   }
 
   @Override
@@ -126,8 +120,12 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
       return;
     }
     int connected = open.incrementAndGet();
-    logged &= connected > most / 2;
-    loggedOfOne &= connected > mostOfOne / 2;
+    if (connected <= most / 2) {
+      logged = false;
+    }
+    if (connected <= mostOfOne / 2) {
+      loggedOfOne = false;
+    }
     // The system may already have accepted a few more. Reading stops after these.
     if (connected >= most) {
       listener.config().setAutoRead(false);
@@ -180,9 +178,16 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
     }
   }
 
-  /** Resumes only below the limit, because other clients may have connected in between. */
+  /**
+   * Resumes only below the limit, because other clients may have connected in between. Runs on the
+   * loop of the listener, which also removes a closed one.
+   */
   private void resume(Channel listener) {
-    if (open.get() < most && listener.isOpen()) {
+    if (!listener.isOpen()) {
+      return;
+    }
+    listeners.add(listener);
+    if (open.get() < most) {
       listener.config().setAutoRead(true);
     }
   }

@@ -106,7 +106,7 @@ public final class ProxyServer implements AutoCloseable {
   private volatile @Nullable Channel adminListener;
 
   /** Null before the admin listener is open. */
-  private @Nullable ConnectionLimit callersOfAdmin;
+  private volatile @Nullable ConnectionLimit callersOfAdmin;
 
   /** Null before the admin listener is open. */
   private volatile @Nullable FrontDoor adminDoor;
@@ -165,7 +165,7 @@ public final class ProxyServer implements AutoCloseable {
       channels.closeAndStopLoops();
       throw e;
     }
-    listener.config().setAutoRead(true);
+    clients.accept(listener);
     LOG.info("{} event loops, transport {}", count, sockets.transport());
   }
 
@@ -300,7 +300,7 @@ public final class ProxyServer implements AutoCloseable {
     try {
       Opened bound = bind(host, port, callers, "admin", opened);
       adminListener = bound.channel;
-      bound.channel.config().setAutoRead(true);
+      callers.accept(bound.channel);
     } catch (IOException e) {
       opened.close();
       throw e;
@@ -385,6 +385,11 @@ public final class ProxyServer implements AutoCloseable {
       this.channel = channel;
     }
 
+    /** The bound port. */
+    int port() {
+      return ((InetSocketAddress) channel.localAddress()).getPort();
+    }
+
     /** Replaces the listener for clients. The old one closes; its connections go on. */
     public void useForClients() {
       Channel before = listener;
@@ -397,7 +402,10 @@ public final class ProxyServer implements AutoCloseable {
     public void useForAdmin() {
       Channel before = adminListener;
       adminListener = channel;
-      channel.config().setAutoRead(true);
+      ConnectionLimit callers = callersOfAdmin;
+      if (callers != null) {
+        callers.accept(channel);
+      }
       if (before != null) {
         before.close().awaitUninterruptibly();
       }
@@ -520,7 +528,7 @@ public final class ProxyServer implements AutoCloseable {
     return open == null ? 0 : ((InetSocketAddress) open.localAddress()).getPort();
   }
 
-  /** The settings of the port and the event loops, which stay. */
+  /** The settings of the listener for clients and of the event loops, in force. */
   public ListenSettings listen() {
     return settings.listen();
   }

@@ -124,6 +124,30 @@ class ConnectionLimitTest {
   }
 
   @Test
+  void aListenerThatIsOnlyPreparedAcceptsNobody() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport, settings(MOST, FLOOD), new FakeClock());
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      ProxyServer.Opened next = rig.server().open("127.0.0.1", 0);
+      WireClient early = rig.closing(new WireClient(next.port())).send(REQUEST);
+      ProxySettings more =
+          rig.settings().withListen(rig.settings().listen().withMaxConnections(FLOOD));
+      rig.server().use(more, AffinitySettings.DEFAULT, AdminPaths.NONE, CallerCheck.NONE);
+      // The loops have many turns.
+      for (int turn = 0; turn < TURNS; turn++) {
+        assertThat(rig.ask(REQUEST).status()).isEqualTo(200);
+      }
+      Await.until("they have left", () -> rig.server().clients() == 0);
+      assertThat(early.hasBytes()).isFalse();
+
+      next.useForClients();
+
+      assertThat(early.read().status()).isEqualTo(200);
+      assertThat(rig.server().clients()).isEqualTo(1);
+    }
+  }
+
+  @Test
   void withoutALimitAllClientsAreServed() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport, settings(0, 0));
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
