@@ -8,26 +8,33 @@ import io.pointsman.config.settings.CaptureSettings;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The capture file and its rotation. A file that would grow too large is renamed with the suffix
  * {@code .1}, an existing {@code .1} becomes {@code .2}, and the oldest file is deleted. A file
- * that exists at the start is renamed too. A partly written batch is truncated away, because files
- * contain only whole lines. Confined to one thread, except {@link #limit}.
+ * that exists before the first line is renamed too; without a line it stays. A partly written batch
+ * is truncated away, because files contain only whole lines. Confined to one thread, except {@link
+ * #limit}.
  */
 final class CaptureFiles implements AutoCloseable {
   private final Path path;
   private volatile long maxBytes;
   private volatile int count;
-  private FileChannel out;
+
+  /** Null before the first line. */
+  private @Nullable FileChannel out;
+
   private long length;
 
   /**
-   * Opens the first file.
+   * Checks that the file can be written, and creates it if it does not exist. The contents of an
+   * existing file stay, because the capture may not come into use.
    *
-   * @throws IOException if the file cannot be written, or is a directory
+   * @throws IOException if the file cannot be written or renamed, or is a directory
    */
   CaptureFiles(CaptureSettings settings) throws IOException {
     path = Path.of(settings.file());
@@ -37,11 +44,11 @@ final class CaptureFiles implements AutoCloseable {
       throw new IOException("capture.file: " + path + " is a directory (expected: a file)");
     }
     try {
-      if (Files.exists(path) && Files.size(path) > 0) {
-        putAside();
+      FileChannel.open(path, CREATE, WRITE).close();
+      Path directory = path.toAbsolutePath().getParent();
+      if (Files.size(path) > 0 && directory != null && !Files.isWritable(directory)) {
+        throw new AccessDeniedException(directory.toString());
       }
-      out = FileChannel.open(path, CREATE, WRITE);
-      out.truncate(0);
     } catch (IOException e) {
       throw new IOException("capture.file: cannot be written to: " + e, e);
     }
@@ -62,17 +69,18 @@ final class CaptureFiles implements AutoCloseable {
     if (lines.remaining() > maxBytes) {
       throw new IOException("a line of " + lines.remaining() + " bytes does not fit into a file");
     }
-    if (!out.isOpen() || length + lines.remaining() > maxBytes) {
-      next();
+    FileChannel to = out;
+    if (to == null || !to.isOpen() || length + lines.remaining() > maxBytes) {
+      to = next();
     }
     long before = length;
     try {
       while (lines.hasRemaining()) {
-        length += out.write(lines, length);
+        length += to.write(lines, length);
       }
     } catch (IOException e) {
       length = before;
-      takeBack();
+      takeBack(to);
       throw e;
     }
   }
@@ -81,25 +89,33 @@ final class CaptureFiles implements AutoCloseable {
    * Truncates to the last whole line. Closes the file if that fails; the next write opens a new
    * one.
    */
-  private void takeBack() {
+  private void takeBack(FileChannel from) {
     try {
-      out.truncate(length);
+      from.truncate(length);
     } catch (IOException _) {
       close();
     }
   }
 
-  private void next() throws IOException {
-    out.close();
+  private FileChannel next() throws IOException {
+    FileChannel before = out;
+    if (before != null) {
+      before.close();
+    }
     putAside();
-    out = FileChannel.open(path, CREATE, WRITE);
-    out.truncate(0);
+    FileChannel opened = FileChannel.open(path, CREATE, WRITE);
+    out = opened;
+    opened.truncate(0);
     length = 0;
+    return opened;
   }
 
-  /** Does nothing if the file does not exist; a repeated attempt then loses no older file. */
+  /**
+   * Does nothing if the file does not exist or is empty; a repeated attempt then loses no older
+   * file.
+   */
   private void putAside() throws IOException {
-    if (!Files.exists(path)) {
+    if (!Files.exists(path) || Files.size(path) == 0) {
       return;
     }
     if (count == 1) {
@@ -121,8 +137,12 @@ final class CaptureFiles implements AutoCloseable {
 
   @Override
   public void close() {
+    FileChannel last = out;
+    if (last == null) {
+      return;
+    }
     try {
-      out.close();
+      last.close();
     } catch (IOException _) {
       // The caller has already counted lines that could not be written.
     }

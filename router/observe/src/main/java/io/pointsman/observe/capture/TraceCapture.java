@@ -67,7 +67,8 @@ public final class TraceCapture implements AnswerLearner, AutoCloseable {
   private boolean failing;
 
   /**
-   * Opens the file and starts the writer thread.
+   * Checks the file and starts the writer thread. An existing file is put aside before the first
+   * line.
    *
    * @param tally counts the requests
    * @throws IOException if the file cannot be written

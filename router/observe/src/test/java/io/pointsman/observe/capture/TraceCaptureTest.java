@@ -326,6 +326,16 @@ class TraceCaptureTest implements EngineListener {
   }
 
   @Test
+  void aCaptureThatDoesNotComeIntoUseLeavesAnExistingFile() throws Exception {
+    Files.writeString(file(), "before\n");
+
+    capture(LEAST, 2).close();
+
+    assertThat(Files.readString(file())).isEqualTo("before\n");
+    assertThat(directory.resolve("trace.jsonl.1")).doesNotExist();
+  }
+
+  @Test
   void writeErrorsAreCounted() throws Exception {
     TraceCapture capture =
         new TraceCapture(new CaptureSettings("/dev/full", LEAST, 1), clock::nanos, tally);

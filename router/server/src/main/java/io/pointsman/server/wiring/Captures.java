@@ -41,8 +41,8 @@ final class Captures implements AutoCloseable {
   }
 
   /**
-   * Opens the file of a capture that is not in use yet; null if it is the file in use, or if
-   * nothing is captured.
+   * Makes a capture that is not in use yet; null if it is to the file in use, or if nothing is
+   * captured. The contents of an existing file stay until the first line.
    *
    * @throws IOException if the file cannot be written
    */
