@@ -80,6 +80,10 @@ final class Reload {
     } catch (IllegalArgumentException | IllegalStateException e) {
       String reason = String.valueOf(e.getMessage());
       return refused(List.of(reason), reason);
+    } catch (RuntimeException e) {
+      String problem = "configuration: the reload failed (expected: a restart): " + e;
+      log.error("the reload of the configuration failed; it may be in force in parts", e);
+      return ReloadOutcome.refused(List.of(problem));
     }
   }
 

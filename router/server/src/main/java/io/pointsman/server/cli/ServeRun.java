@@ -14,11 +14,9 @@ import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -38,7 +36,7 @@ public final class ServeRun {
    * @throws io.pointsman.server.wiring.StartException if the router cannot start
    */
   static int until(ConfigValues values, PrintWriter out) throws InterruptedException {
-    return until(values, (_, _) -> {}, out);
+    return until(values, (_, _) -> null, out);
   }
 
   /**
@@ -56,22 +54,15 @@ public final class ServeRun {
     ConfigValues first = watch == null ? values : source.get();
     Supplier<ConfigValues> again =
         file == null || FileWatch.hasNoKey(file) ? source : refusingEmpty(file, source);
-    List<Rounds> started = new ArrayList<>(1);
-    try {
-      return until(
-          first,
-          (router, written) -> {
-            Reload reload = new Reload(first, again, router, written);
-            router.onReload(reload::run);
-            Signals.onHangUp(reload::run);
-            if (watch != null) {
-              started.add(watch.start(reload::runAfterChange));
-            }
-          },
-          out);
-    } finally {
-      started.forEach(Rounds::close);
-    }
+    return until(
+        first,
+        (router, written) -> {
+          Reload reload = new Reload(first, again, router, written);
+          router.onReload(reload::run);
+          Signals.onHangUp(reload::run);
+          return watch == null ? null : watch.start(reload::runAfterChange);
+        },
+        out);
   }
 
   private static Supplier<ConfigValues> refusingEmpty(Path file, Supplier<ConfigValues> source) {
@@ -92,40 +83,41 @@ public final class ServeRun {
       throws InterruptedException {
     Path file = launch.file();
     if (file == null) {
-      return until(launch.values(), (_, _) -> launch.notes().forEach(log::info), out);
+      return until(
+          launch.values(),
+          (_, _) -> {
+            launch.notes().forEach(log::info);
+            return null;
+          },
+          out);
     }
     FileWatch watch = new FileWatch(file);
     // Read again, because the file may have changed before the watch began.
     Launch first = source.get();
     AtomicReference<Launch> read = new AtomicReference<>(first);
-    List<Rounds> started = new ArrayList<>(1);
-    try {
-      return until(
-          first.values(),
-          (router, written) -> {
-            first.notes().forEach(log::info);
-            router.showDynamicConfig(first.shown());
-            Reload reload = new Reload(first.values(), () -> values(source, read), router, written);
-            Supplier<ReloadApi.ReloadOutcome> again =
-                () -> {
-                  ReloadApi.ReloadOutcome outcome = reload.run();
-                  if (outcome.applied()) {
-                    router.showDynamicConfig(read.get().shown());
-                  }
-                  return outcome;
-                };
-            router.onReload(again);
-            Runnable unasked =
-                () -> {
-                  ReloadApi.ReloadOutcome _ = again.get();
-                };
-            Signals.onHangUp(unasked);
-            started.add(watch.start(unasked));
-          },
-          out);
-    } finally {
-      started.forEach(Rounds::close);
-    }
+    return until(
+        first.values(),
+        (router, written) -> {
+          first.notes().forEach(log::info);
+          router.showDynamicConfig(first.shown());
+          Reload reload = new Reload(first.values(), () -> values(source, read), router, written);
+          Supplier<ReloadApi.ReloadOutcome> again =
+              () -> {
+                ReloadApi.ReloadOutcome outcome = reload.run();
+                if (outcome.applied()) {
+                  router.showDynamicConfig(read.get().shown());
+                }
+                return outcome;
+              };
+          router.onReload(again);
+          Runnable unasked =
+              () -> {
+                ReloadApi.ReloadOutcome _ = again.get();
+              };
+          Signals.onHangUp(unasked);
+          return watch.start(unasked);
+        },
+        out);
   }
 
   private static ConfigValues values(Supplier<Launch> source, AtomicReference<Launch> read) {
@@ -134,8 +126,13 @@ public final class ServeRun {
     return next.values();
   }
 
-  private static int until(
-      ConfigValues values, BiConsumer<Router, LogSetup> onStart, PrintWriter out)
+  /** Work beside a router. */
+  private interface Beside {
+    /** Starts it. Returns the watch of a file, which ends before the router stops; null: none. */
+    @Nullable Rounds start(Router router, LogSetup written);
+  }
+
+  private static int until(ConfigValues values, Beside beside, PrintWriter out)
       throws InterruptedException {
     PointsmanConfig config = PointsmanConfig.from(values);
     CountDownLatch stop = new CountDownLatch(1);
@@ -144,23 +141,28 @@ public final class ServeRun {
       try (router) {
         Signals.onFirst(stop::countDown);
         openJars();
-        onStart.accept(router, written);
-        greet(router, config, out);
-        WorkerNotes.of(values, config).forEach(log::warn);
-        for (String flag : values.exposedFlags()) {
-          log.warn(
-              "{}: other users of this machine can see the key in the list of processes (expected:"
-                  + " {}-file)",
-              flag,
-              flag);
+        try (Rounds _ = beside.start(router, written)) {
+          greet(router, config, out);
+          WorkerNotes.of(values, config).forEach(log::warn);
+          warnOfFlags(values);
+          Thread.startVirtualThread(() -> unknownHosts(config));
+          stop.await();
         }
-        Thread.startVirtualThread(() -> unknownHosts(config));
-        stop.await();
         log.info("stopping, {} requests in flight", router.inFlight());
       }
       log.info("stopped, {} requests in flight", router.inFlight());
     }
     return 0;
+  }
+
+  private static void warnOfFlags(ConfigValues values) {
+    for (String flag : values.exposedFlags()) {
+      log.warn(
+          "{}: other users of this machine can see the key in the list of processes (expected:"
+              + " {}-file)",
+          flag,
+          flag);
+    }
   }
 
   /** Beside the start, because a lookup may take seconds. */

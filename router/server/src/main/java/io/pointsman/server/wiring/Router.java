@@ -150,9 +150,12 @@ public final class Router implements AutoCloseable {
    * @param before the present configuration
    * @throws IllegalArgumentException with the reason, if the router needs a restart or a value
    *     cannot be used
-   * @throws IllegalStateException if there is no room for all workers
+   * @throws IllegalStateException if there is no room for all workers, or if the router stops
    */
   public synchronized void change(PointsmanConfig before, PointsmanConfig next) {
+    if (draining.get()) {
+      throw new IllegalStateException("the router stops");
+    }
     if (!before.canBecome(next)) {
       throw new IllegalArgumentException("configuration: needs a restart");
     }
@@ -163,15 +166,25 @@ public final class Router implements AutoCloseable {
       change.core().tls().apply();
       assembly.useEngineKeys(next, server);
       configureWorkers(before.workers(), next.workers());
-    } catch (IllegalArgumentException | IllegalStateException e) {
-      assembly.useEngineKeys(before, server);
-      assembly.drop(change);
+    } catch (RuntimeException e) {
+      takeBack(before, change, e);
       throw e;
     }
     String addresses = addresses();
     assembly.use(next, change, server);
     if (!addresses().equals(addresses)) {
       log.info("the router listens on {}", addresses());
+    }
+  }
+
+  private void takeBack(
+      PointsmanConfig before, RouterAssembly.Prepared change, RuntimeException reason) {
+    try {
+      assembly.useEngineKeys(before, server);
+    } catch (RuntimeException e) {
+      reason.addSuppressed(e);
+    } finally {
+      assembly.drop(change);
     }
   }
 
@@ -230,17 +243,23 @@ public final class Router implements AutoCloseable {
 
   /**
    * Stops the router. Readiness becomes false, the port closes after the drain delay, and active
-   * requests get the drain timeout to end. Then everything is closed.
+   * requests get the drain timeout to end. Then everything is closed. A change of the configuration
+   * ends before, and later ones are refused.
    */
   @Override
   public void close() {
-    if (draining.compareAndSet(false, true)) {
+    if (drains()) {
       // Beside the drain, because a batch may take seconds to stop.
       Thread batchesStop = Thread.ofPlatform().name("stop-batches").start(this::stopBatches);
       server.close();
       join(batchesStop);
       OpenedParts.closeAll(control);
     }
+  }
+
+  /** True for the first call. A change of the configuration holds the same lock. */
+  private synchronized boolean drains() {
+    return draining.compareAndSet(false, true);
   }
 
   private static void join(Thread thread) {

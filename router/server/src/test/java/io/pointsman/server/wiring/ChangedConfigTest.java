@@ -171,6 +171,31 @@ class ChangedConfigTest {
   }
 
   @Test
+  void aRouterThatStopsRefusesChanges() {
+    PointsmanConfig config = config("workers: ['" + one.url() + "']\n");
+    Router router = started(config, 1);
+    router.close();
+    assertThatThrownBy(() -> router.change(config, config))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessage("the router stops");
+  }
+
+  @Test
+  void aCaptureThatIsRefusedWithOtherKeysLeavesItsFile() throws Exception {
+    Path file = Files.writeString(directory.resolve("kept.jsonl"), "before\n");
+    String workers = "policy: round_robin\nworkers: ['" + one.url() + "']\n";
+    PointsmanConfig before = config(workers);
+    Router router = started(before, 1);
+    String capture = workers + "capture: {file: '" + file + "'}\n";
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      PointsmanConfig refused = moved(capture, "listen", taken.getLocalPort());
+      assertThatThrownBy(() -> router.change(before, refused))
+          .isInstanceOf(IllegalArgumentException.class);
+    }
+    assertThat(Files.readString(file)).isEqualTo("before\n");
+  }
+
+  @Test
   void theMeaningOfHealthChanges() throws Exception {
     String workers = "workers: ['" + one.url() + "', 'http://127.0.0.1:1']\n";
     PointsmanConfig before = config(workers + "health: {first-retry: 10ms}\n");
