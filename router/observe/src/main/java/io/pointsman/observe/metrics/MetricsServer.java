@@ -51,7 +51,7 @@ public final class MetricsServer implements AutoCloseable {
     this.hosts = hosts;
     try {
       listener = new MetricsListener(address, tls, executor, this::answer, MetricsListener.IDLE);
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException e) {
       executor.shutdownNow();
       throw e;
     }

@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The listeners, whose addresses may change. The new one is open before the old one closes, and
- * accepts connections after the change is complete. Connections of the old one go on.
+ * accepts connections after the change is complete. Connections of the old one go on, except those
+ * of the metrics, which close.
  */
 final class Listeners implements AutoCloseable {
   private final RouterMetrics metrics;
@@ -110,7 +111,7 @@ final class Listeners implements AutoCloseable {
    * Opens the listeners that get other addresses. They accept nothing yet, except that of the
    * metrics, which nothing else changes.
    *
-   * @throws IllegalArgumentException if a port cannot be bound
+   * @throws IllegalArgumentException if a port cannot be bound; none stays open
    */
   Change prepared(PointsmanConfig before, PointsmanConfig next) {
     ProxyServer.Opened clients = null;
@@ -119,9 +120,11 @@ final class Listeners implements AutoCloseable {
       clients = clients(before.proxy().listen(), next.proxy().listen());
       admin = admin(before.access(), next.access());
       return new Change(clients, admin, metrics(before.metrics(), next.metrics()));
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException e) {
       new Change(clients, admin, null).drop();
-      throw new IllegalArgumentException(String.valueOf(e.getMessage()), e);
+      throw e instanceof RuntimeException unchecked
+          ? unchecked
+          : new IllegalArgumentException(String.valueOf(e.getMessage()), e);
     }
   }
 
