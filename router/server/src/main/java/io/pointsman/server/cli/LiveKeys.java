@@ -4,6 +4,7 @@ import io.pointsman.config.ConfigException;
 import io.pointsman.config.ConfigText;
 import io.pointsman.config.ConfigValues;
 import io.pointsman.config.PointsmanConfig;
+import io.pointsman.config.RestartReasons;
 import io.pointsman.config.key.Key;
 import java.util.ArrayList;
 import java.util.List;
@@ -13,8 +14,8 @@ final class LiveKeys {
   private LiveKeys() {}
 
   /**
-   * True if a running router takes over the value of this key alone, or if the value is invalid
-   * without other keys.
+   * True if a running router takes over the value of this key alone. If the value is invalid
+   * without other keys: true if no reason against a change of the key is known.
    *
    * @param values the values of {@code present}
    * @param next has the new value
@@ -25,7 +26,7 @@ final class LiveKeys {
       ConfigValues changed = new ConfigValues().setAll(values).set(key, next.get(key));
       return present.canBecome(PointsmanConfig.from(changed));
     } catch (ConfigException e) {
-      return true;
+      return RestartReasons.of(key) == null;
     }
   }
 
