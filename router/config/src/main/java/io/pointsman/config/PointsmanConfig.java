@@ -121,7 +121,7 @@ public record PointsmanConfig(
 
   /**
    * Copy with the parts of {@code next} that a running router can take over. The rest needs a
-   * restart: sockets, threads, sources of workers, and parts that only the start builds.
+   * restart: TLS of listeners, threads, stores, and parts that only the start builds.
    */
   public PointsmanConfig withLive(PointsmanConfig next) {
     PointsmanConfigBuilder live =

@@ -415,7 +415,10 @@ class ConfigKeysTest {
     new GeneratedPage("reference/configuration.md").assertIs(ConfigPage.text());
   }
 
-  /** No third kind: a change is applied, or it is refused with a reason that the page lists. */
+  /**
+   * The records of the configuration take over a change of the key, or the page lists a reason.
+   * Other tests change keys of a running router.
+   */
   @Test
   void everyKeyChangesWhileTheRouterRunsOrHasAReason() {
     List<String> wrong = new ArrayList<>();

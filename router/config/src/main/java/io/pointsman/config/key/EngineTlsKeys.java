@@ -18,7 +18,7 @@ public final class EngineTlsKeys {
           "PEM file with the CA certificates that are trusted for engines, in place of the"
               + " system's. It applies to requests, probes and all other calls to engines.",
           "Empty: the file in the environment variable `SSL_CERT_FILE`, or else the JVM's"
-              + " certificates. The file is read at the start.");
+              + " certificates. The router follows changes of the file.");
 
   public static final Key<String> CERTIFICATE_FILE =
       Key.of(
@@ -26,7 +26,7 @@ public final class EngineTlsKeys {
           text("<file>", "a PEM file", true),
           DEFAULTS.certificateFile(),
           "PEM file with the router's certificate for engines that require one, and its chain.",
-          "Empty: no certificate is sent. The file is read at the start.");
+          "Empty: no certificate is sent. The router follows changes of the file.");
 
   public static final Key<String> KEY_FILE =
       Key.of(
@@ -50,7 +50,8 @@ public final class EngineTlsKeys {
           "engine-tls.insecure-skip-verify",
           bool(),
           DEFAULTS.insecureSkipVerify(),
-          "Accept any certificate of an engine. The log has a warning at the start.",
+          "Accept any certificate of an engine. The log has a warning at the start and at each"
+              + " reload.",
           "`true`: a computer in the network path can read and change prompts, responses and"
               + " keys.");
 
