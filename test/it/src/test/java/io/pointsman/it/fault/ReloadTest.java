@@ -12,6 +12,7 @@ import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -157,12 +158,24 @@ final class ReloadTest {
       configure("log: {format: json, directory: '" + logs + "'}\n", first);
       router.hangUp();
       router.awaitOutput("\"message\":\"configuration reloaded");
-      assertThat(Files.readString(logs.resolve("pointsman.log")))
-          .contains("\"message\":\"configuration reloaded");
+      // Another thread writes the file.
+      WaitFor.until(
+          "the line in the file",
+          WaitFor.LONG,
+          () ->
+              text(logs.resolve("pointsman.log")).contains("\"message\":\"configuration reloaded"));
       configure("log: {directory: '" + file + "/below'}\n", first);
       router.hangUp();
       router.awaitOutput("log.directory: cannot be written to: ");
       router.verify();
+    }
+  }
+
+  private static String text(Path file) {
+    try {
+      return Files.exists(file) ? Files.readString(file) : "";
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 
