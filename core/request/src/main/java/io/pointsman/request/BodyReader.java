@@ -93,10 +93,10 @@ final class BodyReader {
     return stream.present() && JsonText.isTrue(body, from, from + stream.length());
   }
 
+  /** The id of the previous response; null as for the model. It is never cut. */
   @Nullable String responseId() {
-    return string(response)
-        ? JsonText.decode(body, offset + response.offset() + 1, end(response))
-        : null;
+    int from = offset + response.offset();
+    return string(response) ? JsonText.decode(body, from + 1, from + response.length() - 1) : null;
   }
 
   Span modelSpan() {
