@@ -2,6 +2,7 @@ package io.pointsman.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.fleet.BreakerSettings;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
@@ -119,7 +120,9 @@ class EngineShutdownStateTest {
 
     assertThat(workers).allMatch(Worker::shuttingDown);
     assertThat(workers.stream().filter(each -> !each.eligible(limited.now()))).hasSize(2);
-    assertThat(limited.fleet.ejections().refused()).isEqualTo(2);
+    assertThat(workers.stream().filter(Worker::closing)).hasSize(2);
+    workers.forEach(Worker::shutsDown);
+    assertThat(limited.fleet.ejections().refused()).as("once for each worker").isEqualTo(2);
     long sign = limited.now();
     limited.clock.advance(Duration.ofMillis(1));
     assertThat(workers.get(3).shuttingDownSince(sign)).isTrue();
@@ -157,6 +160,19 @@ class EngineShutdownStateTest {
     only.shutsDown();
 
     assertThat(only.eligible(limited.now())).isFalse();
+  }
+
+  @Test
+  void withAShareOf0SignsExcludeNoWorker() {
+    FleetSettings all = FleetSettings.DEFAULTS;
+    BreakerSettings none = all.breaker().withMaxEjectedShare(0);
+    TestFleet limited =
+        new TestFleet(new FleetSettings(all.maxWorkers(), all.health(), none, all.stall()));
+    Worker only = limited.add(TestFleet.spec("a", "m"));
+    only.shutsDown();
+
+    assertThat(only.closing()).isFalse();
+    assertThat(only.eligible(limited.now())).isTrue();
   }
 
   @Test

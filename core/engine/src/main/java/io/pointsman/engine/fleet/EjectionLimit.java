@@ -29,7 +29,7 @@ public final class EjectionLimit {
     share = next;
   }
 
-  /** Returns true if the last worker of a model is never excluded. */
+  /** Returns true if failures never exclude the last worker of a model. */
   public boolean sparesLast() {
     return share < 1;
   }
@@ -56,13 +56,17 @@ public final class EjectionLimit {
 
   /**
    * Runs {@code mark}, which excludes {@code worker} by other evidence than failures, if the limit
-   * admits it. An only worker may be excluded: the mark does not keep it from service then.
+   * admits it. An only worker may be marked unless the share is 0. It still serves if it has
+   * stalled; if its engine shuts down, it gets a trial once per second.
    *
+   * @param counts false if a refusal is not counted, because the same evidence was refused before
    * @return false if the worker stays in service
    */
-  synchronized boolean exclude(Worker worker, Runnable mark) {
+  synchronized boolean exclude(Worker worker, boolean counts, Runnable mark) {
     if (share < 1 && !admits(worker, true)) {
-      refused.increment();
+      if (counts) {
+        refused.increment();
+      }
       return false;
     }
     mark.run();
@@ -88,7 +92,7 @@ public final class EjectionLimit {
   }
 
   private boolean admits(Worker worker, @Nullable Pool pool, boolean only) {
-    if (pool == null || (only && pool.size() == 1)) {
+    if (pool == null || (only && share > 0 && pool.size() == 1)) {
       return true;
     }
     int out = 1;

@@ -1,7 +1,5 @@
 package io.pointsman.engine.fleet;
 
-import java.util.function.Predicate;
-
 /**
  * Limits of the stalls of one worker.
  *
@@ -9,4 +7,14 @@ import java.util.function.Predicate;
  * @param excludes runs its argument, which marks the worker as stalled; or returns false. Called
  *     under the lock of the stall
  */
-record StallLimits(StallSettings patience, Predicate<Runnable> excludes) {}
+record StallLimits(StallSettings patience, Exclusions excludes) {
+  /** Decides about the exclusion of the worker. */
+  interface Exclusions {
+    /**
+     * Runs {@code mark}, or returns false.
+     *
+     * @param counts false if a refusal is not counted
+     */
+    boolean exclude(boolean counts, Runnable mark);
+  }
+}

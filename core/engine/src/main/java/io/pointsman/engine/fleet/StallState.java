@@ -3,7 +3,6 @@ package io.pointsman.engine.fleet;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.LoadBoard.Mark;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.Predicate;
 
 /**
  * The progress of one worker, and its stalls. A stalled worker is excluded except for trials. It
@@ -33,7 +32,11 @@ public final class StallState {
   private final Departures departures = new Departures();
   private final LongAdder stalls = new LongAdder();
   private final LongAdder deserted = new LongAdder();
-  private final Predicate<Runnable> excludes;
+  private final StallLimits.Exclusions excludes;
+
+  /** True if the exclusion was refused since the last output. */
+  private volatile boolean spared;
+
   private volatile StallSettings settings;
   private volatile long lastProgressAt;
 
@@ -98,8 +101,9 @@ public final class StallState {
 
   private synchronized void begin(long now, int departed) {
     if (!stalled()) {
-      boolean _ =
-          excludes.test(
+      spared =
+          !excludes.exclude(
+              !spared,
               () -> {
                 stalls.increment();
                 byDepartures = departed;
@@ -168,6 +172,9 @@ public final class StallState {
 
   private void end() {
     departures.clear();
+    if (spared) {
+      spared = false;
+    }
     if (stalled()) {
       cell.mark(Mark.STALLED, false);
     }

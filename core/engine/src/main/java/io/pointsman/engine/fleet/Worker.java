@@ -78,7 +78,8 @@ public final class Worker {
             shutdown,
             rest,
             probes,
-            new StallLimits(settings.stall(), mark -> ejections.exclude(this, mark)),
+            new StallLimits(
+                settings.stall(), (counts, mark) -> ejections.exclude(this, counts, mark)),
             ticker);
     exclusion = new Exclusion(this, cell);
     if (spec.maxInFlight() > 0) {
@@ -336,9 +337,10 @@ public final class Worker {
    * answered. If the {@link EjectionLimit} does not admit that, it gets new requests all the time.
    */
   public synchronized void shutsDown() {
+    boolean first = !shutdown.begun();
     shutdown.begins(ticker.nanos());
     if (!closing()) {
-      ejections.exclude(this, () -> cell.mark(Mark.CLOSING, true));
+      ejections.exclude(this, first, () -> cell.mark(Mark.CLOSING, true));
     }
   }
 
@@ -352,7 +354,10 @@ public final class Worker {
     return asleep() || shutdown.onRequest(ticker.nanos());
   }
 
-  /** Returns true if its engine shuts down, as its answers show. */
+  /**
+   * Returns true if its engine shuts down, as its answers show. The worker may serve nevertheless,
+   * see {@link #closing}.
+   */
   public boolean shuttingDown() {
     return shutdown.begun();
   }
@@ -366,7 +371,7 @@ public final class Worker {
   }
 
   /** Returns true if the shutdown of its engine excludes it, except for trials. */
-  boolean closing() {
+  public boolean closing() {
     return cell.shows(Mark.CLOSING);
   }
 

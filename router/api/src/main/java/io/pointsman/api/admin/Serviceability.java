@@ -99,7 +99,7 @@ final class Serviceability {
     if (worker.asleep()) {
       return "sleeps or is paused";
     }
-    return worker.shuttingDown() ? "its engine shuts down" : "";
+    return worker.closing() ? "its engine shuts down" : "";
   }
 
   /** The workers that get requests, by role. */

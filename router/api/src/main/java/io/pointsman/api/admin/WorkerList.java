@@ -33,7 +33,7 @@ public final class WorkerList {
       node.put("worker_type", WorkersApi.name(worker.spec().role()));
       node.put("is_healthy", worker.health().healthy());
       node.put("id", worker.id());
-      node.put("draining", worker.draining() || worker.shuttingDown());
+      node.put("draining", worker.draining() || worker.closing());
       node.put("asleep", worker.asleep());
       node.put("reason", worker.health().reason());
     }

@@ -104,7 +104,7 @@ public final class WorkersApi {
     node.put("breaker_openings", worker.breaker().opened());
     node.put("resting", worker.restState().left(ticker.nanos()) > 0);
     node.put("stalled", worker.stalled());
-    node.put("draining", worker.draining() || worker.shuttingDown());
+    node.put("draining", worker.draining() || worker.closing());
     node.put("cordoned", worker.cordoned());
     node.put("drained", worker.draining() && worker.inFlight() == 0);
     node.put("weight", worker.weight());

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.config.settings.DisaggSettings;
 import io.pointsman.config.settings.HealthAnswer;
+import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
@@ -81,6 +82,21 @@ class HealthApiTest {
 
     leaving.drain(false);
     assertThat(admin.get("/readiness").status()).isEqualTo(200);
+  }
+
+  @Test
+  void itIsReadyWhileWorkersServeDespiteSignsOfAShutdown() throws Exception {
+    List<Worker> workers =
+        List.of(admin.healthyWorker("http://a:1"), admin.healthyWorker("http://b:1"));
+    workers.forEach(Worker::shutsDown);
+    assertThat(admin.get("/readyz").status()).as("without a limit").isEqualTo(503);
+
+    AdminFixture other = new AdminFixture();
+    other.fleet.configure(FleetSettings.DEFAULTS);
+    List.of(other.healthyWorker("http://a:1"), other.healthyWorker("http://b:1"))
+        .forEach(Worker::shutsDown);
+    assertThat(other.get("/readyz").status()).as("one stays in service").isEqualTo(200);
+    assertThat(text(other.get("/workers"))).contains("\"draining\":true", "\"draining\":false");
   }
 
   private static AdminFixture twoRoles(boolean decodeServesWhole) {

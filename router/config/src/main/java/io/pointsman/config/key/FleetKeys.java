@@ -207,7 +207,9 @@ public final class FleetKeys {
           BreakerSettings.DEFAULTS.maxEjectedShare(),
           "Maximum share of the workers of a model that open breakers, stalls and signs of a"
               + " shutdown exclude at the same time. At least one may be excluded, but never the"
-              + " last one in service. Beyond the share, failing workers stay in service.",
+              + " last one in service. Beyond the share, failing workers stay in service. A"
+              + " model's only worker gets one trial request per second while its engine shuts"
+              + " down.",
           "`0`: these exclude no worker. `1`: no limit; they can exclude all workers.");
 
   public static final Key<Boolean> STALL_ENABLED =

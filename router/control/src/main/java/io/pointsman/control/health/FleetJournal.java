@@ -53,7 +53,7 @@ public final class FleetJournal {
           worker.stalled(),
           worker.asleep(),
           worker.probes().ignored(),
-          worker.shuttingDown());
+          worker.closing());
     }
   }
 

@@ -35,7 +35,7 @@ final class FleetMetrics {
     perWorker(meters, FleetMetric.WORKER_STALLS, w -> w.stallState().count());
     perWorker(meters, FleetMetric.WORKER_DESERTED, w -> w.stallState().deserted());
     perWorker(meters, FleetMetric.WORKER_LAST_RESORTS, Worker::lastResorts);
-    perWorker(meters, FleetMetric.WORKER_DRAINING, w -> flag(w.draining() || w.shuttingDown()));
+    perWorker(meters, FleetMetric.WORKER_DRAINING, w -> flag(w.draining() || w.closing()));
     perWorker(meters, FleetMetric.WORKER_CORDONED, w -> flag(w.cordoned()));
     perWorker(meters, FleetMetric.WORKER_WEIGHT, Worker::weight);
     perWorker(meters, FleetMetric.WORKER_OTHERS, w -> w.capacity().others());
