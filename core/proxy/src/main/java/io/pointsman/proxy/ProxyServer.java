@@ -244,6 +244,7 @@ public final class ProxyServer implements AutoCloseable {
         context.routes(),
         context.admin(),
         context.callers(),
+        !settings.listen().tls().clientCaFile().isEmpty(),
         hosts(settings.listen()),
         context.listener(),
         context.tracer(),

@@ -31,7 +31,7 @@ final class BatchClients {
   /** Secrets by the batches that run, and their clients. */
   private final Map<String, String> ofBatch = new ConcurrentHashMap<>();
 
-  private final Map<String, ClientIdentity> bySecret = new ConcurrentHashMap<>();
+  private final Map<String, CallerCheck.Principal> bySecret = new ConcurrentHashMap<>();
 
   /**
    * @param secrets source of texts that nobody can guess
@@ -47,7 +47,7 @@ final class BatchClients {
     ClientIdentity client = StoredClient.read(batch.json());
     if (client != null) {
       String secret = secrets.get();
-      bySecret.put(secret, client);
+      bySecret.put(secret, new CallerCheck.Principal(client, batch.owner()));
       ofBatch.put(batch.id(), secret);
     }
   }
@@ -66,18 +66,21 @@ final class BatchClients {
   }
 
   /** The client with its present limits; null for a request that is not of a batch. */
-  private @Nullable ClientIdentity sentFor(RequestHeaders headers, ClientIdentity sender) {
+  private CallerCheck.@Nullable Principal sentFor(RequestHeaders headers, ClientIdentity sender) {
     String secret = headers.first(HEADER);
-    ClientIdentity stored = secret == null ? null : bySecret.get(secret);
-    if (stored == null) {
+    CallerCheck.Principal entered = secret == null ? null : bySecret.get(secret);
+    if (entered == null) {
       return null;
     }
+    ClientIdentity stored = entered.client();
     KeyHolder present = stored.byKey() ? keys.apply(stored.name()) : null;
     ClientIdentity client = present == null ? stored : present.identity();
     // Nobody waits for a batch, so its requests do not precede those of others.
     Priority priority = client.priority() == Priority.HIGH ? Priority.NORMAL : client.priority();
-    return new ClientIdentity(
-        client.kind(), client.name(), models(sender, client), client.quotas(), priority);
+    ClientIdentity known =
+        new ClientIdentity(
+            client.kind(), client.name(), models(sender, client), client.quotas(), priority);
+    return new CallerCheck.Principal(known, entered.owner());
   }
 
   /** The models that both the key of batches and the client may use. */
@@ -117,12 +120,22 @@ final class BatchClients {
       }
 
       @Override
+      public boolean confirms() {
+        return others.confirms();
+      }
+
+      @Override
+      public boolean identifies() {
+        return others.identifies();
+      }
+
+      @Override
       public @Nullable KeyHolder holder(@Nullable String authorization) {
         return others.holder(authorization);
       }
 
       @Override
-      public @Nullable ClientIdentity sentFor(RequestHeaders headers, ClientIdentity sender) {
+      public @Nullable Principal sentFor(RequestHeaders headers, ClientIdentity sender) {
         return BatchClients.this.sentFor(headers, sender);
       }
     };

@@ -142,6 +142,12 @@ final class BatchRig implements AutoCloseable {
    * @param sender the client by that key
    */
   @Nullable ClientIdentity clientOf(String secret, ClientIdentity sender) {
+    CallerCheck.Principal found = principalOf(secret, sender);
+    return found == null ? null : found.client();
+  }
+
+  /** The client for which the router counts a request with this secret, with its owner. */
+  CallerCheck.@Nullable Principal principalOf(String secret, ClientIdentity sender) {
     RequestHeaders headers =
         new RequestHeaders() {
           @Override

@@ -285,6 +285,13 @@ class ClientTlsTest {
       List<String> versions = List.of("TLSv1.3");
       try (SSLSocket none = socket(rig, trusting(null, first), versions, List.of())) {
         assertThat(ask(none)).startsWith("HTTP/1.1 200 ");
+        // It may be the response of a client with a certificate.
+        String unowned =
+            "GET /v1/responses/resp_1 HTTP/1.1\r\nhost: r\r\nconnection: close\r\n\r\n";
+        none.getOutputStream().write(unowned.getBytes(UTF_8));
+        assertThat(new String(none.getInputStream().readAllBytes(), UTF_8))
+            .startsWith("HTTP/1.1 404 ")
+            .contains("response_not_found");
       }
       try (SSLSocket unknown = socket(rig, trusting(forged, first), versions, List.of())) {
         assertThatThrownBy(() -> ask(unknown)).isInstanceOf(IOException.class);

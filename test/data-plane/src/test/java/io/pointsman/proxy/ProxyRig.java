@@ -55,6 +55,7 @@ import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.proxy.upstream.UpstreamSettings;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.request.RequestFacts;
+import io.pointsman.request.RequestHeaders;
 import io.pointsman.testkit.Await;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.ScriptedRandomSource;
@@ -348,6 +349,16 @@ public final class ProxyRig implements AutoCloseable {
     @Override
     public boolean confirms() {
       return callers.confirms();
+    }
+
+    @Override
+    public boolean identifies() {
+      return callers.identifies();
+    }
+
+    @Override
+    public @Nullable Principal sentFor(RequestHeaders headers, ClientIdentity sender) {
+      return callers.sentFor(headers, sender);
     }
 
     @Override

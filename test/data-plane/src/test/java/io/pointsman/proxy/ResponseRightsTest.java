@@ -9,6 +9,7 @@ import io.pointsman.proxy.identity.ClientIdentity.Kind;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.settings.ClientLimits;
 import io.pointsman.proxy.settings.LimitSettings;
+import io.pointsman.request.RequestHeaders;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.util.List;
@@ -27,9 +28,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 @SuppressWarnings("try") // tests may be interrupted
 @Timeout(60)
 class ResponseRightsTest {
-  /** Keys with a name, and keys that a server confirms without a name. */
-  private static final class Keys implements CallerCheck {
-    private final Map<String, ClientIdentity> named =
+  /**
+   * Keys with a name, and keys without one.
+   *
+   * @param confirms true if a server confirms the keys without a name
+   */
+  private record Keys(boolean confirms) implements CallerCheck {
+    private static final Map<String, ClientIdentity> NAMED =
         Map.of(
             "Bearer alice", new ClientIdentity(Kind.KEY, "alice", Set.of()),
             "Bearer bob", new ClientIdentity(Kind.KEY, "bob", Set.of()),
@@ -47,15 +52,16 @@ class ResponseRightsTest {
 
     @Override
     public Admittance admission(@Nullable String authorization) {
-      ClientIdentity client = authorization == null ? null : named.get(authorization);
+      ClientIdentity client = authorization == null ? null : NAMED.get(authorization);
       return client == null
           ? Admittance.of(known(authorization))
           : new Admittance(Verdict.ADMITTED, client);
     }
 
     @Override
-    public boolean confirms() {
-      return true;
+    public @Nullable Principal sentFor(RequestHeaders headers, ClientIdentity sender) {
+      String owner = headers.first("x-owner");
+      return owner == null ? null : new Principal(ClientIdentity.UNKNOWN, owner);
     }
   }
 
@@ -74,7 +80,7 @@ class ResponseRightsTest {
             Transport.AUTO,
             ProxySettings.DEFAULTS.withLimits(
                 LimitSettings.DEFAULTS.withMaxBufferedBody(2000).withClients(limits)));
-    rig.callers = new Keys();
+    rig.callers = new Keys(true);
     engine = rig.closing(ScriptedEngine.start(keeper()));
     rig.worker(WorkerSpec.of(engine.url()).withModels(Set.of("m", "m2")));
   }
@@ -236,6 +242,34 @@ class ResponseRightsTest {
             + body;
     assertThat(rig.ask(request).status()).isBetween(400, 415);
     assertThat(engine.requests()).hasSize(1);
+  }
+
+  /** The key of such a request is that of batches. */
+  @Test
+  void aRequestThatTheRouterSendsForAClientCreatesThatClientsResponse() throws Exception {
+    start(true);
+    String headers = "authorization: Bearer batches\r\nx-owner: key/alice\r\n";
+    String body = "{\"model\":\"m\",\"input\":\"x\"}";
+    assertThat(rig.ask(ProxyRig.post("/v1/responses", headers, body)).text()).contains("resp_1");
+    assertUnknown(ask("batches", "GET", "/v1/responses/resp_1"));
+    assertThat(ask("alice", "GET", "/v1/responses/resp_1").status()).isEqualTo(200);
+  }
+
+  /** Clients with names need the protection from these clients too. */
+  @Test
+  void clientsWithoutANameUseTheirOwnResponsesOnlyIfOthersHaveNames() throws Exception {
+    start(false);
+    rig.callers = new Keys(false);
+    create("alice", "");
+    String previous = ",\"previous_response_id\":\"resp_1\"";
+    assertUnknown(create("other", previous));
+    assertUnknown(ask("other", "GET", "/v1/responses/resp_9"));
+    assertUnknown(create("other", ",\"user\":\"" + "x".repeat(5000) + "\"" + previous));
+    assertThat(create("other", ",\"user\":\"" + "x".repeat(20_000) + "\"" + previous).status())
+        .isEqualTo(413);
+    assertThat(engine.requests()).hasSize(1);
+    create("other", "");
+    assertThat(ask("another", "GET", "/v1/responses/resp_2").status()).isEqualTo(200);
   }
 
   /** The router cannot distinguish these clients. */

@@ -1,7 +1,6 @@
 package io.pointsman.proxy.exchange;
 
 import io.netty.channel.Channel;
-import io.pointsman.proxy.identity.ClientIdentity;
 import io.pointsman.proxy.identity.KeyHolder;
 import io.pointsman.proxy.identity.KeyRole;
 import io.pointsman.proxy.local.AdminGuard;
@@ -203,8 +202,9 @@ final class Dispatcher {
    * @param admin the caller of an admin path; null for a path of clients
    */
   void dispatch(RequestHead admitted, @Nullable Caller admin) {
-    ClientIdentity behind = server().callers().sentFor(admitted, admitted.identity());
-    RequestHead head = behind == null ? admitted : admitted.onBehalfOf(behind);
+    CallerCheck.Principal behind = server().callers().sentFor(admitted, admitted.identity());
+    RequestHead head =
+        behind == null ? admitted : admitted.onBehalfOf(behind.client(), behind.owner());
     Found found = found(admin == null ? server().routes() : server().admin().routes(), head);
     if (found != null) {
       beginLocal(found.methods, found.head, admin == null ? Caller.OPEN : admin);

@@ -84,12 +84,12 @@ final class Intake implements BodyDecoder.Receiver {
       "model: cannot be checked for this API key, because the body is too long";
 
   private static final String UNREAD_RESPONSE =
-      "request body: too long to find previous_response_id, which the router checks for this API"
-          + " key (expected: at most 8 times limits.max-buffered-body)";
+      "request body: too long to find previous_response_id, which the router checks (expected: at"
+          + " most 8 times limits.max-buffered-body)";
 
   private static final String UNREADABLE_RESPONSE =
       "request body: not readable for the router (expected: a JSON object without a coding, because"
-          + " the router checks previous_response_id for this API key)";
+          + " the router checks previous_response_id)";
 
   /** Kinds of bodies that engines may read as JSON, and the router does not. */
   private static final Set<BodyVerdict.Kind> UNREADABLE =
@@ -341,15 +341,16 @@ final class Intake implements BodyDecoder.Receiver {
   }
 
   /**
-   * Checks that a client with a name uses no stored response of another one. All of the body must
-   * be read for this.
+   * Checks that a client uses no stored response of another one, if some clients have names. All of
+   * the body must be read for this.
    *
    * @param owner the client as an owner of responses
    * @return null if it uses none
    */
   private @Nullable Result ofOwner(
       RequestFacts read, @Nullable StoredResponse stored, String owner) {
-    if (endpoint == Endpoint.RESPONSES && !owner.equals(ClientOwner.EVERYBODY)) {
+    boolean checked = server.distinguishes() || !owner.equals(ClientOwner.EVERYBODY);
+    if (checked && endpoint == Endpoint.RESPONSES) {
       if (!body.complete()) {
         return body.keepsMore() ? MORE : new Refused(ProxyError.BODY_TOO_LARGE, UNREAD_RESPONSE);
       }
@@ -357,7 +358,7 @@ final class Intake implements BodyDecoder.Receiver {
         return new Refused(ProxyError.INVALID_BODY, UNREADABLE_RESPONSE);
       }
     }
-    boolean unknown = server.limits().clients().searchesUnowned();
+    boolean unknown = !checked || server.limits().clients().searchesUnowned();
     return stored == null || stored.permitted(unknown)
         ? null
         : new Refused(ProxyError.UNKNOWN_RESPONSE);

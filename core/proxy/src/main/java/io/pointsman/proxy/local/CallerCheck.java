@@ -19,6 +19,11 @@ public interface CallerCheck {
         public Verdict ask(String authorization) {
           return Verdict.ADMITTED;
         }
+
+        @Override
+        public boolean identifies() {
+          return false;
+        }
       };
 
   /** Admits nobody. */
@@ -63,6 +68,14 @@ public interface CallerCheck {
     }
   }
 
+  /**
+   * The client for which the router itself sends a request.
+   *
+   * @param owner the client as the owner of stored responses, see {@link
+   *     io.pointsman.proxy.identity.ClientOwner}
+   */
+  record Principal(ClientIdentity client, String owner) {}
+
   /** As {@link #known}, with the client. */
   default Admittance admission(@Nullable String authorization) {
     return Admittance.of(known(authorization));
@@ -95,6 +108,11 @@ public interface CallerCheck {
     return false;
   }
 
+  /** True if admitted clients can have a name, or a key that an authority has confirmed. */
+  default boolean identifies() {
+    return true;
+  }
+
   /**
    * The holder of a key of the router, of any role; null if the router has no such key. Called on
    * event loops; must neither block nor throw.
@@ -112,7 +130,7 @@ public interface CallerCheck {
    * @param sender the client by the key of the request
    * @return null for a request of a client
    */
-  default @Nullable ClientIdentity sentFor(RequestHeaders headers, ClientIdentity sender) {
+  default @Nullable Principal sentFor(RequestHeaders headers, ClientIdentity sender) {
     return null;
   }
 

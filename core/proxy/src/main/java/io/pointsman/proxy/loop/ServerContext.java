@@ -34,6 +34,7 @@ import java.time.Duration;
  * State that all exchanges of the server share, across event loops. Its parts are immutable or
  * thread-safe.
  *
+ * @param certificates true if clients can have certificates
  * @param hosts names under which clients reach the listener
  * @param bodies limit on the buffered bodies of requests
  * @param localBodies limit on the bodies on the heap, for endpoints of the router
@@ -45,6 +46,7 @@ public record ServerContext(
     LocalRoutes routes,
     AdminPaths admin,
     CallerCheck callers,
+    boolean certificates,
     AllowedHosts hosts,
     ProxyListener listener,
     RequestTracer tracer,
@@ -72,7 +74,15 @@ public record ServerContext(
 
   /** The name of a client as the owner of stored responses. */
   public String owner(RequestHead client) {
-    return ClientOwner.of(client.identity(), CallerCheck.credentials(client), callers.confirms());
+    String known = client.owner();
+    return known == null
+        ? ClientOwner.of(client.identity(), CallerCheck.credentials(client), callers.confirms())
+        : known;
+  }
+
+  /** True if clients can be owners of stored responses by a key or a certificate. */
+  public boolean distinguishes() {
+    return certificates || callers.identifies();
   }
 
   /** The parts of a context that follow from settings and can be replaced at run time. */
@@ -98,6 +108,7 @@ public record ServerContext(
         routes,
         live.admin,
         live.callers,
+        certificates,
         live.hosts,
         listener,
         tracer,

@@ -1,6 +1,5 @@
 package io.pointsman.proxy.stored;
 
-import io.pointsman.proxy.identity.ClientOwner;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -17,7 +16,7 @@ public final class ResponseOwners {
    * One response.
    *
    * @param worker id of the worker that has it; null if that worker has left the fleet
-   * @param creator the client that created it, see {@link ClientOwner}
+   * @param creator the client that created it, see {@link io.pointsman.proxy.identity.ClientOwner}
    */
   private record Kept(@Nullable String worker, String creator) {}
 
@@ -55,24 +54,22 @@ public final class ResponseOwners {
   }
 
   /**
-   * True if a client may use a response: its creator, or any client without a name if nobody is
-   * known to have created it.
+   * True if a client may use a response: its creator, or any client if nobody is known to have
+   * created it and {@code unknown} permits that.
    *
-   * @param client the client's name, see {@link ClientOwner}
-   * @param unknown true if clients with a name may use a response of an unknown creator too
+   * @param client the client's name, see {@link io.pointsman.proxy.identity.ClientOwner}
+   * @param unknown true if clients may use a response of an unknown creator
    */
   public synchronized boolean mayUse(String responseId, String client, boolean unknown) {
     Kept entry = used(responseId);
-    return entry == null
-        ? unknown || client.equals(ClientOwner.EVERYBODY)
-        : entry.creator.equals(client);
+    return entry == null ? unknown : entry.creator.equals(client);
   }
 
   /**
    * Records that a worker created a response for a client or has it. A response of another client
    * stays as it is, because clients can choose ids.
    *
-   * @param client the client's name, see {@link ClientOwner}
+   * @param client the client's name, see {@link io.pointsman.proxy.identity.ClientOwner}
    */
   public void learn(String responseId, String workerId, String client) {
     synchronized (this) {

@@ -88,7 +88,7 @@ public final class StoredResponse {
   /**
    * True if the client may use the response.
    *
-   * @param unknown true if clients with a name may use a response of an unknown creator
+   * @param unknown true if clients may use a response of an unknown creator
    */
   public boolean permitted(boolean unknown) {
     return owners.mayUse(id, client, unknown);

@@ -65,12 +65,24 @@ public final class RequestHead implements RequestHeaders {
 
   /** This head as received from this client. It hides a key of the router. */
   public RequestHead of(ClientIdentity known) {
-    return new RequestHead(this, uri, decoded, client, known, known.byKey());
+    return new RequestHead(this, uri, decoded, client, known, null, known.byKey());
   }
 
-  /** This head of a request that the router sends for this client, with the router's own key. */
-  public RequestHead onBehalfOf(ClientIdentity other) {
-    return new RequestHead(this, uri, decoded, client, other, hidesKey);
+  /**
+   * This head of a request that the router sends for this client, with the router's own key.
+   *
+   * @param as the client as the owner of stored responses
+   */
+  public RequestHead onBehalfOf(ClientIdentity other, String as) {
+    return new RequestHead(this, uri, decoded, client, other, as, hidesKey);
+  }
+
+  /**
+   * The client as the owner of stored responses, if the router sends the request for it; else null:
+   * the identity and the key determine the owner.
+   */
+  public @Nullable String owner() {
+    return owner;
   }
 
   /** Number of lines with {@code X-Request-Id}. */
@@ -91,6 +103,7 @@ public final class RequestHead implements RequestHeaders {
   private final @Nullable ClientAddress client;
 
   private final ClientIdentity identity;
+  private final @Nullable String owner;
 
   /** True if the key is one of the router, which is not for workers. */
   private final boolean hidesKey;
@@ -124,6 +137,7 @@ public final class RequestHead implements RequestHeaders {
     decoded = false;
     client = null;
     identity = ClientIdentity.UNKNOWN;
+    owner = null;
     hidesKey = false;
   }
 
@@ -133,6 +147,7 @@ public final class RequestHead implements RequestHeaders {
       boolean decoded,
       @Nullable ClientAddress client,
       ClientIdentity identity,
+      @Nullable String owner,
       boolean hidesKey) {
     bytes = from.bytes;
     lines = from.lines;
@@ -153,6 +168,7 @@ public final class RequestHead implements RequestHeaders {
     this.decoded = decoded;
     this.client = client;
     this.identity = identity;
+    this.owner = owner;
     this.hidesKey = hidesKey;
   }
 
@@ -175,6 +191,7 @@ public final class RequestHead implements RequestHeaders {
     decoded = false;
     client = null;
     identity = ClientIdentity.UNKNOWN;
+    owner = null;
     hidesKey = false;
   }
 
@@ -367,12 +384,12 @@ public final class RequestHead implements RequestHeaders {
 
   /** This head with another path and query string. */
   public RequestHead at(String otherUri) {
-    return new RequestHead(this, otherUri, decoded, client, identity, hidesKey);
+    return new RequestHead(this, otherUri, decoded, client, identity, owner, hidesKey);
   }
 
   /** This head as received from a client with this address. */
   public RequestHead from(ClientAddress address, ClientIdentity known) {
-    return new RequestHead(this, uri, decoded, address, known, known.byKey());
+    return new RequestHead(this, uri, decoded, address, known, null, known.byKey());
   }
 
   /** Address of the client for workers; null if it is unknown. */
@@ -382,7 +399,7 @@ public final class RequestHead implements RequestHeaders {
 
   /** This head for the decoded body, without {@code Content-Encoding}. */
   public RequestHead decoded() {
-    return new RequestHead(this, uri, true, client, identity, hidesKey);
+    return new RequestHead(this, uri, true, client, identity, owner, hidesKey);
   }
 
   /** Path and query string, percent-encoded as received. */

@@ -310,6 +310,7 @@ public final class RelayFuzz {
             LocalRoutes.NONE,
             AdminPaths.NONE,
             CallerCheck.NONE,
+            false,
             AllowedHosts.ANY,
             ProxyListener.NONE,
             RequestTracer.NONE,

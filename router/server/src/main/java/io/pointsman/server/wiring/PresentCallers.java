@@ -38,6 +38,11 @@ record PresentCallers(Supplier<CallerCheck> present) implements CallerCheck {
   }
 
   @Override
+  public boolean identifies() {
+    return present.get().identifies();
+  }
+
+  @Override
   public @Nullable KeyHolder holder(@Nullable String authorization) {
     return present.get().holder(authorization);
   }
