@@ -56,8 +56,7 @@ public final class LogSetup implements AutoCloseable {
     }
   }
 
-  private LogSetup(
-      LoggerContext context, ChangingLines errors, LogQueue toErrors, Files files) {
+  private LogSetup(LoggerContext context, ChangingLines errors, LogQueue toErrors, Files files) {
     this.context = context;
     this.errors = errors;
     this.toErrors = toErrors;

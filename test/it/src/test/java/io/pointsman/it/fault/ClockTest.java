@@ -38,6 +38,7 @@ final class ClockTest {
           "io.pointsman.api.admin.EngineIds",
           // Keys end at a time of day.
           "io.pointsman.api.keys.FileKeys",
+          "io.pointsman.api.keys.StoredKey",
           "io.pointsman.server.cli.KeyCommand$Create",
           "io.pointsman.server.wiring.RouterKeys",
           "io.pointsman.server.wiring.RouterAssembly",
